@@ -1,0 +1,65 @@
+"""The command line: one file a verb, each with `add_parser` and `run`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from importlib import import_module
+
+from dsrs.errors import DsrsError, InvalidInput
+
+# In the order in which `dsrs --help` shows them.
+VERBS = ("radius", "recertify")
+
+EXIT_CODES = """\
+exit codes:
+  0    done
+  1    the command ran, but something it was asked to do failed (some rows, a check)
+  2    bad arguments or bad input; nothing was changed
+  130  interrupted (Ctrl-C); everything finished so far is kept
+"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="dsrs",
+        description="Prove that a smoothed classifier cannot be fooled: largest provable radii "
+        "by Neyman-Pearson and by double sampling.",
+        epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    from dsrs import __version__
+
+    parser.add_argument("--version", action="version", version=f"dsrs {__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="COMMAND", required=True)
+    for verb in VERBS:
+        import_module(f"dsrs.cli.{verb}").add_parser(verbs)
+    return parser
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; return its exit code."""
+    arguments = build_parser().parse_args(argv)
+    try:
+        code: int = arguments.run(arguments)
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        print("\ninterrupted; everything finished so far is kept", file=sys.stderr)
+        return 128 + signal.SIGINT
+    except BrokenPipeError:
+        # `dsrs ... | head` closed the pipe: not an error; keep the interpreter from complaining.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except InvalidInput as error:
+        print(f"dsrs: {error}", file=sys.stderr)
+        return 2
+    except DsrsError as error:
+        print(f"dsrs: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+"""The error tree. Catch `DsrsError` to catch everything this package raises on purpose.
+
+    DsrsError
+    ├── InvalidInput          a value out of its range (also a ValueError)
+    │   ├── InfeasibleBox     no classifier can have these probabilities
+    │   ├── UnknownLaw        a noise law that is not known, or is misspelt
+    │   └── AlphaOverspent    the shares of alpha add up to more than alpha
+    ├── DataError             a file or array that cannot be read as what it should be
+    ├── ClassifierError       a model that cannot be loaded, or answers wrongly
+    ├── StoreError            a run folder that cannot be used
+    │   ├── StoreMismatch     it belongs to another configuration, model or data
+    │   ├── StoreCorrupted    it is damaged
+    │   └── StoreTooNew       it was written by a newer version
+    ├── NotEnoughVotes        the saved votes do not allow the asked computation
+    └── MissingExtra          an optional dependency is not installed (also an ImportError)
+"""
+
+from __future__ import annotations
+
+
+class DsrsError(Exception):
+    """Base class of all errors of this package."""
+
+
+class InvalidInput(DsrsError, ValueError):
+    """A value is out of its range."""
+
+
+class InfeasibleBox(InvalidInput):
+    """No classifier can have probabilities inside all the given intervals."""
+
+
+class UnknownLaw(InvalidInput):
+    """The name of a noise law is not known."""
+
+
+class AlphaOverspent(InvalidInput):
+    """More failure probability was asked for than there is."""
+
+
+class DataError(DsrsError):
+    """A file or array cannot be read as what it should be."""
+
+
+class ClassifierError(DsrsError):
+    """A model cannot be loaded, or gives answers that cannot be used."""
+
+
+class StoreError(DsrsError):
+    """A run folder cannot be used."""
+
+
+class StoreMismatch(StoreError):
+    """The run folder belongs to another configuration, model or data."""
+
+
+class StoreCorrupted(StoreError):
+    """The run folder is damaged."""
+
+
+class StoreTooNew(StoreError):
+    """The run folder was written by a newer version of this package."""
+
+
+class NotEnoughVotes(DsrsError):
+    """The saved votes do not allow the asked computation."""
+
+
+class MissingExtra(DsrsError, ImportError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(
+            f"this needs the package `{package}`, which is not installed; "
+            f"install it with: pip install 'dsrs[{extra}]'"
+        )

@@ -1,0 +1,19 @@
+"""Noise laws: radial distributions, weights, sampling."""
+
+from dsrs.laws.additional import AdditionalLaw, WeightTerms, sample_additional
+from dsrs.laws.generalized_gaussian import GeneralizedGaussian
+from dsrs.laws.naming import additional_law, parse_additional_law
+from dsrs.laws.rescaled import Rescaled
+from dsrs.laws.truncated import Truncated, heuristic_percentile
+
+__all__ = [
+    "AdditionalLaw",
+    "GeneralizedGaussian",
+    "Rescaled",
+    "Truncated",
+    "WeightTerms",
+    "additional_law",
+    "heuristic_percentile",
+    "parse_additional_law",
+    "sample_additional",
+]
