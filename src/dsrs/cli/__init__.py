@@ -1,1 +1,1 @@
-"""."""
+"""The command line. Nothing else in the package imports it."""

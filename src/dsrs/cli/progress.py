@@ -1,0 +1,79 @@
+"""A progress bar with an estimate of the remaining time, on standard error."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+
+BAR_WIDTH = 28
+REDRAW_SECONDS = 0.2  # a terminal
+LOG_SECONDS = 30.0  # a file or a pipe: whole lines, and few of them
+
+
+class Progress:
+    """Shows how far `total` units of work have come; `total=None` when that is not known.
+
+    On a terminal it redraws one line; elsewhere it writes a line now and then.
+    """
+
+    def __init__(self, total: int | None, label: str, quiet: bool = False) -> None:
+        self.total = total
+        self.label = label
+        self.quiet = quiet
+        self.done = 0
+        self._skipped = 0
+        self._terminal = sys.stderr.isatty()
+        self._start = time.monotonic()
+        self._last_shown = self._start
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._show(final=True)
+
+    def skip(self, count: int) -> None:
+        """Count work that was already done before, without letting it flatter the estimate."""
+        self.done += count
+        self._skipped += count
+
+    def advance(self, count: int = 1) -> None:
+        """Count finished work."""
+        self.done += count
+        wait = REDRAW_SECONDS if self._terminal else LOG_SECONDS
+        if time.monotonic() - self._last_shown >= wait:
+            self._show()
+
+    def _show(self, final: bool = False) -> None:
+        self._last_shown = time.monotonic()
+        if self.quiet:
+            return
+        line = self._line(self._last_shown - self._start)
+        if self._terminal:
+            print("\r\x1b[K" + line, end="\n" if final else "", file=sys.stderr, flush=True)
+        else:
+            print(line, file=sys.stderr, flush=True)
+
+    def _line(self, elapsed: float) -> str:
+        fresh = self.done - self._skipped
+        rate = fresh / elapsed if elapsed > 0 else 0.0
+        if self.total is None:
+            return f"{self.label}: {self.done:,} done, {_clock(elapsed)} elapsed, {rate:,.3g}/s"
+        share = self.done / self.total if self.total else 1.0
+        filled = int(BAR_WIDTH * share)
+        bar = "█" * filled + "·" * (BAR_WIDTH - filled)
+        left = _clock((self.total - self.done) / rate) if rate > 0 else "?"
+        ending = f"{_clock(elapsed)} elapsed" if self.done >= self.total else f"{left} left"
+        return f"{self.label} {bar} {self.done:,}/{self.total:,}, {ending}, {rate:,.3g}/s"
+
+
+def _clock(seconds: float) -> str:
+    whole = int(seconds + 0.5)
+    hours, rest = divmod(whole, 3600)
+    return f"{hours}:{rest // 60:02d}:{rest % 60:02d}" if hours else f"{whole // 60}:{whole % 60:02d}"
