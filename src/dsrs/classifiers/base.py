@@ -1,0 +1,124 @@
+"""What a classifier is to the rest of the package, and the checks of what it answers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrs.errors import ClassifierError, InvalidInput
+
+UNIT_BOUNDS = (0.0, 1.0)
+
+
+@runtime_checkable
+class Classifier(Protocol):
+    """A function from inputs to classes, with what must be known to sample and to name it.
+
+    `input_shape` is the shape of one input, without the batch axis. `bounds` are the units that
+    the model was made for: the least and greatest value of a clean input, before noise. Radii are
+    in the same units. `fingerprint` tells one model from another: a hash of its bytes, or a name
+    given by the user. `classify` may be called from several threads at once.
+    """
+
+    @property
+    def input_shape(self) -> tuple[int, ...]: ...
+    @property
+    def bounds(self) -> tuple[float, float]: ...
+    @property
+    def num_classes(self) -> int: ...
+    @property
+    def fingerprint(self) -> str: ...
+    @property
+    def description(self) -> str: ...
+
+    def classify(self, batch: NDArray[np.float32]) -> NDArray[np.int64]:
+        """The class of each row of a batch of shape (n, *input_shape)."""
+        ...
+
+
+def checked_batch(batch: NDArray[np.float32], input_shape: tuple[int, ...]) -> None:
+    """Raise unless `batch` is float32 of shape (n, *input_shape) with n >= 1."""
+    if batch.dtype != np.float32:
+        raise InvalidInput(f"a batch must be float32, got {batch.dtype}")
+    if batch.ndim != 1 + len(input_shape) or batch.shape[1:] != input_shape or not len(batch):
+        raise InvalidInput(
+            f"a batch must have shape {_with_batch_axis(input_shape)}, got {batch.shape}"
+        )
+
+
+def checked_classes(output: Any, rows: int, num_classes: int, name: str) -> NDArray[np.int64]:
+    """The class of each row, from what the plug-in `name` returned for a batch of `rows` inputs.
+
+    Accepts float logits or probabilities of shape (rows, num_classes), of which the greatest wins
+    (the first one of equals), and integer class ids of shape (rows,).
+    """
+    if not isinstance(output, np.ndarray):
+        raise ClassifierError(
+            f"{name} must return a numpy array, got {type(output).__name__}; "
+            "return logits of shape (n, classes) or integer class ids of shape (n,)"
+        )
+    if output.shape == (rows, num_classes) and np.issubdtype(output.dtype, np.floating):
+        return _winners(output, name)
+    if output.shape == (rows,) and np.issubdtype(output.dtype, np.integer):
+        lowest, highest = int(output.min()), int(output.max())
+        if lowest < 0 or highest >= num_classes:
+            raise ClassifierError(
+                f"{name} must return class ids from 0 to {num_classes - 1}, "
+                f"got ids from {lowest} to {highest}"
+            )
+        return output.astype(np.int64, copy=False)
+    raise ClassifierError(
+        f"{name} must return float logits of shape ({rows}, {num_classes}) or integer class ids "
+        f"of shape ({rows},) for {rows} inputs, got {output.dtype} of shape {output.shape}"
+    )
+
+
+def _winners(logits: NDArray[Any], name: str) -> NDArray[np.int64]:
+    classes: NDArray[np.int64] = logits.argmax(axis=1).astype(np.int64, copy=False)
+    # argmax stops at a NaN, so it is enough to look at the winners; a loser may be -inf, as the
+    # logarithm of a probability that is zero.
+    best = logits[np.arange(len(logits)), classes]
+    if not np.isfinite(best).all():
+        row = int(np.flatnonzero(~np.isfinite(best))[0])
+        raise ClassifierError(
+            f"{name} must return finite logits, got {best[row]} in row {row} of a batch; "
+            "check the model's weights and the units of its input"
+        )
+    return classes
+
+
+def checked_shape(input_shape: tuple[int, ...]) -> tuple[int, ...]:
+    """`input_shape` as a tuple of positive ints, or InvalidInput."""
+    shape = tuple(int(axis) for axis in input_shape)
+    if not shape or min(shape) < 1:
+        raise InvalidInput(
+            f"`input_shape` must hold positive lengths, such as (1, 28, 28), got {input_shape}"
+        )
+    return shape
+
+
+def checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
+    """`bounds` as two finite floats in order, or InvalidInput."""
+    lower, upper = float(bounds[0]), float(bounds[1])
+    if not (math.isfinite(lower) and math.isfinite(upper) and lower < upper):
+        raise InvalidInput(f"`bounds` must be finite with lower < upper, got ({lower}, {upper})")
+    return lower, upper
+
+
+def checked_num_classes(num_classes: int) -> int:
+    """`num_classes` as an int of at least 2, or InvalidInput."""
+    if num_classes < 2:
+        raise InvalidInput(f"`num_classes` must be at least 2, got {num_classes}")
+    return int(num_classes)
+
+
+def in_units(what: str, input_shape: tuple[int, ...], bounds: tuple[float, float]) -> str:
+    """The description of a classifier: what it is, what it takes, in which units."""
+    return f"{what}; input {input_shape} in [{bounds[0]:g}, {bounds[1]:g}]"
+
+
+def _with_batch_axis(input_shape: tuple[int, ...]) -> str:
+    return "(" + ", ".join(["n", *map(str, input_shape)]) + ")"

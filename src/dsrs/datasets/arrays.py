@@ -1,0 +1,103 @@
+"""Arrays at the door of a dataset: layout, range and labels checked once, then fingerprinted."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dsrs.errors import DataError
+
+UNIT_BOUNDS = (0.0, 1.0)
+CHANNELS = (1, 3)
+
+# Bytes looked at in one go, so that a memory-mapped file is never held in memory as a whole.
+CHUNK_BYTES = 1 << 24
+
+
+def checked_images(images: NDArray[Any], name: str, bounds: tuple[float, float]) -> NDArray[Any]:
+    """`images` with the channel axis second, or DataError; a view where it can be."""
+    if images.dtype != np.uint8 and not np.issubdtype(images.dtype, np.floating):
+        raise DataError(
+            f"{name}: inputs must be uint8 (0 to 255) or floats, got {images.dtype}; "
+            "convert them with .astype"
+        )
+    if images.dtype == np.uint8 and bounds != UNIT_BOUNDS:
+        raise DataError(
+            f"{name}: uint8 inputs are read as [0, 1], so bounds {bounds} cannot hold; "
+            "store floats to use other units"
+        )
+    if images.ndim < 2 or 0 in images.shape:
+        raise DataError(
+            f"{name}: expected inputs of shape (n, ...) with n >= 1 and no empty axis, "
+            f"got shape {images.shape}"
+        )
+    arranged = _channels_first(images)
+    if arranged.dtype != np.uint8:
+        _check_range(arranged, name, bounds)
+    return arranged
+
+
+def checked_labels(labels: ArrayLike, size: int, name: str) -> NDArray[np.int64]:
+    """`labels` as int64 class ids, one for each of `size` inputs, or DataError."""
+    ids = np.asarray(labels)
+    # (n, 1) is how some archives keep a column of labels.
+    ids = ids[:, 0] if ids.ndim == 2 and ids.shape[1] == 1 else ids
+    if ids.shape != (size,):
+        raise DataError(
+            f"{name}: expected {size} labels, one for each input, got shape {ids.shape}"
+        )
+    if not np.issubdtype(ids.dtype, np.integer):
+        raise DataError(f"{name}: labels must be integers, got {ids.dtype}")
+    if ids.min() < 0:
+        row = int(ids.argmin())
+        raise DataError(f"{name}: labels must not be negative, got {ids[row]} at index {row}")
+    if ids.max() > np.iinfo(np.int64).max:
+        raise DataError(f"{name}: labels must fit int64, got {ids.max()}")
+    return ids.astype(np.int64, copy=False)
+
+
+def fingerprint_of(images: NDArray[Any], labels: NDArray[np.int64] | None) -> str:
+    """sha256 of type, shape and bytes in C order, so one dataset has one hash in any format."""
+    digest = hashlib.sha256(f"{images.dtype.newbyteorder('<').str}{images.shape}".encode())
+    for part in _chunks(images):
+        digest.update(_little_endian(part))
+    digest.update(b"labels" if labels is not None else b"no labels")
+    if labels is not None:
+        digest.update(_little_endian(labels))
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _channels_first(images: NDArray[Any]) -> NDArray[Any]:
+    if images.ndim == 3:
+        return images[:, None]
+    if images.ndim == 4 and images.shape[3] in CHANNELS and images.shape[1] not in CHANNELS:
+        return images.transpose(0, 3, 1, 2)
+    return images
+
+
+def _check_range(images: NDArray[Any], name: str, bounds: tuple[float, float]) -> None:
+    lower, upper = bounds
+    row = 0
+    for part in _chunks(images):
+        # Written so that a NaN fails as well.
+        bad = ~((part >= lower) & (part <= upper))
+        if bad.any():
+            first = np.unravel_index(int(bad.argmax()), bad.shape)
+            raise DataError(
+                f"{name}: inputs must be numbers in [{lower:g}, {upper:g}], "
+                f"got {part[first]} in input {row + int(first[0])}; "
+                "rescale the data, store it as uint8, or declare its bounds"
+            )
+        row += len(part)
+
+
+def _chunks(images: NDArray[Any]) -> list[NDArray[Any]]:
+    rows = max(1, CHUNK_BYTES // images[0].nbytes)
+    return [images[first : first + rows] for first in range(0, len(images), rows)]
+
+
+def _little_endian(part: NDArray[Any]) -> memoryview:
+    return np.ascontiguousarray(part, part.dtype.newbyteorder("<")).view(np.uint8).data

@@ -1,0 +1,148 @@
+"""The record of a dataset, the doors it is made through, and the choice of its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dsrs.datasets.arrays import (
+    UNIT_BOUNDS,
+    checked_images,
+    checked_labels,
+    fingerprint_of,
+)
+from dsrs.errors import DataError, InvalidInput
+
+
+class Images(Protocol):
+    """An array, or what reads like one: inputs along the first axis, read when asked for."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+
+    def __getitem__(self, index: int, /) -> Any: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Inputs of one shape, with or without labels.
+
+    `images` has shape (n, *input_shape), channels first. It holds uint8, read as 0..255 -> [0, 1],
+    or floats that lie in `bounds`. It may be a memory map, or read files when indexed.
+    `fingerprint` is a hash of the inputs and labels, whatever file they came from.
+    """
+
+    images: Images
+    labels: NDArray[np.int64] | None
+    name: str
+    fingerprint: str
+    bounds: tuple[float, float] = UNIT_BOUNDS
+    class_names: tuple[str, ...] = ()
+
+    @classmethod
+    def from_arrays(
+        cls,
+        images: NDArray[Any],
+        labels: ArrayLike | None = None,
+        *,
+        name: str = "arrays",
+        bounds: tuple[float, float] = UNIT_BOUNDS,
+        class_names: Sequence[str] = (),
+    ) -> Dataset:
+        """A checked dataset; (n, H, W) and (n, H, W, channels) become (n, channels, H, W)."""
+        checked = checked_images(images, name, bounds)
+        ids = None if labels is None else checked_labels(labels, len(checked), name)
+        return cls(checked, ids, name, fingerprint_of(checked, ids), bounds, tuple(class_names))
+
+    def __len__(self) -> int:
+        return self.images.shape[0]
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        """The shape of one input."""
+        return self.images.shape[1:]
+
+    def input(self, index: int) -> NDArray[np.float32]:
+        """Input `index` as contiguous float32; bytes become [0, 1]."""
+        if not 0 <= index < len(self):
+            raise InvalidInput(f"`index` must be in [0, {len(self)}), got {index}")
+        image = np.asarray(self.images[index])
+        if image.dtype == np.uint8:
+            return np.ascontiguousarray(image, np.float32) / np.float32(255)
+        return np.ascontiguousarray(image, np.float32)
+
+    def label(self, index: int) -> int | None:
+        """The label of input `index`, or None when the dataset has no labels."""
+        if not 0 <= index < len(self):
+            raise InvalidInput(f"`index` must be in [0, {len(self)}), got {index}")
+        return None if self.labels is None else int(self.labels[index])
+
+    def check_fits(
+        self,
+        input_shape: tuple[int, ...],
+        num_classes: int,
+        bounds: tuple[float, float] = UNIT_BOUNDS,
+    ) -> None:
+        """Raise DataError unless a classifier of this shape, classes and units can take it."""
+        if self.input_shape != tuple(input_shape):
+            raise DataError(
+                f"{self.name}: the classifier takes inputs of shape {tuple(input_shape)}, "
+                f"the data has {self.input_shape}"
+            )
+        if self.labels is not None and self.labels.max() >= num_classes:
+            row = int(self.labels.argmax())
+            raise DataError(
+                f"{self.name}: the classifier has {num_classes} classes, so labels must be "
+                f"from 0 to {num_classes - 1}, got {self.labels[row]} at index {row}"
+            )
+        if self.bounds != tuple(bounds):
+            raise DataError(
+                f"{self.name}: the classifier takes inputs in [{bounds[0]:g}, {bounds[1]:g}], "
+                f"the data is in [{self.bounds[0]:g}, {self.bounds[1]:g}]; "
+                "declare the same bounds for both, or rescale one"
+            )
+
+
+def select(
+    dataset: Dataset,
+    start: int = 0,
+    stop: int | None = None,
+    skip: int = 1,
+    indices: Sequence[int] | NDArray[np.int64] | None = None,
+) -> NDArray[np.int64]:
+    """The indices of the chosen inputs: every `skip`-th from `start` up to `stop`, or `indices`.
+
+    `stop` is not included and may lie past the end, as in a slice. `indices` keep their order.
+    """
+    size = len(dataset)
+    if indices is not None:
+        if (start, stop, skip) != (0, None, 1):
+            raise InvalidInput("give either `indices` or `start`, `stop` and `skip`, not both")
+        return _explicit(indices, size)
+    if skip < 1:
+        raise InvalidInput(f"`skip` must be at least 1 (every input), got {skip}")
+    if not 0 <= start < size:
+        raise InvalidInput(f"`start` must be in [0, {size}) for {size} inputs, got {start}")
+    if stop is not None and stop <= start:
+        raise InvalidInput(f"`stop` must be greater than `start` = {start}, got {stop}")
+    return np.arange(start, size if stop is None else min(stop, size), skip, dtype=np.int64)
+
+
+def _explicit(indices: Sequence[int] | NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    chosen = np.asarray(indices)
+    if chosen.ndim != 1 or not len(chosen) or not np.issubdtype(chosen.dtype, np.integer):
+        raise InvalidInput(f"`indices` must be a list of at least one integer, got {indices!r}")
+    outside = chosen[(chosen < 0) | (chosen >= size)]
+    if len(outside):
+        raise InvalidInput(f"`indices` must be in [0, {size}), got {int(outside[0])}")
+    values, counts = np.unique(chosen, return_counts=True)
+    if len(values) < len(chosen):
+        repeated = int(values[counts > 1][0])
+        raise InvalidInput(f"`indices` must differ from each other, got {repeated} twice")
+    return chosen.astype(np.int64)
