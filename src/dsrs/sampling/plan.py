@@ -1,0 +1,151 @@
+"""What to sample and how to spend alpha: everything that decides the votes, in one record."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from dsrs.errors import DataError, InvalidInput, UnknownLaw
+from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, parse_additional_law
+
+Target = Literal["label", "predicted"]
+
+NEYMAN_PEARSON = "np"
+DEFAULT_ADDITIONAL = ("truncated:heuristic",)
+# Counters of the noise generator are 32 bits wide.
+MAX_VOTES = 2**32 - 2**16
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingPlan:
+    """The budget of one input and the laws to sample.
+
+    With the same plan, classifier and input, the votes are the same: on any number of workers, in
+    any order of inputs, stopped in between or not.
+
+    law: the smoothing law P.
+    n: votes of each method under its laws. Neyman-Pearson has all n under P; a double-sampling
+        method has `n_first` under P (shared by all methods) and `n_second` under its Q.
+    n0: votes that choose the class to certify where there is no label.
+    alpha: failure probability of each certificate.
+    additional: the laws Q, one method each: `truncated:heuristic`, `truncated:paper-heuristic`,
+        `truncated:0.6` (share of P's mass), `truncated:T=12.5`, `rescaled:0.4` (beta),
+        `rescaled:0.8x` (beta = 0.8 sigma). Empty: Neyman-Pearson only.
+    neyman_pearson: also give Neyman-Pearson its n votes; False saves the second part under P.
+    sample_share: share of n that a double-sampling method spends under P.
+    alpha_share: share of alpha that a double-sampling method spends on P's interval.
+    fallback: when all `n_first` votes are right, a double-sampling method goes on under P instead
+        of Q (paper, appendix on heuristics; see `strategies` for its alpha).
+    early_stop: stop on inputs that cannot be certified any more; they are abstained on.
+    target: certify the `label` where there is one, or always the `predicted` class.
+    batch: rows of every forward pass, always full: a model's floating-point results may depend on
+        it, so it belongs to the plan and not to the machine. 0: chosen from d.
+    """
+
+    law: GeneralizedGaussian
+    n: int = 100_000
+    n0: int = 100
+    alpha: float = 0.001
+    seed: int = 0
+    additional: tuple[str, ...] = DEFAULT_ADDITIONAL
+    neyman_pearson: bool = True
+    sample_share: float = 0.5
+    alpha_share: float = 0.5
+    fallback: bool = False
+    early_stop: bool = False
+    target: Target = "label"
+    batch: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (("n", 1), ("n0", 1), ("seed", 0), ("batch", 0)):
+            _whole(name, getattr(self, name), least)
+        for name in ("alpha", "sample_share", "alpha_share"):
+            value = getattr(self, name)
+            if not (isinstance(value, (int, float)) and 0 < value < 1):
+                raise InvalidInput(f"`{name}` must be in (0, 1), got {value!r}")
+        if self.target not in ("label", "predicted"):
+            raise InvalidInput(f"`target` must be 'label' or 'predicted', got {self.target!r}")
+        if not self.batch:
+            object.__setattr__(self, "batch", default_batch(self.law.d))
+        object.__setattr__(self, "additional", tuple(self.additional))
+        if len(set(self.additional)) < len(self.additional):
+            raise InvalidInput(f"`additional` names a law twice: {', '.join(self.additional)}")
+        if not (self.neyman_pearson or self.additional):
+            raise InvalidInput("nothing to certify with: no additional law and no Neyman-Pearson")
+        for text in self.additional:
+            resolve_additional(text, self.law, p_lower=0.5)
+        if self.additional and not 0 < self.n_first < self.n:
+            raise InvalidInput(
+                f"`n` = {self.n} votes cannot be split between P and Q with "
+                f"`sample_share` = {self.sample_share:g}; use more votes"
+            )
+
+    @property
+    def n_first(self) -> int:
+        """Votes under P that a double-sampling method uses (stream `p1`)."""
+        return round(self.n * self.sample_share) if self.additional else self.n
+
+    @property
+    def n_second(self) -> int:
+        """Votes of stream `p2`, and of each `q:` stream."""
+        return self.n - self.n_first
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Names of the certificates: `np`, then one for each additional law."""
+        baseline = (NEYMAN_PEARSON,) if self.neyman_pearson else ()
+        return baseline + tuple(self.method_of(text) for text in self.additional)
+
+    def method_of(self, text: str) -> str:
+        """`truncated` for `truncated:0.6`; the whole text where several laws share a kind."""
+        kind = text.partition(":")[0]
+        alike = [other for other in self.additional if other.partition(":")[0] == kind]
+        return text if len(alike) > 1 else kind
+
+    def replace(self, **changes: Any) -> SamplingPlan:
+        """The same plan with some fields changed."""
+        return dataclasses.replace(self, **changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON, without loss."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return fields | {"law": self.law.to_dict(), "additional": list(self.additional)}
+
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any]) -> SamplingPlan:
+        """The plan that `to_dict` was made from."""
+        known = {field.name for field in dataclasses.fields(cls)}
+        if set(fields) != known:
+            strange = ", ".join(sorted(set(fields) ^ known))
+            raise DataError(f"the fields of a sampling plan are missing or unknown: {strange}")
+        law = GeneralizedGaussian.from_dict(fields["law"])
+        return cls(**(fields | {"law": law, "additional": tuple(fields["additional"])}))
+
+
+def resolve_additional(
+    text: str, law: GeneralizedGaussian, p_lower: float | None = None
+) -> AdditionalLaw:
+    """The additional law of this name; `rescaled:0.8x` is a factor of sigma.
+
+    Heuristics need `p_lower`, the lower bound of P_A.
+    """
+    kind, _, value = text.partition(":")
+    if kind == "rescaled" and value.endswith("x"):
+        try:
+            factor = float(value[:-1])
+        except ValueError:
+            raise UnknownLaw(f"expected a factor such as 0.8x, got {value!r}") from None
+        return Rescaled(law, factor * law.sigma)
+    return parse_additional_law(text, law, p_lower)
+
+
+def default_batch(d: int) -> int:
+    """A power of two from 16 to 256 whose rows hold about 16 MB of float32 pixels."""
+    return 2 ** min(8, max(4, math.floor(math.log2(2**22 / d))))
+
+
+def _whole(name: str, value: object, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MAX_VOTES:
+        raise InvalidInput(f"`{name}` must be a whole number >= {least}, got {value!r}")
