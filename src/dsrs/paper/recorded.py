@@ -1,0 +1,83 @@
+"""The recorded runs of the original experiments, as one record for every source.
+
+A run is one model under one law P, with or without one family of additional laws Q. Its columns
+hold one number for each test input. The intervals are for the true class of the input, so an
+input that the smoothed classifier gets wrong has P- below 1/2 and no radius.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrs.errors import DataError
+from dsrs.laws import GeneralizedGaussian
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+DIMENSIONS = {"mnist": 784, "cifar10": 3072, "imagenet": 150528}
+# The recorded names of the paper's data sets and training methods.
+DATASETS = {"mnist": "mnist", "cifar": "cifar10", "imagenet": "imagenet"}
+TRAININGS = {"cohen": "gaussian", "consistency": "consistency", "smoothmix": "smoothmix"}
+
+
+@dataclass(frozen=True, slots=True)
+class RunName:
+    """What tells one recorded run from another.
+
+    `q_shape` is None for a run under P alone; `rule` says how the value of Q was chosen: a number,
+    or the name of a heuristic (`x`: MATH 4; `x+`: the same, sampling P again when all votes
+    agree; `x2`: P- minus 0.1).
+    """
+
+    model: str
+    law: GeneralizedGaussian
+    n: int
+    alpha: float
+    q_shape: str | None = None
+    rule: str | None = None
+
+    @property
+    def dataset(self) -> str:
+        return dataset_of(self.model)
+
+    @property
+    def training(self) -> str:
+        """`gaussian`, `consistency`, `smoothmix`, or the recorded word itself."""
+        word = self.model.partition("-")[0]
+        return TRAININGS.get(word, word)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """The intervals of one run, and the radii then recorded (NaN where there is none).
+
+    A row with `fallback` was sampled twice under P: its `q_lower`, `q_upper` hold the interval of
+    P_A from all votes together, and its `q_value` is NaN.
+    """
+
+    name: RunName
+    index: Ints
+    p_lower: Floats
+    p_upper: Floats
+    recorded_radius: Floats
+    q_value: Floats | None = None
+    q_lower: Floats | None = None
+    q_upper: Floats | None = None
+    fallback: NDArray[np.bool_] | None = None
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+
+def dataset_of(model: str) -> str:
+    """The data set in a recorded model name such as `cohen-cifar-1530-0.50`."""
+    for word in model.split("-"):
+        if word in DATASETS:
+            return DATASETS[word]
+    raise DataError(
+        f"the model name must hold one of {', '.join(DATASETS)} between dashes, got {model!r}"
+    )

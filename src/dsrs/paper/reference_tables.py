@@ -1,0 +1,138 @@
+"""Reader of the compact tables of recorded runs: `double_sampling.csv.gz` and its companions."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrs.errors import DataError
+from dsrs.laws import GeneralizedGaussian
+from dsrs.paper.recorded import Floats, Ints, RecordedRun, RunName
+
+DOUBLE_SAMPLING = "double_sampling.csv.gz"
+NEYMAN_PEARSON = "neyman_pearson.csv.gz"
+ACCURACY_BY_NORM = "accuracy_by_noise_norm.csv.gz"
+
+Fields = dict[str, str]
+NameOf = Callable[[Fields], RunName]
+RunOf = Callable[[RunName, list[Fields]], RecordedRun]
+
+
+@dataclass(frozen=True, slots=True)
+class AccuracyByNorm:
+    """Accuracy of one model on spheres of noise around its inputs, one row a sphere."""
+
+    model: str
+    law: GeneralizedGaussian
+    index: Ints
+    noise_norm: Floats
+    accuracy: Floats
+
+
+def read_reference(folder: Path) -> list[RecordedRun]:
+    """Every run of the compact tables in `folder`; either table may be missing, not both."""
+    runs = []
+    if (folder / DOUBLE_SAMPLING).exists():
+        runs += _grouped(folder / DOUBLE_SAMPLING, _double_sampling_name, _double_sampling_run)
+    if (folder / NEYMAN_PEARSON).exists():
+        runs += _grouped(folder / NEYMAN_PEARSON, _neyman_pearson_name, _neyman_pearson_run)
+    if not runs:
+        raise DataError(
+            f"expected {DOUBLE_SAMPLING} or {NEYMAN_PEARSON} in {str(folder)!r}, found neither"
+        )
+    return runs
+
+
+def read_accuracy_by_norm(path: Path) -> list[AccuracyByNorm]:
+    """The accuracy curves of `accuracy_by_noise_norm.csv.gz`, one record a model."""
+    groups: dict[str, list[Fields]] = {}
+    for row in _rows(path):
+        groups.setdefault(row["model"], []).append(row)
+    return [
+        AccuracyByNorm(
+            model,
+            _law(rows[0]),
+            np.array([int(row["index"]) for row in rows], dtype=np.int64),
+            _column(rows, "noise_norm"),
+            _column(rows, "accuracy"),
+        )
+        for model, rows in groups.items()
+    ]
+
+
+def _grouped(path: Path, name_of: NameOf, run_of: RunOf) -> list[RecordedRun]:
+    groups: dict[RunName, list[Fields]] = {}
+    try:
+        for row in _rows(path):
+            groups.setdefault(name_of(row), []).append(row)
+        return [run_of(name, rows) for name, rows in groups.items()]
+    except KeyError as missing:
+        raise DataError(f"{path.name}: expected a column {missing}, found none") from None
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{path.name}: {error}") from None
+
+
+def _double_sampling_name(row: Fields) -> RunName:
+    return RunName(
+        row["model"],
+        _law(row),
+        int(row["n"]),
+        float(row["alpha"]),
+        row["q_shape"],
+        row["q_rule"],
+    )
+
+
+def _double_sampling_run(name: RunName, rows: list[Fields]) -> RecordedRun:
+    return RecordedRun(
+        name=name,
+        index=_indices(rows),
+        p_lower=_column(rows, "p_lower"),
+        p_upper=_column(rows, "p_upper"),
+        recorded_radius=_column(rows, "radius"),
+        q_value=_column(rows, "q_value"),
+        q_lower=_column(rows, "q_lower"),
+        q_upper=_column(rows, "q_upper"),
+        fallback=np.array([row["fallback"] == "1" for row in rows]),
+    )
+
+
+def _neyman_pearson_name(row: Fields) -> RunName:
+    return RunName(row["model"], _law(row), int(row["n"]), float(row["alpha"]))
+
+
+def _neyman_pearson_run(name: RunName, rows: list[Fields]) -> RecordedRun:
+    return RecordedRun(
+        name=name,
+        index=_indices(rows),
+        p_lower=_column(rows, "p_lower"),
+        p_upper=_column(rows, "p_upper"),
+        recorded_radius=_column(rows, "radius"),
+    )
+
+
+def _law(row: Fields) -> GeneralizedGaussian:
+    return GeneralizedGaussian(int(row["d"]), float(row["sigma"]), float(row["k"]))
+
+
+def _indices(rows: list[Fields]) -> NDArray[np.int64]:
+    return np.array([int(row["index"]) for row in rows], dtype=np.int64)
+
+
+def _column(rows: list[Fields], name: str) -> Floats:
+    # An empty cell (the value of Q in a fallback row) is "not there".
+    return np.array([float(row[name]) if row[name] else np.nan for row in rows])
+
+
+def _rows(path: Path) -> Iterator[Fields]:
+    try:
+        with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
+            yield from csv.DictReader(lines)
+    except (OSError, EOFError) as error:
+        raise DataError(f"cannot read {str(path)!r}: {error}") from None
