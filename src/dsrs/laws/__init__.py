@@ -1,6 +1,6 @@
 """Noise laws: radial distributions, weights, sampling."""
 
-from dsrs.laws.additional import AdditionalLaw, WeightTerms, sample_additional
+from dsrs.laws.additional import AdditionalLaw, ShellLaw, sample_additional
 from dsrs.laws.generalized_gaussian import GeneralizedGaussian
 from dsrs.laws.naming import additional_law, parse_additional_law
 from dsrs.laws.rescaled import Rescaled
@@ -10,8 +10,8 @@ __all__ = [
     "AdditionalLaw",
     "GeneralizedGaussian",
     "Rescaled",
+    "ShellLaw",
     "Truncated",
-    "WeightTerms",
     "additional_law",
     "heuristic_percentile",
     "parse_additional_law",

@@ -7,29 +7,33 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
+from scipy import special
 
 from dsrs.laws.generalized_gaussian import Floats, GeneralizedGaussian, with_norms
 
 
-class WeightTerms(NamedTuple):
-    """The weight w(t) = q/p of an isotropic law on shell t, as numbers that kernels can use.
+class ShellLaw(NamedTuple):
+    """The radial law of an isotropic Q on the shells t of P, as numbers that kernels can use.
 
-    ln w(t) = log_scale + slope t + power ln t for start < t <= stop, and w(t) = 0 elsewhere.
+    rate * t follows Gamma(shape, 1), restricted to start < t <= stop, a set of probability `mass`.
+    P itself is ShellLaw(shape=m).
     """
 
-    log_scale: float
-    slope: float = 0.0
-    power: float = 0.0
+    shape: float
+    rate: float = 1.0
     start: float = 0.0
     stop: float = math.inf
+    mass: float = 1.0
 
-    def log_weight(self, t: ArrayLike) -> Floats:
-        """ln w(t); -inf outside the support."""
+    def log_weight(self, t: ArrayLike, m: float) -> Floats:
+        """ln w(t) = ln q/p against P of shape m (MATH 1); -inf outside the support."""
         shells = np.asarray(t, dtype=np.float64)
         inside = (shells > self.start) & (shells <= self.stop)
-        with np.errstate(divide="ignore"):
-            curved = self.power * np.log(shells) if self.power else 0.0
-        return np.where(inside, self.log_scale + self.slope * shells + curved, -np.inf)
+        level = self.shape * math.log(self.rate) - math.log(self.mass)
+        level += float(special.gammaln(m) - special.gammaln(self.shape))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            curved = special.xlogy(self.shape - m, shells)
+            return np.where(inside, level + curved - (self.rate - 1) * shells, -np.inf)
 
 
 class AdditionalLaw(Protocol):
@@ -47,8 +51,8 @@ class AdditionalLaw(Protocol):
     def value(self) -> float:
         """The number after the colon: a percentile for truncated, beta for rescaled."""
 
-    def weight_terms(self) -> WeightTerms:
-        """w(t) = q/p."""
+    def shell_law(self) -> ShellLaw:
+        """Its radial law on the shells of P, which fixes the weight w(t) = q/p."""
 
     def radial_cdf(self, norm: ArrayLike) -> Floats:
         """Pr[|x| <= norm] under Q."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dsrs.errors import InvalidInput
-from dsrs.laws.additional import WeightTerms
+from dsrs.laws.additional import ShellLaw
 from dsrs.laws.generalized_gaussian import Floats, GeneralizedGaussian
 
 
@@ -40,11 +40,8 @@ class Rescaled:
         """Q itself as a generalized Gaussian."""
         return GeneralizedGaussian(self.base.d, self.beta, self.base.k)
 
-    def weight_terms(self) -> WeightTerms:
-        kappa = self.base.sigma / self.beta
-        return WeightTerms(
-            log_scale=2 * self.base.m * math.log(kappa), slope=-(kappa - 1) * (kappa + 1)
-        )
+    def shell_law(self) -> ShellLaw:
+        return ShellLaw(shape=self.base.m, rate=(self.base.sigma / self.beta) ** 2)
 
     def radial_cdf(self, norm: ArrayLike) -> Floats:
         return self.law.radial_cdf(norm)

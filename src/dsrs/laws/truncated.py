@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from dsrs.errors import InvalidInput
-from dsrs.laws.additional import WeightTerms
+from dsrs.laws.additional import ShellLaw
 from dsrs.laws.generalized_gaussian import Floats, GeneralizedGaussian
 
 Heuristic = Literal["paper", "recorded"]
@@ -63,8 +63,8 @@ class Truncated:
         """T."""
         return float(self.base.norm(self.tau))
 
-    def weight_terms(self) -> WeightTerms:
-        return WeightTerms(log_scale=-math.log(self.percentile), stop=self.tau)
+    def shell_law(self) -> ShellLaw:
+        return ShellLaw(shape=self.base.m, stop=self.tau, mass=self.percentile)
 
     def radial_cdf(self, norm: ArrayLike) -> Floats:
         return np.minimum(self.base.radial_cdf(norm) / self.percentile, 1.0)
