@@ -1,0 +1,76 @@
+"""Bootstrap confidence intervals over the test subset.
+
+Inputs are drawn again with replacement (Efron's nonparametric bootstrap) and the percentiles of
+the recomputed statistic give the interval. One draw of inputs serves every method and radius at
+once, so the interval of a difference is a paired one: what two methods share on an input cancels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrs.errors import InvalidInput
+
+Floats = NDArray[np.float64]
+
+CHUNK = 250  # resamples a block: bounds the memory to CHUNK x inputs numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Resampling:
+    """How often, how surely and from which seed to draw the inputs again."""
+
+    resamples: int = 2000
+    confidence: float = 0.95
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.resamples < 100:
+            raise InvalidInput(f"`resamples` must be at least 100, got {self.resamples}")
+        if not 0 < self.confidence < 1:
+            raise InvalidInput(f"`confidence` must be in (0, 1), got {self.confidence}")
+        if self.seed < 0:
+            raise InvalidInput(f"`seed` must not be negative, got {self.seed}")
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number of the test subset, with the ends of its bootstrap interval."""
+
+    value: Fraction
+    low: Fraction
+    high: Fraction
+
+    @property
+    def sign(self) -> int:
+        """+1 or -1 when the interval lies on one side of zero, else 0: no difference shown."""
+        return (self.low > 0) - (self.high < 0)
+
+
+def draw_counts(size: int, resampling: Resampling) -> Iterator[Floats]:
+    """Blocks of rows that say how often each of `size` inputs is in a resample."""
+    generator = np.random.default_rng(resampling.seed)
+    for start in range(0, resampling.resamples, CHUNK):
+        rows = min(CHUNK, resampling.resamples - start)
+        drawn = generator.integers(size, size=(rows, size))
+        drawn += size * np.arange(rows)[:, None]
+        counts = np.bincount(drawn.ravel(), minlength=rows * size)
+        yield counts.reshape(rows, size).astype(np.float64)
+
+
+def resampled_means(values: Floats, resampling: Resampling) -> Floats:
+    """Mean of each column in each resample; `values` has one row an input."""
+    size = len(values)
+    return np.concatenate([counts @ values for counts in draw_counts(size, resampling)]) / size
+
+
+def interval(samples: Floats, confidence: float) -> tuple[Floats, Floats]:
+    """The central percentile interval of each column, with ends that were really drawn."""
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(samples, [tail, 1 - tail], axis=0, method="inverted_cdf")
+    return low, high

@@ -1,0 +1,120 @@
+"""The numbers of a report: certified accuracy, average radius, clean accuracy, abstention.
+
+Certified accuracy at r is the share of inputs that are predicted right and whose certified radius
+is at least r (paper, Section 6). The average certified radius counts a wrong prediction as 0
+(Zhai et al. 2020). Estimates are exact fractions, so that rounding down is exact too.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dsrs.errors import InvalidInput
+from dsrs.reports.bootstrap import Estimate, Floats, Resampling, interval, resampled_means
+from dsrs.reports.summary import BASELINE, RunSummary
+
+MAX_GRID = 12
+
+
+@dataclass(frozen=True, slots=True)
+class MethodMeasures:
+    """One method on one run, or the difference of a method from the baseline."""
+
+    method: str
+    certified_accuracy: tuple[Estimate, ...]
+    average_radius: Estimate
+    abstention: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class RunMeasures:
+    """All numbers of one run; `gains` are differences from the baseline, paired by input."""
+
+    run: RunSummary
+    radii: tuple[float, ...]
+    clean_accuracy: Estimate
+    methods: tuple[MethodMeasures, ...]
+    gains: tuple[MethodMeasures, ...]
+    undecided: dict[str, int]
+
+
+def measure_run(run: RunSummary, radii: Sequence[float], resampling: Resampling) -> RunMeasures:
+    """Every number of the report for one run."""
+    grid = checked_radii(radii)
+    right = run.right().astype(np.float64)
+    columns = {method: _columns(run, method, grid) for method in run.methods}
+    clean = _estimates(right[:, None], resampling)[0]
+    methods = tuple(_measures(method, columns[method], resampling) for method in run.methods)
+    gains = tuple(
+        _measures(method, columns[method] - columns[BASELINE], resampling)
+        for method in run.challengers
+    )
+    undecided = {method: int(run.has_status(method, "undecided").sum()) for method in run.methods}
+    return RunMeasures(run, grid, clean, methods, gains, undecided)
+
+
+def checked_radii(radii: Sequence[float]) -> tuple[float, ...]:
+    """The grid of radii, if it can be one."""
+    if not radii:
+        raise InvalidInput("at least one radius is needed")
+    for radius in radii:
+        if not (math.isfinite(radius) and radius >= 0):
+            raise InvalidInput(f"a radius must be a number >= 0, got {radius!r}")
+    if any(after <= before for before, after in itertools.pairwise(radii)):
+        raise InvalidInput(f"radii must increase, got {', '.join(f'{r:g}' for r in radii)}")
+    return tuple(float(radius) for radius in radii)
+
+
+def default_radii(runs: Sequence[RunSummary]) -> tuple[float, ...]:
+    """A grid of round steps that covers all certified radii with at most 12 columns."""
+    largest = max(
+        one.radius(method) for run in runs for method in run.methods for one in run.outcomes
+    )
+    if not largest > 0:
+        return (0.0,)
+    power = 10.0 ** math.floor(math.log10(largest / MAX_GRID))
+    steps = (factor * power for factor in (1, 2, 2.5, 5, 10))
+    step = next(step for step in steps if largest / step < MAX_GRID + 1)
+    return tuple(round(step * i, 12) for i in range(1, max(1, math.floor(largest / step)) + 1))
+
+
+def certified_share(radii: Floats, radius: float) -> Fraction:
+    """Certified accuracy at one radius, from `RunSummary.proved_radii`."""
+    return Fraction(int(np.count_nonzero(radii >= radius)), len(radii))
+
+
+def _columns(run: RunSummary, method: str, grid: Sequence[float]) -> Floats:
+    """One row an input: certified at each radius (0 or 1), radius, abstained (0 or 1)."""
+    proved = run.proved_radii(method)
+    certified = proved[:, None] >= np.asarray(grid)[None, :]
+    counted_radius = np.maximum(proved, 0.0)
+    abstained = run.has_status(method, "abstained")
+    return np.column_stack([certified, counted_radius, abstained]).astype(np.float64)
+
+
+def _measures(method: str, columns: Floats, resampling: Resampling) -> MethodMeasures:
+    *certified, radius, abstained = _estimates(columns, resampling)
+    return MethodMeasures(method, tuple(certified), radius, abstained)
+
+
+def _estimates(columns: Floats, resampling: Resampling) -> list[Estimate]:
+    size = len(columns)
+    low, high = interval(resampled_means(columns, resampling), resampling.confidence)
+    estimates = []
+    for c in range(columns.shape[1]):
+        values = [Fraction(value) for value in columns[:, c].tolist()]
+        whole = all(value.denominator == 1 for value in values)
+        ends = [_end(end, size, whole) for end in (float(low[c]), float(high[c]))]
+        estimates.append(Estimate(sum(values, Fraction()) / size, ends[0], ends[1]))
+    return estimates
+
+
+def _end(end: float, size: int, whole: bool) -> Fraction:
+    # The mean of whole numbers is a count over the size; a float would round to its side.
+    return Fraction(round(end * size), size) if whole else Fraction(end)

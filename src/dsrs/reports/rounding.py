@@ -1,0 +1,54 @@
+"""Printed digits that never claim more than was proved.
+
+Radii and accuracies go down, abstention rates go up, intervals of probabilities go outward. The
+numbers are exact (`Fraction`, or the binary value of a float), so 29 of 100 is 0.290 with three
+digits, although the float 0.29 lies below it.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+Exact = Fraction | float | int
+
+
+def floor_text(value: Exact, digits: int) -> str:
+    """`value` with so many decimals, never above it."""
+    return _decimal_text(math.floor(Fraction(value) * 10**digits), digits)
+
+
+def ceil_text(value: Exact, digits: int) -> str:
+    """`value` with so many decimals, never below it."""
+    return _decimal_text(math.ceil(Fraction(value) * 10**digits), digits)
+
+
+def floor_number(value: Exact, digits: int) -> float:
+    """The float that reads like `floor_text`, for JSON and plots."""
+    return float(floor_text(value, digits))
+
+
+def ceil_number(value: Exact, digits: int) -> float:
+    """The float that reads like `ceil_text`."""
+    return float(ceil_text(value, digits))
+
+
+def percent(share: Exact, digits: int = 1) -> str:
+    """An accuracy in percent, rounded down."""
+    return floor_text(Fraction(share) * 100, digits)
+
+
+def percent_up(share: Exact, digits: int = 1) -> str:
+    """An abstention rate in percent, rounded up."""
+    return ceil_text(Fraction(share) * 100, digits)
+
+
+def signed(text: str) -> str:
+    """A difference always shows its sign: +1.5, -0.2, and 0.0 without one."""
+    return text if text.startswith("-") or not float(text) else "+" + text
+
+
+def _decimal_text(scaled: int, digits: int) -> str:
+    sign = "-" if scaled < 0 else ""
+    whole, rest = divmod(abs(scaled), 10**digits)
+    return f"{sign}{whole}.{rest:0{digits}d}" if digits else f"{sign}{whole}"

@@ -1,0 +1,223 @@
+"""What the figures show, as plain numbers: the page and the print figures draw the same series.
+
+Radii and accuracies are rounded down to `DIGITS` decimals here, once, for every drawing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dsrs.records import HISTOGRAM_BINS
+from dsrs.reports.bootstrap import Floats, Resampling
+from dsrs.reports.envelope import shared_methods, sigma_families
+from dsrs.reports.measures import measure_run
+from dsrs.reports.rounding import floor_number
+from dsrs.reports.summary import BASELINE, RunSummary
+
+DIGITS = 4
+P_BINS = 20
+GAIN_RADII = 60
+BAND = (0.1, 0.9)  # share of inputs that the band of the radial figure leaves out below and above
+
+
+@dataclass(frozen=True, slots=True)
+class StepCurve:
+    """Certified accuracy is `accuracy[i]` for all radii in (radius[i-1], radius[i]]."""
+
+    run: str
+    method: str
+    radius: tuple[float, ...]
+    accuracy: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GainBand:
+    """Gain in certified accuracy over the baseline at each radius, with its paired interval."""
+
+    run: str
+    method: str
+    radius: tuple[float, ...]
+    gain: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InputPoints:
+    """One point for each rightly predicted input: both radii, and the estimate of P_A."""
+
+    run: str
+    method: str
+    index: tuple[int, ...]
+    baseline: tuple[float, ...]
+    radius: tuple[float, ...]
+    p: tuple[float | None, ...]
+
+    @property
+    def gain(self) -> tuple[float, ...]:
+        """radius - baseline of each input."""
+        pairs = zip(self.radius, self.baseline, strict=True)
+        return tuple(round(radius - baseline, DIGITS) for radius, baseline in pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class ProbabilityHistogram:
+    """How many inputs have an estimate of P_A in each of `P_BINS` equal bins of [0, 1]."""
+
+    run: str
+    right: tuple[int, ...]
+    wrong: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RadialAccuracy:
+    """Accuracy under noise of each norm, over rightly predicted inputs, and the norm's density.
+
+    The bins hold equal mass of P; `norm` is the middle of each in probability.
+    """
+
+    run: str
+    inputs: int
+    norm: tuple[float, ...]
+    mean: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    density: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FigureSeries:
+    """Everything that is drawn."""
+
+    curves: tuple[StepCurve, ...]
+    envelopes: tuple[StepCurve, ...]
+    gains: tuple[GainBand, ...]
+    points: tuple[InputPoints, ...]
+    histograms: tuple[ProbabilityHistogram, ...]
+    radial: tuple[RadialAccuracy, ...]
+
+
+def figure_series(runs: Sequence[RunSummary], resampling: Resampling) -> FigureSeries:
+    """The series of all figures; those that need votes leave out runs without them."""
+    return FigureSeries(
+        curves=tuple(
+            step_curve(run.name, method, run.proved_radii(method))
+            for run in runs
+            for method in run.methods
+        ),
+        envelopes=tuple(_envelope_curves(runs)),
+        gains=tuple(band for run in runs for band in gain_bands(run, resampling)),
+        points=tuple(input_points(run, method) for run in runs for method in run.challengers),
+        histograms=tuple(probability_histogram(run) for run in runs if _voted(run)),
+        radial=tuple(radial_accuracy(run) for run in runs if _voted(run, right=True)),
+    )
+
+
+def step_curve(run: str, method: str, *proved: Floats) -> StepCurve:
+    """The certified accuracy of the best of these columns of proved radii, at every radius."""
+    everywhere = np.concatenate(proved)
+    radii = np.concatenate([[0.0], np.unique(everywhere[everywhere > 0])])
+    counts = np.max([_at_least(column, radii) for column in proved], axis=0)
+    # Only where the accuracy drops next does a step end.
+    ends = np.append(counts[1:] < counts[:-1], True)
+    ends[0] = True
+    size = len(proved[0])
+    return StepCurve(
+        run=run,
+        method=method,
+        radius=tuple(floor_number(r, DIGITS) for r in radii[ends].tolist()),
+        accuracy=tuple(floor_number(Fraction(c, size), DIGITS) for c in counts[ends].tolist()),
+    )
+
+
+def gain_bands(run: RunSummary, resampling: Resampling) -> list[GainBand]:
+    """The paired gain over the baseline on a fine grid of radii."""
+    if not run.challengers:
+        return []
+    largest = max(float(run.proved_radii(method).max()) for method in run.methods)
+    if not largest > 0:
+        return []
+    steps = np.linspace(0.0, largest, GAIN_RADII)
+    grid = sorted({floor_number(radius, DIGITS) for radius in steps.tolist()})
+    measured = measure_run(run, grid, resampling)
+    return [
+        GainBand(
+            run=run.name,
+            method=gain.method,
+            radius=tuple(grid),
+            gain=tuple(floor_number(one.value, DIGITS) for one in gain.certified_accuracy),
+            low=tuple(floor_number(one.low, DIGITS) for one in gain.certified_accuracy),
+            high=tuple(floor_number(one.high, DIGITS) for one in gain.certified_accuracy),
+        )
+        for gain in measured.gains
+    ]
+
+
+def input_points(run: RunSummary, method: str) -> InputPoints:
+    """Both radii of every input that is predicted right; 0 stands for abstained."""
+    shown = [one for one in run.outcomes if one.right]
+    return InputPoints(
+        run=run.name,
+        method=method,
+        index=tuple(one.index for one in shown),
+        baseline=tuple(floor_number(one.radius(BASELINE), DIGITS) for one in shown),
+        radius=tuple(floor_number(one.radius(method), DIGITS) for one in shown),
+        p=tuple(one.p_estimate for one in shown),
+    )
+
+
+def probability_histogram(run: RunSummary) -> ProbabilityHistogram:
+    """Inputs by their estimate of P_A, right and wrong predictions apart."""
+
+    def count(right: bool) -> tuple[int, ...]:
+        shares = [one.p_estimate for one in run.outcomes if one.right == right]
+        known = [share for share in shares if share is not None]
+        return tuple(np.histogram(known, bins=P_BINS, range=(0.0, 1.0))[0].tolist())
+
+    return ProbabilityHistogram(run.name, right=count(True), wrong=count(False))
+
+
+def radial_accuracy(run: RunSummary) -> RadialAccuracy:
+    """Votes for the right class by noise norm: the paper's picture of concentration."""
+    shown = [one for one in run.outcomes if one.right and one.trials]
+    trials = np.array([one.trials for one in shown], dtype=np.float64)
+    hits = np.array([one.hits for one in shown], dtype=np.float64)
+    seen = trials.sum(axis=0) > 0
+    middles = (np.arange(HISTOGRAM_BINS) + 0.5) / HISTOGRAM_BINS
+    norms = run.law.radial_quantile(middles)
+    shares = np.full_like(trials, np.nan)
+    np.divide(hits, trials, out=shares, where=trials > 0)
+    low, high = np.nanquantile(shares[:, seen], BAND, axis=0)
+
+    def floored(values: Floats) -> tuple[float, ...]:
+        return tuple(floor_number(value, DIGITS) for value in values.tolist())
+
+    return RadialAccuracy(
+        run=run.name,
+        inputs=len(shown),
+        norm=floored(norms[seen]),
+        mean=floored(np.nanmean(shares[:, seen], axis=0)),
+        low=floored(low),
+        high=floored(high),
+        density=tuple(run.law.radial_pdf(norms[seen]).tolist()),
+    )
+
+
+def _envelope_curves(runs: Sequence[RunSummary]) -> list[StepCurve]:
+    return [
+        step_curve(family, method, *(run.proved_radii(method) for run in members))
+        for family, members in sigma_families(runs).items()
+        for method in shared_methods(members)
+    ]
+
+
+def _at_least(proved: Floats, radii: Floats) -> Floats:
+    return np.asarray(np.count_nonzero(proved[None, :] >= radii[:, None], axis=1))
+
+
+def _voted(run: RunSummary, right: bool = False) -> bool:
+    return any(one.trials and (one.right or not right) for one in run.outcomes)

@@ -1,0 +1,243 @@
+"""What a report knows of a run: one outcome for each input, and where it came from.
+
+`RunSummary.from_results` takes any iterable of results with the attributes of `ResultLike`, so the
+report depends on records only, not on how they are stored.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrs.errors import DataError
+from dsrs.laws import GeneralizedGaussian
+from dsrs.records import HISTOGRAM_BINS, Certificate
+
+BASELINE = "np"
+METHOD_NAMES = {
+    "np": "Neyman-Pearson",
+    "truncated": "DSRS truncated",
+    "rescaled": "DSRS rescaled",
+}
+CERTIFYING_STREAMS = ("p1", "p2")  # votes under P that certificates are made of
+
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+
+
+class VotesLike(Protocol):
+    """One stream of votes: which it is, and its radial histogram."""
+
+    @property
+    def stream(self) -> str: ...
+    @property
+    def trials(self) -> Sequence[int]: ...
+    @property
+    def hits(self) -> Sequence[int]: ...
+
+
+class ResultLike(Protocol):
+    """One certified input, as a run store yields it."""
+
+    @property
+    def index(self) -> int: ...
+    @property
+    def label(self) -> int | None: ...
+    @property
+    def predicted(self) -> int | None: ...
+    @property
+    def votes(self) -> Sequence[VotesLike]: ...
+    @property
+    def certificates(self) -> Mapping[str, Certificate]: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def thumbnail(self) -> bytes | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What is known of one input. `trials` and `hits` count votes under P by noise norm."""
+
+    index: int
+    label: int
+    predicted: int | None
+    certificates: Mapping[str, Certificate]
+    trials: tuple[int, ...] = ()
+    hits: tuple[int, ...] = ()
+    seconds: float = 0.0
+    thumbnail: bytes | None = None
+
+    @property
+    def right(self) -> bool:
+        """Whether the prediction is the label."""
+        return self.predicted == self.label
+
+    @property
+    def p_estimate(self) -> float | None:
+        """Share of the votes under P for the certified class: an estimate of P_A, not a bound."""
+        total = sum(self.trials)
+        return sum(self.hits) / total if total else None
+
+    def status(self, method: str) -> str:
+        """certified, abstained or undecided; an input without a prediction is abstained."""
+        certificate = self.certificates.get(method)
+        return certificate.status if certificate else "abstained"
+
+    def radius(self, method: str) -> float:
+        """The certified l2 radius; 0 where nothing is certified."""
+        certificate = self.certificates.get(method)
+        return certificate.radius if certificate and certificate.status == "certified" else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """One run: its noise law, its methods (baseline first) and its outcomes in input order."""
+
+    name: str
+    law: GeneralizedGaussian
+    methods: tuple[str, ...]
+    outcomes: tuple[Outcome, ...]
+    family: str = ""
+    data_fingerprint: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_results(
+        cls,
+        name: str,
+        results: Iterable[ResultLike],
+        *,
+        family: str = "",
+        data_fingerprint: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> RunSummary:
+        """Read and check the results of one run."""
+        outcomes = sorted((_outcome(name, seen) for seen in results), key=lambda one: one.index)
+        if not outcomes:
+            raise DataError(f"run {name!r} has no finished input yet; certify at least one first")
+        for before, after in itertools.pairwise(outcomes):
+            if before.index == after.index:
+                raise DataError(f"run {name!r} holds input {after.index} twice")
+        laws = {seen.law for one in outcomes for seen in one.certificates.values()}
+        if len(laws) != 1:
+            found = ", ".join(sorted(law.describe() for law in laws)) or "none"
+            raise DataError(f"run {name!r} must have exactly one smoothing law, found {found}")
+        return cls(
+            name=name,
+            law=laws.pop(),
+            methods=_methods(name, outcomes),
+            outcomes=tuple(outcomes),
+            family=family,
+            data_fingerprint=data_fingerprint,
+            settings=settings or {},
+        )
+
+    @property
+    def size(self) -> int:
+        """Number of inputs."""
+        return len(self.outcomes)
+
+    @property
+    def challengers(self) -> tuple[str, ...]:
+        """The methods that are compared with the baseline."""
+        return self.methods[1:] if self.methods[0] == BASELINE else ()
+
+    def right(self) -> NDArray[np.bool_]:
+        """Which predictions are right."""
+        return np.array([one.right for one in self.outcomes])
+
+    def has_status(self, method: str, status: str) -> NDArray[np.bool_]:
+        """Which inputs ended so."""
+        return np.array([one.status(method) == status for one in self.outcomes])
+
+    def proved_radii(self, method: str) -> NDArray[np.float64]:
+        """Radius of each input that is predicted right and certified; -inf for the others.
+
+        Certified accuracy at r is then the share of values >= r, also at r = 0, where an
+        abstained input must not count.
+        """
+        counted = self.right() & self.has_status(method, "certified")
+        radii = np.array([one.radius(method) for one in self.outcomes])
+        return np.where(counted, radii, -np.inf)
+
+    def among(self, indices: Iterable[int]) -> RunSummary:
+        """The same run, with these inputs only."""
+        kept = frozenset(indices)
+        return RunSummary(
+            name=self.name,
+            law=self.law,
+            methods=self.methods,
+            outcomes=tuple(one for one in self.outcomes if one.index in kept),
+            family=self.family,
+            data_fingerprint=self.data_fingerprint,
+            settings=self.settings,
+        )
+
+
+def method_name(method: str) -> str:
+    """A method's name for people."""
+    return METHOD_NAMES.get(method, method)
+
+
+def _outcome(run: str, seen: ResultLike) -> Outcome:
+    where = f"run {run!r}, input {seen.index}"
+    if seen.label is None:
+        raise DataError(f"{where} has no label; certified accuracy needs the labels of all inputs")
+    for method, certificate in seen.certificates.items():
+        if not math.isfinite(certificate.radius):
+            raise DataError(
+                f"{where}: a report needs finite radii, but {method} certified "
+                f"{certificate.radius}; a probability bound of exactly 1 cannot come from votes"
+            )
+    if seen.thumbnail is not None and not seen.thumbnail.startswith(PNG_SIGNATURE):
+        raise DataError(f"{where}: expected a PNG thumbnail, got other bytes")
+    trials, hits = _radial_counts(where, seen.votes)
+    return Outcome(
+        index=seen.index,
+        label=seen.label,
+        predicted=seen.predicted,
+        certificates=dict(seen.certificates),
+        trials=trials,
+        hits=hits,
+        seconds=seen.seconds,
+        thumbnail=seen.thumbnail,
+    )
+
+
+def _radial_counts(
+    where: str, votes: Sequence[VotesLike]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    trials = np.zeros(HISTOGRAM_BINS, dtype=np.int64)
+    hits = np.zeros(HISTOGRAM_BINS, dtype=np.int64)
+    for stream in votes:
+        if stream.stream in CERTIFYING_STREAMS and len(stream.trials):
+            if len(stream.trials) != HISTOGRAM_BINS or len(stream.hits) != HISTOGRAM_BINS:
+                raise DataError(
+                    f"{where}: expected {HISTOGRAM_BINS} radial bins in stream "
+                    f"{stream.stream!r}, got {len(stream.trials)} and {len(stream.hits)}"
+                )
+            trials += np.asarray(stream.trials, dtype=np.int64)
+            hits += np.asarray(stream.hits, dtype=np.int64)
+    if not trials.any():
+        return (), ()
+    return tuple(trials.tolist()), tuple(hits.tolist())
+
+
+def _methods(run: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+    """All methods of the run: the baseline first, then the known ones, then by name."""
+    found = {method for one in outcomes for method in one.certificates}
+    for one in outcomes:
+        missing = found - one.certificates.keys()
+        if missing and one.predicted is not None:
+            raise DataError(
+                f"run {run!r}, input {one.index} has no certificate of {', '.join(sorted(missing))}"
+                ", which other inputs of the run have; certify the run again"
+            )
+    order = [*METHOD_NAMES, *sorted(found - METHOD_NAMES.keys())]
+    return tuple(method for method in order if method in found)

@@ -1,0 +1,287 @@
+"""The numbers as Markdown, LaTeX (booktabs) and CSV tables and as JSON, all rounded down."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from dsrs import __version__
+from dsrs.reports.bootstrap import Estimate, Resampling
+from dsrs.reports.measures import MethodMeasures, RunMeasures
+from dsrs.reports.report import Report
+from dsrs.reports.rounding import (
+    ceil_number,
+    ceil_text,
+    floor_number,
+    floor_text,
+    percent,
+    percent_up,
+    signed,
+)
+from dsrs.reports.summary import method_name
+
+CSV_DIGITS = 6
+RADIUS_DIGITS = 3
+
+Quantity = Literal["certified accuracy", "average radius", "clean accuracy", "abstention"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """An estimate as text: the value and its interval, and which side of zero a gain is on."""
+
+    value: str
+    low: str
+    high: str
+    sign: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the summary: a method on a run, or its gain over the baseline."""
+
+    run: str
+    method: str
+    is_gain: bool
+    clean: Cell | None
+    abstention: Cell | None
+    average_radius: Cell | None
+    accuracy: tuple[Cell, ...]
+
+    @property
+    def label(self) -> str:
+        """What the line is about, for people."""
+        name = method_name(self.method)
+        return f"gain of {name}" if self.is_gain else name
+
+
+def summary_rows(report: Report) -> list[Row]:
+    """The lines of the summary table: each run's methods and gains, then the envelopes."""
+    rows = [row for measured in report.measures for row in _run_rows(measured)]
+    for envelope in report.envelopes:
+        title = envelope_title(envelope.family)
+        for gain, lines in ((False, envelope.methods), (True, envelope.gains)):
+            for method, estimates in lines.items():
+                cells = tuple(_percent_cell(one, gain) for one in estimates)
+                rows.append(Row(title, method, gain, None, None, None, cells))
+    return rows
+
+
+def envelope_title(family: str) -> str:
+    """How an envelope is called in the run column."""
+    return f"{family}: best sigma at each radius" if family else "best sigma at each radius"
+
+
+def markdown_table(report: Report) -> str:
+    """A Markdown table in percent, with the interval behind each number."""
+    heads = ["run", "certification", "clean", "abstained", "ACR"]
+    heads += [f"r = {radius:g}" for radius in report.radii]
+    lines = [
+        f"Certified accuracy in percent at l2 radius r, {interval_note(report.resampling)}.",
+        "",
+        _markdown_line(heads),
+        _markdown_line(["---", "---", *["---:"] * (len(heads) - 2)]),
+    ]
+    for row in summary_rows(report):
+        cells = [row.clean, row.abstention, row.average_radius, *row.accuracy]
+        texts = [f"{one.value} [{one.low}, {one.high}]" if one else "" for one in cells]
+        lines.append(_markdown_line([row.run, row.label, *texts]))
+    return "\n".join(lines) + "\n"
+
+
+def latex_table(report: Report) -> str:
+    """A booktabs table in percent; a gain whose interval excludes zero is in bold."""
+    columns = len(report.radii)
+    lines = [
+        "% needs \\usepackage{booktabs}",
+        f"% certified accuracy in percent; {interval_note(report.resampling)}",
+        f"\\begin{{tabular}}{{ll{'r' * (columns + 1)}}}",
+        "\\toprule",
+        f" & & & \\multicolumn{{{columns}}}{{c}}{{Certified accuracy (\\%) at radius $r$}} \\\\",
+        f"\\cmidrule(l){{4-{columns + 3}}}",
+        "Run & Certification & ACR & "
+        + " & ".join(f"{radius:g}" for radius in report.radii)
+        + " \\\\",
+    ]
+    last_run = None
+    for row in summary_rows(report):
+        new_run = row.run != last_run
+        if new_run:
+            lines.append("\\midrule")
+        cells = [row.average_radius, *row.accuracy]
+        texts = [_latex_cell(one) if one else "" for one in cells]
+        name = latex_escape(row.run) if new_run else ""
+        lines.append(" & ".join([name, latex_escape(row.label), *texts]) + " \\\\")
+        last_run = row.run
+    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"]) + "\n"
+
+
+def csv_table(report: Report) -> str:
+    """One number a line: run, method, compared with, quantity, radius, value, interval."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(["run", "method", "gain", "quantity", "radius", "value", "low", "high"])
+    for record in _records(report):
+        down = record["quantity"] != "abstention"
+        text = floor_text if down else ceil_text
+        one: Estimate = record["estimate"]
+        writer.writerow(
+            [
+                record["run"],
+                record["method"],
+                int(record["gain"]),
+                record["quantity"],
+                "" if record["radius"] is None else f"{record['radius']:g}",
+                *(text(end, CSV_DIGITS) for end in (one.value, one.low, one.high)),
+            ]
+        )
+    return buffer.getvalue()
+
+
+def json_document(report: Report) -> str:
+    """Everything in the tables, for programs; accuracies are shares, not percent."""
+    numbers = []
+    for record in _records(report):
+        round_off = ceil_number if record["quantity"] == "abstention" else floor_number
+        one: Estimate = record.pop("estimate")
+        ends = (("value", one.value), ("low", one.low), ("high", one.high))
+        numbers.append({**record, **{key: round_off(end, CSV_DIGITS) for key, end in ends}})
+    document = {
+        "generator": f"dsrs report {__version__}",
+        "radii": list(report.radii),
+        "bootstrap": {
+            "resamples": report.resampling.resamples,
+            "confidence": report.resampling.confidence,
+            "seed": report.resampling.seed,
+        },
+        "runs": [
+            {
+                "name": measured.run.name,
+                "family": measured.run.family,
+                "law": measured.run.law.to_dict(),
+                "inputs": measured.run.size,
+                "undecided": measured.undecided,
+                "seconds": round(sum(one.seconds for one in measured.run.outcomes), 3),
+                "data_fingerprint": measured.run.data_fingerprint,
+                "settings": measured.run.settings,
+            }
+            for measured in report.measures
+        ],
+        "numbers": numbers,
+    }
+    return json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def interval_note(resampling: Resampling) -> str:
+    """What the intervals are, in a line."""
+    return (
+        f"with {resampling.confidence * 100:g} % bootstrap intervals over the test inputs "
+        f"({resampling.resamples} resamples, seed {resampling.seed}; gains are paired by input)"
+    )
+
+
+def latex_escape(text: str) -> str:
+    """Text that LaTeX prints as it is."""
+    special = {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        **{mark: "\\" + mark for mark in "&%$#_{}"},
+    }
+    return "".join(special.get(mark, mark) for mark in text)
+
+
+def _run_rows(measured: RunMeasures) -> list[Row]:
+    rows = []
+    for gain, lines in ((False, measured.methods), (True, measured.gains)):
+        for line in lines:
+            rows.append(
+                Row(
+                    run=measured.run.name,
+                    method=line.method,
+                    is_gain=gain,
+                    clean=None if gain else _percent_cell(measured.clean_accuracy),
+                    abstention=_abstention_cell(line.abstention, gain),
+                    average_radius=_radius_cell(line.average_radius, gain),
+                    accuracy=tuple(_percent_cell(one, gain) for one in line.certified_accuracy),
+                )
+            )
+    return rows
+
+
+def _percent_cell(one: Estimate, gain: bool = False) -> Cell:
+    texts = [percent(end) for end in (one.value, one.low, one.high)]
+    return _cell(texts, one, gain)
+
+
+def _abstention_cell(one: Estimate, gain: bool) -> Cell:
+    texts = [percent_up(end) for end in (one.value, one.low, one.high)]
+    return _cell(texts, one, gain)
+
+
+def _radius_cell(one: Estimate, gain: bool) -> Cell:
+    texts = [floor_text(end, RADIUS_DIGITS) for end in (one.value, one.low, one.high)]
+    return _cell(texts, one, gain)
+
+
+def _cell(texts: Sequence[str], one: Estimate, gain: bool) -> Cell:
+    value, low, high = (signed(text) for text in texts) if gain else texts
+    return Cell(value, low, high, one.sign if gain else 0)
+
+
+def _markdown_line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _latex_cell(cell: Cell) -> str:
+    text = f"${cell.value}$" if cell.value[0] in "+-" else cell.value
+    return f"\\textbf{{{text}}}" if cell.sign else text
+
+
+def _records(report: Report) -> list[dict[str, Any]]:
+    """Every number of the tables, one after the other."""
+    records: list[dict[str, Any]] = []
+
+    def add(
+        run: str,
+        method: str,
+        gain: bool,
+        quantity: Quantity,
+        estimate: Estimate,
+        radius: float | None = None,
+    ) -> None:
+        records.append(
+            {
+                "run": run,
+                "method": method,
+                "gain": gain,
+                "quantity": quantity,
+                "radius": radius,
+                "estimate": estimate,
+            }
+        )
+
+    def add_line(run: str, line: MethodMeasures, gain: bool) -> None:
+        add(run, line.method, gain, "abstention", line.abstention)
+        add(run, line.method, gain, "average radius", line.average_radius)
+        for radius, one in zip(report.radii, line.certified_accuracy, strict=True):
+            add(run, line.method, gain, "certified accuracy", one, radius)
+
+    for measured in report.measures:
+        name = measured.run.name
+        add(name, "", False, "clean accuracy", measured.clean_accuracy)
+        for line in measured.methods:
+            add_line(name, line, False)
+        for line in measured.gains:
+            add_line(name, line, True)
+    for envelope in report.envelopes:
+        for gain, lines in ((False, envelope.methods), (True, envelope.gains)):
+            for method, estimates in lines.items():
+                for radius, one in zip(report.radii, estimates, strict=True):
+                    title = envelope_title(envelope.family)
+                    add(title, method, gain, "certified accuracy", one, radius)
+    return records
