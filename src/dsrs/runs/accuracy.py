@@ -1,0 +1,84 @@
+"""Certified accuracy: the share of inputs that are right at every perturbation up to a radius."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from dsrs.runs.result import RunResult
+
+MAX_GRID = 12
+_STEPS = (1.0, 2.5, 5.0)
+
+
+@dataclass(frozen=True, slots=True)
+class MethodAccuracy:
+    """What one method proved over a run.
+
+    `correct[i]` inputs are certified for their label at `radii[i]` or more; without labels, for
+    the class that was predicted. `abstained` counts inputs without a radius.
+    """
+
+    method: str
+    total: int
+    radii: tuple[float, ...]
+    correct: tuple[int, ...]
+    abstained: int
+    average_radius: float
+
+    def share(self, position: int) -> float:
+        """Certified accuracy at `radii[position]`."""
+        return self.correct[position] / self.total
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "method": self.method,
+            "inputs": self.total,
+            "abstained": self.abstained,
+            "average_certified_radius": self.average_radius,
+            "certified_accuracy": [
+                {"radius": radius, "accuracy": self.share(position)}
+                for position, radius in enumerate(self.radii)
+            ],
+        }
+
+
+def certified_accuracy(
+    results: Iterable[RunResult], radii: Iterable[float] | None = None
+) -> list[MethodAccuracy]:
+    """The accuracy of each method at `radii`, by default a round grid up to the largest radius."""
+    total = 0
+    proved: dict[str, list[float]] = {}
+    abstained: dict[str, int] = {}
+    for result in results:
+        total += 1
+        for method, certificate in result.certificates.items():
+            certified = certificate.status == "certified"
+            abstained[method] = abstained.get(method, 0) + (not certified)
+            right = result.label in (None, result.target)
+            proved.setdefault(method, []).extend([certificate.radius] * (certified and right))
+    largest = max((radius for found in proved.values() for radius in found), default=0.0)
+    grid = tuple(radii) if radii is not None else radius_grid(largest)
+    return [
+        MethodAccuracy(
+            method,
+            total,
+            grid,
+            tuple(sum(radius >= at for radius in found) for at in grid),
+            abstained[method],
+            math.fsum(found) / total,
+        )
+        for method, found in proved.items()
+    ]
+
+
+def radius_grid(largest: float) -> tuple[float, ...]:
+    """At most MAX_GRID round radii from 0 to `largest`."""
+    if not 0 < largest < math.inf:
+        return (0.0,)
+    decade = 10.0 ** math.floor(math.log10(largest / MAX_GRID))
+    step = next(s * decade for s in (*_STEPS, 10.0) if largest / (s * decade) < MAX_GRID)
+    return tuple(round(i * step, 12) for i in range(int(largest / step) + 1))

@@ -1,0 +1,78 @@
+"""What a run was started with, and what differs when it is opened with something else."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from dsrs.classifiers.base import Classifier
+from dsrs.datasets.dataset import Dataset
+from dsrs.errors import StoreMismatch
+from dsrs.sampling.plan import SamplingPlan
+
+# Results depend on these sections; the rest of the config is for people to read.
+_BINDING = ("plan", "model", "data", "device")
+_NAMES_ONLY = {"model.description", "data.name", "data.class_names"}
+_PACKAGES = ("numpy", "scipy", "numba", "onnxruntime", "torch", "scikit-learn")
+
+
+def run_config(classifier: Classifier, dataset: Dataset, plan: SamplingPlan) -> dict[str, Any]:
+    """The config of a run, for JSON."""
+    return {
+        "plan": plan.to_dict(),
+        "model": {
+            "description": classifier.description,
+            "fingerprint": classifier.fingerprint,
+            "input_shape": list(classifier.input_shape),
+            "bounds": list(classifier.bounds),
+            "num_classes": classifier.num_classes,
+        },
+        "data": {
+            "name": dataset.name,
+            "fingerprint": dataset.fingerprint,
+            "labels": dataset.labels is not None,
+            "class_names": list(dataset.class_names),
+        },
+        "device": "cpu",
+        "versions": versions(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Python, this package and the installed packages that results may depend on."""
+    found = {"python": platform.python_version(), "platform": sys.platform}
+    for package in ("dsrs", *_PACKAGES):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def check_same_run(stored: Mapping[str, Any], given: Mapping[str, Any], path: object) -> None:
+    """Raise StoreMismatch, naming every difference, unless results of both may be mixed."""
+    found = list(_differences(stored, given))
+    if found:
+        raise StoreMismatch(
+            f"{path} holds a run with other settings, and results are never mixed:\n"
+            + "\n".join(f"  {name}: stored {was!r}, given {now!r}" for name, was, now in found)
+            + "\nuse the stored settings to continue it, or another --output"
+        )
+
+
+def _differences(
+    stored: Mapping[str, Any], given: Mapping[str, Any]
+) -> Iterator[tuple[str, Any, Any]]:
+    for section in _BINDING:
+        yield from _walk(section, stored.get(section), given.get(section))
+
+
+def _walk(name: str, was: Any, now: Any) -> Iterator[tuple[str, Any, Any]]:
+    if isinstance(was, Mapping) and isinstance(now, Mapping):
+        for key in sorted(set(was) | set(now)):
+            yield from _walk(f"{name}.{key}", was.get(key), now.get(key))
+    elif was != now and name not in _NAMES_ONLY:
+        yield name, was, now

@@ -1,0 +1,163 @@
+"""From a file of another program to rows with the intervals and radii that it holds."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+from dsrs.errors import DataError, InvalidInput
+from dsrs.laws import heuristic_percentile
+from dsrs.runs.formats.dsrs_logs import (
+    HEURISTIC_RULE,
+    SamplingLog,
+    read_radius_log,
+    read_sampling_log,
+)
+from dsrs.runs.formats.row import ResultRow, parsed
+from dsrs.runs.formats.table import read_csv, read_jsonl, read_parquet
+from dsrs.runs.formats.tsv import HEADER, read_tsv
+
+PARQUET_MAGIC = b"PAR1"
+
+
+def import_rows(
+    path: Path, form: str | None = None, *, d: int | None = None, q_log: Path | None = None
+) -> list[ResultRow]:
+    """The rows of a file, in one of the formats that `dsrs export` writes.
+
+    `form` is recognised from the content when not given. A sampling log of the DSRS scripts does
+    not say the dimension `d`, and holds one law: `q_log` is the log of the additional law.
+    """
+    content = _content(path)
+    form = form or recognised(path, content)
+    if q_log is not None and form != "dsrs-logs":
+        raise InvalidInput(f"a log of Q belongs to a DSRS sampling log, and {path} is {form}")
+    if form == "parquet":
+        rows = read_parquet(path)
+    else:
+        text = _text(path, content)
+        if form == "dsrs-logs":
+            rows = _log_rows(path, text, q_log)
+        elif form in _READERS:
+            rows = _READERS[form](path, text)
+        else:
+            known = ", ".join([*_READERS, "parquet", "dsrs-logs"])
+            raise InvalidInput(f"`format` must be one of {known}, got {form!r}")
+    return rows if d is None else [dataclasses.replace(row, d=d) for row in rows]
+
+
+_READERS = {"tsv": read_tsv, "csv": read_csv, "jsonl": read_jsonl}
+
+
+def recognised(path: Path, content: bytes) -> str:
+    """The format of this content; DataError when it is none of ours."""
+    if content.startswith(PARQUET_MAGIC):
+        return "parquet"
+    start = _text(path, content).lstrip()
+    line = start.splitlines()[0] if start else ""
+    if line.split("\t") == list(HEADER):
+        return "tsv"
+    if line.startswith("{"):
+        return "jsonl"
+    if line.startswith("x ") or (line and all(map(_is_number, line.split()))):
+        return "dsrs-logs"
+    if "index" in line.split(","):
+        return "csv"
+    raise DataError(
+        f"{path}: the format is not known; expected a TSV log (idx label predict ...), CSV with "
+        f"an `index` column, JSON lines, Parquet or a DSRS log, got {line[:60]!r}"
+    )
+
+
+def _log_rows(path: Path, text: str, q_log: Path | None) -> list[ResultRow]:
+    if not text.lstrip().startswith("x "):
+        if q_log is not None:
+            raise InvalidInput(f"{path} holds radii; give the sampling log of P with that of Q")
+        return [
+            ResultRow(
+                index,
+                radius=row.radius,
+                status="certified" if row.radius else "abstained",
+            )
+            for index, row in read_radius_log(path, text).items()
+        ]
+    log = read_sampling_log(path, text)
+    header = log.header
+    rows = [
+        ResultRow(
+            index,
+            k=header.k,
+            sigma=header.sigma,
+            n=header.n,
+            alpha=header.alpha,
+            p_lower=interval.lower,
+            p_upper=interval.upper,
+        )
+        for index, interval in log.intervals.items()
+    ]
+    if q_log is None:
+        return rows
+    return _joined(rows, log, read_sampling_log(q_log, _text(q_log, _content(q_log))), q_log)
+
+
+def _joined(
+    rows: list[ResultRow], p_log: SamplingLog, q_log: SamplingLog, path: Path
+) -> list[ResultRow]:
+    """The rows that both logs hold, with the interval under Q."""
+    p, q = p_log.header, q_log.header
+    if q.k != p.k:
+        raise DataError(f"{path} has k = {q.k:g}, and the log of P has k = {p.k:g}")
+    if q.sigma == p.sigma and q.rule is None:
+        raise DataError(
+            f"{path} has the sigma of P and no rule in its name, so its law is not known; "
+            "expected a name like general-gaussian-380-0.5-50000-0.0005-0.75.txt"
+        )
+    joined = []
+    for row in rows:
+        interval = q_log.intervals.get(row.index)
+        if interval is None:
+            continue
+        shape, value = ("rescaled", q.sigma)
+        if q.rule is not None:
+            shape, value = "truncated", _percentile(q.rule, row.p_lower or 0.0, path)
+        joined.append(
+            dataclasses.replace(
+                row,
+                n=p.n + q.n,
+                alpha=p.alpha + q.alpha,
+                q_shape=shape,
+                q_value=value,
+                q_lower=interval.lower,
+                q_upper=interval.upper,
+            )
+        )
+    return joined
+
+
+def _percentile(rule: str, p_lower: float, path: Path) -> float:
+    if rule == HEURISTIC_RULE:
+        return heuristic_percentile(p_lower)
+    value: float = parsed(rule, float, "the rule in the name", str(path))
+    return value
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _text(path: Path, content: bytes) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise DataError(f"{path} is neither text nor Parquet") from None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

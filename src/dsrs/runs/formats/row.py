@@ -1,0 +1,158 @@
+"""One method's answer for one input as a flat row: what every exchange format is made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from dsrs.errors import DataError, InvalidInput
+from dsrs.records import Certificate, Interval, Observation
+
+if TYPE_CHECKING:
+    from dsrs.runs.result import RunResult
+
+ABSTAINED = -1  # what the class column of other people's logs says for "abstained"
+
+
+@dataclass(frozen=True, slots=True)
+class ResultRow:
+    """The columns of the CSV, JSON lines and Parquet formats, in their order.
+
+    A format that does not hold a column leaves it None. `target` is the class that the radius is
+    for; `n` and `alpha` are the budget of the whole method. `q_shape` and `q_value` name the
+    additional law as `dsrs recertify` reads it: a percentile (truncated) or beta (rescaled).
+    """
+
+    index: int
+    label: int | None = None
+    predicted: int | None = None
+    target: int | None = None
+    method: str | None = None
+    status: str | None = None
+    radius: float | None = None
+    np_radius: float | None = None
+    d: int | None = None
+    k: float | None = None
+    sigma: float | None = None
+    n: int | None = None
+    alpha: float | None = None
+    p_lower: float | None = None
+    p_upper: float | None = None
+    q_shape: str | None = None
+    q_value: float | None = None
+    q_lower: float | None = None
+    q_upper: float | None = None
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.index < 0:
+            raise DataError(f"`index` must not be negative, got {self.index}")
+        for name in ("radius", "np_radius", "seconds"):
+            value = getattr(self, name)
+            if value is not None and not value >= 0:
+                raise DataError(f"`{name}` of input {self.index} must be >= 0, got {value!r}")
+        for lower, upper in ((self.p_lower, self.p_upper), (self.q_lower, self.q_upper)):
+            if lower is not None and upper is not None:
+                Interval(lower, upper)
+
+    @property
+    def correct(self) -> bool:
+        """Whether the certified class is the label."""
+        return self.status == "certified" and self.label is not None and self.label == self.target
+
+
+COLUMNS: dict[str, type] = {
+    field.name: {"int": int, "float": float, "str": str}[str(field.type).split(" |")[0]]
+    for field in fields(ResultRow)
+}
+
+
+def rows_of(
+    results: Iterable[RunResult], plan: Mapping[str, Any], method: str | None = None
+) -> Iterator[ResultRow]:
+    """The rows of a run, one for each input and method (or for one method)."""
+    for result in results:
+        if method is not None and method not in result.certificates:
+            raise InvalidInput(
+                f"input {result.index} was not certified by {method!r}; "
+                f"it has {', '.join(result.certificates)}"
+            )
+        for name, certificate in result.certificates.items():
+            if method in (None, name):
+                yield _row(result, name, certificate, plan)
+
+
+def _row(
+    result: RunResult, method: str, certificate: Certificate, plan: Mapping[str, Any]
+) -> ResultRow:
+    seen = _only_observation(result.index, certificate)
+    return ResultRow(
+        index=result.index,
+        label=result.label,
+        predicted=result.predicted,
+        target=result.target,
+        method=method,
+        status=certificate.status,
+        radius=certificate.radius,
+        np_radius=certificate.np_radius,
+        d=certificate.law.d,
+        k=certificate.law.k,
+        sigma=certificate.law.sigma,
+        n=plan["n"],
+        alpha=plan["alpha"],
+        p_lower=certificate.p.lower,
+        p_upper=certificate.p.upper,
+        q_shape=seen.law.kind if seen else None,
+        q_value=seen.law.value if seen else None,
+        q_lower=seen.interval.lower if seen else None,
+        q_upper=seen.interval.upper if seen else None,
+        seconds=result.seconds,
+    )
+
+
+def _only_observation(index: int, certificate: Certificate) -> Observation | None:
+    if len(certificate.additional) > 1:
+        raise InvalidInput(
+            f"the certificate of input {index} uses {len(certificate.additional)} additional "
+            "laws; a table has columns for one"
+        )
+    return certificate.additional[0] if certificate.additional else None
+
+
+def row_from_text(cells: Mapping[str, str | None], where: str) -> ResultRow:
+    """A row from named texts, as a CSV file holds them; unknown columns are left alone."""
+    values: dict[str, Any] = {}
+    for name, kind in COLUMNS.items():
+        text = cells.get(name)
+        if text is None or text == "":
+            continue
+        values[name] = parsed(text, kind, name, where)
+    if "index" not in values:
+        raise DataError(f"{where}: the column `index` is missing or empty")
+    return checked_row(values, where)
+
+
+def checked_row(values: Mapping[str, Any], where: str) -> ResultRow:
+    """The row of these values; what is wrong with them is told with the place."""
+    try:
+        return ResultRow(**values)
+    except (DataError, InvalidInput) as error:
+        raise DataError(f"{where}: {error}") from None
+
+
+def parsed(text: str, kind: type, name: str, where: str) -> Any:
+    """`text` as an int, a float (not NaN) or itself."""
+    if kind is str:
+        return text
+    try:
+        value = kind(text)
+    except ValueError:
+        raise DataError(
+            f"{where}: `{name}` must be {'a whole number' if kind is int else 'a number'}, "
+            f"got {text!r}"
+        ) from None
+    if kind is float and math.isnan(value):
+        raise DataError(f"{where}: `{name}` is NaN")
+    return value

@@ -1,0 +1,134 @@
+"""Reading a run folder: its config and its results, checked, never half."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from dsrs.errors import InvalidInput, StoreCorrupted, StoreError
+from dsrs.records import Certificate
+from dsrs.runs.result import RunResult
+from dsrs.runs.schema import STORE_NAME, connect, damage_as_error
+from dsrs.sampling.plan import SamplingPlan
+from dsrs.sampling.votes import SampledInput, Votes
+
+
+def open_run(path: str | Path) -> Run:
+    """Open a run folder for reading; also while `dsrs certify` writes to it."""
+    folder = Path(path)
+    if not folder.is_dir():
+        what = "is not a folder" if folder.exists() else "does not exist"
+        raise StoreError(f"{folder} {what}; expected the --output of `dsrs certify`")
+    return Run(folder, connect(folder / STORE_NAME, writable=False))
+
+
+class Run:
+    """A run folder. `with open_run(path) as run:` closes it."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self.store = path / STORE_NAME
+        self._connection = connection
+        with damage_as_error(self.store):
+            rows = connection.execute("SELECT config FROM run").fetchall()
+            if len(rows) != 1:
+                raise StoreCorrupted(f"{self.store} is damaged: it has {len(rows)} configs")
+            self.config: dict[str, Any] = json.loads(rows[0][0])
+
+    @property
+    def plan(self) -> SamplingPlan:
+        """What was sampled, and how alpha is spent."""
+        return SamplingPlan.from_dict(self.config["plan"])
+
+    @property
+    def sessions(self) -> list[dict[str, Any]]:
+        """When the run was started or continued, and with which versions."""
+        with damage_as_error(self.store):
+            rows = self._connection.execute("SELECT started, versions FROM session ORDER BY rowid")
+            return [{"started": started, "versions": json.loads(text)} for started, text in rows]
+
+    def __len__(self) -> int:
+        return len(self.indices())
+
+    def indices(self) -> list[int]:
+        """The finished inputs, in order."""
+        with damage_as_error(self.store):
+            return [row[0] for row in self._connection.execute("SELECT idx FROM input ORDER BY 1")]
+
+    def results(self) -> Iterator[RunResult]:
+        """The finished inputs, in order of their index."""
+        for index in self.indices():
+            yield self.result(index)
+
+    def result(self, index: int) -> RunResult:
+        """One finished input."""
+        with damage_as_error(self.store):
+            return read_result(self._connection, index, self.store)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def read_result(connection: sqlite3.Connection, index: int, store: Path) -> RunResult:
+    """One input with its votes and certificates, after its checksum was compared."""
+    row = connection.execute(
+        "SELECT label, predicted, target, stopped, seconds, thumbnail, checksum "
+        "FROM input WHERE idx = ?",
+        (index,),
+    ).fetchone()
+    if row is None:
+        raise StoreError(f"{store} has no result of input {index}")
+    *fields, thumbnail, checksum = row
+    votes = connection.execute(
+        "SELECT body FROM votes WHERE idx = ? ORDER BY position", (index,)
+    ).fetchall()
+    certificates = connection.execute(
+        "SELECT method, status, radius, body FROM certificate WHERE idx = ? ORDER BY position",
+        (index,),
+    ).fetchall()
+    if checksum != checksum_of([index, *fields], votes, certificates, thumbnail):
+        raise StoreCorrupted(f"{store} is damaged: the checksum of input {index} does not match")
+    label, predicted, target, stopped, seconds = fields
+    try:
+        return RunResult(
+            SampledInput(
+                index=index,
+                label=label,
+                predicted=predicted,
+                target=target,
+                votes=tuple(Votes.from_dict(json.loads(body)) for (body,) in votes),
+                stopped=bool(stopped),
+                seconds=seconds,
+            ),
+            {method: Certificate.from_json(body) for method, _, _, body in certificates},
+            thumbnail,
+        )
+    except (InvalidInput, KeyError, TypeError) as error:
+        raise StoreCorrupted(f"{store}: input {index} cannot be read: {error}") from error
+
+
+def checksum_of(
+    fields: list[Any],
+    votes: Sequence[tuple[str]],
+    certificates: Sequence[tuple[str, str, float, str]],
+    thumbnail: bytes | None,
+) -> str:
+    """SHA-256 of everything that is kept of one input."""
+    text = json.dumps([fields, votes, certificates])
+    return hashlib.sha256(text.encode() + b"\0" + (thumbnail or b"")).hexdigest()

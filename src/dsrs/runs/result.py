@@ -1,0 +1,45 @@
+"""What a run keeps of one input."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from dsrs.records import Certificate
+from dsrs.sampling.votes import SampledInput, Votes
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """The votes of one input, the certificate of each method, and a small picture of the input.
+
+    `thumbnail` is a PNG, or None where the input is not an image.
+    """
+
+    sampled: SampledInput
+    certificates: dict[str, Certificate] = field(default_factory=dict)
+    thumbnail: bytes | None = None
+
+    @property
+    def index(self) -> int:
+        return self.sampled.index
+
+    @property
+    def label(self) -> int | None:
+        return self.sampled.label
+
+    @property
+    def predicted(self) -> int | None:
+        return self.sampled.predicted
+
+    @property
+    def target(self) -> int:
+        """The class that the certificates are for."""
+        return self.sampled.target
+
+    @property
+    def votes(self) -> tuple[Votes, ...]:
+        return self.sampled.votes
+
+    @property
+    def seconds(self) -> float:
+        return self.sampled.seconds

@@ -1,0 +1,144 @@
+"""The file format of a run: an SQLite database with our mark, our version, and checksums.
+
+`run` holds the config (one row). An input is one row of `input`, with its `votes` and
+`certificate` rows; the three are written in one transaction. `input.checksum` covers all of them,
+so a damaged row is found even where SQLite itself sees nothing wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dsrs.errors import StoreCorrupted, StoreError, StoreTooNew
+
+STORE_NAME = "run.sqlite"
+APPLICATION_ID = int.from_bytes(b"DSRS", "big")
+FORMAT_VERSION = 1
+BUSY_SECONDS = 60.0  # a reader waits this long for a writer's transaction
+
+TABLES = """
+CREATE TABLE run (config TEXT NOT NULL);
+CREATE TABLE session (started TEXT NOT NULL, versions TEXT NOT NULL);
+CREATE TABLE input (
+    idx INTEGER PRIMARY KEY,
+    label INTEGER,
+    predicted INTEGER,
+    target INTEGER NOT NULL,
+    stopped INTEGER NOT NULL,
+    seconds REAL NOT NULL,
+    thumbnail BLOB,
+    checksum TEXT NOT NULL
+);
+CREATE TABLE votes (
+    idx INTEGER NOT NULL REFERENCES input (idx),
+    position INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (idx, position)
+) WITHOUT ROWID;
+CREATE TABLE certificate (
+    idx INTEGER NOT NULL REFERENCES input (idx),
+    position INTEGER NOT NULL,
+    method TEXT NOT NULL,
+    status TEXT NOT NULL,
+    radius REAL NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (idx, position)
+) WITHOUT ROWID;
+"""
+
+
+def create_store(path: Path, config: str) -> None:
+    """A new store with its config; it appears under `path` whole, or not at all."""
+    draft = path.with_name(path.name + ".draft")
+    draft.unlink(missing_ok=True)
+    connection = sqlite3.connect(draft, isolation_level=None)
+    try:
+        connection.executescript(
+            f"PRAGMA synchronous = FULL; BEGIN; PRAGMA application_id = {APPLICATION_ID};"
+            f"PRAGMA user_version = {FORMAT_VERSION};" + TABLES
+        )
+        connection.execute("INSERT INTO run VALUES (?)", (config,))
+        connection.execute("COMMIT")
+    finally:
+        connection.close()
+    draft.replace(path)
+
+
+def connect(path: Path, *, writable: bool) -> sqlite3.Connection:
+    """A connection to a store that has passed all checks of its file."""
+    _check_header(path)
+    # A reader opens read-write where it may: only so can SQLite undo a transaction that was cut.
+    mode = "rw" if writable or os.access(path, os.W_OK) else "ro"
+    connection = sqlite3.connect(
+        f"{path.resolve().as_uri()}?mode={mode}",
+        uri=True,
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    try:
+        with damage_as_error(path):
+            _check_format(connection, path)
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute(f"PRAGMA query_only = {'OFF' if writable else 'ON'}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def damage_as_error(path: Path) -> Iterator[None]:
+    """What SQLite says of a damaged, locked or unwritable file, in the words of our errors."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if "malformed" in str(error):
+            raise StoreCorrupted(_damaged(path, str(error))) from error
+        raise StoreError(f"{path} cannot be used: {error}") from error
+    except sqlite3.IntegrityError as error:
+        raise StoreError(f"{path} already holds this result: {error}") from error
+    except sqlite3.DatabaseError as error:
+        raise StoreCorrupted(_damaged(path, str(error))) from error
+    except json.JSONDecodeError as error:
+        raise StoreCorrupted(_damaged(path, f"broken JSON: {error}")) from error
+
+
+def _check_header(path: Path) -> None:
+    try:
+        with path.open("rb") as file:
+            header = file.read(100)
+    except FileNotFoundError:
+        raise StoreError(
+            f"{path.parent} holds no run: there is no {path.name} in it; "
+            "start one with `dsrs certify ... --output`"
+        ) from None
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror}") from None
+    if len(header) < 100 or not header.startswith(b"SQLite format 3\0"):
+        raise StoreCorrupted(_damaged(path, "it does not start like an SQLite database"))
+
+
+def _check_format(connection: sqlite3.Connection, path: Path) -> None:
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if application != APPLICATION_ID or version < 1:
+        raise StoreCorrupted(_damaged(path, "it is an SQLite database, but not of a dsrs run"))
+    if version > FORMAT_VERSION:
+        raise StoreTooNew(
+            f"{path} was written in format {version}, and this version of dsrs reads up to "
+            f"{FORMAT_VERSION}; upgrade with: pip install --upgrade dsrs"
+        )
+    findings = [row[0] for row in connection.execute("PRAGMA quick_check(3)")]
+    if findings != ["ok"]:
+        raise StoreCorrupted(_damaged(path, "; ".join(findings)))
+
+
+def _damaged(path: Path, why: str) -> str:
+    return f"{path} is damaged and nothing was read from it: {why}; restore a copy or start again"

@@ -1,0 +1,154 @@
+"""Writing a run folder: one writer at a time, one transaction an input."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from dsrs.errors import StoreError
+from dsrs.runs.config import check_same_run, versions
+from dsrs.runs.reader import checksum_of
+from dsrs.runs.result import RunResult
+from dsrs.runs.schema import STORE_NAME, connect, create_store, damage_as_error
+
+LOCK_NAME = "writer.lock"
+
+
+def start_run(path: str | Path, config: Mapping[str, Any]) -> RunWriter:
+    """Start a run in a new or empty folder, or continue the run of the same config in it.
+
+    Raises StoreMismatch when the folder holds a run of another config, and StoreError when it
+    holds something else, cannot be written, or another process writes to it.
+    """
+    folder = Path(path)
+    _make_folder(folder)
+    lock = _lock(folder)
+    try:
+        store = folder / STORE_NAME
+        if not store.exists():
+            with damage_as_error(store):
+                create_store(store, json.dumps(config, allow_nan=False))
+        return RunWriter(folder, connect(store, writable=True), lock, config)
+    except BaseException:
+        lock.close()
+        raise
+
+
+class RunWriter:
+    """An open run that results can be added to. `with start_run(...) as writer:` closes it."""
+
+    def __init__(
+        self,
+        path: Path,
+        connection: sqlite3.Connection,
+        lock: sqlite3.Connection,
+        config: Mapping[str, Any],
+    ) -> None:
+        self.path = path
+        self.store = path / STORE_NAME
+        self._connection = connection
+        self._lock = lock
+        try:
+            with damage_as_error(self.store):
+                ((text,),) = connection.execute("SELECT config FROM run")
+                check_same_run(json.loads(text), config, path)
+                connection.execute(
+                    "INSERT INTO session VALUES (?, ?)",
+                    (
+                        datetime.now(timezone.utc).isoformat(timespec="seconds"),
+                        json.dumps(versions()),
+                    ),
+                )
+        except BaseException:
+            connection.close()
+            raise
+
+    def finished(self) -> set[int]:
+        """The inputs whose results are kept."""
+        with damage_as_error(self.store):
+            return {row[0] for row in self._connection.execute("SELECT idx FROM input")}
+
+    def add(self, result: RunResult) -> None:
+        """Keep the result of one input: whole, on disk, when this returns."""
+        sampled = result.sampled
+        fields = [
+            sampled.index,
+            sampled.label,
+            sampled.predicted,
+            sampled.target,
+            int(sampled.stopped),
+            float(sampled.seconds),
+        ]
+        votes = [(json.dumps(votes.to_dict()),) for votes in sampled.votes]
+        certificates = [
+            (method, certificate.status, certificate.radius, certificate.to_json())
+            for method, certificate in result.certificates.items()
+        ]
+        checksum = checksum_of(fields, votes, certificates, result.thumbnail)
+        with damage_as_error(self.store), self._connection as transaction:
+            transaction.execute("BEGIN IMMEDIATE")
+            transaction.execute(
+                "INSERT INTO input VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (*fields, result.thumbnail, checksum),
+            )
+            transaction.executemany(
+                "INSERT INTO votes VALUES (?, ?, ?)",
+                [(sampled.index, position, *row) for position, row in enumerate(votes)],
+            )
+            transaction.executemany(
+                "INSERT INTO certificate VALUES (?, ?, ?, ?, ?, ?)",
+                [(sampled.index, position, *row) for position, row in enumerate(certificates)],
+            )
+
+    def close(self) -> None:
+        self._connection.close()
+        self._lock.close()
+
+    def __enter__(self) -> RunWriter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _make_folder(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise StoreError(f"{folder} is a file; --output must be a new folder or a run to continue")
+    if folder.is_dir() and not (folder / STORE_NAME).exists():
+        ours = {LOCK_NAME, f"{LOCK_NAME}-journal", f"{STORE_NAME}.draft"}
+        strange = sorted(item.name for item in folder.iterdir() if item.name not in ours)
+        if strange:
+            raise StoreError(
+                f"{folder} is not empty and holds no run (it has {strange[0]}); "
+                "--output must be a new folder or a run to continue"
+            )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{folder} cannot be created: {error.strerror}") from None
+
+
+def _lock(folder: Path) -> sqlite3.Connection:
+    # An SQLite lock works on every system, and the system frees it when the process is killed.
+    connection = sqlite3.connect(folder / LOCK_NAME, timeout=0, isolation_level=None)
+    try:
+        connection.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError as error:
+        connection.close()
+        if "locked" in str(error):
+            raise StoreError(
+                f"another process is writing to {folder}; wait for it to end, "
+                "or use another --output"
+            ) from None
+        raise StoreError(f"{folder} cannot be written: {error}") from None
+    return connection
