@@ -115,7 +115,7 @@ def checked_num_classes(num_classes: int) -> int:
     return int(num_classes)
 
 
-def in_units(what: str, input_shape: tuple[int, ...], bounds: tuple[float, float]) -> str:
+def described(what: str, input_shape: tuple[int, ...], bounds: tuple[float, float]) -> str:
     """The description of a classifier: what it is, what it takes, in which units."""
     return f"{what}; input {input_shape} in [{bounds[0]:g}, {bounds[1]:g}]"
 

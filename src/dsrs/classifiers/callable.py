@@ -1,0 +1,97 @@
+"""Any Python callable on float32 batches; the other adapters end here as well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrs.classifiers.base import (
+    UNIT_BOUNDS,
+    checked_batch,
+    checked_bounds,
+    checked_classes,
+    checked_num_classes,
+    checked_shape,
+    described,
+)
+from dsrs.errors import ClassifierError, InvalidInput
+
+Forward = Callable[[NDArray[np.float32]], Any]
+
+PROBE_ROWS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class CallableClassifier:
+    """A forward function with all that is known of it; every answer is checked."""
+
+    forward: Forward
+    input_shape: tuple[int, ...]
+    num_classes: int
+    bounds: tuple[float, float]
+    fingerprint: str
+    description: str
+
+    def classify(self, batch: NDArray[np.float32]) -> NDArray[np.int64]:
+        """The class of each row of a batch of shape (n, *input_shape)."""
+        checked_batch(batch, self.input_shape)
+        return checked_classes(self.forward(batch), len(batch), self.num_classes, self.description)
+
+
+def from_callable(
+    forward: Forward,
+    input_shape: tuple[int, ...],
+    num_classes: int | None = None,
+    *,
+    bounds: tuple[float, float] = UNIT_BOUNDS,
+    name: str | None = None,
+    fingerprint: str | None = None,
+) -> CallableClassifier:
+    """A classifier from a function of float32 batches (n, *input_shape).
+
+    `forward` returns logits (n, classes) or integer class ids (n,), answers each row by itself,
+    and can be called from several threads. It is called once here, on `probe_batch`, to check
+    what it returns; `num_classes` is taken from the logits when it is not given.
+    `name` stands for the code in the fingerprint: give another name to another model.
+    """
+    shape, units = checked_shape(input_shape), checked_bounds(bounds)
+    given = name or _qualified_name(forward)
+    answer = forward(probe_batch(shape, units))
+    classes = _classes_of(answer, given) if num_classes is None else num_classes
+    classifier = CallableClassifier(
+        forward=forward,
+        input_shape=shape,
+        num_classes=checked_num_classes(classes),
+        bounds=units,
+        fingerprint=fingerprint or f"name:{given}",
+        description=described(given, shape, units),
+    )
+    checked_classes(answer, PROBE_ROWS, classifier.num_classes, given)
+    return classifier
+
+
+def probe_batch(input_shape: tuple[int, ...], bounds: tuple[float, float]) -> NDArray[np.float32]:
+    """A few seeded inputs, spread over `bounds`, to try a model on."""
+    rng = np.random.default_rng(0)
+    return rng.uniform(*bounds, (PROBE_ROWS, *input_shape)).astype(np.float32)
+
+
+def _classes_of(answer: Any, name: str) -> int:
+    shape = getattr(answer, "shape", None)
+    if shape is not None and len(shape) == 2:
+        return int(shape[1])
+    if shape is not None and len(shape) == 1:
+        raise InvalidInput(f"{name} returns class ids, so `num_classes` must be given")
+    raise ClassifierError(
+        f"{name} must return logits of shape (n, classes) or class ids of shape (n,), "
+        f"got {type(answer).__name__ if shape is None else f'shape {tuple(shape)}'}"
+    )
+
+
+def _qualified_name(forward: Forward) -> str:
+    named = forward if hasattr(forward, "__qualname__") else type(forward)
+    return f"{named.__module__}.{named.__qualname__}"

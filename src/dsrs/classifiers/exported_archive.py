@@ -1,0 +1,115 @@
+"""`torch.export` archives (.pt2) without the parts that would run code when they are read.
+
+`torch.export.load` unpickles example inputs and some constants, evaluates strings (sizes and
+guards), and looks operators up by dotted names. Here the archive is read as what it is, a zip
+of JSON and raw weights; the pickles and guards are dropped, and the strings are checked.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from dsrs.errors import ClassifierError
+
+# Sizes: arithmetic of integers and of symbols such as s77, in these functions only.
+SIZE_EXPRESSION = re.compile(
+    r"(?:Symbol\('[su]\d+'(?:, (?:positive|nonnegative|integer)=True)*\)"
+    r"|[su]\d+|\d+|Integer|Add|Mul|Pow|Max|Min|Mod|PythonMod|FloorDiv|CleanDiv|[ +\-*(),])*"
+)
+OPERATOR = re.compile(
+    r"torch\.ops\.(?:aten|prims)\.\w+\.\w+|torch\.ops\.higher_order\.\w+"
+    r"|_operator\.(?:add|sub|mul|floordiv|truediv|mod|neg|pow|getitem|eq|ne|lt|le|gt|ge)"
+)
+RAW_TENSOR = re.compile(r"(?:weight|tensor)_\d+")
+
+KEPT = re.compile(
+    r"archive_format|archive_version|byteorder|\.data/\w+|models/model\.json"
+    r"|data/weights/(?:weight_\d+|model_weights_config\.json)"
+    r"|data/constants/(?:tensor_\d+|model_constants_config\.json)"
+)
+
+
+def without_code(path: Path) -> io.BytesIO:
+    """The archive at `path`, rewritten so that `torch.export.load` finds only data in it."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entries = {name.partition("/")[2]: archive.read(name) for name in archive.namelist()}
+    except (zipfile.BadZipFile, OSError, NotImplementedError) as error:
+        raise ClassifierError(f"{path.name} is not a torch.export archive: {error}") from error
+    program = entries.get("models/model.json")
+    if program is None:
+        raise ClassifierError(
+            f"{path.name} holds no exported program in the present format; "
+            "save it again with torch.export.save of PyTorch 2.8 or later, or export it to ONNX"
+        )
+    kept = {name: content for name, content in entries.items() if KEPT.fullmatch(name)}
+    for name in (
+        "data/weights/model_weights_config.json",
+        "data/constants/model_constants_config.json",
+    ):
+        _refuse_pickled(_parsed(kept.get(name, b""), path), path)
+    kept["models/model.json"] = _checked_program(_parsed(program, path), path)
+    # torch reads an empty file as "no example inputs".
+    kept["data/sample_inputs/model.pt"] = b""
+    return _zipped(kept)
+
+
+def _parsed(content: bytes, path: Path) -> Any:
+    try:
+        return json.loads(content)
+    except ValueError as error:
+        raise ClassifierError(f"{path.name} is damaged: {error}") from error
+
+
+def _refuse_pickled(config: Any, path: Path) -> None:
+    for key, payload in _entries(config, "config", path).items():
+        raw = RAW_TENSOR.fullmatch(str(_entries(payload, None, path).get("path_name")))
+        if payload.get("use_pickle") is not False or raw is None:
+            raise ClassifierError(
+                f"{path.name} keeps {key!r} as a pickle, which could run code when it is read; "
+                "export the model to ONNX"
+            )
+
+
+def _entries(value: Any, key: str | None, path: Path) -> dict[str, Any]:
+    found = value.get(key) if key is not None and isinstance(value, dict) else value
+    if not isinstance(found, dict):
+        raise ClassifierError(f"{path.name} is damaged: expected a JSON object, got {found!r}")
+    return found
+
+
+def _checked_program(program: Any, path: Path) -> bytes:
+    _check_strings(program, path)
+    # Python code that torch would compile; the shape of a batch is checked by the adapter.
+    _entries(program, None, path)["guards_code"] = []
+    return json.dumps(program).encode()
+
+
+def _check_strings(value: Any, path: Path) -> None:
+    if isinstance(value, list):
+        for part in value:
+            _check_strings(part, path)
+    elif isinstance(value, dict):
+        for key, allowed in (("target", OPERATOR), ("expr_str", SIZE_EXPRESSION)):
+            text = value.get(key)
+            if isinstance(text, str) and not allowed.fullmatch(text):
+                raise ClassifierError(
+                    f"{path.name} uses {text!r} as {key}, which is not an operation of plain "
+                    "tensors; export the model to ONNX"
+                )
+        for part in value.values():
+            _check_strings(part, path)
+
+
+def _zipped(entries: dict[str, bytes]) -> io.BytesIO:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in entries.items():
+            archive.writestr(f"model/{name}", content)
+    stream.seek(0)
+    return stream

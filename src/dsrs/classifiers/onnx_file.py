@@ -1,0 +1,171 @@
+"""ONNX models, run by ONNX Runtime."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrs.classifiers.base import UNIT_BOUNDS
+from dsrs.classifiers.callable import CallableClassifier, Forward, from_callable
+from dsrs.classifiers.fixed_batch import in_fixed_batches
+from dsrs.errors import ClassifierError, InvalidInput, MissingExtra
+
+# How protobuf stores the key of a tensor's external file; the value's length and bytes follow.
+EXTERNAL_DATA = re.compile(rb"\x0a\x08location\x12([\x01-\x7f])")
+
+
+def from_onnx(
+    model: str | Path | bytes,
+    *,
+    input_shape: tuple[int, ...] | None = None,
+    num_classes: int | None = None,
+    bounds: tuple[float, float] = UNIT_BOUNDS,
+    threads: int = 1,
+    device: str = "cpu",
+    output: str | None = None,
+    name: str | None = None,
+    fingerprint: str | None = None,
+) -> CallableClassifier:
+    """A classifier from an ONNX file, or from the bytes of one.
+
+    It holds one session with `threads` threads inside an operator. Several threads may run it
+    at once; one classifier for each worker with `threads=1` is the faster way to use all cores.
+    `input_shape` is needed when the model leaves it open, `output` when it has more than one.
+    """
+    if threads < 1:
+        raise InvalidInput(f"`threads` must be at least 1, got {threads}")
+    title = name or ("ONNX model" if isinstance(model, bytes) else f"ONNX {Path(model).name}")
+    session = _session(model, title, threads, device)
+    source = _only_input(session, title)
+    shape = _input_shape(source, input_shape, title)
+    target = _chosen_output(session, output, title)
+    forward = _forward(session, source.name, target, title)
+    if isinstance(source.shape[0], int):
+        forward = in_fixed_batches(forward, source.shape[0])
+    return from_callable(
+        forward,
+        shape,
+        num_classes,
+        bounds=bounds,
+        name=f"{title} ({device}, onnxruntime)",
+        fingerprint=fingerprint or _fingerprint(model),
+    )
+
+
+def _runtime() -> ModuleType:
+    try:
+        import onnxruntime
+    except ImportError:
+        raise MissingExtra("onnxruntime", "onnx") from None
+    module: ModuleType = onnxruntime
+    return module
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    # ONNX Runtime's own errors have no base class in common.
+    states = vars(_runtime().capi.onnxruntime_pybind11_state).values()
+    own = (state for state in states if isinstance(state, type) and issubclass(state, Exception))
+    return (*own, RuntimeError, ValueError)
+
+
+def _session(model: str | Path | bytes, title: str, threads: int, device: str) -> Any:
+    runtime = _runtime()
+    provider = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}.get(device)
+    if provider not in runtime.get_available_providers():
+        raise ClassifierError(
+            f"this onnxruntime cannot run on {device!r}, it has "
+            f"{', '.join(runtime.get_available_providers())}; use device='cpu'"
+        )
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    if not isinstance(model, bytes) and not Path(model).is_file():
+        raise ClassifierError(f"there is no model file {str(model)!r}")
+    loadable = model if isinstance(model, bytes) else str(model)
+    try:
+        return runtime.InferenceSession(loadable, options, providers=[provider])
+    except _failures() as error:
+        raise ClassifierError(f"{title} cannot be read as an ONNX model: {error}") from error
+
+
+def _only_input(session: Any, title: str) -> Any:
+    inputs = session.get_inputs()
+    if len(inputs) != 1 or inputs[0].type != "tensor(float)" or len(inputs[0].shape) < 2:
+        found = ", ".join(f"{each.name}: {each.type} {each.shape}" for each in inputs)
+        raise ClassifierError(
+            f"{title} must take one float32 input of shape (n, ...), it takes {found or 'none'}; "
+            "export it with one float32 input"
+        )
+    return inputs[0]
+
+
+def _input_shape(source: Any, asked: tuple[int, ...] | None, title: str) -> tuple[int, ...]:
+    declared = source.shape[1:]
+    if asked is None:
+        if not all(isinstance(axis, int) for axis in declared):
+            raise ClassifierError(
+                f"{title} leaves its input shape open ({source.shape}); give `input_shape`"
+            )
+        return tuple(declared)
+    fits = len(asked) == len(declared) and all(
+        not isinstance(axis, int) or axis == length
+        for axis, length in zip(declared, asked, strict=True)
+    )
+    if not fits:
+        raise ClassifierError(
+            f"{title} takes inputs of shape {tuple(declared)}, `input_shape` says {tuple(asked)}"
+        )
+    return tuple(asked)
+
+
+def _chosen_output(session: Any, asked: str | None, title: str) -> str:
+    names = [each.name for each in session.get_outputs()]
+    if asked is None and len(names) == 1:
+        return str(names[0])
+    if asked is None or asked not in names:
+        raise ClassifierError(
+            f"{title} has the outputs {', '.join(names)}; "
+            f"`output` must name the one with the logits or class ids, got {asked!r}"
+        )
+    return asked
+
+
+def _forward(session: Any, source: str, target: str, title: str) -> Forward:
+    failures = _failures()
+
+    def forward(batch: NDArray[np.float32]) -> Any:
+        try:
+            return session.run([target], {source: batch})[0]
+        except failures as error:
+            raise ClassifierError(
+                f"{title} failed on a batch of shape {batch.shape}: {error}"
+            ) from error
+
+    return forward
+
+
+def _fingerprint(model: str | Path | bytes) -> str:
+    content = model if isinstance(model, bytes) else Path(model).read_bytes()
+    digest = hashlib.sha256(content)
+    if not isinstance(model, bytes):
+        # Large models keep their weights in files beside the graph: these are the model as well.
+        for weights in _external_files(content, Path(model).parent):
+            with weights.open("rb") as stream:
+                while part := stream.read(1 << 20):
+                    digest.update(part)
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _external_files(content: bytes, folder: Path) -> list[Path]:
+    names = {
+        content[match.end() : match.end() + match[1][0]]
+        for match in EXTERNAL_DATA.finditer(content)
+    }
+    return sorted(folder / name.decode() for name in names if name.isascii() and b"\0" not in name)

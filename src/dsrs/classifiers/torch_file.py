@@ -1,0 +1,155 @@
+"""PyTorch model files: TorchScript and exported programs. Python pickles are refused."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from dsrs.classifiers.base import UNIT_BOUNDS
+from dsrs.classifiers.callable import CallableClassifier, from_callable
+from dsrs.classifiers.exported_archive import without_code
+from dsrs.classifiers.fixed_batch import in_fixed_batches
+from dsrs.classifiers.torch_module import eager_forward, imported_torch, refuse_training_mode
+from dsrs.errors import ClassifierError
+
+
+def from_torch_file(
+    path: str | Path,
+    *,
+    input_shape: tuple[int, ...] | None = None,
+    num_classes: int | None = None,
+    bounds: tuple[float, float] = UNIT_BOUNDS,
+    device: str = "cpu",
+) -> CallableClassifier:
+    """A classifier from a TorchScript file or a `torch.export` archive (.pt2).
+
+    TorchScript does not say its input shape: give `input_shape`. Both run in PyTorch; on CPU an
+    ONNX file of the same model is several times faster.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise ClassifierError(f"there is no model file {str(path)!r}")
+    if file.suffix == ".pt2":
+        return _from_exported(file, input_shape, num_classes, bounds, device)
+    if not _is_torchscript(file):
+        raise ClassifierError(pickle_refusal(file))
+    return _from_torchscript(file, input_shape, num_classes, bounds, device)
+
+
+def pickle_refusal(path: Path) -> str:
+    """Why a pickled model is not read, and what to do instead."""
+    return (
+        f"{path.name} is a Python pickle, or not a model: pickles run code when they are read, "
+        "so they are never opened. Export the model to ONNX (torch.onnx.export), or name the "
+        "Python code that builds it (package.module:name) and give its weights as .safetensors"
+    )
+
+
+def _is_torchscript(path: Path) -> bool:
+    # torch.save and torch.jit.save both write zips, often both named .pt; only the second
+    # holds TorchScript code, which torch reads with a parser of its own.
+    if not zipfile.is_zipfile(path):
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            inner = [name.partition("/")[2] for name in archive.namelist()]
+    except zipfile.BadZipFile:
+        return False
+    return "constants.pkl" in inner and any(name.startswith("code/") for name in inner)
+
+
+def _from_torchscript(
+    path: Path,
+    input_shape: tuple[int, ...] | None,
+    num_classes: int | None,
+    bounds: tuple[float, float],
+    device: str,
+) -> CallableClassifier:
+    torch = imported_torch()
+    title = f"TorchScript {path.name}"
+    if input_shape is None:
+        raise ClassifierError(f"{title} does not say its input shape; give `input_shape`")
+    try:
+        with warnings.catch_warnings():
+            # PyTorch deprecates TorchScript, but people have the files.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            module = torch.jit.load(str(path), map_location=device)
+    except (RuntimeError, ValueError) as error:
+        raise ClassifierError(f"{title} cannot be loaded: {error}") from error
+    refuse_training_mode(module, title)
+    return from_callable(
+        eager_forward(module, torch.device(device), title),
+        input_shape,
+        num_classes,
+        bounds=bounds,
+        name=f"{title} ({device}, PyTorch)",
+        fingerprint=_fingerprint(path),
+    )
+
+
+def _from_exported(
+    path: Path,
+    input_shape: tuple[int, ...] | None,
+    num_classes: int | None,
+    bounds: tuple[float, float],
+    device: str,
+) -> CallableClassifier:
+    torch = imported_torch()
+    title = f"exported program {path.name}"
+    archive = without_code(path)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)
+            program = torch.export.load(archive)
+            module = program.module()
+    except (RuntimeError, ValueError, TypeError, KeyError, AssertionError) as error:
+        raise ClassifierError(f"{title} cannot be loaded: {error}") from error
+    _refuse_training_graph(program, title)
+    rows, declared = _exported_input(program, title)
+    if input_shape is not None and tuple(input_shape) != declared:
+        raise ClassifierError(
+            f"{title} takes inputs of shape {declared}, `input_shape` says {tuple(input_shape)}"
+        )
+    module.to(device)
+    module.training = False
+    forward = eager_forward(module, torch.device(device), title)
+    return from_callable(
+        forward if rows is None else in_fixed_batches(forward, rows),
+        declared,
+        num_classes,
+        bounds=bounds,
+        name=f"{title} ({device}, PyTorch)",
+        fingerprint=_fingerprint(path),
+    )
+
+
+def _refuse_training_graph(program: Any, title: str) -> None:
+    # An exported graph has its mode written into its operators.
+    random = any(
+        node.op == "call_function" and "dropout" in str(node.target) and True in node.args
+        for node in program.graph.nodes
+    )
+    if random or program.graph_signature.buffers_to_mutate:
+        raise ClassifierError(
+            f"{title} was exported in training mode; call .eval() and export it again"
+        )
+
+
+def _exported_input(program: Any, title: str) -> tuple[int | None, tuple[int, ...]]:
+    """The number of rows if it is fixed, and the shape of one input."""
+    names = program.graph_signature.user_inputs
+    values = [node.meta.get("val") for node in program.graph.nodes if node.name in names]
+    shape = tuple(values[0].shape) if len(values) == 1 and hasattr(values[0], "shape") else ()
+    if len(shape) < 2 or not all(isinstance(axis, int) for axis in shape[1:]):
+        raise ClassifierError(
+            f"{title} must take one tensor of shape (n, ...) where only n may be open, "
+            f"it takes {values}"
+        )
+    return (shape[0] if isinstance(shape[0], int) else None), shape[1:]
+
+
+def _fingerprint(path: Path) -> str:
+    return f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
