@@ -1,0 +1,90 @@
+"""One door for data given by path: which format it is, is told by the name and the content."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dsrs.datasets.arrays import UNIT_BOUNDS
+from dsrs.datasets.cifar import is_cifar_folder, load_cifar_file, load_cifar_folder
+from dsrs.datasets.dataset import Dataset
+from dsrs.datasets.idx_file import is_idx_folder, load_idx, load_idx_folder
+from dsrs.datasets.image_folder import load_image_folder
+from dsrs.datasets.numpy_file import load_npy, load_npz
+from dsrs.errors import DataError, InvalidInput
+
+SPLITS = ("test", "train")
+
+
+def load_dataset(
+    path: str | Path,
+    split: str = "test",
+    *,
+    labels: str | Path | None = None,
+    bounds: tuple[float, float] = UNIT_BOUNDS,
+    size: int | None = None,
+) -> Dataset:
+    """The dataset at `path`: .npz, .npy, IDX, CIFAR-10 (binary), or a folder of images by class.
+
+    `split` chooses where the data has two. `labels` is a second file, for .npy and IDX. `bounds`
+    declares the units of float arrays. `size` scales and crops a folder of images.
+    """
+    if split not in SPLITS:
+        raise InvalidInput(f"`split` must be one of {', '.join(SPLITS)}, got {split!r}")
+    source, ids = Path(path), None if labels is None else Path(labels)
+    for given in (source, *(() if ids is None else (ids,))):
+        if not given.exists():
+            raise DataError(f"there is no file or folder {str(given)!r}")
+    dataset = _loaded(source, split, ids, bounds, size)
+    if dataset.bounds != bounds:
+        raise InvalidInput(f"`bounds` are for float arrays; {source} holds bytes, read as [0, 1]")
+    return dataset
+
+
+def _loaded(
+    source: Path,
+    split: str,
+    labels: Path | None,
+    bounds: tuple[float, float],
+    size: int | None,
+) -> Dataset:
+    kind = _kind(source)
+    if labels is not None and kind not in ("npy", "idx"):
+        raise InvalidInput(f"`labels` go with an .npy or IDX file, {source} has its own")
+    if size is not None and kind != "image folder":
+        raise InvalidInput(f"`size` is for a folder of images, got {source}")
+    if kind == "npz":
+        return load_npz(source, split, bounds=bounds)
+    if kind == "npy":
+        return load_npy(source, labels, bounds=bounds)
+    if kind == "idx":
+        return load_idx(source, labels)
+    if kind == "cifar":
+        return load_cifar_file(source)
+    if kind == "idx folder":
+        return load_idx_folder(source, split)
+    if kind == "cifar folder":
+        return load_cifar_folder(source, split)
+    return load_image_folder(_split_folder(source, split), size=size)
+
+
+def _kind(source: Path) -> str:
+    if source.is_dir():
+        if is_idx_folder(source):
+            return "idx folder"
+        return "cifar folder" if is_cifar_folder(source) else "image folder"
+    name = source.name.lower()
+    if name.endswith((".npz", ".npy")):
+        return name[-3:]
+    if "idx" in name or name.endswith("ubyte"):
+        return "idx"
+    if name.endswith(".bin"):
+        return "cifar"
+    raise DataError(
+        f"{source}: not a known kind of data: expected .npz, .npy, an IDX file "
+        "(with idx in its name, also .gz), a CIFAR-10 .bin file, or a folder"
+    )
+
+
+def _split_folder(folder: Path, split: str) -> Path:
+    """`folder`/test or `folder`/train where the folder holds the splits, else the folder."""
+    return folder / split if all((folder / each).is_dir() for each in SPLITS) else folder
