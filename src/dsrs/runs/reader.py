@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -13,7 +12,7 @@ from typing import Any
 from dsrs.errors import InvalidInput, StoreCorrupted, StoreError
 from dsrs.records import Certificate
 from dsrs.runs.result import RunResult
-from dsrs.runs.schema import STORE_NAME, connect, damage_as_error
+from dsrs.runs.schema import STORE_NAME, checksum_of, connect, damage_as_error, damaged, read_config
 from dsrs.sampling.plan import SamplingPlan
 from dsrs.sampling.votes import SampledInput, Votes
 
@@ -35,10 +34,7 @@ class Run:
         self.store = path / STORE_NAME
         self._connection = connection
         with damage_as_error(self.store):
-            rows = connection.execute("SELECT config FROM run").fetchall()
-            if len(rows) != 1:
-                raise StoreCorrupted(f"{self.store} is damaged: it has {len(rows)} configs")
-            self.config: dict[str, Any] = json.loads(rows[0][0])
+            self.config = read_config(connection, self.store)
 
     @property
     def plan(self) -> SamplingPlan:
@@ -102,8 +98,8 @@ def read_result(connection: sqlite3.Connection, index: int, store: Path) -> RunR
         "SELECT method, status, radius, body FROM certificate WHERE idx = ? ORDER BY position",
         (index,),
     ).fetchall()
-    if checksum != checksum_of([index, *fields], votes, certificates, thumbnail):
-        raise StoreCorrupted(f"{store} is damaged: the checksum of input {index} does not match")
+    if checksum != checksum_of(content_of([index, *fields], votes, certificates), thumbnail):
+        raise StoreCorrupted(damaged(store, f"the checksum of input {index} does not match"))
     label, predicted, target, stopped, seconds = fields
     try:
         return RunResult(
@@ -123,12 +119,10 @@ def read_result(connection: sqlite3.Connection, index: int, store: Path) -> RunR
         raise StoreCorrupted(f"{store}: input {index} cannot be read: {error}") from error
 
 
-def checksum_of(
+def content_of(
     fields: list[Any],
     votes: Sequence[tuple[str]],
     certificates: Sequence[tuple[str, str, float, str]],
-    thumbnail: bytes | None,
 ) -> str:
-    """SHA-256 of everything that is kept of one input."""
-    text = json.dumps([fields, votes, certificates])
-    return hashlib.sha256(text.encode() + b"\0" + (thumbnail or b"")).hexdigest()
+    """Everything that is kept of one input, but its picture, as the text of its checksum."""
+    return json.dumps([fields, votes, certificates])

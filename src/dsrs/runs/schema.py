@@ -1,18 +1,20 @@
 """The file format of a run: an SQLite database with our mark, our version, and checksums.
 
 `run` holds the config (one row). An input is one row of `input`, with its `votes` and
-`certificate` rows; the three are written in one transaction. `input.checksum` covers all of them,
-so a damaged row is found even where SQLite itself sees nothing wrong.
+`certificate` rows; the three are written in one transaction. The checksums of a run and of an
+input cover all of it, so damage is found even where SQLite itself sees nothing wrong.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from dsrs.errors import StoreCorrupted, StoreError, StoreTooNew
 
@@ -22,7 +24,7 @@ FORMAT_VERSION = 1
 BUSY_SECONDS = 60.0  # a reader waits this long for a writer's transaction
 
 TABLES = """
-CREATE TABLE run (config TEXT NOT NULL);
+CREATE TABLE run (config TEXT NOT NULL, checksum TEXT NOT NULL);
 CREATE TABLE session (started TEXT NOT NULL, versions TEXT NOT NULL);
 CREATE TABLE input (
     idx INTEGER PRIMARY KEY,
@@ -62,7 +64,7 @@ def create_store(path: Path, config: str) -> None:
             f"PRAGMA synchronous = FULL; BEGIN; PRAGMA application_id = {APPLICATION_ID};"
             f"PRAGMA user_version = {FORMAT_VERSION};" + TABLES
         )
-        connection.execute("INSERT INTO run VALUES (?)", (config,))
+        connection.execute("INSERT INTO run VALUES (?, ?)", (config, checksum_of(config)))
         connection.execute("COMMIT")
     finally:
         connection.close()
@@ -93,6 +95,20 @@ def connect(path: Path, *, writable: bool) -> sqlite3.Connection:
     return connection
 
 
+def read_config(connection: sqlite3.Connection, path: Path) -> dict[str, Any]:
+    """The config of the run, after its checksum was compared."""
+    rows = connection.execute("SELECT config, checksum FROM run").fetchall()
+    if len(rows) != 1 or rows[0][1] != checksum_of(rows[0][0]):
+        raise StoreCorrupted(damaged(path, "the checksum of its config does not match"))
+    config: dict[str, Any] = json.loads(rows[0][0])
+    return config
+
+
+def checksum_of(text: str, blob: bytes | None = None) -> str:
+    """SHA-256 of a text and of the bytes beside it."""
+    return hashlib.sha256(text.encode() + b"\0" + (blob or b"")).hexdigest()
+
+
 @contextmanager
 def damage_as_error(path: Path) -> Iterator[None]:
     """What SQLite says of a damaged, locked or unwritable file, in the words of our errors."""
@@ -100,14 +116,14 @@ def damage_as_error(path: Path) -> Iterator[None]:
         yield
     except sqlite3.OperationalError as error:
         if "malformed" in str(error):
-            raise StoreCorrupted(_damaged(path, str(error))) from error
+            raise StoreCorrupted(damaged(path, str(error))) from error
         raise StoreError(f"{path} cannot be used: {error}") from error
     except sqlite3.IntegrityError as error:
         raise StoreError(f"{path} already holds this result: {error}") from error
     except sqlite3.DatabaseError as error:
-        raise StoreCorrupted(_damaged(path, str(error))) from error
-    except json.JSONDecodeError as error:
-        raise StoreCorrupted(_damaged(path, f"broken JSON: {error}")) from error
+        raise StoreCorrupted(damaged(path, str(error))) from error
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise StoreCorrupted(damaged(path, f"broken text: {error}")) from error
 
 
 def _check_header(path: Path) -> None:
@@ -122,14 +138,14 @@ def _check_header(path: Path) -> None:
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror}") from None
     if len(header) < 100 or not header.startswith(b"SQLite format 3\0"):
-        raise StoreCorrupted(_damaged(path, "it does not start like an SQLite database"))
+        raise StoreCorrupted(damaged(path, "it does not start like an SQLite database"))
 
 
 def _check_format(connection: sqlite3.Connection, path: Path) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION_ID or version < 1:
-        raise StoreCorrupted(_damaged(path, "it is an SQLite database, but not of a dsrs run"))
+        raise StoreCorrupted(damaged(path, "it is an SQLite database, but not of a dsrs run"))
     if version > FORMAT_VERSION:
         raise StoreTooNew(
             f"{path} was written in format {version}, and this version of dsrs reads up to "
@@ -137,8 +153,9 @@ def _check_format(connection: sqlite3.Connection, path: Path) -> None:
         )
     findings = [row[0] for row in connection.execute("PRAGMA quick_check(3)")]
     if findings != ["ok"]:
-        raise StoreCorrupted(_damaged(path, "; ".join(findings)))
+        raise StoreCorrupted(damaged(path, "; ".join(findings)))
 
 
-def _damaged(path: Path, why: str) -> str:
+def damaged(path: Path, why: str) -> str:
+    """The message of a StoreCorrupted."""
     return f"{path} is damaged and nothing was read from it: {why}; restore a copy or start again"

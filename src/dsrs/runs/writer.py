@@ -12,9 +12,16 @@ from typing import Any
 
 from dsrs.errors import StoreError
 from dsrs.runs.config import check_same_run, versions
-from dsrs.runs.reader import checksum_of
+from dsrs.runs.reader import content_of
 from dsrs.runs.result import RunResult
-from dsrs.runs.schema import STORE_NAME, connect, create_store, damage_as_error
+from dsrs.runs.schema import (
+    STORE_NAME,
+    checksum_of,
+    connect,
+    create_store,
+    damage_as_error,
+    read_config,
+)
 
 LOCK_NAME = "writer.lock"
 
@@ -55,8 +62,7 @@ class RunWriter:
         self._lock = lock
         try:
             with damage_as_error(self.store):
-                ((text,),) = connection.execute("SELECT config FROM run")
-                check_same_run(json.loads(text), config, path)
+                check_same_run(read_config(connection, self.store), config, path)
                 connection.execute(
                     "INSERT INTO session VALUES (?, ?)",
                     (
@@ -89,7 +95,7 @@ class RunWriter:
             (method, certificate.status, certificate.radius, certificate.to_json())
             for method, certificate in result.certificates.items()
         ]
-        checksum = checksum_of(fields, votes, certificates, result.thumbnail)
+        checksum = checksum_of(content_of(fields, votes, certificates), result.thumbnail)
         with damage_as_error(self.store), self._connection as transaction:
             transaction.execute("BEGIN IMMEDIATE")
             transaction.execute(

@@ -1,0 +1,263 @@
+"""Export and import: each format gives back what it holds, rounded toward less certified."""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dsrs.errors import DataError, DsrsError, InvalidInput, MissingExtra
+from dsrs.laws import heuristic_percentile
+from dsrs.runs import RunResult, open_run, start_run
+from dsrs.runs.formats import ResultRow, export_run, import_rows, write_rows
+from dsrs.runs.formats.row import COLUMNS, rows_of
+from dsrs.runs.formats.table import csv_text, jsonl_text, read_csv, read_jsonl
+from dsrs.runs.formats.tsv import clock, read_tsv, tsv_text
+
+
+def rows_in(folder: Path, method: str | None = None) -> list[ResultRow]:
+    with open_run(folder) as run:
+        return list(rows_of(run.results(), run.config["plan"], method))
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_tables_lose_nothing(run_folder: Path, tmp_path: Path, form: str) -> None:
+    output = tmp_path / f"rows.{form}"
+    with open_run(run_folder) as run:
+        assert export_run(run, output, form) == [output]
+    rows = rows_in(run_folder)
+    assert len(rows) == 27
+    assert import_rows(output) == rows
+    assert import_rows(output, form) == rows
+    write_rows(import_rows(output), tmp_path / "again", form)
+    assert import_rows(tmp_path / "again") == rows
+
+
+def test_one_method_of_a_table(run_folder: Path, tmp_path: Path) -> None:
+    with open_run(run_folder) as run:
+        export_run(run, tmp_path / "rows.csv", "csv", "truncated")
+        with pytest.raises(InvalidInput, match="np, truncated, rescaled, got 'none'"):
+            export_run(run, tmp_path / "rows.csv", "csv", "none")
+    rows = import_rows(tmp_path / "rows.csv")
+    assert rows == rows_in(run_folder, "truncated")
+    assert {(row.method, row.q_shape, row.q_value) for row in rows} == {
+        ("truncated", "truncated", 0.61)
+    }
+
+
+finite = st.floats(0, 1e6, allow_nan=False)
+row_strategy = st.builds(
+    ResultRow,
+    index=st.integers(0, 10**9),
+    label=st.none() | st.integers(0, 1000),
+    method=st.none() | st.sampled_from(["np", "truncated:0.6"]),
+    status=st.sampled_from(["certified", "abstained", "undecided"]),
+    radius=st.none() | finite | st.just(float("inf")),
+    d=st.none() | st.integers(2, 10**6),
+    k=st.none() | finite,
+    p_lower=st.none() | st.floats(0, 0.5),
+    p_upper=st.none() | st.floats(0.5, 1),
+    seconds=st.none() | finite,
+)
+
+
+@given(st.lists(row_strategy, max_size=5))
+def test_text_tables_round_trip_any_row(rows: list[ResultRow]) -> None:
+    assert read_csv(Path("x"), csv_text(rows)) == rows
+    assert read_jsonl(Path("x"), jsonl_text(rows)) == rows
+
+
+def test_columns_follow_the_record() -> None:
+    assert COLUMNS["index"] is int
+    assert COLUMNS["q_shape"] is str
+    assert COLUMNS["radius"] is float
+
+
+def test_tsv_has_the_known_columns_and_abstains_with_minus_one(
+    run_folder: Path, tmp_path: Path
+) -> None:
+    with open_run(run_folder) as run:
+        export_run(run, tmp_path / "log.tsv", "tsv", "truncated")
+        with pytest.raises(InvalidInput, match="--method np or truncated or rescaled"):
+            export_run(run, tmp_path / "other.tsv", "tsv")
+    assert not (tmp_path / "other.tsv").exists()
+    lines = (tmp_path / "log.tsv").read_text().splitlines()
+    assert lines[0] == "idx\tlabel\tpredict\tradius\tcorrect\ttime"
+    assert re.fullmatch(r"0\t0\t-1\t0\.000000\t0\t\d:\d\d:\d\d\.\d{6}", lines[1])
+    assert re.fullmatch(r"11\t1\t1\t\d\.\d{6}\t1\t\d:\d\d:\d\d\.\d{6}", lines[2])
+
+
+def test_tsv_comes_back_without_intervals(run_folder: Path, tmp_path: Path) -> None:
+    with open_run(run_folder) as run:
+        export_run(run, tmp_path / "log.tsv", "tsv", "np")
+    for back, row in zip(import_rows(tmp_path / "log.tsv"), rows_in(run_folder, "np"), strict=True):
+        assert (back.index, back.label, back.status) == (row.index, row.label, row.status)
+        assert back.correct == row.correct
+        assert back.p_lower is None
+        assert row.radius is not None
+        assert back.radius is not None
+        assert row.radius - 1e-6 < back.radius <= row.radius
+        assert back.seconds == pytest.approx(row.seconds, abs=1e-6)  # the format's microseconds
+
+
+@given(st.floats(0, 1e9), st.floats(0, 1e9))
+def test_tsv_never_rounds_a_radius_up(radius: float, seconds: float) -> None:
+    row = ResultRow(3, label=1, target=1, status="certified", radius=radius, seconds=seconds)
+    (back,) = read_tsv(Path("x"), tsv_text([row]))
+    assert back.radius is not None
+    assert radius - 1e-6 <= back.radius <= radius
+    assert back.seconds == pytest.approx(seconds, abs=1e-6)
+
+
+def test_clock_and_days() -> None:
+    assert clock(0) == "0:00:00"
+    assert clock(3725.5) == "1:02:05.500000"
+    text = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n7\t2\t2\t0.52\t1\t1 day, 2:00:01.5\n"
+    assert read_tsv(Path("x"), text)[0].seconds == 26 * 3600 + 1.5
+
+
+def test_tsv_refuses_a_run_without_labels(
+    tmp_path: Path, config: dict[str, Any], make_result: Callable[..., RunResult]
+) -> None:
+    with start_run(tmp_path / "run", config) as writer:
+        writer.add(make_result(1, labelled=False))
+    with open_run(tmp_path / "run") as run:
+        with pytest.raises(InvalidInput, match="no label"):
+            export_run(run, tmp_path / "log.tsv", "tsv", "np")
+        export_run(run, tmp_path / "rows.csv", "csv")
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["rows.csv", "run"]
+
+
+def test_parquet_without_pyarrow_names_the_extra(
+    run_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real_import = builtins.__import__
+
+    def no_pyarrow(name: str, *rest: Any) -> Any:
+        if name.startswith("pyarrow"):
+            raise ImportError(name)
+        return real_import(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", no_pyarrow)
+    with open_run(run_folder) as run, pytest.raises(MissingExtra, match=r"dsrs\[parquet\]"):
+        export_run(run, tmp_path / "rows.parquet", "parquet")
+    assert not (tmp_path / "rows.parquet").exists()
+
+
+BAD_FILES = [
+    (b"", "format is not known"),
+    (b"a,b\n1,2\n", "format is not known"),
+    (b"\xff\xfe\x00rubbish", "neither text nor Parquet"),
+    (b"PAR1 cut", "Parquet"),
+    (b"index,radius\n1,0.5\n2\n", "line 3: expected 2 cells"),
+    (b"index,radius\nx,0.5\n", "`index` must be a whole number, got 'x'"),
+    (b"index,radius\n1,nan\n", "`radius` is NaN"),
+    (b"index,radius\n1,-0.5\n", "must be >= 0"),
+    (b"index,p_lower,p_upper\n1,0.9,0.8\n", "must not exceed"),
+    (b'{"index": 1}\n{"index": \n', "line 2: not JSON"),
+    (b'{"radius": 1}\n', "`index` is missing"),
+    (b'{"index": 1.5}\n', "whole number"),
+    (b"idx\tlabel\tpredict\tradius\tcorrect\ttime\n1\t2\n", "expected 6 columns, got 2"),
+    (b"idx\tlabel\tpredict\tradius\tcorrect\ttime\n1\t2\t2\t0.1\t1\tsoon\n", "`time` must be"),
+    (b"x disttype gaussian\nx k None\no 1 0.5 0.6\n", "`x std ...` are missing"),
+    (b"x disttype gaussian\no 1 0.5\n", "expected `x key value` or"),
+    (b"x k 380\nx k 390\n", "two logs of different settings"),
+    (b"0 0.5 0.1\n", "expected `index radius"),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), BAD_FILES)
+def test_bad_files_are_named(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=re.escape(message)):
+        import_rows(path)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_give_rows_or_our_error(tmp_path_factory: Any, content: bytes) -> None:
+    path = tmp_path_factory.mktemp("fuzz") / "file"
+    path.write_bytes(content)
+    try:
+        rows = import_rows(path)
+    except DsrsError:
+        return
+    assert all(isinstance(row, ResultRow) for row in rows)
+
+
+def test_dsrs_logs_follow_the_recorded_layout(run_folder: Path, tmp_path: Path) -> None:
+    with open_run(run_folder) as run:
+        files = export_run(run, tmp_path / "logs", "dsrs-logs")
+    assert sorted(str(file.relative_to(tmp_path / "logs")) for file in files) == [
+        "new-radius/net.pth/new-rad-general-gaussian-380-0.5-0.4-500-0.0005.txt",
+        "new-radius/net.pth/new-rad-general-gaussian-th-380-0.5-x+-500-0.0005.txt",
+        "orig-radius/net.pth/orig-rad-general-gaussian-380-0.5-1000-0.001.txt",
+        "sampling/net.pth/general-gaussian-380-0.4-500-0.0005.txt",
+        "sampling/net.pth/general-gaussian-380-0.5-1000-0.001.txt",
+        "sampling/net.pth/general-gaussian-380-0.5-500-0.0005-x+.txt",
+        "sampling/net.pth/general-gaussian-380-0.5-500-0.0005.txt",
+    ]
+    text = (tmp_path / "logs/sampling/net.pth/general-gaussian-380-0.5-1000-0.001.txt").read_text()
+    assert text.startswith(
+        "\nx disttype general-gaussian\nx k 380\nx std 0.5\nx N 1000\nx alpha 0.001\n"
+        "\no 0 0.7 0.7\n"
+    )
+
+
+def test_dsrs_logs_come_back_with_intervals_and_radii(run_folder: Path, tmp_path: Path) -> None:
+    with open_run(run_folder) as run:
+        export_run(run, tmp_path, "dsrs-logs")
+    folder = tmp_path / "sampling/net.pth"
+    p_log = folder / "general-gaussian-380-0.5-500-0.0005.txt"
+    q_log = folder / "general-gaussian-380-0.4-500-0.0005.txt"
+    columns = ("index", "d", "k", "sigma", "p_lower", "p_upper")
+    q_columns = ("q_shape", "q_value", "q_lower", "q_upper", "alpha", "n")
+    for back, row in zip(
+        import_rows(p_log, d=784, q_log=q_log), rows_in(run_folder, "rescaled"), strict=True
+    ):
+        for column in (*columns, *q_columns):
+            assert getattr(back, column) == getattr(row, column)
+    heuristic = folder / "general-gaussian-380-0.5-500-0.0005-x+.txt"
+    for back in import_rows(p_log, q_log=heuristic):
+        assert back.q_shape == "truncated"
+        assert back.p_lower is not None
+        assert back.q_value == heuristic_percentile(back.p_lower)
+    radii = tmp_path / "new-radius/net.pth/new-rad-general-gaussian-380-0.5-0.4-500-0.0005.txt"
+    for back, row in zip(import_rows(radii), rows_in(run_folder, "rescaled"), strict=True):
+        assert (back.index, back.radius, back.status) == (row.index, row.radius, row.status)
+
+
+def test_a_q_log_must_be_that_of_another_law(run_folder: Path, tmp_path: Path) -> None:
+    with open_run(run_folder) as run:
+        export_run(run, tmp_path, "dsrs-logs")
+    p_log = tmp_path / "sampling/net.pth/general-gaussian-380-0.5-500-0.0005.txt"
+    with pytest.raises(DataError, match="law is not known"):
+        import_rows(p_log, q_log=p_log)
+    other = tmp_path / "other.txt"
+    other.write_text(p_log.read_text().replace("x k 380", "x k 390"))
+    with pytest.raises(DataError, match="k = 390"):
+        import_rows(p_log, q_log=other)
+
+
+def test_a_certificate_of_two_laws_has_no_row(
+    make_result: Callable[..., RunResult], config: dict[str, Any]
+) -> None:
+    result = make_result(1)
+    certificate = result.certificates["truncated"]
+    double = dataclasses.replace(certificate, additional=certificate.additional * 2)
+    both = dataclasses.replace(result, certificates={"both": double})
+    with pytest.raises(InvalidInput, match="2 additional laws"):
+        list(rows_of([both], config["plan"]))
+
+
+def test_an_unwritable_output_is_named(run_folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("text")
+    with open_run(run_folder) as run, pytest.raises(DataError, match="cannot be written"):
+        export_run(run, tmp_path / "file" / "rows.csv", "csv")
