@@ -29,7 +29,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 def boundary(angle: Floats) -> Floats:
     """R(angle), in units of sigma: three lobes, pushed to one side."""
-    return 1.6 + 0.45 * np.cos(3 * angle) + 0.3 * np.cos(angle - 0.5)
+    return 1.6 + 0.2 * np.cos(3 * angle) + 0.3 * np.cos(angle - 0.5)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,53 @@
+"""Figure 2a (radius against dimension for different n) and relaxed concentration (appendix)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dsrs.paper.dimension import DimensionCurve, neyman_pearson_radius, projected_radius
+from dsrs.paper.figures.canvas import canvas
+from dsrs.reports.style import method_color, run_color
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def draw_sampled(curves: Sequence[DimensionCurve], path: Path) -> None:
+    """Curves of kind `exact` and `sampled`."""
+    with canvas(path) as [axes]:
+        for place, curve in enumerate(c for c in curves if c.kind == "sampled"):
+            label = f"$n = 10^{{{len(str(int(curve.parameter or 0))) - 1}}}$"
+            axes.plot(curve.dimensions, curve.radii, color=run_color(place + 1), label=label)
+        _exact_and_baseline(axes, curves)
+        _finish(axes)
+
+
+def draw_relaxed(curves: Sequence[DimensionCurve], path: Path) -> None:
+    """Curves of kind `exact` and `relaxed`, with the paper's projections dashed."""
+    with canvas(path) as [axes]:
+        for place, curve in enumerate(c for c in curves if c.kind == "relaxed"):
+            power = curve.parameter or 0.0
+            color = run_color(place + 1)
+            axes.plot(curve.dimensions, curve.radii, color=color, label=f"$a = {power:g}$")
+            projected = [projected_radius(d, power) for d in curve.dimensions]
+            axes.plot(curve.dimensions, projected, color=color, dashes=(4, 2), linewidth=0.8)
+        _exact_and_baseline(axes, curves)
+        _finish(axes)
+
+
+def _exact_and_baseline(axes: Axes, curves: Sequence[DimensionCurve]) -> None:
+    for curve in curves:
+        if curve.kind == "exact":
+            axes.plot(curve.dimensions, curve.radii, color="#000000", label="$Q_A = 1$")
+    axes.axhline(
+        neyman_pearson_radius(), color=method_color("np"), dashes=(1, 1.5), label="Neyman-Pearson"
+    )
+
+
+def _finish(axes: Axes) -> None:
+    axes.set(
+        xscale="log", yscale="log", xlabel="dimension $d$", ylabel=r"certified $\ell_2$ radius"
+    )
+    axes.legend(ncol=2)
