@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,6 +15,7 @@ NEYMAN_PEARSON = "np"
 DEFAULT_ADDITIONAL = ("truncated:heuristic",)
 # Counters of the noise generator are 32 bits wide.
 MAX_VOTES = 2**32 - 2**16
+MAX_BATCH = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,8 @@ class SamplingPlan:
     def __post_init__(self) -> None:
         for name, least in (("n", 1), ("n0", 1), ("seed", 0), ("batch", 0)):
             _whole(name, getattr(self, name), least)
+        if max(self.n, self.n0) > MAX_VOTES:
+            raise InvalidInput(f"`n` and `n0` must not exceed {MAX_VOTES}, got {self.n}, {self.n0}")
         for name in ("alpha", "sample_share", "alpha_share"):
             value = getattr(self, name)
             if not (isinstance(value, (int, float)) and 0 < value < 1):
@@ -69,6 +71,10 @@ class SamplingPlan:
             raise InvalidInput(f"`target` must be 'label' or 'predicted', got {self.target!r}")
         if not self.batch:
             object.__setattr__(self, "batch", default_batch(self.law.d))
+        if self.batch.bit_count() != 1 or self.batch > MAX_BATCH:
+            raise InvalidInput(
+                f"`batch` must be a power of two up to {MAX_BATCH}, got {self.batch}"
+            )
         object.__setattr__(self, "additional", tuple(self.additional))
         if len(set(self.additional)) < len(self.additional):
             raise InvalidInput(f"`additional` names a law twice: {', '.join(self.additional)}")
@@ -143,9 +149,9 @@ def resolve_additional(
 
 def default_batch(d: int) -> int:
     """A power of two from 16 to 256 whose rows hold about 16 MB of float32 pixels."""
-    return 2 ** min(8, max(4, math.floor(math.log2(2**22 / d))))
+    return 1 << min(8, max(4, (2**22 // d).bit_length() - 1))
 
 
 def _whole(name: str, value: object, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MAX_VOTES:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise InvalidInput(f"`{name}` must be a whole number >= {least}, got {value!r}")

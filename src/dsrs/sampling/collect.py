@@ -1,0 +1,174 @@
+"""Votes of one stream, counted by class and noise norm, in memory that does not grow with n.
+
+The unit of work is a range of samples of one stream: it can be counted anywhere that has the
+classifier and the input, and the counts of units add up. Here threads share them out; the noise
+kernel and the model's forward pass both run outside the interpreter lock, so while one worker
+makes noise another runs the model.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from threading import Event, Lock
+from types import TracebackType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrs.classifiers import Classifier
+from dsrs.errors import ClassifierError, InvalidInput
+from dsrs.laws import GeneralizedGaussian
+from dsrs.records import HISTOGRAM_BINS
+from dsrs.sampling.noise import NOISE_BLOCK, NoiseLaw, NoiseStream, radial_edges
+from dsrs.sampling.plan import SamplingPlan
+from dsrs.sampling.votes import Votes
+
+# votes[c, b]: votes for class c whose noise norm fell into radial bin b.
+Histogram = NDArray[np.int64]
+
+# Samples of one unit of work: long enough that handing it out costs nothing.
+UNIT_SAMPLES = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class WorkUnit:
+    """Samples `first` (a multiple of UNIT_SAMPLES) up to `stop` of one stream of one input."""
+
+    index: int
+    stream: str
+    law: NoiseLaw
+    first: int
+    stop: int
+
+
+def count_votes(
+    classifier: Classifier, x: NDArray[np.float32], plan: SamplingPlan, unit: WorkUnit
+) -> Histogram:
+    """The votes of one unit of work, for any division of a stream into units.
+
+    Every forward pass has exactly `plan.batch` rows. Rows past the end of the unit carry noise as
+    well, but are not counted: a model's rounding may depend on the shape of its batch.
+    """
+    stream = NoiseStream(unit.law, plan.seed, unit.index, unit.stream)
+    edges = radial_edges(plan.law)
+    flat = np.ascontiguousarray(x, dtype=np.float32).ravel()
+    # Noise comes in whole blocks, the model takes `plan.batch` rows: one buffer serves both.
+    rows = max(plan.batch, NOISE_BLOCK)
+    noisy = np.empty((rows, flat.size), dtype=np.float32)
+    norms = np.empty(rows)
+    votes = np.zeros(classifier.num_classes * HISTOGRAM_BINS, dtype=np.int64)
+    for first in range(unit.first, unit.stop, rows):
+        wanted = min(rows, unit.stop - first)
+        filled = -(-wanted // plan.batch) * plan.batch
+        stream.add_to(flat, first, noisy[:filled], norms[:filled])
+        bins = np.searchsorted(edges, norms[:wanted])
+        for start in range(0, filled, plan.batch):
+            batch = noisy[start : start + plan.batch].reshape(plan.batch, *x.shape)
+            classes = classifier.classify(batch)[: wanted - start]
+            cells = classes * HISTOGRAM_BINS + bins[start : start + plan.batch]
+            votes += _tally(cells, votes.size, classifier)
+    return votes.reshape(classifier.num_classes, HISTOGRAM_BINS)
+
+
+def _tally(cells: NDArray[np.int64], size: int, classifier: Classifier) -> Histogram:
+    if cells.min() < 0 or cells.max() >= size:
+        raise ClassifierError(
+            f"expected classes 0 to {classifier.num_classes - 1} from {classifier.description}, "
+            f"got classes {cells.min() // HISTOGRAM_BINS} to {cells.max() // HISTOGRAM_BINS}"
+        )
+    return np.bincount(cells, minlength=size)
+
+
+def votes_of(histogram: Histogram, stream: str, target: int, law: NoiseLaw) -> Votes:
+    """The record of a stream whose hits are those of class `target`."""
+    return Votes(
+        stream=stream,
+        counts=tuple(histogram.sum(axis=1).tolist()),
+        trials=tuple(histogram.sum(axis=0).tolist()),
+        hits=tuple(histogram[target].tolist()),
+        q=None if isinstance(law, GeneralizedGaussian) else (law.kind, law.value),
+    )
+
+
+class VoteCollector:
+    """Worker threads that count votes; use it as a context manager, for many inputs.
+
+    `workers` defaults to the number of cores this process may use. It changes the time taken,
+    never the votes.
+    """
+
+    def __init__(self, workers: int | None = None) -> None:
+        if workers is not None and workers < 1:
+            raise InvalidInput(f"`workers` must be at least 1, got {workers}")
+        self.workers = workers or available_cores()
+        self._pool = ThreadPoolExecutor(self.workers, thread_name_prefix="dsrs-votes")
+
+    def __enter__(self) -> VoteCollector:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def collect(
+        self,
+        classifier: Classifier,
+        x: NDArray[np.float32],
+        plan: SamplingPlan,
+        whole: WorkUnit,
+    ) -> Histogram:
+        """The votes of a long unit, shared out among the workers in shorter ones."""
+        units = _Shared(_cut(whole))
+
+        def drain() -> Histogram:
+            votes = np.zeros((classifier.num_classes, HISTOGRAM_BINS), dtype=np.int64)
+            for unit in units:
+                votes += count_votes(classifier, x, plan, unit)
+            return votes
+
+        pending = [self._pool.submit(drain) for _ in range(self.workers)]
+        try:
+            return sum((future.result() for future in pending[1:]), pending[0].result())
+        finally:
+            # An error or Ctrl-C in one place ends the others after the unit in their hands.
+            units.close()
+
+
+class _Shared:
+    """An iterator that several threads draw from, until it is closed."""
+
+    def __init__(self, units: Iterator[WorkUnit]) -> None:
+        self._units = units
+        self._lock = Lock()
+        self._closed = Event()
+
+    def __iter__(self) -> _Shared:
+        return self
+
+    def __next__(self) -> WorkUnit:
+        with self._lock:
+            if self._closed.is_set():
+                raise StopIteration
+            return next(self._units)
+
+    def close(self) -> None:
+        self._closed.set()
+
+
+def _cut(whole: WorkUnit) -> Iterator[WorkUnit]:
+    for first in range(whole.first, whole.stop, UNIT_SAMPLES):
+        yield replace(whole, first=first, stop=min(first + UNIT_SAMPLES, whole.stop))
+
+
+def available_cores() -> int:
+    """Cores this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,63 @@
+"""The noise of one stream of one input, addressed by sample number."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled
+from dsrs.records import HISTOGRAM_BINS
+from dsrs.sampling.philox import add_directions, add_gaussian, stream_key
+
+# Norms of a non-Gaussian law are drawn in blocks of this many samples, one generator a block.
+NOISE_BLOCK = 256
+
+NoiseLaw = GeneralizedGaussian | AdditionalLaw
+
+
+class NoiseStream:
+    """Noisy copies of an input: sample number i is a function of (seed, index, stream, law, i).
+
+    Gaussian noise is sigma times normals. Every other isotropic law is a uniform direction times
+    a norm drawn by the law itself.
+    """
+
+    def __init__(self, law: NoiseLaw, seed: int, index: int, stream: str) -> None:
+        self._law = law
+        self._sigma = _gaussian_sigma(law)
+        self._entropy = (seed, index, *stream.encode())
+        self._key = stream_key(seed, index, stream)
+
+    def add_to(
+        self,
+        x: NDArray[np.float32],
+        first: int,
+        out: NDArray[np.float32],
+        norms: NDArray[np.float64],
+    ) -> None:
+        """out[i] = x + noise of sample `first + i`, norms[i] its norm, for flat `x`.
+
+        `first` must be a multiple of NOISE_BLOCK.
+        """
+        if self._sigma is not None:
+            add_gaussian(self._key, first, x, self._sigma, out, norms)
+            return
+        for start in range(0, len(out), NOISE_BLOCK):
+            block = norms[start : start + NOISE_BLOCK]
+            block[:] = self._block_norms((first + start) // NOISE_BLOCK)[: len(block)]
+        add_directions(self._key, first, x, norms, out)
+
+    def _block_norms(self, block: int) -> NDArray[np.float64]:
+        seeds = np.random.SeedSequence(self._entropy, spawn_key=(block,))
+        return self._law.sample_norms(NOISE_BLOCK, np.random.Generator(np.random.Philox(seeds)))
+
+
+def radial_edges(law: GeneralizedGaussian) -> NDArray[np.float64]:
+    """The noise norms between the equal-mass radial bins of P."""
+    return law.radial_quantile(np.arange(1, HISTOGRAM_BINS) / HISTOGRAM_BINS)
+
+
+def _gaussian_sigma(law: NoiseLaw) -> float | None:
+    if isinstance(law, Rescaled):
+        law = law.law
+    return law.sigma if isinstance(law, GeneralizedGaussian) and law.k == 0 else None

@@ -1,0 +1,135 @@
+"""A smoothed classifier for everyday use: predict and certify one input."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from dsrs.classifiers import Classifier
+from dsrs.errors import DataError
+from dsrs.laws import GeneralizedGaussian
+from dsrs.records import Certificate
+from dsrs.sampling.certificates import certify_method
+from dsrs.sampling.collect import VoteCollector, WorkUnit
+from dsrs.sampling.plan import DEFAULT_ADDITIONAL, SamplingPlan
+from dsrs.sampling.sample import checked_input, sample_input
+from dsrs.sampling.votes import SampledInput
+
+PREDICTION = "predict"
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What the smoothed classifier answers.
+
+    `status` is "predicted" with a class in `label`, or "abstained" (then `label` is None): the two
+    most frequent classes were too close to tell apart. `counts` are the votes by class.
+    """
+
+    status: Literal["predicted", "abstained"]
+    label: int | None
+    counts: tuple[int, ...]
+
+
+class SmoothedClassifier:
+    """A classifier made robust by voting under noise, with proofs of how robust it is.
+
+    The smoothed answer for x is the class that the wrapped classifier gives most often when noise
+    from `law` is added to x. Small changes of x cannot change that answer much, and `certify` says
+    how small is small enough.
+
+        classifier = dsrs.classifiers.load_classifier("net.onnx")
+        law = dsrs.GeneralizedGaussian(d=784, sigma=0.5, k=380)
+        smoothed = dsrs.SmoothedClassifier(classifier, law, n=100_000, alpha=0.001)
+        smoothed.predict(x).label       # the class, or None when it abstains
+        smoothed.certify(x).radius      # no change of x shorter than this changes the class
+
+    classifier: what to wrap (see `dsrs.classifiers`).
+    law: the noise; its `d` is the number of values of one input. More noise gives larger radii and
+        a less accurate classifier.
+    n: votes for one certificate. More votes give a larger radius, and take longer.
+    alpha: how often a certificate may be wrong, at most.
+    additional: the second noise law of double sampling, for example `truncated:heuristic` or
+        `rescaled:0.8x`; None certifies by Neyman-Pearson alone.
+    n0: votes that choose the class to certify when no label is given.
+    seed: the same seed gives the same votes, whatever the machine's number of cores.
+    workers: threads; all cores when None.
+    options: further fields of `SamplingPlan`, such as `fallback=True` or `early_stop=True`.
+    """
+
+    def __init__(
+        self,
+        classifier: Classifier,
+        law: GeneralizedGaussian,
+        *,
+        n: int = 100_000,
+        alpha: float = 0.001,
+        additional: str | None = DEFAULT_ADDITIONAL[0],
+        n0: int = 100,
+        seed: int = 0,
+        workers: int | None = None,
+        **options: Any,
+    ) -> None:
+        self.classifier = classifier
+        self.workers = workers
+        self.plan = SamplingPlan(
+            law,
+            n=n,
+            n0=n0,
+            alpha=alpha,
+            seed=seed,
+            additional=() if additional is None else (additional,),
+            neyman_pearson=additional is None,
+            **options,
+        )
+
+    def predict(self, x: ArrayLike, n: int = 1000, alpha: float | None = None) -> Prediction:
+        """The class of the smoothed classifier at x, or an abstention.
+
+        Takes `n` votes, and abstains unless a two-sided binomial test tells the two most frequent
+        classes apart at level `alpha` (PREDICT of Cohen et al. 2019): a class that is returned is
+        not the smoothed classifier's answer with probability at most alpha.
+        """
+        plan = self.plan.replace(n0=n, alpha=self.plan.alpha if alpha is None else alpha)
+        image = checked_input(self.classifier, x, plan, index=0)
+        unit = WorkUnit(input_number(x), PREDICTION, plan.law, 0, plan.n0)
+        with VoteCollector(self.workers) as collector:
+            counts = collector.collect(self.classifier, image, plan, unit).sum(axis=1)
+        second, top = (int(place) for place in np.argsort(counts, kind="stable")[-2:])
+        best, rest = int(counts[top]), int(counts[second])
+        told_apart = bool(stats.binomtest(best, best + rest, 0.5).pvalue <= plan.alpha)
+        return Prediction(
+            status="predicted" if told_apart else "abstained",
+            label=top if told_apart else None,
+            counts=tuple(counts.tolist()),
+        )
+
+    def certify(self, x: ArrayLike, label: int | None = None) -> Certificate:
+        """A proof that no change of x shorter than its `radius` changes the smoothed answer.
+
+        Certifies `label` where it is given, else the class that n0 votes choose. Status
+        "abstained" and radius 0 mean that no robustness could be proved. The certificate is wrong
+        with probability at most `alpha` over the votes.
+        """
+        return certify_method(self.sample(x, label), self.plan, self.plan.methods[0])
+
+    def sample(self, x: ArrayLike, label: int | None = None) -> SampledInput:
+        """The votes behind `certify`, to keep or to certify again with another alpha."""
+        with VoteCollector(self.workers) as collector:
+            return sample_input(self.classifier, x, self.plan, input_number(x), label, collector)
+
+
+def input_number(x: ArrayLike) -> int:
+    """A number for an input that has no place in a dataset: a hash of its values.
+
+    Different inputs then see independent noise, and the same input the same noise every time.
+    """
+    values = np.ascontiguousarray(x, dtype=np.float32)
+    if not values.size:
+        raise DataError("an input must hold at least one number, got none")
+    return int.from_bytes(hashlib.blake2b(values.tobytes(), digest_size=7).digest(), "big")
