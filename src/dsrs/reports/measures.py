@@ -47,12 +47,21 @@ class RunMeasures:
 def measure_run(run: RunSummary, radii: Sequence[float], resampling: Resampling) -> RunMeasures:
     """Every number of the report for one run."""
     grid = checked_radii(radii)
-    right = run.right().astype(np.float64)
-    columns = {method: _columns(run, method, grid) for method in run.methods}
-    clean = _estimates(right[:, None], resampling)[0]
-    methods = tuple(_measures(method, columns[method], resampling) for method in run.methods)
+    columns = {"": run.right()[:, None].astype(np.float64)}
+    columns |= {method: _columns(run, method, grid) for method in run.methods}
+    samples = _resampled(columns, resampling)  # one draw of inputs for all, so gains are paired
+    clean = _estimates(columns[""], samples[""], resampling.confidence)[0]
+    methods = tuple(
+        _measures(method, columns[method], samples[method], resampling.confidence)
+        for method in run.methods
+    )
     gains = tuple(
-        _measures(method, columns[method] - columns[BASELINE], resampling)
+        _measures(
+            method,
+            columns[method] - columns[BASELINE],
+            samples[method] - samples[BASELINE],
+            resampling.confidence,
+        )
         for method in run.challengers
     )
     undecided = {method: int(run.has_status(method, "undecided").sum()) for method in run.methods}
@@ -84,11 +93,6 @@ def default_radii(runs: Sequence[RunSummary]) -> tuple[float, ...]:
     return tuple(round(step * i, 12) for i in range(1, max(1, math.floor(largest / step)) + 1))
 
 
-def certified_share(radii: Floats, radius: float) -> Fraction:
-    """Certified accuracy at one radius, from `RunSummary.proved_radii`."""
-    return Fraction(int(np.count_nonzero(radii >= radius)), len(radii))
-
-
 def _columns(run: RunSummary, method: str, grid: Sequence[float]) -> Floats:
     """One row an input: certified at each radius (0 or 1), radius, abstained (0 or 1)."""
     proved = run.proved_radii(method)
@@ -98,14 +102,21 @@ def _columns(run: RunSummary, method: str, grid: Sequence[float]) -> Floats:
     return np.column_stack([certified, counted_radius, abstained]).astype(np.float64)
 
 
-def _measures(method: str, columns: Floats, resampling: Resampling) -> MethodMeasures:
-    *certified, radius, abstained = _estimates(columns, resampling)
+def _resampled(columns: dict[str, Floats], resampling: Resampling) -> dict[str, Floats]:
+    """The resampled means of each block of columns, all from the same resamples."""
+    means = resampled_means(np.hstack(list(columns.values())), resampling)
+    stops = np.cumsum([block.shape[1] for block in columns.values()])[:-1]
+    return dict(zip(columns, np.split(means, stops, axis=1), strict=True))
+
+
+def _measures(method: str, columns: Floats, samples: Floats, confidence: float) -> MethodMeasures:
+    *certified, radius, abstained = _estimates(columns, samples, confidence)
     return MethodMeasures(method, tuple(certified), radius, abstained)
 
 
-def _estimates(columns: Floats, resampling: Resampling) -> list[Estimate]:
+def _estimates(columns: Floats, samples: Floats, confidence: float) -> list[Estimate]:
     size = len(columns)
-    low, high = interval(resampled_means(columns, resampling), resampling.confidence)
+    low, high = interval(samples, confidence)
     estimates = []
     for c in range(columns.shape[1]):
         values = [Fraction(value) for value in columns[:, c].tolist()]

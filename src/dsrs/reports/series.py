@@ -55,13 +55,8 @@ class InputPoints:
     index: tuple[int, ...]
     baseline: tuple[float, ...]
     radius: tuple[float, ...]
+    gain: tuple[float, ...]
     p: tuple[float | None, ...]
-
-    @property
-    def gain(self) -> tuple[float, ...]:
-        """radius - baseline of each input."""
-        pairs = zip(self.radius, self.baseline, strict=True)
-        return tuple(round(radius - baseline, DIGITS) for radius, baseline in pairs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +161,8 @@ def input_points(run: RunSummary, method: str) -> InputPoints:
         index=tuple(one.index for one in shown),
         baseline=tuple(floor_number(one.radius(BASELINE), DIGITS) for one in shown),
         radius=tuple(floor_number(one.radius(method), DIGITS) for one in shown),
-        p=tuple(one.p_estimate for one in shown),
+        gain=tuple(floor_number(one.gain(method), DIGITS) for one in shown),
+        p=tuple(_share(one.p_estimate) for one in shown),
     )
 
 
@@ -217,6 +213,10 @@ def _envelope_curves(runs: Sequence[RunSummary]) -> list[StepCurve]:
 
 def _at_least(proved: Floats, radii: Floats) -> Floats:
     return np.asarray(np.count_nonzero(proved[None, :] >= radii[:, None], axis=1))
+
+
+def _share(value: float | None) -> float | None:
+    return None if value is None else floor_number(value, DIGITS)
 
 
 def _voted(run: RunSummary, right: bool = False) -> bool:

@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
@@ -93,6 +94,10 @@ class Outcome:
         """The certified l2 radius; 0 where nothing is certified."""
         certificate = self.certificates.get(method)
         return certificate.radius if certificate and certificate.status == "certified" else 0.0
+
+    def gain(self, method: str) -> Fraction:
+        """Radius of the method minus radius of the baseline, exactly."""
+        return Fraction(self.radius(method)) - Fraction(self.radius(BASELINE))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,206 @@
+// The figures of the report, from the same series as the print figures.
+
+const report = JSON.parse(document.getElementById("report-data").textContent);
+const runPlace = Object.fromEntries(report.runs.map((run, place) => [run.name, place]));
+const manyRuns = report.runs.length > 1;
+
+const percentTick = (share) => String(Number((share * 100).toPrecision(6)));
+const named = (series, withRun = manyRuns) => {
+  const name = report.methods[series.method].name;
+  return withRun && series.run ? `${name}, ${series.run}` : name;
+};
+const methodMark = (series) => ({
+  name: named(series), color: report.methods[series.method].color, dash: runPlace[series.run] || 0,
+});
+const runMark = (series) => ({ name: series.run, color: runPlace[series.run], dash: runPlace[series.run] });
+const largest = (lists, least) => Math.max(least, ...lists.map((list) => list.reduce((a, b) => Math.max(a, b), 0)));
+
+function nearestIndex(values, x) {
+  return values.reduce((best, value, i) => (Math.abs(value - x) < Math.abs(values[best] - x) ? i : best), 0);
+}
+
+const radiusAxis = (max) => ({
+  label: "l2 radius r", min: 0, max, read: (r) => `radius ${r.toFixed(3)}`,
+});
+
+function accuracyChart(id, title, caption, curves, mark) {
+  const max = 1.03 * largest(curves.map((curve) => curve.radius), 0.01);
+  return new Chart({
+    id, title, caption, read: "x",
+    snap: (r) => Math.round(r * 1000) / 1000,
+    x: radiusAxis(max),
+    y: { label: "certified accuracy (%)", min: 0, max: 1.02, tick: percentTick },
+    marks: curves.map((curve) => ({
+      ...mark(curve), kind: "steps", x: curve.radius, y: curve.accuracy,
+      at: (r) => {
+        const place = curve.radius.findIndex((end) => end >= r);
+        return `${place < 0 ? "0.0" : floorPercent(curve.accuracy[place])} %`;
+      },
+    })),
+  });
+}
+
+function gainChart(bands) {
+  const max = 1.03 * largest(bands.map((band) => band.radius), 0.01);
+  const low = Math.min(0, ...bands.flatMap((band) => band.low));
+  const high = largest(bands.map((band) => band.high), 0.01);
+  return new Chart({
+    id: "figure-accuracy-gain",
+    title: "Gain in certified accuracy",
+    caption: "Percentage points over Neyman-Pearson on the same inputs and budget, with the paired bootstrap interval at each radius.",
+    read: "x",
+    x: radiusAxis(max),
+    y: { label: "gain (percentage points)", min: low - 0.02 * (high - low), max: high + 0.04 * (high - low), tick: percentTick },
+    references: [[0, 0, max, 0]],
+    marks: bands.map((band) => ({
+      ...methodMark(band), kind: "line", x: band.radius, y: band.gain, low: band.low, high: band.high,
+      at: (r) => {
+        if (r > band.radius[band.radius.length - 1]) return null;
+        // A gain holds at the radius it was computed for, so the next one at or above r is shown.
+        const i = band.radius.findIndex((value) => value >= r);
+        const texts = [band.gain[i], band.low[i], band.high[i]].map((v) => signed(floorPercent(v)));
+        return `${texts[0]} (${texts[1]} to ${texts[2]}) at ${floorRadius(band.radius[i])}`;
+      },
+    })),
+  });
+}
+
+function pointTip(points, i) {
+  const run = report.runs[runPlace[points.run]];
+  run.byIndex ||= new Map(run.inputs.map((input) => [input.index, input]));
+  const input = run.byIndex.get(points.index[i]);
+  return {
+    title: `input ${points.index[i]}` + (manyRuns ? `, ${points.run}` : ""),
+    image: input.thumbnail,
+    rows: [
+      `label ${input.label}, predicted ${input.predicted}`,
+      `${report.methods[report.baseline].name}: ${floorRadius(points.baseline[i])}`,
+      `${report.methods[points.method].name}: ${floorRadius(points.radius[i])} (${signed(floorRadius(points.gain[i]))})`,
+      ...(points.p[i] === null ? [] : [`estimate of P_A: ${points.p[i].toFixed(4)}`]),
+    ],
+  };
+}
+
+function comparisonChart(groups) {
+  const max = 1.04 * largest(groups.flatMap((points) => [points.baseline, points.radius]), 0.01);
+  return new Chart({
+    id: "figure-radius-comparison",
+    title: "Radius of each input",
+    caption: "Rightly predicted inputs; above the diagonal double sampling proves more than Neyman-Pearson. Radius 0 is an abstention.",
+    read: "point",
+    x: { label: "radius by Neyman-Pearson", min: 0, max },
+    y: { label: "radius by double sampling", min: 0, max, tick: String },
+    references: [[0, 0, max, max]],
+    marks: groups.map((points) => ({
+      ...methodMark(points), kind: "points", shape: runPlace[points.run],
+      x: points.baseline, y: points.radius, tip: (i) => pointTip(points, i),
+    })),
+  });
+}
+
+function gainByProbabilityChart(groups) {
+  const kept = groups.map((points) => {
+    const rows = points.index.map((_, i) => i).filter((i) => points.p[i] !== null && points.p[i] >= 0.5);
+    return { points, rows };
+  });
+  const gains = kept.flatMap(({ points, rows }) => rows.map((i) => points.gain[i]));
+  if (!gains.length) return null;
+  const low = Math.min(0, ...gains), high = Math.max(0.01, ...gains);
+  return new Chart({
+    id: "figure-gain-by-probability",
+    title: "Gain in radius by P_A",
+    caption: "Rightly predicted inputs by the estimated probability of the certified class under noise; below one half nothing can be certified.",
+    read: "point",
+    x: { label: "estimate of P_A", min: 0.5, max: 1 },
+    y: { label: "gain in radius", min: low - 0.03 * (high - low), max: high + 0.05 * (high - low), tick: String },
+    references: [[0.5, 0, 1, 0]],
+    marks: kept.map(({ points, rows }) => ({
+      ...methodMark(points), kind: "points", shape: runPlace[points.run],
+      x: rows.map((i) => points.p[i]), y: rows.map((i) => points.gain[i]),
+      tip: (i) => pointTip(points, rows[i]),
+    })),
+  });
+}
+
+function histogramChart(histogram) {
+  const width = 1 / report.p_bins;
+  const left = histogram.right.map((_, i) => i * width);
+  const zero = histogram.right.map(() => 0);
+  const sums = histogram.right.map((count, i) => count + histogram.wrong[i]);
+  const bin = (x) => Math.min(report.p_bins - 1, Math.floor(x * report.p_bins));
+  const mark = (name, color, y, base) => ({
+    kind: "bars", name, color, x: left, width, y, base, at: (x) => `${y[bin(x)]} inputs`,
+  });
+  return new Chart({
+    id: `figure-probability-histogram-${runPlace[histogram.run]}`,
+    title: "Histogram of P_A" + (manyRuns ? `, ${histogram.run}` : ""),
+    caption: "Inputs by the share of votes under noise for the certified class.",
+    read: "x",
+    snap: (x) => (bin(x) + 0.5) * width,
+    x: {
+      label: "estimate of P_A", min: 0, max: 1,
+      read: (x) => `${(bin(x) * width).toFixed(2)} to ${((bin(x) + 1) * width).toFixed(2)}`,
+    },
+    y: { label: "inputs", min: 0, max: 1.05 * largest([sums], 1), tick: String },
+    marks: [
+      mark("predicted right", 0, histogram.right, zero),
+      mark("predicted wrong", 1, histogram.wrong, histogram.right),
+    ],
+  });
+}
+
+function radialChart(groups) {
+  const norms = groups.flatMap((group) => group.norm);
+  const low = Math.min(...norms), high = Math.max(...norms);
+  const pad = 0.03 * (high - low) || 1;
+  const densest = largest(groups.map((group) => group.density), 1e-300);
+  return new Chart({
+    id: "figure-accuracy-by-norm",
+    title: "Accuracy by noise norm",
+    caption: "Share of votes for the right class among noise of each norm: mean over rightly predicted inputs, and the band of the middle 80 % of them. At the foot, the density of the norm under P.",
+    read: "x",
+    x: { label: "noise norm", min: low - pad, max: high + pad, read: (norm) => `noise norm ${norm.toFixed(2)}` },
+    y: { label: "accuracy (%)", min: 0, max: 1.02, tick: percentTick },
+    marks: groups.flatMap((group) => {
+      const last = group.norm.length - 1;
+      const foot = group.density.map((density) => (0.18 * density) / densest);
+      const zero = group.norm.map(() => 0);
+      return [
+        { ...runMark(group), kind: "line", x: group.norm, y: foot, low: zero, high: foot, dash: 2, at: () => null },
+        {
+          ...runMark(group), kind: "line", x: group.norm, y: group.mean, low: group.low, high: group.high,
+          at: (x) => {
+            if (x < group.norm[0] - pad || x > group.norm[last] + pad) return null;
+            const i = nearestIndex(group.norm, x);
+            return `${floorPercent(group.mean[i])} % (${floorPercent(group.low[i])} to ${floorPercent(group.high[i])})`;
+          },
+        },
+      ];
+    }),
+  });
+}
+
+function drawFigures() {
+  const { curves, envelopes, gains, points, histograms, radial } = report.series;
+  const charts = [];
+  charts.push(accuracyChart(
+    "figure-certified-accuracy", "Certified accuracy by radius",
+    "Share of inputs that are predicted right and certified at least to this radius.", curves, methodMark,
+  ));
+  if (envelopes.length) {
+    const names = [...new Set(envelopes.map((curve) => curve.run))];
+    charts.push(accuracyChart(
+      "figure-envelope", "Best sigma at each radius",
+      "Upper envelope over the runs of a family, on the inputs that all of them have.", envelopes,
+      (curve) => ({ name: named(curve, true), color: report.methods[curve.method].color, dash: names.indexOf(curve.run) }),
+    ));
+  }
+  if (gains.length) charts.push(gainChart(gains));
+  if (points.length) charts.push(comparisonChart(points), gainByProbabilityChart(points));
+  if (radial.length) charts.push(radialChart(radial));
+  charts.push(...histograms.map(histogramChart));
+  const shown = charts.filter((chart) => chart !== null);
+  document.getElementById("figure-grid").append(...shown.map((chart) => chart.figure));
+}
+
+drawFigures();

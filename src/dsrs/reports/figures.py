@@ -1,0 +1,256 @@
+"""The print figures (matplotlib), drawn from the same series as the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dsrs import __version__
+from dsrs.errors import InvalidInput
+from dsrs.reports.report import Report
+from dsrs.reports.series import P_BINS, GainBand, InputPoints, StepCurve
+from dsrs.reports.style import method_color, print_style, run_color, run_dash, run_marker
+from dsrs.reports.summary import method_name
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FORMATS = ("png", "svg", "pdf")
+LEGEND_INSIDE = 3  # entries; a longer legend goes below the axes
+LEGEND_ROW_INCHES = 0.14
+
+
+def draw_figures(report: Report) -> dict[str, Figure]:
+    """Every figure that the report has data for, by file name."""
+    with print_style():
+        drawn = {name: draw(report) for name, draw in FIGURES.items()}
+    return {name: figure for name, figure in drawn.items() if figure is not None}
+
+
+def save_figures(report: Report, folder: Path, formats: Sequence[str]) -> list[Path]:
+    """Write every figure in every format into an existing folder; return the paths."""
+    checked_formats(formats)
+    paths = []
+    for name, figure in draw_figures(report).items():
+        for suffix in formats:
+            path = folder / f"{name}.{suffix}"
+            with print_style():
+                figure.savefig(path, format=suffix, metadata=_metadata(suffix))
+            paths.append(path)
+    return paths
+
+
+def checked_formats(formats: Iterable[str]) -> None:
+    """Refuse a format that is not offered."""
+    for suffix in formats:
+        if suffix not in FORMATS:
+            raise InvalidInput(
+                f"a figure format must be one of {', '.join(FORMATS)}, got {suffix!r}"
+            )
+
+
+def certified_accuracy(report: Report) -> Figure:
+    """Certified accuracy against radius: one curve a method and run."""
+    return _curves(report, report.series.curves, [run.name for run in report.runs])
+
+
+def envelope(report: Report) -> Figure | None:
+    """Certified accuracy of the best sigma at each radius."""
+    curves = report.series.envelopes
+    names = list(dict.fromkeys(curve.run for curve in curves))
+    return _curves(report, curves, names) if curves else None
+
+
+def accuracy_gain(report: Report) -> Figure | None:
+    """Gain in certified accuracy against radius, with its paired bootstrap band."""
+    bands = report.series.gains
+    if not bands:
+        return None
+    figure, axes = _figure()
+    places = {run.name: place for place, run in enumerate(report.runs)}
+    axes.axhline(0, color="black", linewidth=0.6)
+    for band in bands:
+        color, dash = method_color(band.method), run_dash(places[band.run])
+        low, high, gain = (100 * np.array(s) for s in (band.low, band.high, band.gain))
+        axes.fill_between(band.radius, low, high, color=color, alpha=0.15, linewidth=0)
+        axes.plot(band.radius, gain, color=color, dashes=dash, label=_label(report, band))
+    axes.set_xlabel(r"$\ell_2$ radius $r$")
+    axes.set_ylabel("gain over Neyman-Pearson\n(percentage points)")
+    axes.set_xlim(left=0)
+    _legend(figure, axes)
+    return figure
+
+
+def radius_comparison(report: Report) -> Figure | None:
+    """Radius by double sampling against Neyman-Pearson, one point an input."""
+    points = report.series.points
+    if not points:
+        return None
+    figure, axes = _figure(size=(3.0, 3.0))
+    limit = 1.04 * max([0.01, *(max(seen.baseline + seen.radius, default=0) for seen in points)])
+    axes.plot([0, limit], [0, limit], color="black", linewidth=0.6, zorder=1)
+    for seen in points:
+        _scatter(axes, report, seen, seen.baseline, seen.radius)
+    axes.set(xlim=(0, limit), ylim=(0, limit), aspect="equal")
+    axes.set_xlabel("radius by Neyman-Pearson")
+    axes.set_ylabel("radius by double sampling")
+    _legend(figure, axes)
+    return figure
+
+
+def gain_by_probability(report: Report) -> Figure | None:
+    """Gain in radius against the estimate of P_A, one point an input."""
+    points = [seen for seen in report.series.points if any(p is not None for p in seen.p)]
+    if not points:
+        return None
+    figure, axes = _figure()
+    axes.axhline(0, color="black", linewidth=0.6)
+    for seen in points:
+        pairs = [(p, g) for p, g in zip(seen.p, seen.gain, strict=True) if p is not None]
+        shares, gains = zip(*pairs, strict=True)
+        _scatter(axes, report, seen, shares, gains)
+    axes.set_xlabel(r"estimate of $P_A$")
+    axes.set_ylabel("gain in radius\nover Neyman-Pearson")
+    axes.set_xlim(0.5, 1.0)  # below one half nothing can be certified
+    _legend(figure, axes)
+    return figure
+
+
+def probability_histogram(report: Report) -> Figure | None:
+    """How many inputs have which estimate of P_A."""
+    histograms = report.series.histograms
+    if not histograms:
+        return None
+    figure, axes = _figure()
+    edges = np.linspace(0, 1, P_BINS + 1)
+    places = {run.name: place for place, run in enumerate(report.runs)}
+    for seen in histograms:
+        counts = np.add(seen.right, seen.wrong)
+        color = run_color(places[seen.run])
+        axes.stairs(counts, edges, fill=True, color=color, alpha=0.15)
+        axes.stairs(counts, edges, color=color, linewidth=1.2, label=seen.run)
+    axes.set(xlim=(0, 1), ylim=(0, None))
+    axes.set_xlabel(r"estimate of $P_A$")
+    axes.set_ylabel("inputs")
+    if len(histograms) > 1:
+        _legend(figure, axes)
+    return figure
+
+
+def accuracy_by_norm(report: Report) -> Figure | None:
+    """Accuracy under noise of each norm, above the density of that norm under P."""
+    radial = report.series.radial
+    if not radial:
+        return None
+    figure, (top, bottom) = _figure(size=(3.4, 3.0), rows=2, height_ratios=[3, 1], sharex=True)
+    places = {run.name: place for place, run in enumerate(report.runs)}
+    for seen in radial:
+        color, dash = run_color(places[seen.run]), run_dash(places[seen.run])
+        low, high, mean = (100 * np.array(s) for s in (seen.low, seen.high, seen.mean))
+        top.fill_between(seen.norm, low, high, color=color, alpha=0.15, linewidth=0)
+        top.plot(seen.norm, mean, color=color, dashes=dash, label=seen.run)
+        bottom.fill_between(seen.norm, seen.density, color=color, alpha=0.25, linewidth=0)
+        bottom.plot(seen.norm, seen.density, color=color, linewidth=0.8)
+    top.set_ylabel("accuracy (%)")
+    top.set_ylim(0, 102)
+    bottom.set_ylabel("density")
+    bottom.set_ylim(bottom=0)
+    bottom.set_yticks([])
+    bottom.set_xlabel("noise norm")
+    if len(radial) > 1:
+        _legend(figure, top)
+    return figure
+
+
+FIGURES: dict[str, Callable[[Report], Figure | None]] = {
+    "certified-accuracy": certified_accuracy,
+    "envelope": envelope,
+    "accuracy-gain": accuracy_gain,
+    "radius-comparison": radius_comparison,
+    "gain-by-probability": gain_by_probability,
+    "probability-histogram": probability_histogram,
+    "accuracy-by-norm": accuracy_by_norm,
+}
+
+
+def _curves(report: Report, curves: Sequence[StepCurve], names: Sequence[str]) -> Figure:
+    figure, axes = _figure()
+    for curve in curves:
+        axes.step(
+            [*curve.radius, curve.radius[-1]],
+            [*(100 * share for share in curve.accuracy), 0.0],
+            where="pre",
+            color=method_color(curve.method),
+            dashes=run_dash(names.index(curve.run)),
+            label=_label(report, curve, len(names) > 1),
+        )
+    axes.set_xlabel(r"$\ell_2$ radius $r$")
+    axes.set_ylabel("certified accuracy (%)")
+    axes.set_xlim(left=0)
+    axes.set_ylim(0, 102)
+    _legend(figure, axes)
+    return figure
+
+
+def _figure(
+    size: tuple[float, float] | None = None, rows: int = 1, **options: Any
+) -> tuple[Figure, Any]:
+    # `Figure` itself, not pyplot: no window system, and nothing global to close.
+    from matplotlib.figure import Figure
+
+    ratios = options.pop("height_ratios", None)
+    figure = Figure(figsize=size)
+    axes = figure.subplots(rows, 1, gridspec_kw={"height_ratios": ratios}, **options)
+    return figure, axes
+
+
+def _legend(figure: Figure, axes: Axes) -> None:
+    """Inside the axes while it is short; else below them, where it covers nothing."""
+    handles, labels = axes.get_legend_handles_labels()
+    if len(labels) <= LEGEND_INSIDE:
+        axes.legend(markerscale=2)
+        return
+    columns = 2
+    rows = -(-len(labels) // columns)
+    figure.set_figheight(figure.get_figheight() + LEGEND_ROW_INCHES * (rows + 1))
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, markerscale=2)
+
+
+def _scatter(
+    axes: Axes, report: Report, seen: InputPoints, x: Sequence[float], y: Sequence[float]
+) -> None:
+    names = [run.name for run in report.runs]
+    axes.scatter(
+        x,
+        y,
+        s=6,
+        marker=run_marker(names.index(seen.run)),
+        color=method_color(seen.method),
+        alpha=0.55,
+        linewidths=0,
+        label=_label(report, seen),
+    )
+
+
+def _label(
+    report: Report, seen: StepCurve | GainBand | InputPoints, with_run: bool | None = None
+) -> str:
+    many = len(report.runs) > 1 if with_run is None else with_run
+    name = method_name(seen.method)
+    return f"{name}, {seen.run}" if many and seen.run else name
+
+
+def _metadata(suffix: str) -> dict[str, Any]:
+    maker = f"dsrs report {__version__}"
+    if suffix == "png":
+        return {"Software": maker}
+    # No date, so that the same data gives the same file.
+    return (
+        {"Creator": maker, "Date": None}
+        if suffix == "svg"
+        else {"Creator": maker, "CreationDate": None}
+    )

@@ -1,0 +1,196 @@
+"""The report as one HTML file that needs no network: template, style, scripts and data in one."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from html import escape
+from importlib import resources
+from string import Template
+from typing import Any
+
+from dsrs import __version__
+from dsrs.reports.report import Report
+from dsrs.reports.rounding import ceil_number, floor_number
+from dsrs.reports.series import DIGITS, P_BINS
+from dsrs.reports.style import DARK_PALETTE, PALETTE, method_place
+from dsrs.reports.summary import BASELINE, Outcome, RunSummary, method_name
+from dsrs.reports.tables import Cell, Row, interval_note, summary_rows
+
+GENERATOR = "dsrs report"
+SCRIPTS = ("charts.js", "figures.js", "inputs.js")
+
+
+def html_page(report: Report, title: str = "Certified robustness") -> str:
+    """The whole page. All text of the runs is escaped, and the page may load nothing."""
+    script = "\n".join(_asset(name) for name in SCRIPTS)
+    style = _palette_css() + _asset("page.css")
+    parts = {
+        "generator": escape(f"{GENERATOR} {__version__}"),
+        "script_hash": _content_hash(script),
+        "title": escape(title),
+        "subtitle": escape(_subtitle(report)),
+        "summary": _summary_table(report),
+        "interval_note": escape(interval_note(report.resampling)),
+        "settings": "\n".join(_settings(run) for run in report.runs),
+        "data": _json_text(page_data(report)),
+        "style": style,
+        "script": script,
+    }
+    return Template(_asset("page.html")).substitute(parts)
+
+
+def page_data(report: Report) -> dict[str, Any]:
+    """What the scripts draw and list."""
+    methods = list(dict.fromkeys(method for run in report.runs for method in run.methods))
+    return {
+        "baseline": BASELINE,
+        "p_bins": P_BINS,
+        "methods": {
+            method: {"name": method_name(method), "color": method_place(method)}
+            for method in methods
+        },
+        "series": asdict(report.series),
+        "runs": [
+            {
+                "name": run.name,
+                "methods": run.methods,
+                "inputs": [_input_fields(one, run.methods) for one in run.outcomes],
+            }
+            for run in report.runs
+        ],
+    }
+
+
+def _input_fields(one: Outcome, methods: tuple[str, ...]) -> dict[str, Any]:
+    share = one.p_estimate
+    return {
+        "index": one.index,
+        "label": one.label,
+        "predicted": one.predicted,
+        "p": None if share is None else floor_number(share, DIGITS),
+        "methods": {method: _certificate_fields(one, method) for method in methods},
+        "thumbnail": _data_uri(one.thumbnail) if one.thumbnail else None,
+    }
+
+
+def _certificate_fields(one: Outcome, method: str) -> dict[str, Any]:
+    certificate = one.certificates.get(method)
+    fields: dict[str, Any] = {
+        "status": one.status(method),
+        "radius": floor_number(one.radius(method), DIGITS),
+        "p": None,
+        "q": None,
+        "law": None,
+        "gain": floor_number(one.gain(method), DIGITS),
+    }
+    if certificate:
+        p = certificate.p
+        fields["p"] = [floor_number(p.lower, DIGITS), ceil_number(p.upper, DIGITS)]
+        if certificate.additional:
+            seen = certificate.additional[0]
+            q = seen.interval
+            fields["q"] = [floor_number(q.lower, DIGITS), ceil_number(q.upper, DIGITS)]
+            fields["law"] = f"{seen.law.kind}:{seen.law.value:.4g}"
+    return fields
+
+
+def _subtitle(report: Report) -> str:
+    runs = len(report.runs)
+    inputs = len({one.index for run in report.runs for one in run.outcomes})
+    return f"{runs} run{'s' * (runs != 1)}, {inputs} input{'s' * (inputs != 1)}"
+
+
+def _summary_table(report: Report) -> str:
+    heads = ["Run", "Certification", "Clean", "Abstained", "ACR"]
+    heads += [f"{radius:g}" for radius in report.radii]
+    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
+    span = f'<th colspan="5"></th><th colspan="{len(report.radii)}" scope="colgroup">'
+    top = f"<tr>{span}Certified accuracy (%) at radius r</th></tr>"
+    rows = list(summary_rows(report))
+    body = []
+    for place, row in enumerate(rows):
+        first = place == 0 or rows[place - 1].run != row.run
+        body.append(_summary_row(row, sum(other.run == row.run for other in rows) if first else 0))
+    return f"<thead>{top}<tr>{head}</tr></thead>\n<tbody>{''.join(body)}</tbody>"
+
+
+def _summary_row(row: Row, span: int) -> str:
+    run = f'<th scope="rowgroup" rowspan="{span}">{escape(row.run)}</th>' if span else ""
+    cells = [row.clean, row.abstention, row.average_radius, *row.accuracy]
+    kinds = " ".join(["gain"] * row.is_gain + ["first"] * bool(span))
+    return (
+        f'<tr class="{kinds}">{run}<th scope="row">{escape(row.label)}</th>'
+        + "".join(_summary_cell(cell) for cell in cells)
+        + "</tr>\n"
+    )
+
+
+def _summary_cell(cell: Cell | None) -> str:
+    if cell is None:
+        return "<td></td>"
+    side = {1: ' class="up"', -1: ' class="down"'}.get(cell.sign, "")
+    ends = f"{escape(cell.low)} to {escape(cell.high)}"
+    return f"<td{side}>{escape(cell.value)}<small>{ends}</small></td>"
+
+
+def _settings(run: RunSummary) -> str:
+    shown = {
+        "noise law": run.law.describe(),
+        "inputs": run.size,
+        "methods": ", ".join(method_name(method) for method in run.methods),
+        "seconds": round(sum(one.seconds for one in run.outcomes), 1),
+        "data fingerprint": run.data_fingerprint,
+        **dict(flattened(run.settings)),
+    }
+    lines = "".join(
+        f'<tr><th scope="row">{escape(key)}</th><td>{escape(str(value))}</td></tr>'
+        for key, value in shown.items()
+        if value is not None
+    )
+    return f"<details><summary>{escape(run.name)}</summary><table>{lines}</table></details>"
+
+
+def flattened(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Nested settings as `plan.n`, `plan.law.sigma` and so on."""
+    for key, value in settings.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            yield from flattened(value, name + ".")
+        elif isinstance(value, list | tuple):
+            yield name, ", ".join(map(str, value))
+        else:
+            yield name, value
+
+
+def _palette_css() -> str:
+    def variables(colors: tuple[str, ...]) -> str:
+        return "".join(f"--series-{place}:{color};" for place, color in enumerate(colors))
+
+    return (
+        f":root{{{variables(PALETTE)}}}\n"
+        f"@media screen and (prefers-color-scheme: dark){{:root{{{variables(DARK_PALETTE)}}}}}\n"
+    )
+
+
+def _json_text(data: Mapping[str, Any]) -> str:
+    # "<" must not appear: "</script>" or "<!--" in a name would end the data block.
+    text = json.dumps(data, allow_nan=False, ensure_ascii=True, separators=(",", ":"))
+    return text.replace("<", "\\u003c")
+
+
+def _data_uri(png: bytes) -> str:
+    return "data:image/png;base64," + base64.b64encode(png).decode("ascii")
+
+
+def _content_hash(script: str) -> str:
+    """The hash by which the page's content security policy admits this script and no other."""
+    digest = hashlib.sha256(script.encode("utf-8")).digest()
+    return "sha256-" + base64.b64encode(digest).decode("ascii")
+
+
+def _asset(name: str) -> str:
+    return resources.files("dsrs.reports").joinpath("assets", name).read_text(encoding="utf-8")
