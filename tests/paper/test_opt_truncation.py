@@ -1,0 +1,70 @@
+"""Opt on small torch models whose loss has a known slope in the noise norm."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dsrs.errors import InvalidInput
+from dsrs.laws import GeneralizedGaussian, Truncated
+from dsrs.paper.opt_truncation import OptSettings, loss_slope, optimise_percentile
+
+torch = pytest.importorskip("torch")
+
+LAW = GeneralizedGaussian(12, 0.5, 3)
+X = np.zeros((3, 4), dtype=np.float32)
+
+
+class Ball(torch.nn.Module):
+    """Logits (0, steepness (|x| - edge)): class 0 inside the ball."""
+
+    def __init__(self, edge: float, steepness: float) -> None:
+        super().__init__()
+        self.edge, self.steepness = edge, steepness
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        norm = inputs.flatten(1).norm(dim=1)
+        return torch.stack([torch.zeros_like(norm), self.steepness * (norm - self.edge)], dim=1)
+
+
+def test_the_slope_is_that_of_the_loss_along_the_norm() -> None:
+    settings = OptSettings(samples=600, batch=250)
+    q = Truncated(LAW, 0.7)
+    slope = loss_slope(Ball(1.5, 2.0), X, 0, q, np.random.default_rng(1), settings)
+    # Loss = softplus(2 (norm - 1.5)), so its slope is 2 sigmoid(2 (norm - 1.5)).
+    norms = q.sample_norms(200_000, np.random.default_rng(2))
+    exact = float(np.mean(2 / (1 + np.exp(-2 * (norms - 1.5)))))
+    # 600 samples of a quantity with standard deviation about 0.25: four standard errors.
+    assert slope == pytest.approx(exact, abs=0.04)
+
+
+def test_a_flat_loss_leaves_the_pull_towards_p_lower() -> None:
+    settings = OptSettings(weight=1e-4, steps=40, samples=2, learning_rate=1000.0)
+    found = optimise_percentile(Ball(1.0, 0.0), X, 0, LAW, 0.8, np.random.default_rng(0), settings)
+    # p - P- shrinks by 1 - 1000 * 1e-4 a step.
+    assert found.path[1] - 0.8 == pytest.approx(-0.1 * 0.9, rel=1e-9)
+    assert found.percentile == pytest.approx(0.8 - 0.1 * 0.9**40, rel=1e-9)
+    assert len(found.path) == 41
+
+
+def test_a_loss_that_grows_with_the_norm_shrinks_the_ball_to_the_clip() -> None:
+    found = optimise_percentile(
+        Ball(1.0, 5.0), X, 0, LAW, 0.9, np.random.default_rng(0), OptSettings(samples=50, steps=3)
+    )
+    assert found.percentile == 0.1
+
+
+def test_the_same_seed_gives_the_same_path() -> None:
+    settings = OptSettings(samples=64, steps=2, learning_rate=0.1)
+    paths = {
+        optimise_percentile(Ball(1.5, 1.0), X, 0, LAW, 0.8, np.random.default_rng(4), settings).path
+        for _ in range(2)
+    }
+    assert len(paths) == 1
+
+
+def test_settings_are_checked() -> None:
+    with pytest.raises(InvalidInput, match="lowest <= start <= highest"):
+        OptSettings(start=0.95)
+    with pytest.raises(InvalidInput, match="steps"):
+        OptSettings(steps=0)

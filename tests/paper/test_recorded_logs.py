@@ -1,0 +1,168 @@
+"""The reader of the public logs, on small made-up ones, and of the compact tables."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dsrs.errors import DataError
+from dsrs.paper.logs import read_logs, read_sampling_log, recorded_percentile
+from dsrs.paper.recorded import RecordedRun, dataset_of
+from dsrs.paper.reference_tables import read_accuracy_by_norm, read_reference
+
+HEADER = "\nx disttype general-gaussian\nx k 380\nx std {sigma}\nx N 50000\nx alpha 0.0005\n\n"
+
+
+def write_log(folder: Path, name: str, rows: dict[int, tuple[float, float]], sigma: float) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = "".join(f"o {index} {lower} {upper}\n" for index, (lower, upper) in rows.items())
+    path = folder / name
+    path.write_text(HEADER.format(sigma=sigma) + lines, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    model = tmp_path / "sampling" / "cohen-mnist-380-1.00.pth"
+    p = {0: (0.9, 0.91), 10: (0.99983, 1.0), 20: (0.3, 0.32), 30: (0.995, 0.997)}
+    write_log(model, "general-gaussian-380-1.0-50000-0.0005.txt", p, 1.0)
+    rescaled = {0: (0.95, 0.96), 10: (0.999, 1.0), 20: (0.2, 0.3)}
+    write_log(model, "general-gaussian-380-0.8-50000-0.0005.txt", rescaled, 0.8)
+    truncated = {0: (0.97, 0.98), 10: (0.99992, 1.0), 20: (0.4, 0.42), 30: (0.99989, 0.99999)}
+    write_log(model, "general-gaussian-380-1.0-50000-0.0005-x+.txt", truncated, 1.0)
+    radii = tmp_path / "orig-radius" / "cohen-mnist-380-1.00.pth"
+    radii.mkdir(parents=True)
+    (radii / "orig-rad-general-gaussian-380-1.0-50000-0.0005.txt").write_text("0 1.25\n10 2.5\n")
+    radii = tmp_path / "new-radius" / "cohen-mnist-380-1.00.pth"
+    radii.mkdir(parents=True)
+    (radii / "new-rad-general-gaussian-th-380-1.0-x+-50000-0.0005.txt").write_text(
+        "0 1.3 0.1 0.2\n20 0.0 0.0 0.0\n"
+    )
+    return tmp_path
+
+
+def by_shape(runs: list[RecordedRun]) -> dict[str | None, RecordedRun]:
+    return {run.name.q_shape: run for run in runs}
+
+
+def test_logs_pair_p_with_every_q(logs: Path) -> None:
+    folder = read_logs(logs)
+    assert folder.skipped == []
+    runs = by_shape(folder.runs)
+    assert set(runs) == {None, "rescaled", "truncated"}
+
+    alone = runs[None]
+    assert (alone.name.dataset, alone.name.training) == ("mnist", "gaussian")
+    assert (alone.name.law.d, alone.name.law.k, alone.name.law.sigma) == (784, 380, 1)
+    assert alone.index.tolist() == [0, 10, 20, 30]
+    np.testing.assert_array_equal(alone.recorded_radius, [1.25, 2.5, np.nan, np.nan])
+
+    rescaled = runs["rescaled"]
+    assert rescaled.index.tolist() == [0, 10, 20]  # only inputs sampled under both laws
+    assert rescaled.q_value is not None
+    assert rescaled.q_value.tolist() == [0.8, 0.8, 0.8]
+    assert not np.any(rescaled.fallback)
+
+
+def test_truncated_logs_know_their_percentile_and_the_fallback(logs: Path) -> None:
+    run = by_shape(read_logs(logs).runs)["truncated"]
+    assert run.q_value is not None
+    assert run.fallback is not None
+    # Input 10: all first votes agreed. Input 30: more than 50,000 votes can prove.
+    assert run.fallback.tolist() == [False, True, False, True]
+    expected = [-0.08 * math.log(0.1) + 0.2, np.nan, 0.5, np.nan]
+    np.testing.assert_allclose(run.q_value, expected, rtol=1e-14)
+    np.testing.assert_array_equal(run.recorded_radius, [1.3, np.nan, 0.0, np.nan])
+
+
+@pytest.mark.parametrize(
+    ("rule", "p_lower", "percentile"),
+    [
+        ("x", 0.4, 0.5),
+        ("x", 0.5, 0.2554517744),
+        ("x2", 0.9, 0.8),
+        ("x2", 0.3, 0.4),
+        ("0.75", 0.9, 0.75),
+    ],
+)
+def test_recorded_percentiles(rule: str, p_lower: float, percentile: float) -> None:
+    assert recorded_percentile(rule, p_lower) == pytest.approx(percentile, rel=1e-9)
+
+
+def test_a_header_that_contradicts_the_name_is_refused(tmp_path: Path) -> None:
+    path = write_log(tmp_path, "general-gaussian-380-0.5-50000-0.0005.txt", {0: (0.1, 0.2)}, 1.0)
+    with pytest.raises(DataError, match=r"std = 0\.5 as in the file name, got 1\.0"):
+        read_sampling_log(path)
+
+
+def test_broken_lines_name_their_place(tmp_path: Path) -> None:
+    path = write_log(tmp_path, "general-gaussian-380-1.0-50000-0.0005.txt", {0: (0.1, 0.2)}, 1.0)
+    path.write_text(path.read_text() + "o 1 0.5\n")
+    with pytest.raises(DataError, match="line 9"):
+        read_sampling_log(path)
+
+
+def test_files_that_cannot_be_used_are_listed_and_do_not_stop_the_rest(logs: Path) -> None:
+    other = logs / "sampling" / "cohen-mnist-380-1.00.pth" / "infty-general-gaussian-1.txt"
+    other.write_text("")
+    folder = read_logs(logs)
+    assert len(folder.runs) == 3
+    assert [path for path, _ in folder.skipped] == [other]
+
+
+def test_a_folder_without_logs_says_what_was_expected(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="give the folder that holds `sampling`"):
+        read_logs(tmp_path)
+
+
+def test_dataset_of_a_model_name() -> None:
+    assert dataset_of("consistency-cifar-1530-0.50") == "cifar10"
+    with pytest.raises(DataError, match="mnist, cifar, imagenet"):
+        dataset_of("cohen-svhn-0.50")
+
+
+def write_table(path: Path, rows: list[dict[str, object]]) -> None:
+    with gzip.open(path, "wt", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def test_compact_tables(tmp_path: Path) -> None:
+    common = {"model": "cohen-mnist-380-1.00", "dataset": "mnist", "d": 784, "k": 380, "sigma": 1.0}
+    p = {"n": 50000, "alpha": 0.0005, "p_lower": 0.9, "p_upper": 0.91, "radius": 1.2}
+    q = {"q_shape": "truncated", "q_rule": "x+", "q_lower": 0.97, "q_upper": 0.98}
+    seen = {**common, **p, **q, "index": 0, "q_value": 0.4, "fallback": 0}
+    write_table(
+        tmp_path / "double_sampling.csv.gz",
+        [seen, {**seen, "index": 10, "q_value": "", "fallback": 1}],
+    )
+    write_table(tmp_path / "neyman_pearson.csv.gz", [{**common, **p, "index": 7}])
+    double, alone = read_reference(tmp_path)
+    assert double.q_value is not None
+    assert double.fallback is not None
+    assert double.fallback.tolist() == [False, True]
+    np.testing.assert_array_equal(double.q_value, [0.4, np.nan])
+    assert alone.index.tolist() == [7]
+    assert alone.name.q_shape is None
+
+    norms = {"index": 3, "noise_norm": 1.5, "samples": 1000, "accuracy": 0.75}
+    write_table(tmp_path / "norms.csv.gz", [{**common, **norms}])
+    (curve,) = read_accuracy_by_norm(tmp_path / "norms.csv.gz")
+    assert (curve.noise_norm.tolist(), curve.accuracy.tolist()) == ([1.5], [0.75])
+
+
+def test_compact_tables_say_what_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="found neither"):
+        read_reference(tmp_path)
+    write_table(tmp_path / "neyman_pearson.csv.gz", [{"model": "cohen-mnist-1.00", "d": 784}])
+    with pytest.raises(DataError, match="expected a column"):
+        read_reference(tmp_path)
+    (tmp_path / "neyman_pearson.csv.gz").write_bytes(b"not gzip")
+    with pytest.raises(DataError, match="cannot read"):
+        read_reference(tmp_path)
