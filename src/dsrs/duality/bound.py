@@ -1,0 +1,278 @@
+"""The dual bound B, evaluated from below: the only numbers of this package that are trusted.
+
+For any multipliers l (one for P, one for each additional law) weak duality gives
+
+    p_true(x0 + delta) >= B(l) = sum_i l_i X_i - E_P[(lambda(t) - LR)_+],   lambda(t) = sum_i l_i w_i(t),
+
+with X_i the lower end of interval i where l_i > 0 and the upper end where l_i < 0 (MATH 3).
+`dual_bound` returns a number that is at most B: the quadrature's own error bound and an
+allowance for rounding are subtracted.
+
+Two forms of the same number. The direct one integrates (lambda - LR)_+ over shells. When the
+multipliers are large (Q_A near 1) it would drown in cancellation; then, on a ball S of shells,
+
+    E_P[(lambda - LR)_+ ; S] = sum_i l_i Q_i(S) - E_{y ~ P}[min(1, lambda(t) / LR) ; t in S],
+
+where t is the shell of x = y + delta. The last expectation lives where y does, and is in [0, 1].
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from dsrs.duality.geometry import Floats, Geometry
+from dsrs.duality.rules import (
+    ANGLE_COARSE,
+    ANGLE_FINE,
+    ANGLE_MIDDLE,
+    ANGLE_NODES,
+    PANEL_COARSE,
+    PANEL_FINE,
+    PANEL_MIDDLE,
+    PANEL_NODES,
+    remaining_error,
+)
+from dsrs.duality.shell import angle_density, log_shell_density, shortfall
+
+# Relative rounding of sums of a few thousand terms and of SciPy's Gamma functions (about 1e-14),
+# with a factor of 10 to spare.
+ROUNDING = 1e-13
+TOLERANCE = 1e-10
+# Multipliers beyond this use the complementary form; ROUNDING times it is far below the
+# 1e-6 sigma to which radii are exact.
+LARGE = 1e5
+MOST_PANELS = 400
+DIRECT = 2.0  # in place of a sine
+
+
+@njit(cache=True, nogil=True)
+def threshold_mass(laws: Floats, multipliers: Floats, u: float) -> float:
+    """lambda(t) p(t) in u: sum_i l_i q_i(u)."""
+    total = 0.0
+    for i in range(len(multipliers)):
+        if multipliers[i] != 0.0:
+            density = math.exp(log_shell_density(laws, i, u))
+            if density > 0.0:
+                total += multipliers[i] * density
+    return total
+
+
+@njit(cache=True, nogil=True)
+def direct_integrand(
+    g: Geometry, laws: Floats, multipliers: Floats, rho: float, u: float
+) -> tuple[float, float]:
+    """p(u) Phi_t(lambda(t)), with its error bound."""
+    mass = threshold_mass(laws, multipliers, u)
+    if mass <= 0.0:
+        return 0.0, 0.0
+    a = math.log(mass) - log_shell_density(laws, 0, u)
+    value, error = shortfall(g, rho, g.m * math.exp(u), a)
+    return mass * value, mass * error
+
+
+@njit(cache=True, nogil=True)
+def complement_integrand(
+    g: Geometry, laws: Floats, multipliers: Floats, rho: float, sine: float, u: float
+) -> float:
+    """p(u) min(1, lambda(t)/LR) for y on shell u, where `sine` is its cosine with delta."""
+    v = g.m * math.exp(u)
+    rise = 0.5 * rho * rho + rho * math.sqrt(2.0 * v) * sine
+    t = v + rise
+    if t <= 0.0:
+        return 0.0
+    shell = math.log(t / g.m)
+    mass = threshold_mass(laws, multipliers, shell)
+    if mass <= 0.0:
+        return 0.0
+    log_lambda = math.log(mass) - log_shell_density(laws, 0, shell)
+    exponent = log_lambda - g.k * math.log1p(rise / v) - rise
+    return math.exp(log_shell_density(laws, 0, u) + min(exponent, 0.0))
+
+
+@njit(cache=True, nogil=True)
+def integrate_shells(
+    g: Geometry,
+    laws: Floats,
+    multipliers: Floats,
+    rho: float,
+    form: float,
+    low: float,
+    high: float,
+    tolerance: float,
+) -> tuple[float, float]:
+    """Integral over shells u of the direct or complementary integrand, and its error bound.
+
+    `form` is DIRECT, or the sine of the angle for the complementary one.
+
+    Bisects panels until each meets its share of the tolerance. What still misses it after
+    `MOST_PANELS` is added to the error, so the bound stays true.
+    """
+    lows = np.empty(64)
+    highs = np.empty(64)
+    lows[0], highs[0] = low, high
+    depth, panels = 1, 0
+    total, error = 0.0, 0.0
+    while depth > 0:
+        depth -= 1
+        a, b = lows[depth], highs[depth]
+        half, centre = 0.5 * (b - a), 0.5 * (a + b)
+        fine, middle, coarse, inner = 0.0, 0.0, 0.0, 0.0
+        for j in range(33):
+            u = centre + half * PANEL_NODES[j]
+            if form == DIRECT:
+                value, uncertainty = direct_integrand(g, laws, multipliers, rho, u)
+            else:
+                value = complement_integrand(g, laws, multipliers, rho, form, u)
+                uncertainty = 0.0
+            fine += PANEL_FINE[j] * value
+            inner += PANEL_FINE[j] * uncertainty
+            if j % 2 == 0:
+                middle += PANEL_MIDDLE[j // 2] * value
+            if j % 4 == 0:
+                coarse += PANEL_COARSE[j // 4] * value
+        panels += 1
+        missing = half * remaining_error(coarse, middle, fine)
+        share = tolerance * max((b - a) / (high - low), 0.02)
+        if missing > share and panels < MOST_PANELS and depth < 62 and half > 1e-14:
+            lows[depth], highs[depth] = a, centre
+            lows[depth + 1], highs[depth + 1] = centre, b
+            depth += 2
+        else:
+            total += half * fine
+            error += missing + half * inner
+    return total, error
+
+
+@njit(cache=True, nogil=True)
+def direct_part(
+    g: Geometry, laws: Floats, multipliers: Floats, rho: float, above: float
+) -> tuple[float, float]:
+    """E_P[(lambda - LR)_+] over shells u > above, and its error bound."""
+    count = len(multipliers)
+    cuts = np.empty(4 * count + 1)
+    for i in range(count):
+        cuts[4 * i : 4 * i + 4] = laws[i, 3:7]
+    cuts[4 * count] = above
+    cuts.sort()
+    value, error = 0.0, 0.0
+    for j in range(len(cuts) - 1):
+        low, high = cuts[j], cuts[j + 1]
+        used = False
+        for i in range(count):
+            used = used or (laws[i, 5] <= low and high <= laws[i, 6] and multipliers[i] != 0.0)
+        if used and low >= above and high > low:
+            # One ulp inside, so that both ends lie on the same side of a truncation.
+            part, missing = integrate_shells(
+                g,
+                laws,
+                multipliers,
+                rho,
+                DIRECT,
+                low + 4e-16 * abs(low),
+                high - 4e-16 * abs(high),
+                TOLERANCE,
+            )
+            value += part
+            error += missing
+    return value, error
+
+
+@njit(cache=True, nogil=True)
+def complement_part(
+    g: Geometry, laws: Floats, multipliers: Floats, rho: float, below: float
+) -> tuple[float, float]:
+    """E_y[min(1, lambda/LR) ; x in the ball of shells u <= below], and its error bound."""
+    ball = 2.0 * g.m * math.exp(below)
+    fine, middle, coarse, inner = 0.0, 0.0, 0.0, 0.0
+    for j in range(65):
+        angle = g.reach * ANGLE_NODES[j]
+        sine = math.sin(angle)
+        # y + delta lies in the ball for norms between the roots of x^2 + 2 rho c x + rho^2 = ball.
+        low, high = laws[0, 5], laws[0, 6]
+        if math.isfinite(ball):
+            square = ball - rho * rho * (1.0 - sine) * (1.0 + sine)
+            if square <= 0.0:
+                continue
+            largest = math.sqrt(square) - rho * sine
+            smallest = -math.sqrt(square) - rho * sine
+            if largest <= 0.0:
+                continue
+            high = min(high, math.log(0.5 * largest * largest / g.m))
+            if smallest > 0.0:
+                low = max(low, math.log(0.5 * smallest * smallest / g.m))
+        if high <= low:
+            continue
+        value, error = integrate_shells(
+            g,
+            laws,
+            multipliers,
+            rho,
+            sine,
+            low,
+            high - 4e-16 * abs(high),
+            0.1 * TOLERANCE,
+        )
+        density = angle_density(g, angle)
+        fine += ANGLE_FINE[j] * value * density
+        inner += ANGLE_FINE[j] * error * density
+        if j % 2 == 0:
+            middle += ANGLE_MIDDLE[j // 2] * value * density
+        if j % 4 == 0:
+            coarse += ANGLE_COARSE[j // 4] * value * density
+    return g.reach * fine, g.reach * (inner + remaining_error(coarse, middle, fine))
+
+
+@njit(cache=True, nogil=True)
+def chosen_ends(lowers: Floats, uppers: Floats, multipliers: Floats) -> Floats:
+    """X_i: the end of each interval that is worst for the sign of its multiplier."""
+    ends = np.empty(len(multipliers))
+    for i in range(len(multipliers)):
+        ends[i] = lowers[i] if multipliers[i] > 0.0 else uppers[i]
+    return ends
+
+
+@njit(cache=True, nogil=True)
+def dual_bound(
+    g: Geometry, laws: Floats, lowers: Floats, uppers: Floats, multipliers: Floats, rho: float
+) -> float:
+    """A number that is at most B(multipliers) at shift rho (in units of s').
+
+    -inf where the direct form cannot be used and the complementary one does not apply.
+    """
+    ends = chosen_ends(lowers, uppers, multipliers)
+    count = len(multipliers)
+    size = 0.0
+    for i in range(count):
+        size += abs(multipliers[i])
+    if size <= LARGE:
+        value, error = direct_part(g, laws, multipliers, rho, -np.inf)
+        for i in range(count):
+            value -= multipliers[i] * ends[i]
+        return -value - error - ROUNDING * (1.0 + 2.0 * size)
+    # The ball S: the truncation of the only additional law when P's multiplier is small,
+    # else all of space. Inside S every law but P (in the first case) has its whole mass.
+    ball = np.inf
+    if count == 2 and math.isfinite(laws[1, 4]) and abs(multipliers[0]) <= LARGE:
+        ball = laws[1, 4]
+    value, error = complement_part(g, laws, multipliers, rho, ball)
+    scale = 0.0
+    for i in range(count):
+        # For S = the ball of a truncated law, its percentile is P's mass inside.
+        inside = 1.0
+        if i == 0 and math.isfinite(ball):
+            inside = math.exp(laws[0, 2] - laws[1, 2])
+        if ends[i] != inside:
+            value += multipliers[i] * (ends[i] - inside)
+            scale += abs(multipliers[i] * (ends[i] - inside))
+            scale += abs(multipliers[i]) * 1e-3 * (inside != 1.0)
+    if math.isfinite(ball):
+        outside, missing = direct_part(g, laws, multipliers, rho, ball)
+        value -= outside
+        error += missing
+        scale += abs(multipliers[0])
+    if math.isnan(value):
+        return -np.inf
+    return value - error - ROUNDING * (1.0 + 2.0 * scale)
