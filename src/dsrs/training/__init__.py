@@ -1,1 +1,1 @@
-"""."""
+"""Training of base classifiers for smoothing (extra `train`)."""

@@ -1,0 +1,76 @@
+"""The card of a trained model: what it is, how it was made, how good it is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import dsrs
+from dsrs.datasets.dataset import Dataset
+from dsrs.training.architectures import parameter_count
+from dsrs.training.batches import class_count
+from dsrs.training.evaluation import accuracy
+from dsrs.training.export import save_onnx, save_safetensors
+from dsrs.training.loop import Trained
+from dsrs.training.settings import TrainingSettings
+
+FORMAT = 1
+ONNX_NAME = "model.onnx"
+WEIGHTS_NAME = "model.safetensors"
+CARD_NAME = "card.json"
+
+
+def write_model(
+    folder: Path,
+    trained: Trained,
+    settings: TrainingSettings,
+    dataset: Dataset,
+    test: Dataset | None = None,
+) -> dict[str, Any]:
+    """Write model.safetensors, model.onnx and card.json into `folder`; return the card."""
+    save_safetensors(trained.model, folder / WEIGHTS_NAME)
+    difference = save_onnx(trained.model, dataset.input_shape, folder / ONNX_NAME)
+    card = {
+        "format": FORMAT,
+        "architecture": settings.architecture,
+        "parameters": parameter_count(trained.model),
+        "input_shape": list(dataset.input_shape),
+        "bounds": list(dataset.bounds),
+        "num_classes": class_count(dataset),
+        "class_names": list(dataset.class_names),
+        "law": trained.law.to_dict(),
+        "recipe": settings.to_dict()["recipe"],
+        "settings": settings.to_dict(),
+        "training_data": _data(dataset),
+        "test_data": None if test is None else _data(test),
+        "test": None if test is None else accuracy(trained.model, test, trained.law, settings.seed),
+        "training_seconds": round(sum(record["seconds"] for record in trained.history), 1),
+        "history": trained.history,
+        "onnx_difference": difference,
+        "files": _hashes(folder, (ONNX_NAME, WEIGHTS_NAME)),
+        "versions": {
+            "dsrs": dsrs.__version__,
+            "torch": torch.__version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+        },
+    }
+    (folder / CARD_NAME).write_text(json.dumps(card, indent=2, allow_nan=False) + "\n")
+    return card
+
+
+def _data(dataset: Dataset) -> dict[str, Any]:
+    return {"name": dataset.name, "images": len(dataset), "fingerprint": dataset.fingerprint}
+
+
+def _hashes(folder: Path, names: Sequence[str]) -> dict[str, str]:
+    return {
+        name: "sha256:" + hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names
+    }

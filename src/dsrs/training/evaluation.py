@@ -1,0 +1,42 @@
+"""How often a trained model is right: without noise, and under one draw of the smoothing law."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from dsrs.datasets.dataset import Dataset
+from dsrs.training.batches import tensors
+from dsrs.training.checkpoint import seed_epoch
+from dsrs.training.noise import NoiseLaw, sample_noise
+
+BATCH = 500
+
+
+def accuracy(
+    model: nn.Module, dataset: Dataset, law: NoiseLaw, seed: int = 0, device: str = "cpu"
+) -> dict[str, Any]:
+    """Clean and noisy accuracy of the base classifier over a labelled dataset.
+
+    Noisy accuracy is the mean of P_A over the dataset, estimated with one noise vector an image.
+    """
+    generator = seed_epoch(seed, 0)
+    was_training = model.training
+    model.eval()
+    clean, noisy = 0, 0
+    with torch.no_grad():
+        for start in range(0, len(dataset), BATCH):
+            images, labels = tensors(dataset, np.arange(start, min(start + BATCH, len(dataset))))
+            images, labels = images.to(device), labels.to(device)
+            offsets = sample_noise(law, images, generator)
+            clean += int((model(images).argmax(dim=1) == labels).sum())
+            noisy += int((model(images + offsets).argmax(dim=1) == labels).sum())
+    model.train(was_training)
+    return {
+        "images": len(dataset),
+        "clean_accuracy": clean / len(dataset),
+        "noisy_accuracy": noisy / len(dataset),
+    }

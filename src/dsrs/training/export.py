@@ -1,0 +1,75 @@
+"""A trained model as files: safetensors for PyTorch, ONNX for everything else."""
+
+from __future__ import annotations
+
+import logging
+import math
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from dsrs.errors import ClassifierError, MissingExtra
+
+# Logits of both runtimes differ by float32 rounding, in other orders of summation.
+EXPORT_TOLERANCE = 1e-3
+
+
+def save_safetensors(model: nn.Module, path: Path) -> None:
+    """Weights and buffers, under the names of the module's state."""
+    try:
+        from safetensors.torch import save_file
+    except ImportError:
+        raise MissingExtra("safetensors", "train") from None
+    save_file({name: value.contiguous() for name, value in model.state_dict().items()}, path)
+
+
+def save_onnx(model: nn.Module, input_shape: Sequence[int], path: Path) -> float:
+    """Write `images` (n, *input_shape) -> `logits` (n, classes) for any n, and compare.
+
+    Returns the largest difference between the logits of ONNX Runtime and of the module.
+    """
+    try:
+        import onnxruntime
+        import onnxscript  # noqa: F401  torch's exporter needs it
+    except ImportError as error:
+        raise MissingExtra(str(error.name), "train") from None
+    model.eval()
+    example = torch.from_numpy(np.random.default_rng(0).random((2, *input_shape), dtype=np.float32))
+    chatter = logging.getLogger("torch.onnx")
+    level = chatter.level
+    chatter.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            # The exporter warns about its own use of torch, which a user cannot change.
+            warnings.simplefilter("ignore")
+            torch.onnx.export(
+                model,
+                (example,),
+                path,
+                input_names=["images"],
+                output_names=["logits"],
+                dynamic_shapes=({0: torch.export.Dim("n")},),
+                dynamo=True,
+                external_data=False,
+                verbose=False,
+            )
+    finally:
+        chatter.setLevel(level)
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    # Another batch size than the example's: an export that froze it would fail here.
+    images = example.repeat(3, *[1] * len(input_shape))[:5]
+    (logits,) = session.run(["logits"], {"images": images.numpy()})
+    with torch.no_grad():
+        expected = model(images).numpy()
+    difference = float(np.abs(logits - expected).max())
+    scale = max(1.0, float(np.abs(expected).max()))
+    if not (math.isfinite(difference) and difference <= EXPORT_TOLERANCE * scale):
+        raise ClassifierError(
+            f"{path} answers differently from the module it was made from: logits differ by "
+            f"{difference:g}; keep model.safetensors and report this"
+        )
+    return difference

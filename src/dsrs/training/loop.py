@@ -1,0 +1,188 @@
+"""The training loop: epochs over a dataset, with a checkpoint after each."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from dsrs.datasets.dataset import Dataset
+from dsrs.errors import ClassifierError, InvalidInput
+from dsrs.laws import GeneralizedGaussian
+from dsrs.training.architectures import build_architecture
+from dsrs.training.batches import channel_statistics, class_count, crop_and_flip, tensors
+from dsrs.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint, seed_epoch
+from dsrs.training.noise import sample_noise
+from dsrs.training.schedules import ramp, step_decay, warm_up_k
+from dsrs.training.settings import TrainingSettings
+
+
+class Watcher(Protocol):
+    """Is told how a run goes on."""
+
+    def started(self, finished_epochs: int) -> None: ...
+    def batch_done(self, images: int) -> None: ...
+    def epoch_done(self, record: dict[str, Any]) -> None: ...
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A trained model on the CPU, the law it is for, and one record an epoch."""
+
+    model: nn.Module
+    law: GeneralizedGaussian
+    history: list[dict[str, Any]]
+
+
+def train(
+    dataset: Dataset,
+    settings: TrainingSettings,
+    folder: Path,
+    *,
+    device: str = "cpu",
+    precision: str = "float32",
+    watcher: Watcher | None = None,
+) -> Trained:
+    """Train to the last epoch, going on from the checkpoint in `folder` if there is one.
+
+    With the same settings, data, device and number of threads an interrupted and continued run
+    ends with the same weights as an uninterrupted one, bit for bit on a CPU.
+    """
+    if dataset.bounds != (0.0, 1.0):
+        raise InvalidInput(
+            f"training takes images in [0, 1], {dataset.name} has bounds {dataset.bounds}"
+        )
+    law = GeneralizedGaussian(math.prod(dataset.input_shape), settings.sigma, settings.k)
+    model = _fresh_model(dataset, settings)
+    layout = _layout(dataset.input_shape)
+    model.to(device).to(memory_format=layout)  # type: ignore[call-overload]
+    optimizer = torch.optim.SGD(
+        model.parameters(),
+        lr=settings.learning_rate,
+        momentum=settings.momentum,
+        weight_decay=settings.weight_decay,
+    )
+    history: list[dict[str, Any]] = []
+    saved = load_checkpoint(folder, settings, dataset.fingerprint)
+    if saved is not None:
+        model.load_state_dict(saved.model)
+        optimizer.load_state_dict(saved.optimizer)
+        history = saved.history
+    if watcher is not None:
+        watcher.started(len(history))
+    session = _Session(dataset, settings, law, model, optimizer, device, precision, watcher)
+    for epoch in range(len(history) + 1, settings.epochs + 1):
+        history.append(session.epoch(epoch))
+        weights, state = model.state_dict(), optimizer.state_dict()
+        save_checkpoint(
+            folder, Checkpoint(settings, dataset.fingerprint, epoch, weights, state, history)
+        )
+        if watcher is not None:
+            watcher.epoch_done(history[-1])
+    return Trained(model.eval().to("cpu"), law, history)
+
+
+def _fresh_model(dataset: Dataset, settings: TrainingSettings) -> nn.Module:
+    seed_epoch(settings.seed, 0)
+    mean, deviation = channel_statistics(dataset)
+    # The law has E |noise|^2 = sigma^2 d for every k, so this is the deviation of noisy images.
+    noisy = [math.hypot(value, settings.sigma) for value in deviation]
+    classes = class_count(dataset)
+    return build_architecture(settings.architecture, dataset.input_shape, classes, mean, noisy)
+
+
+@dataclass(frozen=True)
+class _Session:
+    dataset: Dataset
+    settings: TrainingSettings
+    law: GeneralizedGaussian
+    model: nn.Module
+    optimizer: torch.optim.Optimizer
+    device: str
+    precision: str
+    watcher: Watcher | None
+
+    def epoch(self, epoch: int) -> dict[str, Any]:
+        """Go over the data once; return the epoch's record."""
+        settings, started = self.settings, time.monotonic()
+        generator = seed_epoch(settings.seed, epoch)
+        rate = step_decay(settings.learning_rate, epoch, settings.decay_at, settings.decay_factor)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.model.train()
+        steps = math.ceil(len(self.dataset) / settings.images_a_step)
+        # Sums stay on the device: reading one each step would wait for it.
+        loss_sum = torch.zeros((), device=self.device)
+        right_sum = torch.zeros((), device=self.device)
+        law = self.law
+        for step, (images, labels) in enumerate(self._batches(generator), start=1):
+            law = self._training_law(epoch, (epoch - 1) * steps + step)
+            loss, right = self._step(images, labels, law, generator, epoch)
+            loss_sum += loss * len(images)
+            right_sum += right * len(images)
+            if self.watcher is not None:
+                self.watcher.batch_done(len(images))
+        mean_loss = float(loss_sum) / len(self.dataset)
+        if not math.isfinite(mean_loss):
+            raise ClassifierError(
+                f"training diverged in epoch {epoch} (loss {mean_loss}); "
+                "start again with a lower learning rate"
+            )
+        return {
+            "epoch": epoch,
+            "k": law.k,
+            "learning_rate": rate,
+            "loss": mean_loss,
+            "noisy_accuracy": float(right_sum) / len(self.dataset),
+            "seconds": round(time.monotonic() - started, 1),
+        }
+
+    def _step(
+        self,
+        images: Tensor,
+        labels: Tensor,
+        law: GeneralizedGaussian,
+        generator: np.random.Generator,
+        epoch: int,
+    ) -> tuple[Tensor, Tensor]:
+        """One step of the optimiser; returns the loss and the share of right noisy answers."""
+        reduced = self.precision == "bfloat16"
+        with torch.autocast(self.device, dtype=torch.bfloat16, enabled=reduced):
+            loss, logits = self.settings.recipe.objective(
+                self.model,
+                images,
+                labels,
+                lambda batch: sample_noise(law, batch, generator),
+                ramp(epoch, self.settings.ramp_epochs),
+            )
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.optimizer.step()
+        return loss.detach(), (logits.detach().argmax(dim=-1) == labels).float().mean()
+
+    def _batches(self, generator: np.random.Generator) -> Iterator[tuple[Tensor, Tensor]]:
+        order = generator.permutation(len(self.dataset))
+        layout = _layout(self.dataset.input_shape)
+        for start in range(0, len(order), self.settings.images_a_step):
+            chosen = order[start : start + self.settings.images_a_step]
+            images, labels = tensors(self.dataset, chosen)
+            if self.settings.augmentation == "crop-flip":
+                images = crop_and_flip(images, generator)
+            yield images.to(self.device, memory_format=layout), labels.to(self.device)
+
+    def _training_law(self, epoch: int, step: int) -> GeneralizedGaussian:
+        e = epoch if self.settings.warm_up_unit == "epoch" else step
+        k = warm_up_k(self.law.k, e, self.settings.warm_up)
+        return GeneralizedGaussian(self.law.d, self.law.sigma, k)
+
+
+def _layout(input_shape: tuple[int, ...]) -> torch.memory_format:
+    # Channels last: the same numbers in an order that convolutions read faster.
+    return torch.channels_last if len(input_shape) == 3 else torch.contiguous_format

@@ -1,0 +1,36 @@
+"""Noise of any law of the package as torch tensors."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+
+from dsrs.errors import InvalidInput
+from dsrs.laws import AdditionalLaw, GeneralizedGaussian
+
+NoiseLaw = GeneralizedGaussian | AdditionalLaw
+
+
+def sample_noise(
+    law: NoiseLaw, images: torch.Tensor, generator: np.random.Generator
+) -> torch.Tensor:
+    """Independent noise for each image of a batch, of its shape and on its device.
+
+    Noise is direction x norm (MATH 1). The norms are one number an image and come from the law
+    itself; the directions are normal vectors drawn on the device from torch's generator there.
+    """
+    d = law.d if isinstance(law, GeneralizedGaussian) else law.base.d
+    if math.prod(images.shape[1:]) != d:
+        raise InvalidInput(
+            f"the noise law has d = {d}, but an image of shape {tuple(images.shape[1:])} "
+            f"has {math.prod(images.shape[1:])} values"
+        )
+    directions = torch.randn(images.shape, device=images.device, dtype=torch.float32)
+    if isinstance(law, GeneralizedGaussian) and law.k == 0:
+        return directions.mul_(law.sigma)
+    norms = law.sample_norms(len(images), generator).astype(np.float32)
+    lengths = directions.flatten(1).norm(dim=1)
+    factors = torch.from_numpy(norms).to(images.device) / lengths
+    return directions.mul_(factors.view(-1, *[1] * (images.dim() - 1)))

@@ -1,0 +1,34 @@
+"""What changes over the epochs: the exponent k of the noise and the learning rate.
+
+Both are functions of the epoch alone, so a resumed run needs no saved schedule.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from dsrs.errors import InvalidInput
+
+
+def warm_up_k(k0: float, e: int, e0: int) -> float:
+    """The exponent of the training noise in the e-th epoch (or step), e = 1, 2, ...
+
+    k = ceil(k0 - k0^(1 - e/e0)) for e <= e0, k0 later (paper, appendix on the training strategy).
+    """
+    if e < 1 or e0 < 0:
+        raise InvalidInput(f"the warm-up counts from `e` = 1 to `e0` >= 0, got e={e}, e0={e0}")
+    if e > e0 or k0 == 0:
+        return k0
+    # k0 < 1 is no whole number of the paper's: the power exceeds k0, and the ceiling is 0.
+    return float(min(max(math.ceil(k0 - k0 ** (1 - e / e0)), 0), k0))
+
+
+def step_decay(learning_rate: float, epoch: int, decay_at: Sequence[int], factor: float) -> float:
+    """The learning rate in epoch 1, 2, ...: times `factor` after each epoch of `decay_at`."""
+    return learning_rate * factor ** sum(epoch > end for end in decay_at)
+
+
+def ramp(epoch: int, epochs: int) -> float:
+    """Rises linearly to 1 over the first `epochs` epochs; epoch counts from 1."""
+    return min(1.0, epoch / epochs) if epochs else 1.0

@@ -1,0 +1,87 @@
+"""Everything that decides what a training run does, in one record that can be saved."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+from dsrs.errors import InvalidInput
+from dsrs.training.recipes import Recipe, recipe_from_dict, recipe_to_dict
+
+WarmUpUnit = Literal["epoch", "step"]
+Augmentation = Literal["none", "crop-flip"]
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """Recipe, smoothing law and optimisation. `hyperparameters` holds the paper's choices.
+
+    The law is the generalized Gaussian of `sigma` and `k` in the dimension of the data; `warm_up`
+    is e0 of `warm_up_k`, in epochs or optimiser steps. `decay_at` are the epochs after which
+    the learning rate is multiplied by `decay_factor`. `ramp_epochs`: see `Recipe.objective`.
+    `batch_size` counts noisy images: a batch has batch_size / noises different ones.
+    """
+
+    recipe: Recipe
+    sigma: float
+    k: float
+    architecture: str
+    epochs: int
+    warm_up: int
+    decay_at: tuple[int, ...]
+    learning_rate: float = 0.01
+    decay_factor: float = 0.1
+    momentum: float = 0.9
+    weight_decay: float = 1e-4
+    batch_size: int = 256
+    warm_up_unit: WarmUpUnit = "epoch"
+    ramp_epochs: int = 10
+    augmentation: Augmentation = "none"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.epochs < 1:
+            raise InvalidInput(f"`epochs` must be at least 1, got {self.epochs}")
+        if self.warm_up < 0:
+            raise InvalidInput(f"`warm_up` must be at least 0, got {self.warm_up}")
+        if self.batch_size < self.recipe.noises:
+            raise InvalidInput(
+                f"`batch_size` must be at least the recipe's {self.recipe.noises} noise vectors "
+                f"an image, got {self.batch_size}"
+            )
+        if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
+            raise InvalidInput(f"`learning_rate` must be positive, got {self.learning_rate!r}")
+        if self.seed < 0:
+            raise InvalidInput(f"`seed` must be at least 0, got {self.seed}")
+
+    @property
+    def images_a_step(self) -> int:
+        """Different images in one optimiser step."""
+        return self.batch_size // self.recipe.noises
+
+    def in_epochs(self, epochs: int) -> TrainingSettings:
+        """The same run squeezed or stretched: decays, warm-up and ramp keep their share of it."""
+        share = epochs / self.epochs
+        return replace(
+            self,
+            epochs=epochs,
+            decay_at=tuple(round(end * share) for end in self.decay_at),
+            warm_up=round(self.warm_up * share),
+            ramp_epochs=round(self.ramp_epochs * share),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; `from_dict` gives the same settings back."""
+        fields = {**asdict(self), "recipe": recipe_to_dict(self.recipe)}
+        return {**fields, "decay_at": list(self.decay_at)}
+
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any]) -> TrainingSettings:
+        return cls(
+            **{
+                **fields,
+                "recipe": recipe_from_dict(fields["recipe"]),
+                "decay_at": tuple(fields["decay_at"]),
+            }
+        )
