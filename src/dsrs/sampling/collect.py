@@ -35,7 +35,7 @@ UNIT_SAMPLES = 2048
 
 @dataclass(frozen=True, slots=True)
 class WorkUnit:
-    """Samples `first` (a multiple of UNIT_SAMPLES) up to `stop` of one stream of one input."""
+    """Samples `first` (a multiple of NOISE_BLOCK and of the batch) up to `stop` of one stream."""
 
     index: int
     stream: str

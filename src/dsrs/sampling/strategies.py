@@ -76,7 +76,7 @@ def fallback_interval(first: int, successes: int, trials: int, p_alpha: float) -
 
     Branch F (X = n1): Y of n2 further votes under P hit, and the certificate is Neyman-Pearson.
     Branch D (X < n1): double sampling with [L(X), U(X)] for P_A (p_alpha / 2 a side) and Q's
-    interval (q_alpha). The paper lets each branch spend alpha, which bounds the sum by 2 alpha only.
+    interval (q_alpha). The paper lets each branch spend alpha, which bounds the sum by 2 alpha.
 
     Here the lower bounds of both branches are ONE lower confidence bound. Order the outcomes by how
     much they speak for a large P_A:
