@@ -1,8 +1,9 @@
 """The numbers of a report: certified accuracy, average radius, clean accuracy, abstention.
 
-Certified accuracy at r is the share of inputs that are predicted right and whose certified radius
-is at least r (paper, Section 6). The average certified radius counts a wrong prediction as 0
-(Zhai et al. 2020). Estimates are exact fractions, so that rounding down is exact too.
+Certified accuracy at r is the share of inputs that are certified for their label with a radius of
+at least r, which proves the smoothed prediction right (paper, Section 6). The average certified
+radius counts all other inputs as 0 (Zhai et al. 2020). Clean accuracy is the share of inputs whose
+predicted class is the label. Estimates are exact fractions, so that rounding down is exact too.
 """
 
 from __future__ import annotations

@@ -58,6 +58,7 @@ def page_data(report: Report) -> dict[str, Any]:
             {
                 "name": run.name,
                 "methods": run.methods,
+                "class_names": run.class_names,
                 "inputs": [_input_fields(one, run.methods) for one in run.outcomes],
             }
             for run in report.runs

@@ -16,7 +16,7 @@ from dsrs.reports.bootstrap import Floats, Resampling
 from dsrs.reports.envelope import shared_methods, sigma_families
 from dsrs.reports.measures import measure_run
 from dsrs.reports.rounding import floor_number
-from dsrs.reports.summary import BASELINE, RunSummary
+from dsrs.reports.summary import BASELINE, Outcome, RunSummary
 
 DIGITS = 4
 P_BINS = 20
@@ -48,7 +48,7 @@ class GainBand:
 
 @dataclass(frozen=True, slots=True)
 class InputPoints:
-    """One point for each rightly predicted input: both radii, and the estimate of P_A."""
+    """One point for each input certified for its label: both radii, and the estimate of P_A."""
 
     run: str
     method: str
@@ -107,8 +107,10 @@ def figure_series(runs: Sequence[RunSummary], resampling: Resampling) -> FigureS
         envelopes=tuple(_envelope_curves(runs)),
         gains=tuple(band for run in runs for band in gain_bands(run, resampling)),
         points=tuple(input_points(run, method) for run in runs for method in run.challengers),
-        histograms=tuple(probability_histogram(run) for run in runs if _voted(run)),
-        radial=tuple(radial_accuracy(run) for run in runs if _voted(run, right=True)),
+        histograms=tuple(
+            probability_histogram(run) for run in runs if any(one.trials for one in run.outcomes)
+        ),
+        radial=tuple(radial_accuracy(run) for run in runs if _radially_voted(run)),
     )
 
 
@@ -153,8 +155,8 @@ def gain_bands(run: RunSummary, resampling: Resampling) -> list[GainBand]:
 
 
 def input_points(run: RunSummary, method: str) -> InputPoints:
-    """Both radii of every input that is predicted right; 0 stands for abstained."""
-    shown = [one for one in run.outcomes if one.right]
+    """Both radii of every input, unless another class than its label was tried; 0 is abstained."""
+    shown = [one for one in run.outcomes if one.for_label]
     return InputPoints(
         run=run.name,
         method=method,
@@ -179,7 +181,7 @@ def probability_histogram(run: RunSummary) -> ProbabilityHistogram:
 
 def radial_accuracy(run: RunSummary) -> RadialAccuracy:
     """Votes for the right class by noise norm: the paper's picture of concentration."""
-    shown = [one for one in run.outcomes if one.right and one.trials]
+    shown = _radially_voted(run)
     trials = np.array([one.trials for one in shown], dtype=np.float64)
     hits = np.array([one.hits for one in shown], dtype=np.float64)
     seen = trials.sum(axis=0) > 0
@@ -219,5 +221,6 @@ def _share(value: float | None) -> float | None:
     return None if value is None else floor_number(value, DIGITS)
 
 
-def _voted(run: RunSummary, right: bool = False) -> bool:
-    return any(one.trials and (one.right or not right) for one in run.outcomes)
+def _radially_voted(run: RunSummary) -> list[Outcome]:
+    """Inputs whose hits are votes for the right class."""
+    return [one for one in run.outcomes if one.right and one.for_label and one.trials]

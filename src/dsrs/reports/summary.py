@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -52,6 +52,8 @@ class ResultLike(Protocol):
     @property
     def predicted(self) -> int | None: ...
     @property
+    def target(self) -> int: ...
+    @property
     def votes(self) -> Sequence[VotesLike]: ...
     @property
     def certificates(self) -> Mapping[str, Certificate]: ...
@@ -63,11 +65,15 @@ class ResultLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What is known of one input. `trials` and `hits` count votes under P by noise norm."""
+    """What is known of one input; its certificates are for the class `target`.
+
+    `trials` and `hits` count all votes under P and those for `target`, by noise norm.
+    """
 
     index: int
     label: int
     predicted: int | None
+    target: int
     certificates: Mapping[str, Certificate]
     trials: tuple[int, ...] = ()
     hits: tuple[int, ...] = ()
@@ -78,6 +84,11 @@ class Outcome:
     def right(self) -> bool:
         """Whether the prediction is the label."""
         return self.predicted == self.label
+
+    @property
+    def for_label(self) -> bool:
+        """Whether certificates are for the label; one that holds proves the prediction right."""
+        return self.target == self.label
 
     @property
     def p_estimate(self) -> float | None:
@@ -110,6 +121,7 @@ class RunSummary:
     outcomes: tuple[Outcome, ...]
     family: str = ""
     data_fingerprint: str | None = None
+    class_names: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -120,6 +132,7 @@ class RunSummary:
         *,
         family: str = "",
         data_fingerprint: str | None = None,
+        class_names: Sequence[str] = (),
         settings: Mapping[str, Any] | None = None,
     ) -> RunSummary:
         """Read and check the results of one run."""
@@ -140,6 +153,7 @@ class RunSummary:
             outcomes=tuple(outcomes),
             family=family,
             data_fingerprint=data_fingerprint,
+            class_names=tuple(class_names),
             settings=settings or {},
         )
 
@@ -162,27 +176,21 @@ class RunSummary:
         return np.array([one.status(method) == status for one in self.outcomes])
 
     def proved_radii(self, method: str) -> NDArray[np.float64]:
-        """Radius of each input that is predicted right and certified; -inf for the others.
+        """Radius of each input that is certified for its label; -inf for the others.
 
         Certified accuracy at r is then the share of values >= r, also at r = 0, where an
         abstained input must not count.
         """
-        counted = self.right() & self.has_status(method, "certified")
+        for_label = np.array([one.for_label for one in self.outcomes])
+        counted = for_label & self.has_status(method, "certified")
         radii = np.array([one.radius(method) for one in self.outcomes])
         return np.where(counted, radii, -np.inf)
 
     def among(self, indices: Iterable[int]) -> RunSummary:
         """The same run, with these inputs only."""
         kept = frozenset(indices)
-        return RunSummary(
-            name=self.name,
-            law=self.law,
-            methods=self.methods,
-            outcomes=tuple(one for one in self.outcomes if one.index in kept),
-            family=self.family,
-            data_fingerprint=self.data_fingerprint,
-            settings=self.settings,
-        )
+        outcomes = tuple(one for one in self.outcomes if one.index in kept)
+        return replace(self, outcomes=outcomes)
 
 
 def method_name(method: str) -> str:
@@ -207,6 +215,7 @@ def _outcome(run: str, seen: ResultLike) -> Outcome:
         index=seen.index,
         label=seen.label,
         predicted=seen.predicted,
+        target=seen.target,
         certificates=dict(seen.certificates),
         trials=trials,
         hits=hits,

@@ -13,17 +13,23 @@ const floorRadius = (value) => (Math.floor(tenThousandths(value) / 10) / 1000).t
 const floorPercent = (share) => (Math.floor(tenThousandths(share) / 10) / 10).toFixed(1);
 const signed = (text) => (Number(text) > 0 ? "+" + text : text);
 
-function node(name, attributes = {}, text = null) {
-  const element = document.createElementNS(SVG, name);
+function filled(element, attributes, text) {
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
   if (text !== null) element.textContent = text;
   return element;
 }
 
-function html(name, attributes = {}, text = null) {
-  const element = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  if (text !== null) element.textContent = text;
+const node = (name, attributes = {}, text = null) => filled(document.createElementNS(SVG, name), attributes, text);
+const html = (name, attributes = {}, text = null) => filled(document.createElement(name), attributes, text);
+
+function withSubscript(element) {
+  // "P_A" is set as in the paper, with its index below the line.
+  const [before, after] = element.textContent.split("P_A");
+  if (after === undefined) return element;
+  const index = element.namespaceURI === SVG
+    ? node("tspan", { dy: 3, "font-size": 9 }, "A")
+    : html("sub", {}, "A");
+  element.replaceChildren(`${before}P`, index, after);
   return element;
 }
 
@@ -46,7 +52,7 @@ class Chart {
     this.spec = spec;
     this.hidden = new Set();
     this.figure = html("figure", { id: spec.id });
-    this.figure.append(html("h3", {}, spec.title));
+    this.figure.append(withSubscript(html("h3", {}, spec.title)));
     const names = [...new Set(spec.marks.map((mark) => mark.name))];
     this.figure.append(this.legend(names));
     this.svg = node("svg", {
@@ -130,7 +136,7 @@ class Chart {
       this.svg.append(node("text", { x: at, y: bottom + 16, "text-anchor": "middle" }, String(tick)));
     }
     this.svg.append(node("path", { class: "axis", fill: "none", d: `M${MARGIN.left} ${MARGIN.top}V${bottom}H${right}` }));
-    this.svg.append(node("text", { x: (MARGIN.left + right) / 2, y: HEIGHT - 8, "text-anchor": "middle" }, x.label));
+    this.svg.append(withSubscript(node("text", { x: (MARGIN.left + right) / 2, y: HEIGHT - 8, "text-anchor": "middle" }, x.label)));
     this.svg.append(node("text", {
       transform: `translate(13 ${(MARGIN.top + bottom) / 2}) rotate(-90)`, "text-anchor": "middle",
     }, y.label));

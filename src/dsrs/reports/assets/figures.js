@@ -3,6 +3,10 @@
 const report = JSON.parse(document.getElementById("report-data").textContent);
 const runPlace = Object.fromEntries(report.runs.map((run, place) => [run.name, place]));
 const manyRuns = report.runs.length > 1;
+const className = (run, label) => {
+  if (label === null) return "none";
+  return label in run.class_names ? `${label} ${run.class_names[label]}` : String(label);
+};
 
 const percentTick = (share) => String(Number((share * 100).toPrecision(6)));
 const named = (series, withRun = manyRuns) => {
@@ -73,7 +77,7 @@ function pointTip(points, i) {
     title: `input ${points.index[i]}` + (manyRuns ? `, ${points.run}` : ""),
     image: input.thumbnail,
     rows: [
-      `label ${input.label}, predicted ${input.predicted}`,
+      `label ${className(run, input.label)}, predicted ${className(run, input.predicted)}`,
       `${report.methods[report.baseline].name}: ${floorRadius(points.baseline[i])}`,
       `${report.methods[points.method].name}: ${floorRadius(points.radius[i])} (${signed(floorRadius(points.gain[i]))})`,
       ...(points.p[i] === null ? [] : [`estimate of P_A: ${points.p[i].toFixed(4)}`]),
@@ -86,7 +90,7 @@ function comparisonChart(groups) {
   return new Chart({
     id: "figure-radius-comparison",
     title: "Radius of each input",
-    caption: "Rightly predicted inputs; above the diagonal double sampling proves more than Neyman-Pearson. Radius 0 is an abstention.",
+    caption: "One point an input; above the diagonal double sampling proves more than Neyman-Pearson. Radius 0 is an abstention.",
     read: "point",
     x: { label: "radius by Neyman-Pearson", min: 0, max },
     y: { label: "radius by double sampling", min: 0, max, tick: String },
@@ -109,7 +113,7 @@ function gainByProbabilityChart(groups) {
   return new Chart({
     id: "figure-gain-by-probability",
     title: "Gain in radius by P_A",
-    caption: "Rightly predicted inputs by the estimated probability of the certified class under noise; below one half nothing can be certified.",
+    caption: "Inputs by the estimated probability of the certified class under noise; below one half nothing can be certified.",
     read: "point",
     x: { label: "estimate of P_A", min: 0.5, max: 1 },
     y: { label: "gain in radius", min: low - 0.03 * (high - low), max: high + 0.05 * (high - low), tick: String },
@@ -166,7 +170,6 @@ function radialChart(groups) {
       const foot = group.density.map((density) => (0.18 * density) / densest);
       const zero = group.norm.map(() => 0);
       return [
-        { ...runMark(group), kind: "line", x: group.norm, y: foot, low: zero, high: foot, dash: 2, at: () => null },
         {
           ...runMark(group), kind: "line", x: group.norm, y: group.mean, low: group.low, high: group.high,
           at: (x) => {
@@ -175,6 +178,7 @@ function radialChart(groups) {
             return `${floorPercent(group.mean[i])} % (${floorPercent(group.low[i])} to ${floorPercent(group.high[i])})`;
           },
         },
+        { ...runMark(group), kind: "line", x: group.norm, y: foot, low: zero, high: foot, dash: 2, at: () => null },
       ];
     }),
   });
@@ -185,7 +189,7 @@ function drawFigures() {
   const charts = [];
   charts.push(accuracyChart(
     "figure-certified-accuracy", "Certified accuracy by radius",
-    "Share of inputs that are predicted right and certified at least to this radius.", curves, methodMark,
+    "Share of inputs that are certified for their label at least to this radius.", curves, methodMark,
   ));
   if (envelopes.length) {
     const names = [...new Set(envelopes.map((curve) => curve.run))];

@@ -10,11 +10,11 @@ function intervalText(pair) {
 function inputColumns(run) {
   const columns = [
     { head: "Index", value: (input) => input.index, text: (input) => String(input.index) },
-    { head: "Label", value: (input) => input.label, text: (input) => String(input.label) },
+    { head: "Label", value: (input) => input.label, text: (input) => className(run, input.label) },
     {
       head: "Prediction",
       value: (input) => (input.predicted === null ? -1 : input.predicted),
-      text: (input) => (input.predicted === null ? "none" : String(input.predicted)),
+      text: (input) => className(run, input.predicted),
       kind: (input) => (input.predicted === input.label ? "" : "wrong"),
     },
     {
@@ -83,7 +83,7 @@ function drawHead(table, run, columns) {
       scope: "col", class: column.start ? "start" : "",
       "aria-sort": sorted ? (inputState.descending ? "descending" : "ascending") : "none",
     });
-    const button = html("button", { type: "button", "data-column": place }, column.head);
+    const button = withSubscript(html("button", { type: "button", "data-column": place }, column.head));
     button.addEventListener("click", () => {
       inputState.descending = sorted ? !inputState.descending : false;
       inputState.column = place;
@@ -134,7 +134,7 @@ function startInputs() {
   const labels = [...new Set(report.runs.flatMap((run) => run.inputs.map((input) => input.label)))];
   report.runs.forEach((run, place) => form.elements.run.append(html("option", { value: place }, run.name)));
   form.elements.label.append(html("option", { value: "" }, "any"));
-  labels.sort((a, b) => a - b).forEach((label) => form.elements.label.append(html("option", { value: label }, String(label))));
+  labels.sort((a, b) => a - b).forEach((label) => form.elements.label.append(html("option", { value: label }, className(report.runs[0], label))));
   form.elements.run.parentElement.hidden = report.runs.length === 1;
   form.addEventListener("input", () => { inputState.shown = PAGE; drawInputs(); });
   form.addEventListener("submit", (event) => event.preventDefault());

@@ -1,0 +1,132 @@
+"""Writing a report without touching anything that is not one."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from dsrs.errors import DataError, InvalidInput
+from dsrs.reports.figures import FIGURES, checked_formats, save_figures
+from dsrs.reports.page import GENERATOR, html_page
+from dsrs.reports.report import Report
+from dsrs.reports.tables import csv_table, json_document, latex_table, markdown_table
+from dsrs.runs.schema import STORE_NAME
+
+TABLES = {
+    "summary.md": markdown_table,
+    "summary.csv": csv_table,
+    "summary.tex": latex_table,
+    "summary.json": json_document,
+}
+MANIFEST = "dsrs-report-files.json"
+HEAD_BYTES = 512  # the mark of a page is within its first lines
+
+
+def check_page_path(path: Path) -> None:
+    """Refuse a path that holds something else than a report page, or lies in a run folder."""
+    _refuse_run_folder(path.parent)
+    if not path.parent.is_dir():
+        raise InvalidInput(f"the folder {path.parent} does not exist; make it, or choose another")
+    if path.is_dir():
+        raise InvalidInput(f"{path} is a folder; expected the name of an HTML file")
+    if path.exists():
+        with _as_data_error(path), path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+        if f'name="generator" content="{GENERATOR}'.encode() not in head:
+            raise InvalidInput(
+                f"{path} exists and is not a report of this program; choose another name"
+            )
+
+
+def write_page(report: Report, path: Path, title: str) -> None:
+    """Write the page; an older report under that name is replaced in one step."""
+    check_page_path(path)
+    _write_text(path, html_page(report, title))
+
+
+def table_names() -> list[str]:
+    """The files that `write_tables` writes."""
+    return list(TABLES)
+
+
+def figure_names(formats: Sequence[str]) -> list[str]:
+    """The files that `write_figures` may write."""
+    checked_formats(formats)
+    return [f"{name}.{suffix}" for name in FIGURES for suffix in formats]
+
+
+def check_folder(folder: Path, names: Iterable[str]) -> None:
+    """Refuse a folder where a file of these names exists that no report has written."""
+    _refuse_run_folder(folder)
+    if folder.exists() and not folder.is_dir():
+        raise InvalidInput(f"{folder} is a file; expected a folder")
+    ours = _listed(folder)
+    foreign = [name for name in names if (folder / name).exists() and name not in ours]
+    if foreign:
+        raise InvalidInput(
+            f"{folder} has {', '.join(foreign)}, not written by a report; choose another folder"
+        )
+
+
+def write_tables(report: Report, folder: Path) -> list[Path]:
+    """Write the tables in all formats into `folder`; return the paths."""
+    _claim(folder, TABLES)
+    paths = [folder / name for name in TABLES]
+    for path in paths:
+        _write_text(path, TABLES[path.name](report))
+    return paths
+
+
+def write_figures(report: Report, folder: Path, formats: Sequence[str]) -> list[Path]:
+    """Write the figures in these formats into `folder`; return the paths."""
+    _claim(folder, figure_names(formats))
+    with _as_data_error(folder):
+        return save_figures(report, folder, formats)
+
+
+def _claim(folder: Path, names: Iterable[str]) -> None:
+    """Make the folder and note which files in it belong to reports."""
+    wanted = list(names)
+    check_folder(folder, wanted)
+    with _as_data_error(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        listed = sorted({*_listed(folder), *wanted})
+        _write_text(folder / MANIFEST, json.dumps({"files": listed}, indent=1) + "\n")
+
+
+def _listed(folder: Path) -> set[str]:
+    manifest = folder / MANIFEST
+    if not manifest.exists():
+        return set()
+    with _as_data_error(manifest):
+        try:
+            return set(json.loads(manifest.read_text(encoding="utf-8"))["files"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise DataError(f"{manifest} is not a list of report files: {error}") from error
+
+
+def _refuse_run_folder(folder: Path) -> None:
+    for parent in (folder.resolve(), *folder.resolve().parents):
+        if (parent / STORE_NAME).exists():
+            raise InvalidInput(
+                f"{folder} lies in the run folder {parent}, which holds only the run; "
+                "write the report beside it"
+            )
+
+
+def _write_text(path: Path, text: str) -> None:
+    part = path.with_name(path.name + ".part")
+    with _as_data_error(path):
+        part.write_text(text, encoding="utf-8", newline="\n")
+        os.replace(part, path)
+
+
+@contextmanager
+def _as_data_error(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"cannot use {path}: {error.strerror or error}") from error
