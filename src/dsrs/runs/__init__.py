@@ -1,6 +1,7 @@
 """The run store: results that survive a stop, and the formats that other programs read."""
 
 from dsrs.runs.accuracy import MethodAccuracy, certified_accuracy
+from dsrs.runs.certifying import certify_run
 from dsrs.runs.reader import Run, open_run
 from dsrs.runs.result import RunResult
 from dsrs.runs.writer import RunWriter, start_run
@@ -11,6 +12,7 @@ __all__ = [
     "RunResult",
     "RunWriter",
     "certified_accuracy",
+    "certify_run",
     "open_run",
     "start_run",
 ]

@@ -19,7 +19,9 @@ _NAMES_ONLY = {"model.description", "data.name", "data.class_names"}
 _PACKAGES = ("numpy", "scipy", "numba", "onnxruntime", "torch", "scikit-learn")
 
 
-def run_config(classifier: Classifier, dataset: Dataset, plan: SamplingPlan) -> dict[str, Any]:
+def run_config(
+    classifier: Classifier, dataset: Dataset, plan: SamplingPlan, device: str = "cpu"
+) -> dict[str, Any]:
     """The config of a run, for JSON."""
     return {
         "plan": plan.to_dict(),
@@ -36,7 +38,7 @@ def run_config(classifier: Classifier, dataset: Dataset, plan: SamplingPlan) -> 
             "labels": dataset.labels is not None,
             "class_names": list(dataset.class_names),
         },
-        "device": "cpu",
+        "device": device.partition(":")[0],  # votes depend on the type, not on which card
         "versions": versions(),
     }
 

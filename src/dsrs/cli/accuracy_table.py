@@ -1,0 +1,33 @@
+"""Certified accuracy as a table in the terminal, rounded down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dsrs.cli.tables import floor_digits, table
+from dsrs.runs.accuracy import MethodAccuracy
+
+
+def accuracy_table(accuracies: Sequence[MethodAccuracy], labelled: bool) -> str:
+    """One line a method: the share of inputs certified at each radius, in percent."""
+    if not accuracies:
+        return "no inputs are finished yet"
+    first = accuracies[0]
+    headers = ["method", *(f"r={radius:g}" for radius in first.radii), "mean r", "abstained"]
+    rows = [
+        [
+            found.method,
+            *(floor_percent(count, found.total) for count in found.correct),
+            floor_digits(found.average_radius, 4),
+            f"{found.abstained}/{found.total}",
+        ]
+        for found in accuracies
+    ]
+    what = "certified accuracy (%)" if labelled else "inputs with a certificate (%), no labels,"
+    return f"{what} at l2 radius r, {first.total} inputs\n{table(rows, headers)}"
+
+
+def floor_percent(count: int, total: int) -> str:
+    """A share in percent with one decimal, rounded down exactly."""
+    tenths = 1000 * count // total
+    return f"{tenths // 10}.{tenths % 10}"

@@ -1,0 +1,45 @@
+"""`dsrs export`: the results of a run in a format that other programs read."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from dsrs.runs import open_run
+from dsrs.runs.formats import FORMATS, export_run
+
+EPILOG = """\
+examples:
+  dsrs export runs/mine --format csv                      writes runs/mine.csv
+  dsrs export runs/mine --format tsv --method truncated   the log of randomized-smoothing scripts
+  dsrs export runs/mine --format dsrs-logs --output logs  the folders of the original DSRS scripts
+
+csv, jsonl and parquet hold one row for each input and method, with intervals and radius, without
+loss; `dsrs recertify` reads the csv. tsv rounds radii down and writes -1 for an abstention.
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "export",
+        help="write the results of a run for other programs",
+        description="Write the results of a run in a format that other programs read.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("run_folder", metavar="RUN", help="run folder of `dsrs certify`")
+    parser.add_argument("--format", choices=tuple(FORMATS), default="csv")
+    parser.add_argument("--method", help="only this method, such as np or truncated")
+    parser.add_argument("--output", help="file (for dsrs-logs: folder); default: beside the run")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    folder = Path(arguments.run_folder)
+    ending = FORMATS[arguments.format] or "-logs"
+    output = Path(arguments.output or folder.parent / f"{folder.resolve().name}{ending}")
+    with open_run(folder) as opened:
+        for path in export_run(opened, output, arguments.format, arguments.method):
+            print(f"wrote {path}")
+    return 0

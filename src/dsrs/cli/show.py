@@ -1,0 +1,66 @@
+"""`dsrs show`: what a run folder holds."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from dsrs.cli.accuracy_table import accuracy_table
+from dsrs.runs import Run, certified_accuracy, open_run
+
+EPILOG = """\
+examples:
+  dsrs show runs/mine              settings, progress and certified accuracy
+  dsrs show runs/mine --index 7    votes and certificates (with proofs) of one input, as JSON
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "show",
+        help="show what a run folder holds",
+        description="Show the settings and results of a run folder; also while it is written.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("run_folder", metavar="RUN", help="run folder of `dsrs certify`")
+    parser.add_argument("--index", type=int, help="one input, as JSON")
+    parser.add_argument("--json", action="store_true", help="settings and accuracy as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    with open_run(arguments.run_folder) as opened:
+        if arguments.index is not None:
+            print(json.dumps(_one_input(opened, arguments.index), indent=2))
+            return 0
+        accuracies = certified_accuracy(opened.results())
+        if arguments.json:
+            found = [accuracy.to_dict() for accuracy in accuracies]
+            print(json.dumps({"config": opened.config, "methods": found}, indent=2))
+            return 0
+        print(
+            _settings(opened) + "\n\n" + accuracy_table(accuracies, opened.config["data"]["labels"])
+        )
+    return 0
+
+
+def _settings(opened: Run) -> str:
+    plan, config = opened.plan, opened.config
+    return "\n".join(
+        [
+            f"model    {config['model']['description']}",
+            f"data     {config['data']['name']}",
+            f"noise    {plan.law.describe()}",
+            f"votes    n = {plan.n:,}, alpha = {plan.alpha:g}, seed = {plan.seed}",
+            f"methods  {', '.join(plan.methods)}",
+            f"started  {', '.join(session['started'] for session in opened.sessions)}",
+        ]
+    )
+
+
+def _one_input(opened: Run, index: int) -> dict[str, Any]:
+    result = opened.result(index)
+    certificates = {name: found.to_dict() for name, found in result.certificates.items()}
+    return result.sampled.to_dict() | {"certificates": certificates}

@@ -1,0 +1,61 @@
+"""Certify many inputs into a run folder; what is finished there already is not done again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from dsrs.classifiers.base import Classifier
+from dsrs.datasets.dataset import Dataset
+from dsrs.runs.config import run_config
+from dsrs.runs.result import RunResult
+from dsrs.runs.thumbnail import thumbnail
+from dsrs.runs.writer import start_run
+from dsrs.sampling.certificates import certify_votes
+from dsrs.sampling.collect import VoteCollector
+from dsrs.sampling.plan import SamplingPlan
+from dsrs.sampling.sample import sample_input
+
+
+class Counter(Protocol):
+    """Whoever wants to know how far the work has come."""
+
+    def skip(self, count: int) -> None:
+        """So many inputs were finished before."""
+
+    def advance(self, count: int = 1) -> None:
+        """So many more inputs are finished."""
+
+
+def certify_run(
+    classifier: Classifier,
+    dataset: Dataset,
+    plan: SamplingPlan,
+    indices: Sequence[int],
+    output: str | Path,
+    *,
+    workers: int | None = None,
+    device: str = "cpu",
+    counter: Counter | None = None,
+) -> None:
+    """Sample and certify the inputs `indices` of `dataset`, and keep them in the folder `output`.
+
+    The folder is new, or a run of the same plan, model, data and device type, which is continued.
+    Everything is checked before the folder is touched. A stop at any moment loses only the input
+    in work; the votes do not depend on stops, `workers` or the order of `indices`.
+    """
+    dataset.check_fits(classifier.input_shape, classifier.num_classes, classifier.bounds)
+    config = run_config(classifier, dataset, plan, device)
+    with VoteCollector(workers) as collector, start_run(output, config) as writer:
+        finished = writer.finished()
+        todo = [index for index in indices if index not in finished]
+        if counter is not None:
+            counter.skip(len(indices) - len(todo))
+        for index in todo:
+            x = dataset.input(index)
+            sampled = sample_input(classifier, x, plan, index, dataset.label(index), collector)
+            certificates = certify_votes(sampled, plan)
+            writer.add(RunResult(sampled, certificates, thumbnail(x, classifier.bounds)))
+            if counter is not None:
+                counter.advance()
