@@ -88,12 +88,12 @@ def _common_shape(files: tuple[Path, ...], size: int | None) -> tuple[int, int, 
 
 
 def _header(path: Path) -> tuple[str, int, int]:
-    with _opened(path) as image:
+    with opened_image(path) as image:
         return image.mode, image.width, image.height
 
 
 def _pixels(path: Path, *, grey: bool, size: int | None) -> NDArray[np.uint8]:
-    with _opened(path) as image:
+    with opened_image(path) as image:
         try:
             # A damaged image shows itself only when its pixels are read.
             pixels = image.convert("L" if grey else "RGB")
@@ -113,7 +113,8 @@ def _middle_square(image: Any, size: int) -> Any:
     return scaled.crop((left, top, left + size, top + size))
 
 
-def _opened(path: Path) -> Any:
+def opened_image(path: Path) -> Any:
+    """A Pillow image whose pixels are not read yet, or DataError."""
     try:
         return _pillow().open(path)
     except (OSError, SyntaxError, ValueError) as error:

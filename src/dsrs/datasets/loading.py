@@ -6,6 +6,7 @@ from pathlib import Path
 
 from dsrs.datasets.arrays import UNIT_BOUNDS
 from dsrs.datasets.cifar import is_cifar_folder, load_cifar_file, load_cifar_folder
+from dsrs.datasets.cifar_sheets import has_sheets, load_cifar_sheets
 from dsrs.datasets.dataset import Dataset
 from dsrs.datasets.idx_file import is_idx_folder, load_idx, load_idx_folder
 from dsrs.datasets.image_folder import load_image_folder
@@ -62,6 +63,8 @@ def _loaded(
         return load_cifar_file(source)
     if kind == "idx folder":
         return load_idx_folder(source, split)
+    if kind == "cifar sheets":
+        return load_cifar_sheets(source, split)
     if kind == "cifar folder":
         return load_cifar_folder(source, split)
     return load_image_folder(_split_folder(source, split), size=size)
@@ -71,6 +74,8 @@ def _kind(source: Path) -> str:
     if source.is_dir():
         if is_idx_folder(source):
             return "idx folder"
+        if has_sheets(source):
+            return "cifar sheets"
         return "cifar folder" if is_cifar_folder(source) else "image folder"
     name = source.name.lower()
     if name.endswith((".npz", ".npy")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tokenize
 import zipfile
 import zlib
 from pathlib import Path
@@ -17,6 +18,22 @@ from dsrs.errors import DataError
 IMAGE_NAMES = ("x", "X", "images", "data", "inputs")
 LABEL_NAMES = ("y", "Y", "labels", "targets")
 
+# What NumPy and its zip reader let through on damaged headers, sizes and members.
+UNREADABLE = (
+    ValueError,
+    OSError,
+    EOFError,
+    KeyError,
+    TypeError,
+    SyntaxError,
+    MemoryError,
+    OverflowError,
+    RuntimeError,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
 
 def load_npz(
     path: Path, split: str = "test", *, bounds: tuple[float, float] = UNIT_BOUNDS
@@ -26,11 +43,12 @@ def load_npz(
     An archive with both splits names them x_train, x_test and so on; `split` chooses.
     """
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        # np.load leaves a file open that it opened itself and cannot read.
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
             images = archive[_found(archive.files, IMAGE_NAMES, split, path)]
             key = _label_key(archive.files, split)
             labels = None if key is None else archive[key]
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+    except UNREADABLE as error:
         raise DataError(f"{path}: expected an .npz archive of plain arrays: {error}") from error
     return Dataset.from_arrays(images, labels, name=str(path), bounds=bounds)
 
@@ -49,7 +67,7 @@ def load_npy(
 def _array(path: Path) -> NDArray[Any]:
     try:
         found = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
+    except UNREADABLE as error:
         raise DataError(f"{path}: expected an .npy file of a plain array: {error}") from error
     if not isinstance(found, np.ndarray):
         found.close()
