@@ -110,7 +110,7 @@ class Certificate:
             "proof": [
                 {
                     "radius": _finite(step.radius),
-                    "multipliers": list(step.multipliers),
+                    "multipliers": [_finite(value) for value in step.multipliers],
                     "dual_bound": step.dual_bound,
                 }
                 for step in self.proof
@@ -133,7 +133,9 @@ class Certificate:
             status=fields["status"],
             method=fields["method"],
             proof=tuple(
-                ProofStep(float(step["radius"]), tuple(step["multipliers"]), step["dual_bound"])
+                ProofStep(
+                    float(step["radius"]), tuple(map(float, step["multipliers"])), step["dual_bound"]
+                )
                 for step in fields["proof"]
             ),
         )
@@ -147,5 +149,5 @@ class Certificate:
 
 
 def _finite(value: float) -> float | str:
-    # JSON has no infinity; float("inf") reads the string back.
-    return value if math.isfinite(value) else "inf"
+    # JSON has no infinity; float() reads the string back.
+    return value if math.isfinite(value) else str(value)

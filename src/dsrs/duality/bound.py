@@ -157,23 +157,23 @@ def direct_part(
         cuts[4 * i : 4 * i + 4] = laws[i, 3:7]
     cuts[4 * count] = above
     cuts.sort()
+    # Inside a piece every law is either whole or absent, so the cuts themselves need no test.
+    uncut = laws.copy()
+    uncut[:, 3], uncut[:, 4] = -np.inf, np.inf
     value, error = 0.0, 0.0
     for j in range(len(cuts) - 1):
         low, high = cuts[j], cuts[j + 1]
+        if low < above or high <= low:
+            continue
+        present = multipliers.copy()
         used = False
         for i in range(count):
-            used = used or (laws[i, 5] <= low and high <= laws[i, 6] and multipliers[i] != 0.0)
-        if used and low >= above and high > low:
-            # One ulp inside, so that both ends lie on the same side of a truncation.
+            if high <= laws[i, 3] or low >= laws[i, 4]:
+                present[i] = 0.0
+            used = used or (laws[i, 5] <= low and high <= laws[i, 6] and present[i] != 0.0)
+        if used:
             part, missing = integrate_shells(
-                g,
-                laws,
-                multipliers,
-                rho,
-                DIRECT,
-                low + 4e-16 * abs(low),
-                high - 4e-16 * abs(high),
-                TOLERANCE,
+                g, uncut, present, rho, DIRECT, low, high, TOLERANCE
             )
             value += part
             error += missing
@@ -186,6 +186,9 @@ def complement_part(
 ) -> tuple[float, float]:
     """E_y[min(1, lambda/LR) ; x in the ball of shells u <= below], and its error bound."""
     ball = 2.0 * g.m * math.exp(below)
+    if math.isfinite(ball):
+        laws = laws.copy()
+        laws[:, 4] = np.inf  # all that lies in the ball is uncut there
     fine, middle, coarse, inner = 0.0, 0.0, 0.0, 0.0
     for j in range(65):
         angle = g.reach * ANGLE_NODES[j]
@@ -212,7 +215,7 @@ def complement_part(
             rho,
             sine,
             low,
-            high - 4e-16 * abs(high),
+            high,
             0.1 * TOLERANCE,
         )
         density = angle_density(g, angle)

@@ -187,7 +187,8 @@ def chain_down(
         steps[n, 2:] = found
         if not margin > 0.0:
             return 0
-        covered = rho - margin / problem.g.shift_rate
+        # A little less than all of it, so that rounding cannot open a gap between steps.
+        covered = rho - 0.999 * margin / problem.g.shift_rate
         if covered <= floor:
             return n + 1
         rho = covered

@@ -1,0 +1,155 @@
+"""Certificates for whole tables: rows in, rows out, on all cores and in constant memory."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrs.certify import certify
+from dsrs.errors import InvalidInput
+from dsrs.laws import GeneralizedGaussian, additional_law
+from dsrs.records import Certificate, Interval, Observation
+
+REQUIRED_COLUMNS = ("d", "k", "sigma", "p_lower", "p_upper")
+ADDITIONAL_COLUMNS = ("q_shape", "q_value", "q_lower", "q_upper")
+RESULT_COLUMNS = (
+    "np_radius",
+    "certified_radius",
+    "lambda_p",
+    "lambda_q",
+    "dual_bound",
+    "status",
+)
+ROWS_PER_TASK = 32
+
+
+@dataclass(frozen=True, slots=True)
+class RowOutcome:
+    """A row's certificate, or the reason why it has none."""
+
+    certificate: Certificate | None
+    error: str | None
+
+    def fields(self) -> dict[str, float | str]:
+        """The values of RESULT_COLUMNS; empty text where there is no number."""
+        found = self.certificate
+        if found is None:
+            return dict.fromkeys(RESULT_COLUMNS, "") | {"status": f"error: {self.error}"}
+        multipliers = found.multipliers
+        bound = found.dual_bound
+        return {
+            "np_radius": found.np_radius,
+            "certified_radius": found.radius,
+            "lambda_p": multipliers[0] if multipliers else "",
+            "lambda_q": multipliers[1] if len(multipliers) > 1 else "",
+            "dual_bound": "" if bound is None else bound,
+            "status": found.status,
+        }
+
+
+def certify_row(row: Mapping[str, Any]) -> Certificate:
+    """The certificate of one table row.
+
+    Columns: d, k, sigma, p_lower, p_upper and, for double sampling, q_shape, q_value, q_lower,
+    q_upper. Without a q_shape the certificate is Neyman-Pearson's; a q_shape with an empty
+    q_value says that the second interval was sampled under P itself.
+    """
+    d, k, sigma, p_lower, p_upper = (_number(row, name) for name in REQUIRED_COLUMNS)
+    if d != int(d):
+        raise InvalidInput(f"`d` must be a whole number, got {row['d']!r}")
+    law = GeneralizedGaussian(int(d), sigma, k)
+    p = _interval("p", p_lower, p_upper)
+    shape = str(row.get("q_shape") or "").strip()
+    if not shape:
+        return certify(law, p)
+    q = _interval("q", _number(row, "q_lower"), _number(row, "q_upper"))
+    if row.get("q_value") in (None, ""):
+        return certify(law, p, Observation(additional_law("rescaled", sigma, law), q))
+    return certify(law, p, Observation(additional_law(shape, _number(row, "q_value"), law), q))
+
+
+def certify_rows(
+    rows: Iterable[Mapping[str, Any]], workers: int | None = None
+) -> Iterator[RowOutcome]:
+    """The outcome of each row, in order. A bad row gives an error and does not stop the others.
+
+    Rows are read as results are taken, so memory does not grow with the table.
+    """
+    workers = workers or os.cpu_count() or 1
+    source = iter(rows)
+    chunks = iter(lambda: list(itertools.islice(source, ROWS_PER_TASK)), [])
+    with ThreadPoolExecutor(workers) as pool:
+        pending: deque[Future[list[RowOutcome]]] = deque()
+        try:
+            for chunk in chunks:
+                pending.append(pool.submit(_outcomes, chunk))
+                if len(pending) > 2 * workers:
+                    yield from pending.popleft().result()
+            while pending:
+                yield from pending.popleft().result()
+        finally:
+            for future in pending:
+                future.cancel()
+
+
+def certify_table(
+    columns: Mapping[str, Sequence[Any] | NDArray[Any]], workers: int | None = None
+) -> dict[str, NDArray[Any]]:
+    """Certify a table given as columns (a mapping of arrays, such as a data frame).
+
+    Returns RESULT_COLUMNS as arrays: floats, NaN where a row has no such number, and `status`.
+    """
+    names = [name for name in REQUIRED_COLUMNS + ADDITIONAL_COLUMNS if name in columns]
+    missing = [name for name in REQUIRED_COLUMNS if name not in columns]
+    if missing:
+        raise InvalidInput(f"the table lacks the column(s) {', '.join(missing)}")
+    values = [list(columns[name]) for name in names]
+    if len({len(column) for column in values}) > 1:
+        raise InvalidInput("the columns of the table differ in length")
+    rows = (dict(zip(names, row, strict=True)) for row in zip(*values, strict=True))
+    found = [outcome.fields() for outcome in certify_rows(rows, workers)]
+    result: dict[str, NDArray[Any]] = {
+        name: np.array([np.nan if row[name] == "" else row[name] for row in found], dtype=float)
+        for name in RESULT_COLUMNS
+        if name != "status"
+    }
+    result["status"] = np.array([row["status"] for row in found], dtype=object)
+    return result
+
+
+def _outcomes(rows: list[Mapping[str, Any]]) -> list[RowOutcome]:
+    outcomes = []
+    for row in rows:
+        try:
+            outcomes.append(RowOutcome(certify_row(row), None))
+        except InvalidInput as error:
+            outcomes.append(RowOutcome(None, str(error)))
+    return outcomes
+
+
+def _number(row: Mapping[str, Any], name: str) -> float:
+    value = row.get(name)
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise InvalidInput(f"`{name}` must be a number, got {value!r}") from None
+    if number != number:
+        raise InvalidInput(f"`{name}` must be a number, got NaN")
+    return number
+
+
+def _interval(letter: str, lower: float, upper: float) -> Interval:
+    for name, value in ((f"{letter}_lower", lower), (f"{letter}_upper", upper)):
+        if not 0 <= value <= 1:
+            raise InvalidInput(f"`{name}` must be a probability in [0, 1], got {value!r}")
+    if lower > upper:
+        raise InvalidInput(f"`{letter}_lower` must not exceed `{letter}_upper`, got {lower} > {upper}")
+    return Interval(lower, upper)
