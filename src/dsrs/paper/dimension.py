@@ -5,18 +5,20 @@ truncated at T, the median norm of Gaussian noise (P_con = 0.5), and P_A is the 
 ball that holds 0.6 of Gaussian noise (MATH 5). What is known of Q_A makes the curves:
 
     exact      Q_A = 1
-    sampled    Q_A >= alpha^(1/n), what n votes prove that are all right
+    sampled    Q_A = alpha^(1/n), the lower bound from n votes that are all right
     relaxed    Q_A = 1 - exp(-d^a): concentration fails with probability exp(-d^a) (MATH 4)
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
 
+from dsrs.certify import certify
 from dsrs.laws import GeneralizedGaussian, Truncated
 from dsrs.paper.concentration import concentration_radius
 from dsrs.records import Interval, Observation
@@ -64,13 +66,43 @@ def sampled_lower(n: int) -> float:
 
 
 def relaxed_lower(d: int, power: float) -> float:
-    """1 - exp(-d^a)."""
+    """1 - exp(-d^a); 1 when the difference from 1 is lost in a double."""
     return float(-np.expm1(-math.pow(d, power)))
 
 
-def problem(d: int, q_lower: float) -> tuple[GeneralizedGaussian, Interval, Observation]:
-    """The certification problem at dimension d when Q_A >= q_lower."""
+def problem(d: int, q_a: float) -> tuple[GeneralizedGaussian, Interval, Observation]:
+    """The certification problem at dimension d; P_A and Q_A are known exactly."""
     law = GeneralizedGaussian(d, 1.0, d / 2 - M)
     p_a = float(law.radial_cdf(concentration_radius(d, 1.0, GAUSSIAN_P_A)))
     q = Truncated.at_radius(law, concentration_radius(d, 1.0, P_CON))
-    return law, Interval(p_a, p_a), Observation(q, Interval(q_lower, 1.0))
+    return law, Interval(p_a, p_a), Observation(q, Interval(q_a, q_a))
+
+
+def dimension_curves(
+    kinds: Sequence[str] = ("exact", "sampled"), dimensions: Sequence[int] | None = None
+) -> list[DimensionCurve]:
+    """The curves of the named kinds.
+
+    A relaxed curve ends where 1 - exp(-d^a) is no longer below 1 in a double, as the paper's do.
+    """
+    chosen = tuple(dimensions or paper_dimensions())
+    wanted: list[tuple[str, float | None]] = []
+    if "exact" in kinds:
+        wanted.append(("exact", None))
+    if "sampled" in kinds:
+        wanted += [("sampled", float(n)) for n in VOTES]
+    if "relaxed" in kinds:
+        wanted += [("relaxed", power) for power in POWERS]
+    curves = []
+    for kind, parameter in wanted:
+        known = [(d, _q_a(kind, parameter, d)) for d in chosen]
+        points = [(d, q_a) for d, q_a in known if kind == "exact" or q_a < 1]
+        radii = tuple(certify(*problem(d, q_a)).radius for d, q_a in points)
+        curves.append(DimensionCurve(kind, parameter, tuple(d for d, _ in points), radii))
+    return curves
+
+
+def _q_a(kind: str, parameter: float | None, d: int) -> float:
+    if parameter is None:
+        return 1.0
+    return sampled_lower(int(parameter)) if kind == "sampled" else relaxed_lower(d, parameter)

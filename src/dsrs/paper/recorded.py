@@ -72,6 +72,24 @@ class RecordedRun:
     def __len__(self) -> int:
         return len(self.index)
 
+    def every(self, stride: int) -> RecordedRun:
+        """One input in `stride`."""
+
+        def thin(column: Floats | None) -> Floats | None:
+            return None if column is None else column[::stride]
+
+        return RecordedRun(
+            self.name,
+            self.index[::stride],
+            self.p_lower[::stride],
+            self.p_upper[::stride],
+            self.recorded_radius[::stride],
+            thin(self.q_value),
+            thin(self.q_lower),
+            thin(self.q_upper),
+            None if self.fallback is None else self.fallback[::stride],
+        )
+
 
 def dataset_of(model: str) -> str:
     """The data set in a recorded model name such as `cohen-cifar-1530-0.50`."""

@@ -1,0 +1,161 @@
+"""`dsrs paper tables` and `dsrs paper figures`: the paper's numbers, computed again."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from dsrs.cli.progress import Progress
+from dsrs.errors import InvalidInput
+from dsrs.paper.logs import read_logs
+from dsrs.paper.published import TABLES
+from dsrs.paper.recertify import recertified_radii
+from dsrs.paper.recorded import Floats, RecordedRun
+from dsrs.paper.reference_tables import (
+    ACCURACY_BY_NORM,
+    read_accuracy_by_norm,
+    read_reference,
+)
+from dsrs.paper.table_formats import FORMATS
+from dsrs.paper.tables import RadiiOf, RecordedAccuracy, compare_tables, runs_needed
+
+ALL_TABLES = (*TABLES, "acr")
+FIGURES = ("dimension", "relaxed", "heuristic", "noise-norm", "theorem-1")
+NEED_RECORDED = {"heuristic", "noise-norm"}
+SWEEP_MODEL = "consistency-cifar-1530-0.50"  # the model of the paper's own figure
+SWEEP_INPUTS = 200
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser("paper", help="the paper's tables and figures, computed again")
+    verbs = parser.add_subparsers(dest="paper_verb", metavar="WHAT", required=True)
+
+    tables = verbs.add_parser(
+        "tables",
+        help="the paper's tables beside ours, from the recorded intervals",
+        description="Recertify every recorded input and print the paper's tables: its figure, "
+        "ours, and the gain. Exit code 1 if a cell falls short of the paper's figure by more than "
+        "one input of a thousand.",
+    )
+    _add_source(tables)
+    tables.add_argument(
+        "--table", choices=ALL_TABLES, action="append", help="one table (may be repeated)"
+    )
+    tables.add_argument(
+        "--radii",
+        choices=("recertified", "recorded"),
+        default="recertified",
+        help="solve again (default), or take the radii that were recorded",
+    )
+    tables.add_argument("--format", choices=tuple(FORMATS), default="text")
+    tables.add_argument("--out", type=Path, metavar="FILE", help="write to a file")
+    tables.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    tables.set_defaults(run=run_tables)
+
+    figures = verbs.add_parser(
+        "figures",
+        help="the paper's figures, redrawn",
+        description="Redraw the paper's figures. `heuristic` and `noise-norm` need recorded data; "
+        "without --logs or --reference they are left out.",
+    )
+    _add_source(figures)
+    figures.add_argument(
+        "--figure", choices=FIGURES, action="append", help="one figure (may be repeated)"
+    )
+    figures.add_argument("--out", type=Path, default=Path("figures"), metavar="DIR")
+    figures.add_argument("--format", choices=("png", "pdf", "svg"), default="png")
+    figures.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    figures.set_defaults(run=run_figures)
+
+
+def run_tables(arguments: argparse.Namespace) -> int:
+    runs = _recorded_runs(arguments)
+    if runs is None:
+        raise InvalidInput("the tables need recorded intervals: give --logs DIR or --reference DIR")
+    wanted = arguments.table or list(ALL_TABLES)
+    needed = runs_needed(runs, wanted)
+    if arguments.radii == "recorded":
+        cells = compare_tables(RecordedAccuracy(needed, _recorded_radius), wanted)
+    else:
+        total = sum(len(run) for run in needed)
+        with Progress(total, "recertifying", quiet=arguments.quiet) as progress:
+            cells = compare_tables(RecordedAccuracy(needed, _solver(progress)), wanted)
+    text = FORMATS[arguments.format](cells)
+    if arguments.out is None:
+        print(text, end="")
+    else:
+        arguments.out.write_text(text, encoding="utf-8")
+    return 1 if any(cell.short for cell in cells) else 0
+
+
+def run_figures(arguments: argparse.Namespace) -> int:
+    for name in arguments.figure or FIGURES:
+        path = arguments.out / f"{name}.{arguments.format}"
+        if name in NEED_RECORDED and arguments.logs is None and arguments.reference is None:
+            if arguments.figure:
+                raise InvalidInput(f"the figure {name} needs --logs DIR or --reference DIR")
+            print(f"left out {name}: needs --logs DIR or --reference DIR", file=sys.stderr)
+            continue
+        _draw(name, path, arguments)
+        print(path)
+    return 0
+
+
+def _draw(name: str, path: Path, arguments: argparse.Namespace) -> None:
+    # Imported here, so that tables need neither matplotlib nor the solver of the simulations.
+    from dsrs.paper import dimension, tightness
+    from dsrs.paper.figures import dimension as draw_dimension
+    from dsrs.paper.figures import noise_norm, truncation
+    from dsrs.paper.figures import tightness as draw_tightness
+
+    if name == "dimension":
+        draw_dimension.draw_sampled(dimension.dimension_curves(("exact", "sampled")), path)
+    elif name == "relaxed":
+        draw_dimension.draw_relaxed(dimension.dimension_curves(("exact", "relaxed")), path)
+    elif name == "theorem-1":
+        draw_tightness.draw_tightness(tightness.check_theorem_1(), path)
+    elif name == "noise-norm":
+        if arguments.reference is None:
+            raise InvalidInput(
+                f"the figure noise-norm needs --reference DIR with {ACCURACY_BY_NORM}"
+            )
+        curves = read_accuracy_by_norm(arguments.reference / ACCURACY_BY_NORM)
+        noise_norm.draw_accuracy_by_norm(curves, path)
+    else:
+        sweep = truncation.sweep_runs(_recorded_runs(arguments) or [], SWEEP_MODEL)
+        thinned = [run.every(max(len(run) // SWEEP_INPUTS, 1)) for run in sweep]
+        total = sum(len(run) for run in thinned)
+        with Progress(total, "recertifying", quiet=arguments.quiet) as progress:
+            best = truncation.best_percentiles(thinned, _solver(progress))
+        truncation.draw_heuristic(best, path)
+
+
+def _add_source(parser: argparse.ArgumentParser) -> None:
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument(
+        "--logs", type=Path, metavar="DIR", help="the public logs: the folder that holds `sampling`"
+    )
+    source.add_argument(
+        "--reference", type=Path, metavar="DIR", help="the same runs as compact .csv.gz tables"
+    )
+
+
+def _recorded_runs(arguments: argparse.Namespace) -> list[RecordedRun] | None:
+    if arguments.reference is not None:
+        return read_reference(arguments.reference)
+    if arguments.logs is None:
+        return None
+    folder = read_logs(arguments.logs)
+    for path, reason in folder.skipped:
+        print(f"skipped {path}: {reason}", file=sys.stderr)
+    return folder.runs
+
+
+def _recorded_radius(run: RecordedRun) -> Floats:
+    return run.recorded_radius
+
+
+def _solver(progress: Progress) -> RadiiOf:
+    return lambda run: recertified_radii(run, progress.advance)

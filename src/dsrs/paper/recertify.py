@@ -1,0 +1,46 @@
+"""Recorded intervals through our solver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from dsrs.certify import certify
+from dsrs.errors import InfeasibleBox
+from dsrs.laws import additional_law
+from dsrs.paper.recorded import Floats, RecordedRun
+from dsrs.records import Certificate, Interval, Observation
+
+
+def recertified_radii(run: RecordedRun, advance: Callable[[], None] = lambda: None) -> Floats:
+    """The radius of every input of `run`; 0 where nothing can be proved.
+
+    `advance` is called after each input.
+    """
+    radii = np.empty(len(run))
+    for row in range(len(run)):
+        radii[row] = recertify(run, row).radius
+        advance()
+    return radii
+
+
+def recertify(run: RecordedRun, row: int) -> Certificate:
+    """The certificate of one recorded input.
+
+    A fallback row holds two intervals for P, the second from all votes: it alone is used. A row
+    whose P was sampled anew after Q (its log was overwritten) may hold intervals that no
+    classifier has; then Q belongs to another run, and P alone is used.
+    """
+    law = run.name.law
+    p = Interval(float(run.p_lower[row]), float(run.p_upper[row]))
+    if run.q_value is None or run.q_lower is None or run.q_upper is None:
+        return certify(law, p)
+    q = Interval(float(run.q_lower[row]), float(run.q_upper[row]))
+    if run.fallback is not None and run.fallback[row]:
+        return certify(law, q)
+    additional = additional_law(run.name.q_shape or "", float(run.q_value[row]), law)
+    try:
+        return certify(law, p, Observation(additional, q))
+    except InfeasibleBox:
+        return certify(law, p)
