@@ -171,7 +171,7 @@ def _user_module(spec: str) -> nn.Module:
         found = getattr(import_module(module_name), name)
     except (ImportError, AttributeError) as error:
         raise ClassifierError(f"cannot load {spec!r}: {error}") from error
-    model = found if isinstance(found, nn.Module) else found()
+    model = found() if callable(found) and not isinstance(found, nn.Module) else found
     if not isinstance(model, nn.Module):
         raise ClassifierError(
             f"{spec!r} must be a torch.nn.Module or a function of no arguments that makes one, "

@@ -67,7 +67,8 @@ def write_model(
 
 
 def _data(dataset: Dataset) -> dict[str, Any]:
-    return {"name": dataset.name, "images": len(dataset), "fingerprint": dataset.fingerprint}
+    name = Path(dataset.name).name  # a card travels; where the data lay does not matter
+    return {"name": name, "images": len(dataset), "fingerprint": dataset.fingerprint}
 
 
 def _hashes(folder: Path, names: Sequence[str]) -> dict[str, str]:

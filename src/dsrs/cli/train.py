@@ -1,0 +1,187 @@
+"""`dsrs train`: train a base classifier for smoothing."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dsrs.cli.progress import Progress
+from dsrs.datasets import Dataset, load_dataset
+from dsrs.errors import DataError, InvalidInput, MissingExtra, StoreMismatch
+from dsrs.training.hyperparameters import DATA, paper_settings, with_recipe
+from dsrs.training.recipes import RECIPES
+
+if TYPE_CHECKING:
+    from dsrs.training.settings import TrainingSettings
+
+DESCRIPTION = """\
+Train a base classifier under the noise it will be smoothed with, by a recipe of the paper.
+Writes model.onnx, model.safetensors, card.json and checkpoint.pt into the output folder.
+Settings that are not given are the paper's for this kind of data (see --like); with --epochs
+its learning-rate decays and its warm-up of k keep their share of the run.
+"""
+
+EXAMPLE = """\
+example:
+  dsrs train --data data/fashion-mnist --recipe gaussian --sigma 0.5 --k 380 --output model/ \\
+      --epochs 10 --learning-rate 0.05 --decay-at 7,9
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "train",
+        help="train a base classifier for smoothing (extra `train`)",
+        description=DESCRIPTION,
+        epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--data", required=True, help="dataset with a train split, as for certify")
+    parser.add_argument("--output", required=True, type=Path, help="folder of the model")
+    parser.add_argument("--recipe", choices=tuple(RECIPES), default="gaussian")
+    parser.add_argument("--sigma", type=float, required=True, help="size of the noise")
+    parser.add_argument("--k", type=float, default=0.0, help="exponent; 0 (default) is Gaussian")
+    parser.add_argument("--resume", action="store_true", help="go on from the last epoch")
+    paper = parser.add_argument_group("settings (default: the paper's)")
+    paper.add_argument("--like", choices=DATA, help="whose settings; default: by the image size")
+    paper.add_argument("--architecture", help="a name, or package.module:name")
+    paper.add_argument("--epochs", type=int)
+    paper.add_argument("--learning-rate", type=float)
+    paper.add_argument("--decay-at", type=_epochs, help="epochs to cut the rate after: 50,100")
+    paper.add_argument("--warm-up", type=int, help="epochs over which k rises; 0: none")
+    paper.add_argument("--batch-size", type=int, help="noisy images a step")
+    recipe = parser.add_argument_group("hyperparameters of a recipe (default: the paper's)")
+    recipe.add_argument("--noises", type=int, help="noise vectors an image")
+    recipe.add_argument("--lbd", type=float, help="consistency: weight of the divergence")
+    recipe.add_argument("--eta", type=float, help="consistency, smoothmix: weight of the 2nd term")
+    recipe.add_argument("--steps", type=int, help="smoothmix: steps to the adversarial image")
+    recipe.add_argument("--step-size", type=float, help="smoothmix: length of a step")
+    machine = parser.add_argument_group("machine")
+    machine.add_argument("--seed", type=int, default=0)
+    machine.add_argument("--device", choices=("auto", "cuda", "mps", "cpu"), default="auto")
+    machine.add_argument("--precision", choices=("auto", "float32", "bfloat16"), default="auto")
+    machine.add_argument("--threads", type=int, help="CPU threads; default: all")
+    machine.add_argument("--quiet", action="store_true", help="no progress")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train, and write the model's files."""
+    try:
+        import torch
+    except ImportError:
+        raise MissingExtra("torch", "train") from None
+    from dsrs.training.card import write_model
+    from dsrs.training.checkpoint import FILE_NAME
+    from dsrs.training.devices import choose_device, choose_precision
+    from dsrs.training.loop import train
+
+    if arguments.threads is not None:
+        torch.set_num_threads(arguments.threads)
+    output: Path = arguments.output
+    if (output / FILE_NAME).exists() and not arguments.resume:
+        raise StoreMismatch(
+            f"{output} already holds a training run; "
+            "give --resume to go on with it, or choose another --output"
+        )
+    dataset = load_dataset(arguments.data, "train")
+    settings = settings_from(arguments, dataset)
+    device = choose_device(arguments.device)
+    precision = choose_precision(arguments.precision, device)
+    output.mkdir(parents=True, exist_ok=True)
+    total = settings.epochs * len(dataset)
+    with Progress(total, "training", quiet=arguments.quiet) as progress:
+        watcher = _Printer(progress, len(dataset), settings.epochs, arguments.quiet)
+        trained = train(
+            dataset, settings, output, device=device, precision=precision, watcher=watcher
+        )
+    card = write_model(output, trained, settings, dataset, _test_split(arguments.data, dataset))
+    if card["test"] is None:
+        print("test accuracy: not measured (the data has no test split)")
+    else:
+        print(
+            f"test accuracy: {card['test']['clean_accuracy']:.4f} clean, "
+            f"{card['test']['noisy_accuracy']:.4f} under noise ({card['test']['images']} images)"
+        )
+    print(f"wrote {output / 'model.onnx'}, model.safetensors and card.json")
+    return 0
+
+
+def settings_from(arguments: argparse.Namespace, dataset: Dataset) -> TrainingSettings:
+    """The paper's settings for this data, with what the command line changes."""
+    like = arguments.like or _similar(dataset.input_shape)
+    settings = paper_settings(like, arguments.recipe, arguments.sigma, arguments.k)
+    if arguments.epochs is not None:
+        settings = settings.in_epochs(arguments.epochs)
+    if arguments.warm_up is not None:
+        settings = replace(settings, warm_up=arguments.warm_up, warm_up_unit="epoch")
+    named = ("architecture", "learning_rate", "decay_at", "batch_size", "seed")
+    changes = {name: getattr(arguments, name) for name in named}
+    settings = replace(
+        settings, **{name: value for name, value in changes.items() if value is not None}
+    )
+    return with_recipe(settings, **_recipe_changes(arguments, settings))
+
+
+def _recipe_changes(arguments: argparse.Namespace, settings: TrainingSettings) -> dict[str, Any]:
+    changes = {}
+    for name in ("noises", "lbd", "eta", "steps", "step_size"):
+        value = getattr(arguments, name)
+        if value is None:
+            continue
+        if not hasattr(settings.recipe, name):
+            option = "--" + name.replace("_", "-")
+            raise InvalidInput(f"the recipe {settings.recipe.name} has no {option}")
+        changes[name] = value
+    return changes
+
+
+def _similar(input_shape: tuple[int, ...]) -> str:
+    if input_shape[0] == 1:
+        return "mnist"
+    return "cifar10" if max(input_shape[1:], default=0) <= 64 else "imagenet"
+
+
+def _test_split(path: str, dataset: Dataset) -> Dataset | None:
+    try:
+        test = load_dataset(path, "test")
+    except DataError:
+        return None
+    return None if test.fingerprint == dataset.fingerprint or test.labels is None else test
+
+
+def _epochs(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(",") if part)
+
+
+class _Printer:
+    """Shows a run on the terminal: a bar on standard error, a line an epoch on standard output."""
+
+    def __init__(self, progress: Progress, images: int, epochs: int, quiet: bool) -> None:
+        self.progress = progress
+        self.images = images
+        self.epochs = epochs
+        self.quiet = quiet
+
+    def started(self, finished_epochs: int) -> None:
+        self.progress.skip(finished_epochs * self.images)
+        if finished_epochs and not self.quiet:
+            print(f"resumed after epoch {finished_epochs} of {self.epochs}")
+
+    def batch_done(self, images: int) -> None:
+        self.progress.advance(images)
+
+    def epoch_done(self, record: dict[str, Any]) -> None:
+        if self.quiet:
+            return
+        if sys.stderr.isatty():
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        print(
+            f"epoch {record['epoch']}/{self.epochs}: k {record['k']:g}, "
+            f"learning rate {record['learning_rate']:g}, loss {record['loss']:.4f}, "
+            f"accuracy under noise {record['noisy_accuracy']:.4f}, {record['seconds']:.0f} s",
+            flush=True,
+        )
