@@ -221,6 +221,14 @@ def test_arrays_that_need_a_pickle_are_refused(tmp_path: Path) -> None:
             load_dataset(tmp_path / name)
 
 
+def test_an_array_and_an_archive_are_not_taken_for_each_other(tmp_path: Path) -> None:
+    write_npy(tmp_path).rename(tmp_path / "array.npz")
+    write_npz(tmp_path).rename(tmp_path / "archive.npy")
+    for name in ("array.npz", "archive.npy"):
+        with pytest.raises(DataError, match=f"{name}: expected .* got "):
+            load_dataset(tmp_path / name)
+
+
 def test_what_is_no_data_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no file or folder"):
         load_dataset(tmp_path / "absent.npz")

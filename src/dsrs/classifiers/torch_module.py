@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import logging
 import re
 import warnings
@@ -165,8 +166,6 @@ def imported_torch() -> ModuleType:
 
 
 def _require(package: str) -> ModuleType:
-    import importlib
-
     try:
         return importlib.import_module(package)
     except ImportError:

@@ -44,7 +44,10 @@ def load_npz(
     """
     try:
         # np.load leaves a file open that it opened itself and cannot read.
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
+        with path.open("rb") as stream:
+            archive = np.load(stream, allow_pickle=False)
+            if isinstance(archive, np.ndarray):
+                raise DataError(f"{path}: expected an .npz archive, got one array (.npy)")
             images = archive[_found(archive.files, IMAGE_NAMES, split, path)]
             key = _label_key(archive.files, split)
             labels = None if key is None else archive[key]
