@@ -140,17 +140,16 @@ def run(arguments: argparse.Namespace) -> int:
     classifier = _classifier(arguments, dataset)
     if arguments.verbose:
         _describe(classifier, dataset, plan, len(indices))
-    with Progress(len(indices), "certifying", quiet=arguments.quiet) as progress:
-        certify_run(
-            classifier,
-            dataset,
-            plan,
-            indices,
-            arguments.output,
-            workers=arguments.workers,
-            device=arguments.device,
-            counter=progress,
-        )
+    certify_run(
+        classifier,
+        dataset,
+        plan,
+        indices,
+        arguments.output,
+        workers=arguments.workers,
+        device=arguments.device,
+        progress=lambda total: Progress(total, "certifying", quiet=arguments.quiet),
+    )
     return _conclude(arguments)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Protocol
 
@@ -28,6 +29,10 @@ class Counter(Protocol):
         """So many more inputs are finished."""
 
 
+# Makes the counter of so much work, when it begins.
+Watch = Callable[[int], AbstractContextManager[Counter]]
+
+
 def certify_run(
     classifier: Classifier,
     dataset: Dataset,
@@ -37,7 +42,7 @@ def certify_run(
     *,
     workers: int | None = None,
     device: str = "cpu",
-    counter: Counter | None = None,
+    progress: Watch | None = None,
 ) -> None:
     """Sample and certify the inputs `indices` of `dataset`, and keep them in the folder `output`.
 
@@ -50,12 +55,13 @@ def certify_run(
     with VoteCollector(workers) as collector, start_run(output, config) as writer:
         finished = writer.finished()
         todo = [index for index in indices if index not in finished]
-        if counter is not None:
-            counter.skip(len(indices) - len(todo))
-        for index in todo:
-            x = dataset.input(index)
-            sampled = sample_input(classifier, x, plan, index, dataset.label(index), collector)
-            certificates = certify_votes(sampled, plan)
-            writer.add(RunResult(sampled, certificates, thumbnail(x, classifier.bounds)))
-            if counter is not None:
-                counter.advance()
+        with nullcontext() if progress is None else progress(len(indices)) as counter:
+            if counter:
+                counter.skip(len(indices) - len(todo))
+            for index in todo:
+                x = dataset.input(index)
+                sampled = sample_input(classifier, x, plan, index, dataset.label(index), collector)
+                certificates = certify_votes(sampled, plan)
+                writer.add(RunResult(sampled, certificates, thumbnail(x, classifier.bounds)))
+                if counter:
+                    counter.advance()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from dsrs.certify import certify
@@ -11,7 +12,7 @@ from dsrs.errors import InvalidInput, NotEnoughVotes
 from dsrs.laws import Truncated
 from dsrs.records import HISTOGRAM_BINS, Certificate, Interval, Observation
 from dsrs.runs.accuracy import MethodAccuracy, certified_accuracy
-from dsrs.runs.certifying import Counter
+from dsrs.runs.certifying import Watch
 from dsrs.runs.formats.exporting import FORMATS, write_rows
 from dsrs.runs.formats.row import rows_of
 from dsrs.runs.reader import Run, open_run
@@ -30,18 +31,19 @@ def recertify_run(
     method: str | None = None,
     q: Sequence[str] | None = None,
     output: str | Path | None = None,
-    counter: Counter | None = None,
+    progress: Watch | None = None,
 ) -> list[MethodAccuracy]:
     """Certify a run again; return what each method proves.
 
     `alpha` replaces that of the run, `method` (`np`, `truncated`, ...) keeps one method alone,
     and `q` replaces the additional laws; what is None stays. The votes allow the laws that were
     sampled, and truncated laws at a multiple of 1/64 (see `certify_inside_ball`); NotEnoughVotes
-    says what they do not allow. `output` is a file (.csv, .jsonl, .parquet, .tsv) or a new run folder, with the votes.
+    says what they do not allow. `output` is a file (.csv, .jsonl, .parquet, .tsv) or a new run
+    folder, with the votes.
     """
     with open_run(path) as run:
         plan = replanned(run.plan, alpha=alpha, method=method, q=q)
-        results = recertified(run, plan, counter)
+        results = _watched(recertified(run, plan), len(run), progress)
         if output is None:
             return certified_accuracy(results)
         target = Path(output)
@@ -78,9 +80,7 @@ def replanned(
     return changed.replace(additional=tuple(wanted), neyman_pearson=False)
 
 
-def recertified(
-    run: Run, plan: SamplingPlan, counter: Counter | None = None
-) -> Iterator[RunResult]:
+def recertified(run: Run, plan: SamplingPlan) -> Iterator[RunResult]:
     """The results of a run with the certificates of another plan."""
     balls = {text: _ball(text, plan, run.plan) for text in plan.additional}
     for result in run.results():
@@ -94,8 +94,6 @@ def recertified(
                 else certify_inside_ball(result.sampled, plan, ball)
             )
         yield RunResult(result.sampled, certificates, result.thumbnail)
-        if counter is not None:
-            counter.advance()
 
 
 def certify_inside_ball(
@@ -151,6 +149,16 @@ def _ball(text: str, plan: SamplingPlan, sampled: SamplingPlan) -> Truncated | N
         f"and votes under P allow truncated:B/{HISTOGRAM_BINS} with a whole B, such as "
         "truncated:0.5; sample again with `dsrs certify` for other laws"
     )
+
+
+def _watched(
+    results: Iterable[RunResult], total: int, progress: Watch | None
+) -> Iterator[RunResult]:
+    with nullcontext() if progress is None else progress(total) as counter:
+        for result in results:
+            yield result
+            if counter:
+                counter.advance()
 
 
 def _kept(

@@ -1,0 +1,63 @@
+"""Small data to certify, and `dsrs certify` on it in its own process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from dsrs.runs import open_run
+
+HERE = Path(__file__).parent
+INPUTS = 8
+
+Certify = Callable[..., int]
+Comparable = list[tuple[object, ...]]
+
+
+def make_data(path: Path, inputs: int = INPUTS) -> None:
+    generator = np.random.default_rng(0)
+    means = np.linspace(0.3, 0.7, inputs)[:, None, None]
+    images = (means + generator.uniform(-0.2, 0.2, (inputs, 4, 4))).astype(np.float32)
+    np.savez(path, images=images, labels=(images.mean(axis=(1, 2)) > 0.5).astype(np.int64))
+
+
+def certify_arguments(output: str = "run", model: str = "tiny_classifier:bright") -> list[str]:
+    return [
+        *("certify", "--model", model, "--num-classes", "2", "--data", "data.npz"),
+        *("--sigma", "0.5", "--k", "4", "--n", "400", "--batch-size", "64", "--output", output),
+    ]
+
+
+def start_certify(folder: Path, output: str, *arguments: str) -> subprocess.Popen[str]:
+    """`dsrs certify` of the slow classifier in its own process."""
+    program = "import sys; from dsrs.cli.main import main; sys.exit(main())"
+    paths = [str(HERE), os.environ.get("PYTHONPATH", "")]
+    return subprocess.Popen(
+        [
+            *(sys.executable, "-c", program),
+            *certify_arguments(output, "tiny_classifier:slow"),
+            *arguments,
+        ],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def contents(folder: Path) -> Comparable:
+    """Everything of a run but the time it took."""
+    with open_run(folder) as run:
+        return [
+            (
+                *(result.index, result.label, result.predicted, result.target),
+                *(result.votes, result.certificates, result.thumbnail),
+            )
+            for result in run.results()
+        ]

@@ -1,0 +1,30 @@
+"""Classifiers that `--model tiny_classifier:NAME` names: a step on the mean pixel."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def bright(batch: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Class 1 if the mean pixel is above one half."""
+    score = batch.reshape(len(batch), -1).mean(axis=1) - np.float32(0.5)
+    return np.stack([-score, score], axis=1)
+
+
+def dark(batch: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The other way round."""
+    return -bright(batch)
+
+
+def slow(batch: NDArray[np.float32]) -> NDArray[np.float32]:
+    """`bright`, slowly enough to be stopped on the way."""
+    time.sleep(0.004)
+    return bright(batch)
+
+
+def broken(batch: NDArray[np.float32]) -> NDArray[np.float32]:
+    """NaN logits."""
+    return np.full((len(batch), 2), np.nan, np.float32)
