@@ -99,7 +99,7 @@ function drawHead(table, run, columns) {
 function inputRow(input, columns) {
   const row = html("tr");
   const picture = html("td");
-  if (input.thumbnail) picture.append(html("img", { src: input.thumbnail, alt: `input ${input.index}`, loading: "lazy" }));
+  if (input.thumbnail) picture.append(html("img", { src: input.thumbnail, alt: `input ${input.index}` }));
   row.append(picture);
   for (const column of columns) {
     const kinds = [column.start ? "start" : "", column.kind ? column.kind(input) : ""].join(" ").trim();

@@ -1,0 +1,115 @@
+"""Runs made by hand, small enough to compute every number of their report on paper."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import pytest
+
+from dsrs.laws import GeneralizedGaussian, Truncated
+from dsrs.records import HISTOGRAM_BINS, Certificate, Interval, Observation, Status
+from dsrs.reports import RunSummary
+
+# One grey pixel.
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="
+)
+LAW = GeneralizedGaussian(d=16, sigma=1.0, k=2.0)
+
+
+@dataclass(frozen=True)
+class HandVotes:
+    """One stream with the same number of trials in every radial bin."""
+
+    stream: str
+    trials: tuple[int, ...]
+    hits: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class HandResult:
+    """What a run store would yield for one input."""
+
+    index: int
+    label: int | None
+    predicted: int | None
+    target: int
+    certificates: Mapping[str, Certificate]
+    votes: tuple[HandVotes, ...] = ()
+    seconds: float = 0.5
+    thumbnail: bytes | None = field(default=PNG, repr=False)
+
+
+def certificate(
+    method: str, radius: float, status: Status = "certified", law: GeneralizedGaussian = LAW
+) -> Certificate:
+    """A certificate of this radius; the report never looks at its proof."""
+    if method == "np":
+        p, seen = Interval(0.75, 1.0), ()
+        return Certificate(law, p, seen, radius, radius, status, "neyman-pearson")
+    observed = (Observation(Truncated(law, 0.5), Interval(0.90001, 0.99991)),)
+    p = Interval(0.70006, 0.80001)
+    return Certificate(law, p, observed, radius, 0.0, status, "double-sampling")
+
+
+def result(
+    index: int,
+    radii: Mapping[str, float | Status],
+    label: int | None = 1,
+    predicted: int | None = 1,
+    hits_per_bin: int = 9,
+    law: GeneralizedGaussian = LAW,
+    thumbnail: bytes | None = PNG,
+) -> HandResult:
+    """One input; a word instead of a radius is the status of a method that certified nothing."""
+    certificates = {
+        method: certificate(method, 0.0, found, law)
+        if isinstance(found, str)
+        else certificate(method, found, law=law)
+        for method, found in radii.items()
+    }
+    halves = [
+        HandVotes(stream, (10,) * HISTOGRAM_BINS, (hits_per_bin,) * HISTOGRAM_BINS)
+        for stream in ("p1", "p2")
+    ]
+    choosing = HandVotes("selection", (1,) * HISTOGRAM_BINS, (0,) * HISTOGRAM_BINS)
+    target = predicted if predicted is not None else 0
+    return HandResult(
+        index, label, predicted, target, certificates, (choosing, *halves), thumbnail=thumbnail
+    )
+
+
+@pytest.fixture
+def make_result() -> Callable[..., HandResult]:
+    return result
+
+
+@pytest.fixture
+def hand_run() -> RunSummary:
+    """Eight inputs: four plain ones, a wrong one, an abstention, an undecided one, and no class."""
+    return RunSummary.from_results(
+        "hand",
+        [
+            result(0, {"np": 0.5, "truncated": 0.7}),
+            result(1, {"np": 1.0, "truncated": 1.0}),
+            result(2, {"np": 0.25, "truncated": 0.2}),
+            result(3, {"np": 2.0, "truncated": 2.5}),
+            result(4, {"np": 1.5, "truncated": 1.6}, predicted=2),
+            result(5, {"np": "abstained", "truncated": "abstained"}, hits_per_bin=4),
+            result(6, {"np": "undecided", "truncated": 0.3}),
+            result(7, {}, predicted=None, hits_per_bin=1),
+        ],
+        data_fingerprint="sha256:data",
+        class_names=("bag", "<b>boot</b>", "coat & hat"),
+        settings={"plan": {"n": 1280, "seed": 7}, "model": {"description": "<script>boom()"}},
+    )
+
+
+@pytest.fixture
+def equal_run() -> RunSummary:
+    """Four equal inputs, so that every resample gives the same number and intervals are exact."""
+    radii = {"np": 1.234375 + 2**-20, "truncated": 1.5}
+    results = [result(i, radii) for i in range(4)]
+    return RunSummary.from_results("a_1 & co", results)

@@ -1,0 +1,241 @@
+"""The page in a real browser: it draws, sorts, filters, shows values, and asks for nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+
+import pytest
+from headless_chromium import HeadlessChromium, find_chromium
+
+from dsrs.laws import GeneralizedGaussian
+from dsrs.reports import Resampling, RunSummary, html_page, make_report
+
+FAST = Resampling(100)
+needs_chromium = pytest.mark.skipif(
+    find_chromium() is None, reason="no Chromium found (Debian package: chromium)"
+)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HeadlessChromium]:
+    executable = find_chromium()
+    assert executable is not None
+    chromium = HeadlessChromium(executable, tmp_path_factory.mktemp("profile"))
+    yield chromium
+    chromium.close()
+
+
+@pytest.fixture
+def page(browser: HeadlessChromium, hand_run: RunSummary, tmp_path: Path) -> HeadlessChromium:
+    path = tmp_path / "report.html"
+    path.write_text(html_page(make_report([hand_run], [0.5, 1.0], FAST), "A <title>"))
+    browser.open(path)
+    return browser
+
+
+def column(page: HeadlessChromium, head: str) -> list[str]:
+    """The cells of a column of the input table, from top to bottom; the last one of that name."""
+    script = """(() => {
+      const table = document.getElementById("input-table");
+      const heads = [...table.tHead.rows[1].cells].map((cell) => cell.textContent);
+      const place = heads.lastIndexOf(HEAD);
+      return [...table.tBodies[0].rows].map((row) => row.cells[place].textContent);
+    })()"""
+    cells = page.evaluate(script.replace("HEAD", json.dumps(head)))
+    return [str(cell) for cell in cells]
+
+
+def sort_by(page: HeadlessChromium, head: str) -> None:
+    find = "[...document.querySelectorAll('#input-table thead button')]"
+    page.evaluate(f"{find}.findLast((b) => b.textContent === {json.dumps(head)}).click()")
+
+
+def choose(page: HeadlessChromium, field: str, value: str) -> None:
+    page.evaluate(
+        f"(() => {{ const f = document.getElementById('filters').elements[{json.dumps(field)}];"
+        f" f.value = {json.dumps(value)};"
+        " f.dispatchEvent(new Event('input', { bubbles: true })); })()"
+    )
+
+
+@needs_chromium
+def test_it_renders_without_complaints_or_requests(page: HeadlessChromium) -> None:
+    assert page.evaluate("document.title") == "A <title>"
+    assert page.evaluate("document.querySelectorAll('#figure-grid figure').length") == 6
+    assert page.evaluate("document.querySelectorAll('svg .curve').length") >= 4
+    decoded = "Promise.all([...document.images].map((image) => image.decode().then(() => 1)))"
+    assert page.evaluate(decoded) == [1] * 8
+    assert column(page, "Index") == [str(i) for i in range(8)]
+    assert page.complaints() == []
+    assert {url.partition(":")[0] for url in page.requests()} <= {"file", "data"}
+
+
+@needs_chromium
+def test_text_of_the_run_is_never_markup(page: HeadlessChromium) -> None:
+    assert column(page, "Label")[0] == "1 <b>boot</b>"
+    assert "<script>boom()" in page.evaluate("document.getElementById('settings').textContent")
+    assert page.evaluate("document.querySelectorAll('script').length") == 2
+    assert page.evaluate("document.querySelector('td b')") is None
+
+
+@needs_chromium
+def test_a_script_that_is_not_ours_does_not_run(page: HeadlessChromium) -> None:
+    page.evaluate(
+        "(() => { const s = document.createElement('script'); s.textContent = 'window.bad = 1';"
+        " document.body.append(s); })()"
+    )
+    assert page.evaluate("window.bad") is None
+
+
+@needs_chromium
+def test_it_sorts_both_ways(page: HeadlessChromium) -> None:
+    sort_by(page, "Radius")  # of the last method
+    rising = column(page, "Radius")
+    assert rising[-5:] == ["0.299", "0.699", "1.000", "1.600", "2.500"]
+    assert rising[:2] == ["abstained", "abstained"]
+    sort_by(page, "Radius")
+    assert (
+        column(page, "Radius")
+        == ["2.500", "1.600", "1.000", "0.699", "0.299", "0.200"] + ["abstained"] * 2
+    )
+    selector = "document.querySelector('[aria-sort=descending]').textContent"
+    assert page.evaluate(selector) == "Radius"
+    assert page.complaints() == []
+
+
+@needs_chromium
+@pytest.mark.parametrize(
+    ("field", "value", "left"),
+    [
+        ("prediction", "right", "012356"),
+        ("prediction", "wrong", "47"),
+        ("status", "abstained", "57"),
+        ("status", "undecided", "6"),
+        ("status", "certified", "012346"),
+        ("gain", "up", "0346"),
+        ("gain", "down", "2"),
+        ("label", "1", "01234567"),
+        ("index", "3", "3"),
+        ("index", "33", ""),
+    ],
+)
+def test_it_filters(page: HeadlessChromium, field: str, value: str, left: str) -> None:
+    choose(page, field, value)
+    assert column(page, "Index") == list(left)
+    shown = page.evaluate("document.getElementById('shown').textContent")
+    assert shown == f"{len(left)} of 8 inputs"
+
+
+@needs_chromium
+def test_filters_combine_and_clear(page: HeadlessChromium) -> None:
+    choose(page, "prediction", "right")
+    choose(page, "gain", "up")
+    assert column(page, "Index") == list("036")
+    page.evaluate("document.querySelector('#filters button').click()")
+    page.evaluate("new Promise((resolve) => setTimeout(resolve))")
+    assert len(column(page, "Index")) == 8
+
+
+@needs_chromium
+def test_intervals_are_rounded_outward(page: HeadlessChromium) -> None:
+    assert column(page, "P interval")[0] == "[0.7000, 0.8001]"
+    assert column(page, "Q interval")[0] == "[0.9000, 1.0000]"
+    assert column(page, "Gain")[:3] == ["+0.199", "0.000", "-0.050"]
+
+
+def hover(page: HeadlessChromium, figure: str, x: float, y: float) -> str:
+    """Point at a place of a chart, given in the units of its drawing; the tooltip's text."""
+    script = f"""(() => {{
+      const svg = document.querySelector("#{figure} > svg");
+      svg.scrollIntoView({{ block: "center", behavior: "instant" }});
+      const box = svg.getBoundingClientRect();
+      return [box.left + ({x} / 560) * box.width, box.top + ({y} / 330) * box.height];
+    }})()"""
+    left, top = page.evaluate(script)
+    page.send("Input.dispatchMouseEvent", type="mouseMoved", x=left, y=top)
+    # Two frames, after which the browser has delivered the movement.
+    frames = "new Promise((f) => requestAnimationFrame(() => requestAnimationFrame(f)))"
+    page.evaluate(frames)
+    tip = "document.getElementById('tooltip')"
+    return str(page.evaluate(f"{tip}.hidden ? '' : {tip}.innerText"))
+
+
+@needs_chromium
+def test_pointing_at_a_curve_shows_the_accuracy_there(page: HeadlessChromium) -> None:
+    # Radius 1.5 of 2.575: 58 + (1.5 / 2.575) * 488 = 342.3. One of 8 inputs reaches it.
+    tip = hover(page, "figure-certified-accuracy", 342.3, 150)
+    assert re.fullmatch(r"radius 1\.\d{3}\s+Neyman-Pearson: 12\.5 %\s+DSRS truncated: 12\.5 %", tip)
+    assert hover(page, "figure-certified-accuracy", -40, -40) == ""
+
+
+@needs_chromium
+def test_pointing_at_an_input_shows_both_radii(page: HeadlessChromium) -> None:
+    # Input 3 at (2, 2.5) of 2.6: x = 58 + 2/2.6 * 488, y = 286 - 2.5/2.6 * 274.
+    tip = hover(page, "figure-radius-comparison", 433.4, 22.5)
+    assert "input 3" in tip
+    assert "Neyman-Pearson: 2.000" in tip
+    assert "DSRS truncated: 2.500 (+0.500)" in tip
+
+
+@needs_chromium
+def test_a_legend_entry_hides_its_curve(page: HeadlessChromium) -> None:
+    figure = "document.getElementById('figure-certified-accuracy')"
+    count = f"{figure}.querySelectorAll('.curve').length"
+    assert page.evaluate(count) == 2
+    page.evaluate(f"{figure}.querySelector('.legend button').click()")
+    assert page.evaluate(count) == 1
+    assert "Neyman-Pearson" not in hover(page, "figure-certified-accuracy", 300, 150)
+
+
+@needs_chromium
+def test_several_runs_and_many_inputs(
+    browser: HeadlessChromium,
+    make_result,  # type: ignore[no-untyped-def]
+    tmp_path: Path,
+) -> None:
+    runs = [
+        RunSummary.from_results(
+            f"s{sigma}",
+            [
+                make_result(
+                    i, {"np": sigma, "truncated": sigma}, law=GeneralizedGaussian(16, sigma)
+                )
+                for i in range(150)
+            ],
+        )
+        for sigma in (0.25, 0.5)
+    ]
+    path = tmp_path / "many.html"
+    path.write_text(html_page(make_report(runs, [0.25], FAST)))
+    browser.open(path)
+    assert browser.evaluate("document.getElementById('figure-envelope') !== null")
+    assert len(column(browser, "Index")) == 100
+    browser.evaluate("document.getElementById('more').click()")
+    assert len(column(browser, "Index")) == 150
+    assert browser.evaluate("document.getElementById('more').hidden")
+    choose(browser, "run", "1")
+    assert set(column(browser, "Radius")) == {"0.500"}
+    assert browser.complaints() == []
+
+
+def test_the_summary_can_be_read_without_scripts(hand_run: RunSummary) -> None:
+    page = html_page(make_report([hand_run], [0.5, 1.0], FAST))
+    body = page.partition("<tbody>")[2].partition("</tbody>")[0]
+    cells = [
+        unescape(re.sub("<small>.*", "", cell)) for cell in re.findall("<td.*?>(.*?)</td>", body)
+    ]
+    assert " ".join(cells).split() == [
+        *("75.0", "25.0", "0.468", "37.5", "25.0"),
+        *("75.0", "25.0", "0.587", "37.5", "25.0"),
+        *("0.0", "+0.118", "0.0", "0.0"),  # a gain has no clean accuracy
+    ]
+
+
+def test_the_page_names_no_other_place(hand_run: RunSummary) -> None:
+    page = html_page(make_report([hand_run], [0.5], FAST))
+    outside = set(re.findall(r"https?://[^\"'\s<]+", page))
+    assert outside == {"http://www.w3.org/2000/svg"}  # a namespace, not an address

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from dsrs.errors import InvalidInput, MissingExtra
+from dsrs.laws import GeneralizedGaussian
+from dsrs.reports import Resampling, RunSummary, figures, make_report
+from dsrs.reports.figures import FIGURES, draw_figures, save_figures
+
+FAST = Resampling(100)
+SIGNATURES = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+
+
+def test_every_figure_is_written(hand_run: RunSummary, tmp_path: Path) -> None:
+    paths = save_figures(make_report([hand_run], [0.5], FAST), tmp_path, ["svg"])
+    assert {path.stem for path in paths} == FIGURES.keys() - {"envelope"}
+    for path in paths:
+        assert ElementTree.parse(path).getroot().tag == "{http://www.w3.org/2000/svg}svg"
+
+
+def test_a_figure_is_written_in_every_format(
+    hand_run: RunSummary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(figures, "FIGURES", {"accuracy-gain": figures.accuracy_gain})
+    report = make_report([hand_run], [0.5], FAST)
+    for path in save_figures(report, tmp_path, ["png", "svg", "pdf"]):
+        assert path.read_bytes().startswith(SIGNATURES[path.suffix[1:]])
+
+
+def test_the_same_report_gives_the_same_file(
+    hand_run: RunSummary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(figures, "FIGURES", {"certified-accuracy": figures.certified_accuracy})
+    report = make_report([hand_run], [0.5], FAST)
+    folders = [tmp_path / "a", tmp_path / "b"]
+    for folder in folders:
+        folder.mkdir()
+        save_figures(report, folder, ["svg"])
+    first, second = ((f / "certified-accuracy.svg").read_bytes() for f in folders)
+    assert first == second
+    text = " ".join(ElementTree.fromstring(first).itertext())
+    assert "certified accuracy (%)" in text
+    assert "DSRS truncated" in text
+
+
+def test_the_curve_drops_right_after_a_certified_radius(hand_run: RunSummary) -> None:
+    figure = draw_figures(make_report([hand_run], [0.5], FAST))["certified-accuracy"]
+    baseline = figure.axes[0].get_lines()[0]
+    assert baseline.get_drawstyle() == "steps-pre"
+    assert baseline.get_xdata().tolist() == [0.0, 0.25, 0.5, 1.0, 2.0, 2.0]
+    assert baseline.get_ydata().tolist() == [50.0, 50.0, 37.5, 25.0, 12.5, 0.0]
+
+
+def test_several_sigma_get_an_envelope_and_a_legend_below(make_result) -> None:  # type: ignore[no-untyped-def]
+    runs = [
+        RunSummary.from_results(
+            f"s{sigma}",
+            [make_result(0, {"np": 1.0, "truncated": 1.1}, law=GeneralizedGaussian(16, sigma))],
+        )
+        for sigma in (0.25, 0.5)
+    ]
+    drawn = draw_figures(make_report(runs, [0.5], FAST))
+    assert drawn.keys() == FIGURES.keys()
+    labels = [text.get_text() for text in drawn["certified-accuracy"].legends[0].get_texts()]
+    assert labels == [
+        "Neyman-Pearson, s0.25",
+        "DSRS truncated, s0.25",
+        "Neyman-Pearson, s0.5",
+        "DSRS truncated, s0.5",
+    ]
+
+
+def test_an_unknown_format_is_refused(hand_run: RunSummary, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="png, svg, pdf, got 'gif'"):
+        save_figures(make_report([hand_run], [0.5], FAST), tmp_path, ["gif"])
+
+
+def test_without_matplotlib_the_extra_is_named(
+    hand_run: RunSummary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtra, match=r"dsrs\[report\]"):
+        draw_figures(make_report([hand_run], [0.5], FAST))
