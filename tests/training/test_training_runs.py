@@ -214,6 +214,7 @@ def test_the_exported_model_answers_as_the_module(command: tuple[list[str], Path
     assert classifier.input_shape == (1, 12, 12)
     np.testing.assert_array_equal(classifier.classify(batch), expected)
     np.testing.assert_array_equal(classifier.classify(batch[:1]), expected[:1])
+    assert b"architectures.py" not in (folder / "model.onnx").read_bytes()
 
 
 def test_the_card_says_what_was_done(command: tuple[list[str], Path, str]) -> None:

@@ -7,6 +7,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -46,19 +47,20 @@ def save_onnx(model: nn.Module, input_shape: Sequence[int], path: Path) -> float
         with warnings.catch_warnings():
             # The exporter warns about its own use of torch, which a user cannot change.
             warnings.simplefilter("ignore")
-            torch.onnx.export(
+            program = torch.onnx.export(
                 model,
                 (example,),
-                path,
                 input_names=["images"],
                 output_names=["logits"],
                 dynamic_shapes=({0: torch.export.Dim("n")},),
                 dynamo=True,
-                external_data=False,
                 verbose=False,
             )
     finally:
         chatter.setLevel(level)
+    if program is None:
+        raise ClassifierError("the model cannot be exported to ONNX; model.safetensors is there")
+    path.write_bytes(_without_traces(program.model_proto))
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     # Another batch size than the example's: an export that froze it would fail here.
     images = example.repeat(3, *[1] * len(input_shape))[:5]
@@ -73,3 +75,14 @@ def save_onnx(model: nn.Module, input_shape: Sequence[int], path: Path) -> float
             f"{difference:g}; keep model.safetensors and report this"
         )
     return difference
+
+
+def _without_traces(model: Any) -> bytes:
+    """An ONNX model without the exporter's notes, which hold paths and source of this machine."""
+    graph = model.graph
+    for noted in (model, graph, *graph.node, *graph.input, *graph.output, *graph.value_info):
+        del noted.metadata_props[:]
+    for named in (graph, *graph.node):
+        named.doc_string = ""
+    serialized: bytes = model.SerializeToString(deterministic=True)
+    return serialized
