@@ -23,52 +23,50 @@ from numpy.typing import NDArray
 
 from dsrs.classifiers import Classifier
 from dsrs.classifiers.onnx_file import from_onnx
-from dsrs.laws import GeneralizedGaussian
-from dsrs.records import HISTOGRAM_BINS
+from dsrs.laws import GeneralizedGaussian, Truncated
 from dsrs.sampling import SamplingPlan, VoteCollector, certify_votes, sample_input
 from dsrs.sampling.collect import available_cores
-from dsrs.sampling.noise import NoiseStream, radial_edges
+from dsrs.sampling.noise import NoiseLaw, NoiseStream
 
 SHAPE = (1, 28, 28)
 D = 784
 
 
 def small_cnn(seed: int = 0) -> bytes:
-    """Two strided convolutions and two dense layers with random weights, as an ONNX model."""
+    """Four convolutions and three dense layers with random weights, the shape of `mnist-cnn`."""
     from onnx import TensorProto, helper, numpy_helper
 
     generator = np.random.default_rng(seed)
+    nodes, weights = [], []
 
-    def weight(name: str, *shape: int) -> object:
-        values = generator.standard_normal(shape) / np.sqrt(np.prod(shape[1:]) + 1)
-        return numpy_helper.from_array(values.astype(np.float32), name)
+    def layer(kind: str, source: str, shape: tuple[int, ...], **attributes: object) -> str:
+        name = f"{kind}{len(nodes)}"
+        values = generator.standard_normal(shape) * np.sqrt(2 / np.prod(shape[1:]))
+        weights.append(numpy_helper.from_array(values.astype(np.float32), f"{name}.weight"))
+        weights.append(numpy_helper.from_array(np.zeros(shape[0], np.float32), f"{name}.bias"))
+        inputs = [source, f"{name}.weight", f"{name}.bias"]
+        nodes.append(helper.make_node(kind, inputs, [name], **attributes))
+        return name
 
-    stride = {"kernel_shape": [4, 4], "strides": [2, 2], "pads": [1, 1, 1, 1]}
-    nodes = [
-        helper.make_node("Conv", ["x", "w1", "b1"], ["c1"], **stride),
-        helper.make_node("Relu", ["c1"], ["r1"]),
-        helper.make_node("Conv", ["r1", "w2", "b2"], ["c2"], **stride),
-        helper.make_node("Relu", ["c2"], ["r2"]),
-        helper.make_node("Flatten", ["r2"], ["f"]),
-        helper.make_node("Gemm", ["f", "w3", "b3"], ["g1"], transB=1),
-        helper.make_node("Relu", ["g1"], ["r3"]),
-        helper.make_node("Gemm", ["r3", "w4", "b4"], ["logits"], transB=1),
-    ]
-    weights = [
-        weight("w1", 16, 1, 4, 4),
-        weight("b1", 16),
-        weight("w2", 32, 16, 4, 4),
-        weight("b2", 32),
-        weight("w3", 100, 1568),
-        weight("b3", 100),
-        weight("w4", 10, 100),
-        weight("b4", 10),
-    ]
+    def then(kind: str, source: str) -> str:
+        nodes.append(helper.make_node(kind, [source], [f"{kind}{len(nodes)}"]))
+        return str(nodes[-1].output[0])
+
+    last, channels = "x", 1
+    for outputs, kernel, stride in ((32, 4, 2), (32, 3, 2), (64, 3, 2), (64, 3, 1)):
+        sizes = {"kernel_shape": [kernel] * 2, "strides": [stride] * 2, "pads": [1] * 4}
+        last = then("Relu", layer("Conv", last, (outputs, channels, kernel, kernel), **sizes))
+        channels = outputs
+    last, features = then("Flatten", last), 64 * 4 * 4
+    for units in (256, 128):
+        last = then("Relu", layer("Gemm", last, (units, features), transB=1))
+        features = units
+    last = layer("Gemm", last, (10, features), transB=1)
     graph = helper.make_graph(
         nodes,
-        "small CNN",
+        "mnist-cnn",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", *SHAPE])],
-        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["n", 10])],
+        [helper.make_tensor_value_info(last, TensorProto.FLOAT, ["n", 10])],
         weights,
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
@@ -101,16 +99,16 @@ def raw_seconds(
     classifier: Classifier, pool: ThreadPoolExecutor, workers: int, n: int, batch: int
 ) -> float:
     """Wall time of n forward passes on ready-made batches, on all workers."""
-    generator = np.random.default_rng(1)
-    ready = [generator.random((batch, *SHAPE), dtype=np.float32) for _ in range(workers)]
+    # More batches than a processor's cache holds, as a model meets them in use.
+    ready = np.random.default_rng(1).random((32, batch, *SHAPE), dtype=np.float32)
     passes = n // (batch * workers)
 
-    def work(mine: NDArray[np.float32]) -> None:
-        for _ in range(passes):
-            classifier.classify(mine)
+    def work(worker: int) -> None:
+        for turn in range(passes):
+            classifier.classify(ready[(turn * workers + worker) % len(ready)])
 
     started = time.perf_counter()
-    list(pool.map(work, ready))
+    list(pool.map(work, range(workers)))
     return (time.perf_counter() - started) * n / (passes * batch * workers)
 
 
@@ -120,7 +118,7 @@ def throughput(n: int, rounds: int, workers: int, k: float) -> None:
     plan = SamplingPlan(law, n=n, additional=("truncated:heuristic",))
     x = np.random.default_rng(2).random(SHAPE, dtype=np.float32)
     timed = Stopwatch(classifier)
-    raw = sampled = processor = certifying = 0.0
+    raw = raw_processor = sampled = processor = certifying = 0.0
     votes = 0
     with VoteCollector(workers) as collector, ThreadPoolExecutor(workers) as pool:
         warm = sample_input(classifier, x, plan.replace(n=2000), 0, None, collector)
@@ -136,39 +134,32 @@ def throughput(n: int, rounds: int, workers: int, k: float) -> None:
             started = time.perf_counter()
             certify_votes(seen, plan)
             certifying += time.perf_counter() - started
+            cpu = time.process_time()
             raw += raw_seconds(classifier, pool, workers, taken, plan.batch)
+            raw_processor += time.process_time() - cpu
     total = sampled + certifying
-    print(f"model: two convolutions, two dense layers; noise: {law.describe()}; workers: {workers}")
+    print(f"model: mnist-cnn, random weights; noise: {law.describe()}; workers: {workers}")
     print(f"raw forward passes   {votes / raw:10,.0f} images/s")
     print(f"sample and certify   {votes / total:10,.0f} votes/s   {raw / total:.1%} of raw")
     print(f"certificates         {certifying / total:10.2%} of the time")
-    share = timed.seconds / processor
-    print(f"forward passes       {share:10.2%} of the sampler's processor time")
-    print(f"cores kept busy      {processor / sampled:10.2f} of {workers}")
-    noise, binning = parts(plan, x)
+    busy, raw_busy = processor / sampled, raw_processor / raw
+    print(f"cores kept busy      {busy:10.2f} of {workers} (raw: {raw_busy:.2f})")
+    print(f"raw processor time   {raw_processor / processor:10.2%} of the sampler's, of which:")
+    print(f"forward passes       {timed.seconds / processor:10.2%}")
     each = processor / votes
-    print(f"noise                {noise / each:10.2%} ({noise * 1e6:.2f} us a vote)")
-    print(f"radial bins, counts  {binning / each:10.2%} ({binning * 1e6:.2f} us a vote)")
+    for name, of in (("noise of P", law), ("noise of Q", Truncated(law, 0.7))):
+        cost = noise_cost(of, x, plan.batch)
+        print(f"{name}           {cost / each:10.2%} of a vote's ({cost * 1e6:.2f} us)")
 
 
-def parts(plan: SamplingPlan, x: NDArray[np.float32]) -> tuple[float, float]:
-    """Processor seconds a vote for the noise, and for binning and counting."""
-    stream = NoiseStream(plan.law, 0, 0, "p1")
-    noisy = np.empty((plan.batch, D), np.float32)
-    norms = np.empty(plan.batch)
-    edges = radial_edges(plan.law)
-    blocks = 200
+def noise_cost(law: NoiseLaw, x: NDArray[np.float32], batch: int) -> float:
+    """Processor seconds of one noisy copy."""
+    stream = NoiseStream(law, 0, 0, "p1")
+    noisy, norms = np.empty((batch, D), np.float32), np.empty(batch)
     started = time.thread_time()
-    for block in range(blocks):
-        stream.add_to(x.ravel(), block * plan.batch, noisy, norms)
-    noise = time.thread_time() - started
-    classes = np.zeros(plan.batch, np.int64)
-    started = time.thread_time()
-    for _ in range(blocks):
-        cells = classes * HISTOGRAM_BINS + np.searchsorted(edges, norms)
-        np.bincount(cells, minlength=10 * HISTOGRAM_BINS)
-    binning = time.thread_time() - started
-    return noise / (blocks * plan.batch), binning / (blocks * plan.batch)
+    for block in range(200):
+        stream.add_to(x.ravel(), block * batch, noisy, norms)
+    return (time.thread_time() - started) / (200 * batch)
 
 
 def peak_memory(n: int) -> float:

@@ -140,8 +140,8 @@ def test_the_fallback_bound_solves_its_equation(
         )
         exact = p**first * tail
         assert exact <= alpha
-        # 1 - p is found to 1e-14 and rounded by 1e-16; the logarithm's slope is below 2 (n1 + n2).
-        assert exact > alpha * (1 - 1e-9)
+        # What is lost to the proved error of a tail close to 1, where that bound is loose.
+        assert exact > alpha * (1 - 1e-6)
 
 
 def test_all_votes_right_cost_the_fallback_nothing() -> None:

@@ -29,8 +29,8 @@ from dsrs.sampling.votes import Votes
 # votes[c, b]: votes for class c whose noise norm fell into radial bin b.
 Histogram = NDArray[np.int64]
 
-# Samples of one unit of work: long enough that handing it out costs nothing.
-UNIT_SAMPLES = 2048
+# Samples of one unit of work: short, so that workers end a stream together.
+UNIT_SAMPLES = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,30 +47,48 @@ class WorkUnit:
 def count_votes(
     classifier: Classifier, x: NDArray[np.float32], plan: SamplingPlan, unit: WorkUnit
 ) -> Histogram:
-    """The votes of one unit of work, for any division of a stream into units.
+    """The votes of one unit of work; they add up, for any division of a stream into units."""
+    return _VoteCounter(classifier, x, plan, unit).count(unit.first, unit.stop)
 
-    Every forward pass has exactly `plan.batch` rows. Rows past the end of the unit carry noise as
+
+class _VoteCounter:
+    """Counts votes of one stream, with buffers that serve any number of its units.
+
+    Every forward pass has exactly `plan.batch` rows. Rows past the end of a unit carry noise as
     well, but are not counted: a model's rounding may depend on the shape of its batch.
     """
-    stream = NoiseStream(unit.law, plan.seed, unit.index, unit.stream)
-    edges = radial_edges(plan.law)
-    flat = np.ascontiguousarray(x, dtype=np.float32).ravel()
-    # Noise comes in whole blocks, the model takes `plan.batch` rows: one buffer serves both.
-    rows = max(plan.batch, NOISE_BLOCK)
-    noisy = np.empty((rows, flat.size), dtype=np.float32)
-    norms = np.empty(rows)
-    votes = np.zeros(classifier.num_classes * HISTOGRAM_BINS, dtype=np.int64)
-    for first in range(unit.first, unit.stop, rows):
-        wanted = min(rows, unit.stop - first)
-        filled = -(-wanted // plan.batch) * plan.batch
-        stream.add_to(flat, first, noisy[:filled], norms[:filled])
-        bins = np.searchsorted(edges, norms[:wanted])
-        for start in range(0, filled, plan.batch):
-            batch = noisy[start : start + plan.batch].reshape(plan.batch, *x.shape)
-            classes = classifier.classify(batch)[: wanted - start]
-            cells = classes * HISTOGRAM_BINS + bins[start : start + plan.batch]
-            votes += _tally(cells, votes.size, classifier)
-    return votes.reshape(classifier.num_classes, HISTOGRAM_BINS)
+
+    def __init__(
+        self, classifier: Classifier, x: NDArray[np.float32], plan: SamplingPlan, of: WorkUnit
+    ) -> None:
+        self._classifier = classifier
+        self._x = x
+        self._flat = np.ascontiguousarray(x, dtype=np.float32).ravel()
+        self._batch = plan.batch
+        self._stream = NoiseStream(of.law, plan.seed, of.index, of.stream)
+        self._edges = radial_edges(plan.law)
+        # Noise comes in whole blocks, the model takes whole batches: one buffer serves both.
+        self._rows = max(plan.batch, NOISE_BLOCK)
+        self._noisy = np.empty((self._rows, x.size), dtype=np.float32)
+        self._norms = np.empty(self._rows)
+
+    def count(self, start: int, stop: int) -> Histogram:
+        classes = self._classifier.num_classes
+        votes = np.zeros(classes * HISTOGRAM_BINS, dtype=np.int64)
+        for first in range(start, stop, self._rows):
+            self._add_block(first, min(self._rows, stop - first), votes)
+        return votes.reshape(classes, HISTOGRAM_BINS)
+
+    def _add_block(self, first: int, wanted: int, votes: NDArray[np.int64]) -> None:
+        batch = self._batch
+        filled = -(-wanted // batch) * batch
+        self._stream.add_to(self._flat, first, self._noisy[:filled], self._norms[:filled])
+        bins = np.searchsorted(self._edges, self._norms[:wanted])
+        for start in range(0, filled, batch):
+            rows = self._noisy[start : start + batch].reshape(batch, *self._x.shape)
+            classes = self._classifier.classify(rows)[: wanted - start]
+            cells = classes * HISTOGRAM_BINS + bins[start : start + batch]
+            votes += _tally(cells, votes.size, self._classifier)
 
 
 def _tally(cells: NDArray[np.int64], size: int, classifier: Classifier) -> Histogram:
@@ -125,12 +143,13 @@ class VoteCollector:
         whole: WorkUnit,
     ) -> Histogram:
         """The votes of a long unit, shared out among the workers in shorter ones."""
-        units = _Shared(_cut(whole))
+        units = _Shared(_cut(whole, max(UNIT_SAMPLES, plan.batch)))
 
         def drain() -> Histogram:
+            counter = _VoteCounter(classifier, x, plan, whole)
             votes = np.zeros((classifier.num_classes, HISTOGRAM_BINS), dtype=np.int64)
             for unit in units:
-                votes += count_votes(classifier, x, plan, unit)
+                votes += counter.count(unit.first, unit.stop)
             return votes
 
         pending = [self._pool.submit(drain) for _ in range(self.workers)]
@@ -162,9 +181,9 @@ class _Shared:
         self._closed.set()
 
 
-def _cut(whole: WorkUnit) -> Iterator[WorkUnit]:
-    for first in range(whole.first, whole.stop, UNIT_SAMPLES):
-        yield replace(whole, first=first, stop=min(first + UNIT_SAMPLES, whole.stop))
+def _cut(whole: WorkUnit, samples: int) -> Iterator[WorkUnit]:
+    for first in range(whole.first, whole.stop, samples):
+        yield replace(whole, first=first, stop=min(first + samples, whole.stop))
 
 
 def available_cores() -> int:

@@ -142,22 +142,21 @@ def normal_row(key: Any, sample: int, groups: int, words: Any, row: Any) -> None
 
 
 @_kernel
-def _length(row: Any, d: int) -> Any:
-    """|row[:d]| in float64, by eight running sums so that the order of additions is fixed."""
-    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
-    whole = d // 8 * 8
-    for j in range(0, whole, 8):
-        s0 += float64(row[j]) * float64(row[j])
-        s1 += float64(row[j + 1]) * float64(row[j + 1])
-        s2 += float64(row[j + 2]) * float64(row[j + 2])
-        s3 += float64(row[j + 3]) * float64(row[j + 3])
-        s4 += float64(row[j + 4]) * float64(row[j + 4])
-        s5 += float64(row[j + 5]) * float64(row[j + 5])
-        s6 += float64(row[j + 6]) * float64(row[j + 6])
-        s7 += float64(row[j + 7]) * float64(row[j + 7])
-    for j in range(whole, d):
-        s0 += float64(row[j]) * float64(row[j])
-    return math.sqrt(((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7)))
+def _length(row: Any, d: int, sums: Any) -> Any:
+    """|row[:d]| in float64, by halving: vector code, and an order of additions that is fixed."""
+    half = d // 2
+    odd = float64(row[d - 1]) * float64(row[d - 1]) if d % 2 else 0.0
+    for j in range(half):
+        sums[j] = float64(row[j]) * float64(row[j]) + float64(row[half + j]) * float64(
+            row[half + j]
+        )
+    while half > 1:
+        if half % 2:
+            odd += sums[half - 1]
+        half //= 2
+        for j in range(half):
+            sums[j] += sums[half + j]
+    return math.sqrt(sums[0] + odd)
 
 
 @_kernel
@@ -167,10 +166,11 @@ def add_gaussian(key: Any, first: int, x: Any, sigma: float, out: Any, norms: An
     groups = (d + 3) // 4
     row = np.empty(4 * groups, np.float32)
     words = np.empty(4 * groups, np.uint32)
+    sums = np.empty(d // 2, np.float64)
     scale = float32(sigma)
     for i in range(out.shape[0]):
         normal_row(key, first + i, groups, words, row)
-        norms[i] = sigma * _length(row, d)
+        norms[i] = sigma * _length(row, d, sums)
         for j in range(d):
             out[i, j] = x[j] + scale * row[j]
 
@@ -182,9 +182,10 @@ def add_directions(key: Any, first: int, x: Any, norms: Any, out: Any) -> None:
     groups = (d + 3) // 4
     row = np.empty(4 * groups, np.float32)
     words = np.empty(4 * groups, np.uint32)
+    sums = np.empty(d // 2, np.float64)
     for i in range(out.shape[0]):
         normal_row(key, first + i, groups, words, row)
-        scale = float32(norms[i] / _length(row, d))
+        scale = float32(norms[i] / _length(row, d, sums))
         for j in range(d):
             out[i, j] = x[j] + scale * row[j]
 
