@@ -10,6 +10,7 @@ from dsrs.errors import InvalidInput, MissingExtra
 from dsrs.laws import GeneralizedGaussian
 from dsrs.reports import Resampling, RunSummary, figures, make_report
 from dsrs.reports.figures import FIGURES, draw_figures, save_figures
+from dsrs.reports.style import print_style
 
 FAST = Resampling(100)
 SIGNATURES = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
@@ -55,23 +56,26 @@ def test_the_curve_drops_right_after_a_certified_radius(hand_run: RunSummary) ->
     assert baseline.get_ydata().tolist() == [50.0, 50.0, 37.5, 25.0, 12.5, 0.0]
 
 
-def test_several_sigma_get_an_envelope_and_a_legend_below(make_result) -> None:  # type: ignore[no-untyped-def]
+@pytest.mark.parametrize("name", ["s{}", "a long name of a run, sigma {}"])
+def test_the_legend_of_several_runs_lies_below_and_inside(make_result, name: str) -> None:  # type: ignore[no-untyped-def]
     runs = [
         RunSummary.from_results(
-            f"s{sigma}",
+            name.format(sigma),
             [make_result(0, {"np": 1.0, "truncated": 1.1}, law=GeneralizedGaussian(16, sigma))],
         )
         for sigma in (0.25, 0.5)
     ]
     drawn = draw_figures(make_report(runs, [0.5], FAST))
     assert drawn.keys() == FIGURES.keys()
-    labels = [text.get_text() for text in drawn["certified-accuracy"].legends[0].get_texts()]
-    assert labels == [
-        "Neyman-Pearson, s0.25",
-        "DSRS truncated, s0.25",
-        "Neyman-Pearson, s0.5",
-        "DSRS truncated, s0.5",
-    ]
+    figure = drawn["certified-accuracy"]
+    with print_style():
+        figure.draw_without_rendering()
+    (legend,) = figure.legends
+    assert len(legend.get_texts()) == 4
+    box, page = legend.get_window_extent(), figure.bbox
+    assert page.x0 <= box.x0 < box.x1 <= page.x1
+    assert page.y0 <= box.y0
+    assert box.y1 <= figure.axes[0].get_tightbbox().y0
 
 
 def test_an_unknown_format_is_refused(hand_run: RunSummary, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 FORMATS = ("png", "svg", "pdf")
 LEGEND_INSIDE = 3  # entries; a longer legend goes below the axes
 LEGEND_ROW_INCHES = 0.14
+LEGEND_LETTERS = 24  # longer names do not fit twice into the width
 
 
 def draw_figures(report: Report) -> dict[str, Figure]:
@@ -90,7 +91,7 @@ def radius_comparison(report: Report) -> Figure | None:
     points = report.series.points
     if not points:
         return None
-    figure, axes = _figure(size=(3.0, 3.0))
+    figure, axes = _figure(size=(3.4, 3.2))
     limit = 1.04 * max([0.01, *(max(seen.baseline + seen.radius, default=0) for seen in points)])
     axes.plot([0, limit], [0, limit], color="black", linewidth=0.6, zorder=1)
     for seen in points:
@@ -214,7 +215,7 @@ def _legend(figure: Figure, axes: Axes) -> None:
     if len(labels) <= LEGEND_INSIDE:
         axes.legend(markerscale=2)
         return
-    columns = 2
+    columns = 2 if max(map(len, labels)) <= LEGEND_LETTERS else 1
     rows = -(-len(labels) // columns)
     figure.set_figheight(figure.get_figheight() + LEGEND_ROW_INCHES * (rows + 1))
     figure.legend(handles, labels, loc="outside lower center", ncols=columns, markerscale=2)
