@@ -1,12 +1,13 @@
 """A slow textbook version of the certificates, straight from the paper's theorems and algorithms.
 
-Algorithm 1 picks (P_A, Q_A) in the box, Algorithm 3 (truncated Q) or 4 (rescaled Q) finds the dual variables,
-Algorithm 2 searches the radius; the slips listed in MATH section 4 are corrected. The value of the dual is
+Algorithm 1 picks (P_A, Q_A) in the box, Algorithm 3 (truncated Q) or 4 (rescaled Q) finds the dual
+variables, Algorithm 2 searches the radius; the slips of MATH section 4 are corrected. The value is
 
     C = R(l1, l2) + l1 (P_A - P(l1, l2)) + l2 (Q_A - Q(l1, l2)),
 
-the Lagrangian: with exact dual variables it is the paper's R, with inexact ones still a lower bound, and an error
-in the variables enters squared. `q_value` is the radial percentile of the ball for truncated Q, beta for rescaled Q.
+the Lagrangian: with exact dual variables it is the paper's R, with inexact ones still a lower
+bound, and an error in the variables enters squared. `q_value` is the radial percentile of the ball
+for truncated Q and beta for rescaled Q.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from oracle.theorem_integrals import RescaledQ, Shells, TruncatedQ, bisect
 from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv, ndtri
+
+from oracle.theorem_integrals import RescaledQ, Shells, TruncatedQ, bisect
 
 LOG_TOLERANCE = 1e-10  # of a multiplier, relative
 BOUNDARY = 1e-13  # a point this close to the edge of the feasible region counts as on it
@@ -40,20 +42,25 @@ def textbook_radius(
 ) -> float:
     """Algorithm 2: the double-sampling radius, to `tol` sigma.
 
-    C need not be monotone in r, so the search walks up from the Neyman-Pearson radius to the first failing step.
+    C need not be monotone in r, so the search walks up from the Neyman-Pearson radius to the first
+    failing step.
     """
     start = textbook_np_radius(d, k, sigma, p_lower, tol)
     if math.isinf(start):
         return start
 
     def margin(r: float) -> float:
-        p, q = textbook_box_minimum(d, k, sigma, r, p_lower, p_upper, q_shape, q_value, q_lower, q_upper)
+        p, q = textbook_box_minimum(
+            d, k, sigma, r, p_lower, p_upper, q_shape, q_value, q_lower, q_upper
+        )
         return textbook_worst_case(d, k, sigma, r, p, q, q_shape, q_value) - 0.5
 
     return _first_failure(margin, start, sigma, tol)
 
 
-def textbook_np_radius(d: float, k: float, sigma: float, p_lower: float, tol: float = 1e-6) -> float:
+def textbook_np_radius(
+    d: float, k: float, sigma: float, p_lower: float, tol: float = 1e-6
+) -> float:
     """The Neyman-Pearson radius: sigma Phi^-1(P) for k = 0, otherwise a search as in Algorithm 2."""
     if p_lower <= 0.5:
         return 0.0
@@ -82,7 +89,7 @@ def textbook_box_minimum(
     q_lower: float,
     q_upper: float,
 ) -> tuple[float, float]:
-    """Algorithm 1: the (P_A, Q_A) of the box where C is smallest, by Neyman-Pearson on one law at a time."""
+    """Algorithm 1: where C is smallest in the box, by Neyman-Pearson on one law at a time."""
     shells = Shells(d, k, sigma, r)
     law = _additional_law(shells, q_shape, q_value)
     if p_lower <= 0 or p_lower >= 1:
@@ -112,7 +119,9 @@ def textbook_worst_case(
 ) -> float:
     """C_delta(P_A, Q_A) for |delta| = r: the smallest probability at x0 + delta that fits both."""
     law = _additional_law(Shells(d, k, sigma, r), q_shape, q_value)
-    return _truncated_value(law, P, Q) if isinstance(law, TruncatedQ) else _rescaled_value(law, P, Q)
+    return (
+        _truncated_value(law, P, Q) if isinstance(law, TruncatedQ) else _rescaled_value(law, P, Q)
+    )
 
 
 def _additional_law(shells: Shells, q_shape: str, q_value: float) -> TruncatedQ | RescaledQ:
@@ -155,7 +164,7 @@ def _side(
 
 
 def _rescaled_value(law: RescaledQ, p: float, q: float) -> float:
-    """Algorithm 4, the joint search: l2 on the curve P(l1, l2) = P_A, l1 by comparing Q with Q_A."""
+    """Algorithm 4, jointly: l2 from the curve P(l1, l2) = P_A, l1 by comparing Q with Q_A."""
     forced = _forced_ball(law, p, q)
     if forced is not None:
         return forced
@@ -190,7 +199,7 @@ def _rescaled_value(law: RescaledQ, p: float, q: float) -> float:
 
 
 def _forced_ball(law: RescaledQ, p: float, q: float) -> float | None:
-    """C on the boundary of the feasible region, where only a ball or its complement fits; else None."""
+    """C on the edge of the feasible region, where only a ball or its complement fits."""
     m, kappa2, shells = law.shells.m, law.kappa2, law.shells
     in_ball, in_rest = float(gammaincinv(m, p)), float(gammainccinv(m, p))
     q_ball, q_rest = float(gammainc(m, kappa2 * in_ball)), float(gammaincc(m, kappa2 * in_rest))
@@ -207,7 +216,7 @@ def _forced_ball(law: RescaledQ, p: float, q: float) -> float | None:
 
 
 def _to_scale(multiplier: float) -> float:
-    """A scale that is logarithmic on both sides of zero: multipliers span many orders of magnitude."""
+    """A scale that is logarithmic on both sides of zero, as multipliers span many orders."""
     return math.asinh(multiplier / SMALLEST)
 
 
@@ -229,29 +238,28 @@ def _p_only_value(shells: Shells, p: float, log_lam: float) -> float:
 
 
 def _gap(target: float, probability: Callable[[bool], float]) -> float:
-    """target - probability, through the smaller of the two tails; `probability(True)` is the complement."""
+    """target - probability, through the smaller tail; `probability(True)` is the complement."""
     return target - probability(False) if target < 0.5 else probability(True) - (1 - target)
 
 
 def _log_root(gap: Callable[[float], float]) -> float:
-    """The log-threshold at which a decreasing gap changes sign; the bracket doubles until it does."""
+    """The log-threshold where a decreasing gap changes sign; the bracket doubles until it does."""
     edge = 1.0
     while gap(-edge) <= 0 or gap(edge) >= 0:
         edge *= 2
     return bisect(gap, -edge, edge, LOG_TOLERANCE)
 
 
-def _first_failure(margin: Callable[[float], float], start: float, sigma: float, tol: float) -> float:
-    """Walk up from `start` (known to hold) in growing steps to the first r with margin <= 0, then bisect."""
+def _first_failure(
+    margin: Callable[[float], float], start: float, sigma: float, tol: float
+) -> float:
+    """Walk up from `start`, known to hold, to the first step with margin <= 0; then bisect."""
     low, step = start, 0.1 * sigma
     while margin(low + step) > 0:
         low += step
         step = max(step, 0.1 * low)
-    return _lower_end(margin, low, low + step, tol * sigma)
-
-
-def _lower_end(margin: Callable[[float], float], low: float, high: float, tol: float) -> float:
-    while high - low > tol:
+    high = low + step
+    while high - low > tol * sigma:
         middle = (low + high) / 2
         if margin(middle) > 0:
             low = middle

@@ -1,8 +1,8 @@
-"""P, Q and R of the paper's dual problem, one SciPy `quad` each (Theorem 5 and its appendix variants).
+"""P, Q and R of the paper's dual problem, one SciPy `quad` each (Theorem 5 and its variants).
 
-Lengths are in units of sqrt(2) s', squared: a norm x becomes t = x^2 / (2 s'^2), the shift r becomes
-h^2 = r^2 / (2 s'^2), the truncation radius T becomes tau. In these units every argument that the paper
-hands to BetaCDF is (something - (sqrt t -+ h)^2) / (4 h sqrt t), and the noise has t ~ Gamma(m, 1).
+Lengths are in units of sqrt(2) s', squared: a norm x becomes t = x^2 / (2 s'^2), the shift r
+becomes h^2 = r^2 / (2 s'^2), the truncation radius T becomes tau. In these units every argument
+that the paper hands to BetaCDF is +-(s - (sqrt t -+ h)^2) / (4 h sqrt t), and t ~ Gamma(m, 1).
 Correctness comes before speed, and nothing here is shared with the package under test.
 """
 
@@ -11,17 +11,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from scipy.integrate import quad
-from scipy.special import betainc, gammaincinv, gammainccinv, gammaln, wrightomega
+from scipy.special import betainc, gammainccinv, gammaincinv, gammaln, wrightomega
 
 BULK_TAILS = (1e-9, 1e-3, 0.1)
 TAIL_LEFT_OUT = 1e-18
 
 
-def bisect(
-    function: Callable[[float], float], low: float, high: float, tol: float = 0.0
-) -> float:
+def bisect(function: Callable[[float], float], low: float, high: float, tol: float = 0.0) -> float:
     """Plain bisection for a sign change; with tol = 0 until the interval is one rounding wide."""
     positive_low = function(low) > 0
     while high - low > tol:
@@ -54,7 +53,7 @@ class Shells:
         return self.r / (self.sigma * math.sqrt(self.d / self.m))
 
     def log_ratio(self, s: float, t: float) -> float:
-        """phi(s) - phi(t), with phi(t) = -k ln t - t the log-density on shell t up to a constant."""
+        """phi(s) - phi(t), with phi(t) = -k ln t - t the log-density on shell t."""
         return -self.k * math.log(s / t) - (s - t)
 
     def inverse_density(self, t: float, log_lam: float) -> float:
@@ -70,7 +69,7 @@ class Shells:
         return self.k * float(wrightomega(math.log(t / self.k) + (t - log_lam) / self.k))
 
     def cap(self, t: float, s: float) -> float:
-        """Pr[shell t, once shifted, lands inside shell s]: BetaCDF_{(d-1)/2} of the cap's height."""
+        """Pr[shell t, once shifted, lands inside shell s]: BetaCDF of the cap's height."""
         height = (s - (math.sqrt(t) - self.h) ** 2) / (4 * self.h * math.sqrt(t))
         return self._beta_cdf(height)
 
@@ -85,7 +84,11 @@ class Shells:
 
     def hit(self, t: float, log_lam: float) -> float:
         """u_3(t, lam) of Theorem 5: Pr[p(x - delta) < lam p(x) | shell t]."""
-        return 0.0 if log_lam == -math.inf else self.cap_complement(t, self.inverse_density(t, log_lam))
+        return (
+            0.0
+            if log_lam == -math.inf
+            else self.cap_complement(t, self.inverse_density(t, log_lam))
+        )
 
     def miss(self, t: float, log_lam: float) -> float:
         """1 - u_3(t, lam), exact where it is small."""
@@ -98,7 +101,7 @@ class Shells:
         high: float = math.inf,
         points: Iterable[float] = (),
     ) -> float:
-        """E_{t ~ Gamma(m, 1)} value(t) [low < t < high]; `points` are where value bends or steps."""
+        """E_{t ~ Gamma(m, 1)} value(t) [low < t < high]; `points`: where value bends or steps."""
         m = self.m
         low = max(low, float(gammaincinv(m, TAIL_LEFT_OUT)))
         high = min(high, float(gammainccinv(m, TAIL_LEFT_OUT)))
@@ -121,7 +124,7 @@ class Shells:
         return float(answer[0])
 
     def step_points(self, s: float) -> list[float]:
-        """Where t -> cap(t, s) steps from 1 to 0: a width of about m/d, which `quad` would overlook."""
+        """Where t -> cap(t, s) steps from 1 to 0, over a width that `quad` would overlook."""
         centre = s - self.h**2
         if centre <= 0 or math.isinf(centre):
             return []
@@ -131,9 +134,9 @@ class Shells:
 
 @dataclass(frozen=True)
 class TruncatedQ:
-    """Theorem 5 (and its standard Gaussian twin): Q is P conditioned on t <= tau, of mass `percentile`.
+    """Theorem 5 and its standard Gaussian twin: Q is P given t <= tau, a ball of mass `percentile`.
 
-    The thresholds are log(lambda_1 + nu lambda_2) inside and log(lambda_1) outside, nu = 1/percentile.
+    Log-thresholds: ln(lambda_1 + nu lambda_2) inside, ln(lambda_1) outside; nu = 1/percentile.
     """
 
     shells: Shells
@@ -173,7 +176,7 @@ class TruncatedQ:
 
 @dataclass(frozen=True)
 class RescaledQ:
-    """The 'different variances' tables: Q = N_g(k, beta). lambda_1 and lambda_2 may have any sign."""
+    """The 'different variances' tables: Q = N_g(k, beta); the multipliers may have any sign."""
 
     shells: Shells
     beta: float
@@ -187,7 +190,7 @@ class RescaledQ:
         return self.shells.m * math.log(self.kappa2) - (self.kappa2 - 1) * t
 
     def log_threshold(self, t: float, l1: float, l2: float) -> float:
-        """ln(lambda_1 + lambda_2 w(t)), -inf where that is not positive; w may overflow, ln w cannot."""
+        """ln(lambda_1 + lambda_2 w(t)), -inf where not positive; w may overflow, ln w cannot."""
         log1 = math.log(abs(l1)) if l1 else -math.inf
         log2 = math.log(abs(l2)) + self.log_weight(t) if l2 else -math.inf
         top = max(log1, log2)
@@ -226,10 +229,10 @@ class RescaledQ:
         )
 
     def turning_points(self, l1: float, l2: float) -> list[float]:
-        """Where lambda_1 g + lambda_2 h turns: the roots of (ln w + ln(-l2/l1) + ln((k + kappa^2 s)/(k + s))).
+        """Where lambda_1 g + lambda_2 h turns: -l2/l1 w(s) (k + kappa^2 s)/(k + s) = 1.
 
-        The paper's lemma says at most one. Its proof needs k = 0 or k >= 1: a concave and a convex curve may
-        meet twice, which happens for 0 < k < 1, so the pieces on either side of the quadratic's root are searched.
+        The paper's lemma says at most once. Its proof needs k = 0 or k >= 1: a concave and a convex
+        curve may meet twice, so for 0 < k < 1 both sides of the left side's own peak are searched.
         """
         k, kappa2 = self.shells.k, self.kappa2
         if not l1 * l2 < 0:
@@ -239,12 +242,13 @@ class RescaledQ:
         def slope(s: float) -> float:
             return log_ratio + self.log_weight(s) + math.log((k + kappa2 * s) / (k + s))
 
-        linear = k * (kappa2 + 1)
-        root = (-linear + math.sqrt(linear**2 + 4 * kappa2 * (k - k * k))) / (2 * kappa2) if k < 1 else 0.0
-        far = float(gammainccinv(self.shells.m, TAIL_LEFT_OUT)) + 2
-        edges = [1e-300, *([root] if root > 0 else []), 4 * (far + self.shells.h**2)]
-        pairs = zip(edges[:-1], edges[1:], strict=True)
-        return [bisect(slope, a, b) for a, b in pairs if slope(a) * slope(b) < 0]
+        far = float(gammainccinv(self.shells.m, TAIL_LEFT_OUT))
+        edges = [1e-300, 4 * (far + self.shells.h**2)]
+        if 0 < k < 1:  # the peak: (k + kappa^2 s)(k + s) = k
+            linear = k * (kappa2 + 1)
+            root = math.sqrt(linear**2 + 4 * kappa2 * k * (1 - k))
+            edges.insert(1, (root - linear) / (2 * kappa2))
+        return [bisect(slope, a, b) for a, b in pairwise(edges) if slope(a) * slope(b) < 0]
 
     def r(self, l1: float, l2: float) -> float:
         """R(lambda_1, lambda_2), its inverse functions by binary search on every monotone piece."""
@@ -262,7 +266,7 @@ class RescaledQ:
             near = max(near, 1e-300)
             edges = [near, *sorted(s for s in turns if near < s < far), far]
             total = 0.0
-            for a, b in zip(edges[:-1], edges[1:], strict=True):
+            for a, b in pairwise(edges):
                 left, right = excess(a) > 0, excess(b) > 0
                 if left != right:
                     crossing = bisect(excess, a, b)

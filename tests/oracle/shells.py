@@ -1,0 +1,208 @@
+"""The shell integrals (MATH section 2) and the dual bound (section 3) in mpmath, easy to check.
+
+On the shell t the noise makes an angle theta with the shift, of density ~ sin(theta)^(d-2), and
+LR = p(x - delta)/p(x) = exp(phi(s) - phi(t)) with s = t + rho^2/2 - rho sqrt(2t) cos(theta) and
+phi(t) = -k ln t - t. LR falls with theta, so LR < lam is theta > theta_1. The angle, unlike the
+cosine, has no singular density at d = 2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+
+import mpmath as mp
+import numpy as np
+from mpmath.calculus.quadrature import GaussLegendre
+from scipy.optimize import brentq
+from scipy.special import gammainccinv, gammaincinv, wrightomega
+
+DIGITS = 50
+Rule = Callable[[Callable[[mp.mpf], mp.mpf], list[mp.mpf]], mp.mpf]
+
+
+@dataclass(frozen=True)
+class Weight:
+    """One more law with its multiplier l and probability Q.
+
+    `value` is the radial percentile of the ball (shape "truncated") or beta (shape "rescaled").
+    """
+
+    shape: str
+    value: float
+    multiplier: float
+    Q: float
+
+
+def shell_cdf(d: float, k: float, rho: float, t: float, lam: float) -> mp.mpf:
+    """F_t(lam) = Pr[LR < lam], to about 50 digits."""
+    with mp.workdps(DIGITS):
+        return _shell_mean(lambda ratio: mp.mpf(1), d, k, rho, t, lam, mp.quad)
+
+
+def shell_partial_mean(d: float, k: float, rho: float, t: float, lam: float) -> mp.mpf:
+    """G_t(lam) = E[LR ; LR < lam], to about 50 digits."""
+    with mp.workdps(DIGITS):
+        return _shell_mean(lambda ratio: ratio, d, k, rho, t, lam, mp.quad)
+
+
+def shell_shortfall(d: float, k: float, rho: float, t: float, lam: float) -> mp.mpf:
+    """Phi_t(lam) = E[(lam - LR)_+], to about 50 digits."""
+    with mp.workdps(DIGITS):
+        return _shell_mean(lambda ratio: lam - ratio, d, k, rho, t, lam, mp.quad)
+
+
+def dual_bound(
+    d: float,
+    k: float,
+    sigma: float,
+    r: float,
+    l1: float,
+    l2: float,
+    P: float,
+    Q: float,
+    q_shape: str,
+    q_value: float,
+    more: Sequence[Weight] = (),
+    digits: int = 20,
+) -> mp.mpf:
+    """B(l1, l2) = l1 P + l2 Q - E_t Phi_t(l1 + l2 w(t)) of MATH section 3, to about 1e-15.
+
+    Every law of `more` adds its l Q and its l w(t). P and Q are the ends of the intervals that the
+    signs of the multipliers choose: the caller picks them.
+    """
+    laws = [Weight(q_shape, q_value, l2, Q), *more]
+    m = d / 2 - k
+    rho = r / (sigma * math.sqrt(d / (2 * m)))
+    with mp.workdps(digits):
+        terms = [_weighted(m, sigma, law) for law in laws]
+
+        def threshold(t: mp.mpf) -> mp.mpf:
+            return mp.mpf(l1) + mp.fsum(term(t) for term in terms)
+
+        def shortfall(t: mp.mpf) -> mp.mpf:
+            lam = threshold(t)
+            density = mp.exp((m - 1) * mp.log(t) - t - mp.loggamma(m))
+            return density * _shell_mean(lambda ratio: lam - ratio, d, k, rho, t, lam, _gauss)
+
+        edges = [float(gammaincinv(m, law.value)) for law in laws if law.shape == "truncated"]
+        edges = _radial_breaks(d, k, rho, threshold, edges)
+        known = mp.fsum(mp.mpf(law.multiplier) * law.Q for law in laws)
+        return mp.mpf(l1) * P + known - _gauss(shortfall, edges, graded=True)
+
+
+def _weighted(m: float, sigma: float, law: Weight) -> Callable[[mp.mpf], mp.mpf]:
+    """t -> l w(t)."""
+    multiplier = mp.mpf(law.multiplier)
+    if law.shape == "truncated":
+        tau = float(gammaincinv(m, law.value))
+        inside = multiplier / mp.gammainc(m, 0, tau, regularized=True)
+        return lambda t: inside if t <= tau else mp.mpf(0)
+    kappa = mp.mpf(sigma) / law.value
+    return lambda t: multiplier * mp.exp(2 * m * mp.log(kappa) - (kappa**2 - 1) * t)
+
+
+def _shell_mean(
+    value: Callable[[mp.mpf], mp.mpf],
+    d: float,
+    k: float,
+    rho: float,
+    t: float,
+    lam: float,
+    rule: Rule,
+) -> mp.mpf:
+    """E[value(LR) ; LR < lam] on the shell t."""
+    if lam <= 0:
+        return mp.mpf(0)
+    t, rho = mp.mpf(t), mp.mpf(rho)
+    cosine = (rho**2 / 2 + t - _level(k, t, mp.log(lam))) / (rho * mp.sqrt(2 * t))
+    if cosine <= -1 or cosine * mp.sqrt(d) < -18:
+        return mp.mpf(0)
+    first = mp.acos(cosine) if cosine < 1 else mp.mpf(0)
+    log_norm = mp.loggamma(mp.mpf(d) / 2) - mp.loggamma(mp.mpf(d - 1) / 2) - mp.log(mp.pi) / 2
+
+    def integrand(theta: mp.mpf) -> mp.mpf:
+        s = t + rho**2 / 2 - rho * mp.sqrt(2 * t) * mp.cos(theta)
+        ratio = mp.exp(-k * mp.log(s / t) - (s - t)) if k else mp.exp(t - s)
+        return value(ratio) * mp.exp(log_norm + (d - 2) * mp.log(mp.sin(theta)))
+
+    # The angle keeps to pi/2 within 1/sqrt(d); 18 such widths away its density is below 1e-70.
+    bulk = [mp.pi / 2 + mp.mpf(j) / mp.sqrt(d) for j in (-18, -9, -4.5, 0, 4.5, 9, 18)]
+    first, last = max(first, bulk[0]), min(mp.pi, bulk[-1])
+    return rule(integrand, [first, *(x for x in bulk if first < x < last), last])
+
+
+def _level(k: float, t: mp.mpf, log_lam: mp.mpf) -> mp.mpf:
+    """The s with phi(s) - phi(t) = ln lam: Newton in ln s, on a concave and monotone equation."""
+    if k == 0:
+        return t - log_lam
+    log_s = mp.log(k * float(wrightomega(float(mp.log(t / k) + (t - log_lam) / k))))
+    for _ in range(12):
+        s = mp.exp(log_s)
+        step = (-k * (log_s - mp.log(t)) - (s - t) - log_lam) / (k + s)
+        log_s += step
+        if abs(step) < mp.eps * 4:
+            break
+    return mp.exp(log_s)
+
+
+@cache
+def _panel(precision: int) -> list[tuple[mp.mpf, mp.mpf]]:
+    return GaussLegendre(mp.mp).get_nodes(0, 1, 4, precision)
+
+
+def _gauss(
+    function: Callable[[mp.mpf], mp.mpf], edges: list[mp.mpf], graded: bool = False
+) -> mp.mpf:
+    """24-point Gauss-Legendre between neighbouring edges.
+
+    `graded` puts x = v^2 (3 - 2 v) on each panel, which makes half powers at its ends whole ones.
+    """
+    nodes = _panel(mp.mp.prec)
+    total = []
+    for a, b in pairwise(edges):
+        for v, weight in nodes:
+            if graded:
+                v, weight = v * v * (3 - 2 * v), weight * 6 * v * (1 - v)
+            total.append((b - a) * weight * function(a + (b - a) * v))
+    return mp.fsum(total)
+
+
+def _radial_breaks(
+    d: float, k: float, rho: float, threshold: Callable[[mp.mpf], mp.mpf], jumps: list[float]
+) -> list[mp.mpf]:
+    """Where t -> Phi_t(threshold(t)) jumps, bends (the cosine passes +-1) or turns over.
+
+    In plain floats: the breaks only steer the quadrature.
+    """
+    m = d / 2 - k
+
+    def height(t: float) -> float:
+        """sqrt(d) times the cosine where LR = threshold, clipped."""
+        lam = threshold(mp.mpf(t))
+        if lam <= 0:
+            return -1e3
+        cosine = (rho**2 / 2 + t - float(_level(k, mp.mpf(t), mp.log(lam)))) / (
+            rho * math.sqrt(2 * t)
+        )
+        return min(max(cosine * math.sqrt(d), -1e3), 1e3)
+
+    tails = (1e-18, 1e-12, 1e-6, 1e-2)
+    low, high = float(gammaincinv(m, tails[0])), float(gammainccinv(m, tails[0]))
+    jumps = sorted(t for t in jumps if low < t < high)
+    breaks = {low, *jumps, *(float(gammaincinv(m, tail)) for tail in (*tails, 0.5))}
+    breaks |= {float(gammainccinv(m, tail)) for tail in tails}
+    # A small shape m spreads its mass over many decades of t.
+    breaks |= {low * 30.0**j for j in range(1, int(math.log(high / low, 30)))}
+    pieces = [low, *jumps, high]
+    levels = {-8.0, -4.0, -1.5, 1.5, 4.0, 8.0, math.sqrt(d), -math.sqrt(d)}
+    for a, b in pairwise(pieces):
+        grid = np.linspace(math.sqrt(a) * (1 + 1e-14), math.sqrt(b) * (1 - 1e-14), 150) ** 2
+        heights = np.array([height(t) for t in grid])
+        for level in levels:
+            for i in np.flatnonzero(np.diff(heights > level)):
+                breaks.add(brentq(lambda t: height(t) - level, grid[i], grid[i + 1]))  # noqa: B023
+    return [mp.mpf(0), *(mp.mpf(t) for t in sorted(breaks))]
