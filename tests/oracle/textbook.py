@@ -61,7 +61,7 @@ def textbook_radius(
 def textbook_np_radius(
     d: float, k: float, sigma: float, p_lower: float, tol: float = 1e-6
 ) -> float:
-    """The Neyman-Pearson radius: sigma Phi^-1(P) for k = 0, otherwise a search as in Algorithm 2."""
+    """The Neyman-Pearson radius: sigma Phi^-1(P) for k = 0, a search as in Algorithm 2 else."""
     if p_lower <= 0.5:
         return 0.0
     if p_lower >= 1:
@@ -135,8 +135,8 @@ def _additional_law(shells: Shells, q_shape: str, q_value: float) -> TruncatedQ 
 def _truncated_value(law: TruncatedQ, p: float, q: float) -> float:
     """Algorithm 3: lambda_1 + nu lambda_2 from Q_A, lambda_1 from P_A - Q_A/nu, each on its own.
 
-    On the boundary of the feasible region a threshold is 0 or infinite (appendix, edge cases), and its
-    constraint holds exactly, so it adds nothing to the Lagrangian.
+    On the boundary of the feasible region a threshold is 0 or infinite (appendix, edge cases), and
+    its constraint holds exactly, so it adds nothing to the Lagrangian.
     """
     mass = law.percentile
     inside, outside = q * mass, p - q * mass
