@@ -10,10 +10,11 @@ import time
 from pathlib import Path
 
 import pytest
-from small_run import contents, make_data, start_certify
+from small_run import Certify, contents, make_data, start_certify
 
 from dsrs.runs.schema import STORE_NAME
 
+SLOW = ("--model", "tiny_classifier:slow")
 WAIT_SECONDS = 120  # only a hanging process reaches it
 
 
@@ -47,8 +48,9 @@ def end(process: subprocess.Popen[str], number: signal.Signals | None = None) ->
     return process.returncode, err
 
 
-def kill_and_continue(folder: Path, kills: int, inputs: int, seed: int) -> None:
+def kill_and_continue(certify: Certify, kills: int, inputs: int, seed: int) -> None:
     """Kill a run again and again at random moments; at the end compare it with a whole one."""
+    folder = Path.cwd()
     make_data(folder / "data.npz", inputs)
     generator = random.Random(seed)
     killed = 0
@@ -62,42 +64,37 @@ def kill_and_continue(folder: Path, kills: int, inputs: int, seed: int) -> None:
         killed += end(process, signal.SIGKILL)[0] == -signal.SIGKILL
         assert finished(folder / "killed") >= before
     assert killed == kills  # otherwise the run was too short to be disturbed
-    assert end(start_certify(folder, "killed"))[0] == 0
-    assert end(start_certify(folder, "whole"))[0] == 0
+    assert certify(*SLOW, output="killed") == 0
+    assert certify(*SLOW, output="whole") == 0
     assert len(contents(folder / "whole")) == inputs
     assert contents(folder / "killed") == contents(folder / "whole")
 
 
-def test_three_kills_leave_the_same_run(tmp_path: Path) -> None:
-    kill_and_continue(tmp_path, kills=3, inputs=24, seed=1)
+def test_three_kills_leave_the_same_run(certify: Certify) -> None:
+    kill_and_continue(certify, kills=3, inputs=24, seed=1)
 
 
 @pytest.mark.slow
-def test_twenty_kills_leave_the_same_run(tmp_path: Path) -> None:
-    kill_and_continue(tmp_path, kills=20, inputs=160, seed=2)
+def test_twenty_kills_leave_the_same_run(certify: Certify) -> None:
+    kill_and_continue(certify, kills=20, inputs=160, seed=2)
 
 
-def test_ctrl_c_keeps_what_is_finished_and_says_so(tmp_path: Path) -> None:
-    make_data(tmp_path / "data.npz", 40)
-    process = start_certify(tmp_path, "run")
-    wait_for(process, tmp_path / "run", 2)
-    code, err = end(process, signal.SIGINT)
+def test_a_second_process_is_refused_and_ctrl_c_keeps_what_is_finished(
+    certify: Certify, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = Path.cwd()
+    make_data(folder / "data.npz", 400)
+    first = start_certify(folder, "run")
+    wait_for(first, folder / "run", 2)
+    assert certify(*SLOW) == 2
+    assert "another process is writing to run" in capsys.readouterr().err
+    assert first.poll() is None
+    code, err = end(first, signal.SIGINT)
     assert code == 130
     assert "everything finished so far is kept" in err
     assert "Traceback" not in err
-    kept = contents(tmp_path / "run")
-    assert 2 <= len(kept) < 40
-    assert end(start_certify(tmp_path, "run", "--stop", str(len(kept) + 1)))[0] == 0
-    assert contents(tmp_path / "run")[: len(kept)] == kept
-
-
-def test_a_second_process_is_refused_and_harms_nothing(tmp_path: Path) -> None:
-    make_data(tmp_path / "data.npz", 40)
-    first = start_certify(tmp_path, "run")
-    wait_for(first, tmp_path / "run", 1)
-    code, err = end(start_certify(tmp_path, "run"))
-    assert code == 2
-    assert "another process is writing to run" in err
-    assert first.poll() is None
-    assert end(first)[0] == 0
-    assert [row[0] for row in contents(tmp_path / "run")] == list(range(40))
+    kept = contents(folder / "run")
+    assert 2 <= len(kept) < 400
+    assert certify(*SLOW, "--stop", str(len(kept) + 1)) == 0
+    assert contents(folder / "run")[: len(kept)] == kept
+    assert len(contents(folder / "run")) == len(kept) + 1

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from dsrs.certify import certify
 from dsrs.errors import InvalidInput, NotEnoughVotes
@@ -23,6 +25,8 @@ from dsrs.sampling.plan import NEYMAN_PEARSON, SamplingPlan, resolve_additional
 from dsrs.sampling.strategies import double_sampling_alphas, two_sided_interval
 from dsrs.sampling.votes import FIRST, SECOND, SampledInput
 
+T = TypeVar("T")
+
 
 def recertify_run(
     path: str | Path,
@@ -37,18 +41,23 @@ def recertify_run(
 
     `alpha` replaces that of the run, `method` (`np`, `truncated`, ...) keeps one method alone,
     and `q` replaces the additional laws; what is None stays. The votes allow the laws that were
-    sampled, and truncated laws at a multiple of 1/64 (see `certify_inside_ball`); NotEnoughVotes
+    sampled, and truncated laws at a multiple of 1/64 (see `intervals_with_ball`); NotEnoughVotes
     says what they do not allow. `output` is a file (.csv, .jsonl, .parquet, .tsv) or a new run
     folder, with the votes.
     """
     with open_run(path) as run:
         plan = replanned(run.plan, alpha=alpha, method=method, q=q)
-        results = _watched(recertified(run, plan), len(run), progress)
+        # All is certified before anything is written: one input may be refused.
+        certified = dict(_watched(certify_again(run, plan), len(run), progress))
+        results = (
+            replace(run.result(index), certificates=certificates)
+            for index, certificates in certified.items()
+        )
         if output is None:
             return certified_accuracy(results)
         target = Path(output)
-        form = next((name for name, ending in FORMATS.items() if ending == target.suffix), "")
-        if form in ("", "dsrs-logs"):
+        form = next((name for name, ending in FORMATS.items() if ending == target.suffix), None)
+        if form is None or not target.suffix:
             return certified_accuracy(_kept(run, plan, results, target))
         kept = list(results)
         write_rows(rows_of(kept, plan.to_dict()), target, form)
@@ -80,8 +89,8 @@ def replanned(
     return changed.replace(additional=tuple(wanted), neyman_pearson=False)
 
 
-def recertified(run: Run, plan: SamplingPlan) -> Iterator[RunResult]:
-    """The results of a run with the certificates of another plan."""
+def certify_again(run: Run, plan: SamplingPlan) -> Iterator[tuple[int, dict[str, Certificate]]]:
+    """Each finished input of a run with its certificates under another plan."""
     balls = {text: _ball(text, plan, run.plan) for text in plan.additional}
     for result in run.results():
         certificates = {}
@@ -91,15 +100,15 @@ def recertified(run: Run, plan: SamplingPlan) -> Iterator[RunResult]:
             certificates[plan.method_of(text)] = (
                 _as_sampled(result.sampled, plan, text)
                 if ball is None
-                else certify_inside_ball(result.sampled, plan, ball)
+                else certify(plan.law, *intervals_with_ball(result.sampled, plan, ball))
             )
-        yield RunResult(result.sampled, certificates, result.thumbnail)
+        yield result.index, certificates
 
 
-def certify_inside_ball(
-    sampled: SampledInput, plan: SamplingPlan, truncated: Truncated
-) -> Certificate:
-    """Double sampling with Q = P truncated to a ball of whole histogram bins, from P's votes alone.
+def intervals_with_ball(
+    sampled: SampledInput, plan: SamplingPlan, ball: Truncated
+) -> tuple[Interval, Observation]:
+    """P_A, and Q_A for Q = P truncated to a ball of whole histogram bins, from P's votes alone.
 
     Votes under P whose noise fell into the ball are votes under Q. Let N of the n votes fall into
     it and Z of these hit: given N, Z is Binomial(N, Q_A), so Clopper and Pearson's interval misses
@@ -107,20 +116,19 @@ def certify_inside_ball(
     votes misses P_A with probability at most a1. The sum is alpha; the two need not be
     independent. The ball must be chosen without looking at the votes.
     """
-    everything = Interval(0.0, 1.0)
+    anything = Interval(0.0, 1.0)
     if sampled.stopped:
-        return certify(plan.law, everything, Observation(truncated, everything))
-    bins = round(truncated.percentile * HISTOGRAM_BINS)
+        return anything, Observation(ball, anything)
+    bins = round(ball.percentile * HISTOGRAM_BINS)
     under_p = [votes for votes in map(sampled.stream, (FIRST, SECOND)) if votes is not None]
     p_alpha, q_alpha = double_sampling_alphas(plan.alpha, plan.alpha_share)
-    p = two_sided_interval(
-        sum(votes.successes for votes in under_p), sum(votes.total for votes in under_p), p_alpha
+    total, successes = sum(v.total for v in under_p), sum(v.successes for v in under_p)
+    inside, hits = (
+        sum(sum(v.trials[:bins]) for v in under_p),
+        sum(sum(v.hits[:bins]) for v in under_p),
     )
-    inside = sum(sum(votes.trials[:bins]) for votes in under_p)
-    if not inside:
-        return certify(plan.law, p, Observation(truncated, everything))
-    hits = sum(sum(votes.hits[:bins]) for votes in under_p)
-    return certify(plan.law, p, Observation(truncated, two_sided_interval(hits, inside, q_alpha)))
+    q = two_sided_interval(hits, inside, q_alpha) if inside else anything
+    return two_sided_interval(successes, total, p_alpha), Observation(ball, q)
 
 
 def _as_sampled(sampled: SampledInput, plan: SamplingPlan, text: str) -> Certificate:
@@ -151,12 +159,10 @@ def _ball(text: str, plan: SamplingPlan, sampled: SamplingPlan) -> Truncated | N
     )
 
 
-def _watched(
-    results: Iterable[RunResult], total: int, progress: Watch | None
-) -> Iterator[RunResult]:
+def _watched(work: Iterable[T], total: int, progress: Watch | None) -> Iterator[T]:
     with nullcontext() if progress is None else progress(total) as counter:
-        for result in results:
-            yield result
+        for done in work:
+            yield done
             if counter:
                 counter.advance()
 

@@ -1,0 +1,107 @@
+"""`dsrs export`, `dsrs import` and `dsrs show` on a run made by `dsrs certify`."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from small_run import INPUTS, Certify
+
+from dsrs.cli.main import main
+from dsrs.runs import open_run
+from dsrs.runs.formats import import_rows
+
+
+@pytest.fixture
+def run(certify: Certify, capsys: pytest.CaptureFixture[str]) -> None:
+    """A finished run in the folder `run`."""
+    assert certify("--quiet") == 0
+    capsys.readouterr()
+
+
+@pytest.mark.usefixtures("run")
+def test_export_and_import(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "run", "--format", "csv"]) == 0
+    assert capsys.readouterr().out == "wrote run.csv\n"
+    assert main(["export", "run", "--format", "tsv", "--method", "np", "--output", "np.tsv"]) == 0
+    assert main(["import", "np.tsv"]) == 0
+    assert f"{INPUTS} rows, 0 with intervals, {INPUTS} with radii" in capsys.readouterr().out
+    assert main(["import", "run.csv", "--output", "again.jsonl"]) == 0
+    rows = import_rows(Path("again.jsonl"))
+    assert len(rows) == 2 * INPUTS
+    exact = [row for row in rows if row.method == "np"]
+    for rounded, row in zip(import_rows(Path("np.csv")), exact, strict=True):
+        assert rounded.radius is not None
+        assert row.radius is not None
+        assert rounded.radius <= row.radius < rounded.radius + 1e-6
+
+
+@pytest.mark.usefixtures("run")
+def test_export_of_dsrs_logs_is_a_folder_and_comes_back(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["export", "run", "--format", "dsrs-logs", "--output", "logs"]) == 0
+    written = capsys.readouterr().out.split()[1::2]
+    p_log = next(
+        path for path in written if path.endswith("-200-0.0005.txt") and "sampling" in path
+    )
+    q_log = next(path for path in written if path.endswith("x+.txt"))
+    arguments = ["--d", "16", "--q-log", q_log, "--output", "joined.csv"]
+    assert main(["import", p_log, *arguments]) == 0
+    with open_run("run") as opened:
+        expected = [result.certificates["truncated"] for result in opened.results()]
+    for row, certificate in zip(import_rows(Path("joined.csv")), expected, strict=True):
+        assert (row.p_lower, row.p_upper) == (certificate.p.lower, certificate.p.upper)
+        assert row.q_value == certificate.additional[0].law.value
+        assert row.d == 16
+
+
+@pytest.mark.usefixtures("run")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["export", "none"], "does not exist"),
+        (["export", "run", "--format", "tsv"], "--method np or truncated"),
+        (["export", "run", "--method", "rescaled"], "must be one of np, truncated"),
+        (["import", "data.npz"], "neither text nor Parquet"),
+        (["import", "none.csv", "--output", "x.csv"], "none.csv cannot be read"),
+        (["import", "data.npz", "--output", "x.xls"], "must end in"),
+        (["show", "none"], "does not exist"),
+        (["show", "run", "--index", "99"], "has no result of input 99"),
+    ],
+)
+def test_mistakes_are_named_and_nothing_is_written(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    before = sorted(os.listdir())
+    assert main(arguments) == 2
+    assert message in capsys.readouterr().err
+    assert sorted(os.listdir()) == before
+
+
+@pytest.mark.usefixtures("run")
+def test_import_does_not_overwrite_by_default(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["export", "run"])
+    before = Path("run.csv").read_bytes()
+    assert main(["import", "run.csv"]) == 2
+    assert "run.csv exists" in capsys.readouterr().err
+    assert Path("run.csv").read_bytes() == before
+
+
+@pytest.mark.usefixtures("run")
+def test_show_tells_settings_accuracy_and_one_input(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "run"]) == 0
+    out = capsys.readouterr().out
+    assert "generalized Gaussian(d=16, k=4, sigma=0.5)" in out
+    assert "n = 400, alpha = 0.001, seed = 0" in out
+    assert f"{INPUTS} inputs" in out
+    assert main(["show", "run", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["config"]["plan"]["n"] == 400
+    assert main(["show", "run", "--index", "3"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    with open_run("run") as opened:
+        result = opened.result(3)
+    assert shown["votes"][0]["hits"] == list(result.votes[0].hits)
+    assert shown["certificates"]["np"] == result.certificates["np"].to_dict()
