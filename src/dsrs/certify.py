@@ -117,7 +117,7 @@ def _unit_neyman_pearson(d: int, k: float, p_lower: float) -> tuple[float, float
         # Closed form sigma z with lambda = exp(z^2/2), a little less so that the proof checks.
         z = float(special.ndtri(p_lower))
         radius = z * (1 - 1e-13) - 1e-13
-        if radius <= search.SMALLEST:
+        if radius <= 0:
             return 0.0, 0.0, 0.0
         multiplier = math.exp(radius * (z - radius / 2))
         return radius, multiplier, _gaussian_bound(p_lower, multiplier, radius)
@@ -138,8 +138,13 @@ def _double_sampling(
     laws = tuple(each.law.shell_law() for each in seen)
     places = [0, *(i + 1 for i in group)]
     width = len(additional) + 1
-    for each, shell in zip(seen, laws, strict=True):
-        _refuse_infeasible(law, p, each, shell)
+    least = max(
+        p.lower,
+        *(_least_probability(law, p, each, shell) for each, shell in zip(seen, laws, strict=True)),
+    )
+    if least <= 0.5 and len(seen) == 1:
+        # P_A itself may be 1/2 or less: not even a shift of length 0 can be certified.
+        return (), search.ABSTAINED
     full = [i for i, shell in enumerate(laws) if shell.start == 0 and math.isinf(shell.stop)]
     for i in full:
         if seen[i].interval.lower == 1 or laws[i] == ShellLaw(shape=law.m):
@@ -206,10 +211,10 @@ def _gaussian_bound(p_lower: float, multiplier: float, ratio: float) -> float:
     return value - 4e-15 * (1 + multiplier * missing)
 
 
-def _refuse_infeasible(
+def _least_probability(
     law: GeneralizedGaussian, p: Interval, seen: Observation, shell: ShellLaw
-) -> None:
-    """Raise when no classifier has P_A and Q_A in these intervals.
+) -> float:
+    """The least P_A that Q_A in its interval allows; raises when none in `p` fits.
 
     The extreme classifiers are right on the shells of largest, or of smallest, weight; where the
     weight is monotone in t those are balls and their complements.
@@ -217,7 +222,7 @@ def _refuse_infeasible(
     q = seen.interval
     m, rate = law.m, shell.rate
     if shell.shape != m or shell.start > 0:
-        return
+        return p.lower
     if math.isfinite(shell.stop) and rate == 1:
         p_least = q.lower * shell.mass
         p_most = 1 - (1 - q.upper) * shell.mass
@@ -232,10 +237,11 @@ def _refuse_infeasible(
         ball = near if rate > 1 else far
         p_least, p_most = ball(q.lower), 1 - ball(1 - q.upper)
     else:
-        return
+        return p.lower
     if p.upper < p_least - EDGE or p.lower > p_most + EDGE:
         raise InfeasibleBox(
             f"no classifier has P_A in [{p.lower:.6g}, {p.upper:.6g}] and Q_A in "
             f"[{q.lower:.6g}, {q.upper:.6g}] under Q {seen.law.describe()}: this Q_A allows P_A in "
             f"[{p_least:.6g}, {p_most:.6g}] only"
         )
+    return p_least

@@ -13,7 +13,8 @@ multipliers are large (Q_A near 1) it would drown in cancellation; then, on a ba
 
     E_P[(lambda - LR)_+ ; S] = sum_i l_i Q_i(S) - E_{y ~ P}[min(1, lambda(t) / LR) ; t in S],
 
-where t is the shell of x = y + delta. The last expectation lives where y does, and is in [0, 1].
+where t is the shell of x = y + delta and lambda >= 0 on S. The last expectation lives where y
+does, and is in [0, 1].
 """
 
 from __future__ import annotations
@@ -25,22 +26,18 @@ from numba import njit
 
 from dsrs.duality.geometry import Floats, Geometry
 from dsrs.duality.rules import (
-    ANGLE_COARSE,
-    ANGLE_FINE,
-    ANGLE_MIDDLE,
-    ANGLE_NODES,
-    PANEL_COARSE,
-    PANEL_FINE,
-    PANEL_MIDDLE,
-    PANEL_NODES,
+    NESTED_COARSE,
+    NESTED_FINE,
+    NESTED_MIDDLE,
+    NESTED_NODES,
     remaining_error,
 )
-from dsrs.duality.shell import angle_density, log_shell_density, shortfall
+from dsrs.duality.shell import angle_density, log_shell_density, shell_pieces, shortfall
 
 # Relative rounding of sums of a few thousand terms and of SciPy's Gamma functions (about 1e-14),
 # with a factor of 10 to spare.
 ROUNDING = 1e-13
-TOLERANCE = 1e-10
+TOLERANCE = 1e-9
 # Multipliers beyond this use the complementary form; ROUNDING times it is far below the
 # 1e-6 sigma to which radii are exact.
 LARGE = 1e5
@@ -120,19 +117,19 @@ def integrate_shells(
         a, b = lows[depth], highs[depth]
         half, centre = 0.5 * (b - a), 0.5 * (a + b)
         fine, middle, coarse, inner = 0.0, 0.0, 0.0, 0.0
-        for j in range(33):
-            u = centre + half * PANEL_NODES[j]
+        for j in range(65):
+            u = centre + half * NESTED_NODES[j]
             if form == DIRECT:
                 value, uncertainty = direct_integrand(g, laws, multipliers, rho, u)
             else:
                 value = complement_integrand(g, laws, multipliers, rho, form, u)
                 uncertainty = 0.0
-            fine += PANEL_FINE[j] * value
-            inner += PANEL_FINE[j] * uncertainty
+            fine += NESTED_FINE[j] * value
+            inner += NESTED_FINE[j] * uncertainty
             if j % 2 == 0:
-                middle += PANEL_MIDDLE[j // 2] * value
+                middle += NESTED_MIDDLE[j // 2] * value
             if j % 4 == 0:
-                coarse += PANEL_COARSE[j // 4] * value
+                coarse += NESTED_COARSE[j // 4] * value
         panels += 1
         missing = half * remaining_error(coarse, middle, fine)
         share = tolerance * max((b - a) / (high - low), 0.02)
@@ -151,30 +148,21 @@ def direct_part(
     g: Geometry, laws: Floats, multipliers: Floats, rho: float, above: float
 ) -> tuple[float, float]:
     """E_P[(lambda - LR)_+] over shells u > above, and its error bound."""
-    count = len(multipliers)
-    cuts = np.empty(4 * count + 1)
-    for i in range(count):
-        cuts[4 * i : 4 * i + 4] = laws[i, 3:7]
-    cuts[4 * count] = above
-    cuts.sort()
     # Inside a piece every law is either whole or absent, so the cuts themselves need no test.
     uncut = laws.copy()
     uncut[:, 3], uncut[:, 4] = -np.inf, np.inf
     value, error = 0.0, 0.0
-    for j in range(len(cuts) - 1):
-        low, high = cuts[j], cuts[j + 1]
-        if low < above or high <= low:
+    pieces = shell_pieces(laws)
+    for j in range(len(pieces)):
+        low, high = pieces[j]
+        if low < above:
             continue
         present = multipliers.copy()
-        used = False
-        for i in range(count):
+        for i in range(len(laws)):
             if high <= laws[i, 3] or low >= laws[i, 4]:
                 present[i] = 0.0
-            used = used or (laws[i, 5] <= low and high <= laws[i, 6] and present[i] != 0.0)
-        if used:
-            part, missing = integrate_shells(
-                g, uncut, present, rho, DIRECT, low, high, TOLERANCE
-            )
+        if np.any(present > 0.0):
+            part, missing = integrate_shells(g, uncut, present, rho, DIRECT, low, high, TOLERANCE)
             value += part
             error += missing
     return value, error
@@ -191,7 +179,7 @@ def complement_part(
         laws[:, 4] = np.inf  # all that lies in the ball is uncut there
     fine, middle, coarse, inner = 0.0, 0.0, 0.0, 0.0
     for j in range(65):
-        angle = g.reach * ANGLE_NODES[j]
+        angle = g.reach * NESTED_NODES[j]
         sine = math.sin(angle)
         # y + delta lies in the ball for norms between the roots of x^2 + 2 rho c x + rho^2 = ball.
         low, high = laws[0, 5], laws[0, 6]
@@ -219,12 +207,12 @@ def complement_part(
             0.1 * TOLERANCE,
         )
         density = angle_density(g, angle)
-        fine += ANGLE_FINE[j] * value * density
-        inner += ANGLE_FINE[j] * error * density
+        fine += NESTED_FINE[j] * value * density
+        inner += NESTED_FINE[j] * error * density
         if j % 2 == 0:
-            middle += ANGLE_MIDDLE[j // 2] * value * density
+            middle += NESTED_MIDDLE[j // 2] * value * density
         if j % 4 == 0:
-            coarse += ANGLE_COARSE[j // 4] * value * density
+            coarse += NESTED_COARSE[j // 4] * value * density
     return g.reach * fine, g.reach * (inner + remaining_error(coarse, middle, fine))
 
 
@@ -241,16 +229,15 @@ def chosen_ends(lowers: Floats, uppers: Floats, multipliers: Floats) -> Floats:
 def dual_bound(
     g: Geometry, laws: Floats, lowers: Floats, uppers: Floats, multipliers: Floats, rho: float
 ) -> float:
-    """A number that is at most B(multipliers) at shift rho (in units of s').
-
-    -inf where the direct form cannot be used and the complementary one does not apply.
-    """
+    """A number that is at most B(multipliers) at shift rho (in units of s')."""
     ends = chosen_ends(lowers, uppers, multipliers)
     count = len(multipliers)
-    size = 0.0
+    size, least = 0.0, 0.0
     for i in range(count):
         size += abs(multipliers[i])
-    if size <= LARGE:
+        least = min(least, multipliers[i])
+    # The complementary form needs lambda(t) >= 0 on its ball: no negative multiplier.
+    if size <= LARGE or least < 0.0:
         value, error = direct_part(g, laws, multipliers, rho, -np.inf)
         for i in range(count):
             value -= multipliers[i] * ends[i]
@@ -276,6 +263,4 @@ def dual_bound(
         value -= outside
         error += missing
         scale += abs(multipliers[0])
-    if math.isnan(value):
-        return -np.inf
     return value - error - ROUNDING * (1.0 + 2.0 * scale)

@@ -66,7 +66,8 @@ def region_threshold(
                 step = stride if math.isfinite(low) else -stride
                 stride *= 2.0
         a += step
-        if abs(step) < 1e-8 * (1.0 + abs(a)) * min(1.0, abs(step) + 0.1):
+        # Newton squares its error, and B is flat at its maximum: this is far more than enough.
+        if abs(step) < 1e-6 * (1.0 + abs(a)):
             break
     return a
 

@@ -10,11 +10,12 @@ from numba import njit
 
 from dsrs.duality.geometry import Floats, Geometry
 from dsrs.duality.rules import GAUSS_PANEL_NODES, GAUSS_PANEL_WEIGHTS
-from dsrs.duality.shell import log_shell_density
+from dsrs.duality.shell import log_shell_density, shell_pieces
 
 # Which search fits: P alone; one truncated law, where the problem splits in two; anything else.
 ALONE, SPLIT, GENERAL = 0, 1, 2
 
+SEARCH_SHARE = 0.78  # leaves out about 1e-12 of each law
 PANEL_WIDTH = 6.0  # in standard deviations of ln t; 16 Gauss nodes then reach 1e-10
 # Below this dimension the angle's density ends in a corner that more panels must resolve.
 SMALL_DIMENSION = 32
@@ -37,22 +38,28 @@ class Problem(NamedTuple):
 @njit(cache=True, nogil=True)
 def shell_nodes(g: Geometry, laws: Floats) -> tuple[Floats, Floats]:
     """Composite Gauss-Legendre nodes and weights in u that resolve every law and its cuts."""
-    cuts = np.sort(laws[:, 3:7].copy().reshape(-1))
+    # The search can do without the far tails: keep SEARCH_SHARE of each range about its centre.
+    laws = laws.copy()
+    for i in range(len(laws)):
+        peak = min(max(-laws[i, 1], laws[i, 5]), laws[i, 6])
+        laws[i, 5] = peak + SEARCH_SHARE * (laws[i, 5] - peak)
+        laws[i, 6] = peak + SEARCH_SHARE * (laws[i, 6] - peak)
+        if laws[i, 4] < np.inf:
+            laws[i, 6] = min(laws[i, 6], laws[i, 4])
+    pieces = shell_pieces(laws)
     finer = 4.0 if g.d < SMALL_DIMENSION else 1.0
-    panels = np.zeros(len(cuts), dtype=np.int64)
-    for j in range(len(cuts) - 1):
-        for i in range(len(laws)):
-            if laws[i, 5] <= cuts[j] and cuts[j + 1] <= laws[i, 6] and cuts[j] < cuts[j + 1]:
-                width = (cuts[j + 1] - cuts[j]) * math.sqrt(laws[i, 0]) * finer / PANEL_WIDTH
-                panels[j] = max(panels[j], int(math.ceil(width)))
+    panels = np.empty(len(pieces), dtype=np.int64)
+    for j in range(len(pieces)):
+        width = (pieces[j, 1] - pieces[j, 0]) * math.sqrt(laws[:, 0].max())
+        panels[j] = int(math.ceil(width * finer / PANEL_WIDTH))
     u = np.empty(16 * panels.sum())
     weights = np.empty(len(u))
     n = 0
-    for j in range(len(cuts) - 1):
+    for j in range(len(pieces)):
+        step = (pieces[j, 1] - pieces[j, 0]) / panels[j]
         for panel in range(panels[j]):
-            step = (cuts[j + 1] - cuts[j]) / panels[j]
             for i in range(16):
-                u[n] = cuts[j] + step * (panel + 0.5 + 0.5 * GAUSS_PANEL_NODES[i])
+                u[n] = pieces[j, 0] + step * (panel + 0.5 + 0.5 * GAUSS_PANEL_NODES[i])
                 weights[n] = 0.5 * step * GAUSS_PANEL_WEIGHTS[i]
                 n += 1
     return u, weights

@@ -28,8 +28,8 @@ from dsrs.duality.nodes import Problem
 
 CERTIFIED, ABSTAINED, UNDECIDED, INFEASIBLE = 0, 1, 2, 3
 
-SMALLEST = 1e-7  # of sigma: a certificate shorter than this is an abstention
-CLOSE = 1e-10  # of sigma: where the search for the radius stops
+CLOSE = 2e-8  # of sigma, or of the logit of B: where the search for the radius stops
+MARGIN = 8e-9  # of sigma: how far below the searched radius the first proof is tried
 SETTLED = 2e-7  # of sigma: a proof with less than this to gain is final
 CHAIN_MARGIN = 3e-7  # of sigma: how far below the optimum a chain starts
 LONGEST_CHAIN = 200
@@ -64,6 +64,15 @@ def logit(probability: float) -> float:
 
 
 @njit(cache=True, nogil=True)
+def exceeds_one(problem: Problem, value: float, found: Floats, rho: float) -> bool:
+    """Whether a bound above 1 is real: then no classifier fits the box."""
+    if value <= 1.0 + 1e-6:
+        return False
+    bound = dual_bound(problem.g, problem.laws, problem.lowers, problem.uppers, found, rho)
+    return bound > 1.0 + 1e-9
+
+
+@njit(cache=True, nogil=True)
 def crossing_radius(
     problem: Problem, low: float, warm: Floats, found: Floats
 ) -> tuple[float, float]:
@@ -74,7 +83,7 @@ def crossing_radius(
     """
     unit = problem.g.unit
     value = best_multipliers(problem, low, warm, found)
-    if value > 1.0 + 1e-6:
+    if exceeds_one(problem, value, found, low):
         return -2.0, 0.0
     f_low = logit(value)
     if not f_low > 0.0:
@@ -89,7 +98,7 @@ def crossing_radius(
         high = low + max(stride, min(0.75 * f_low * unit, 4.0 * stride))
         stride *= 2.0
         value = best_multipliers(problem, high, warm, found)
-        if value > 1.0 + 1e-6:
+        if exceeds_one(problem, value, found, high):
             return -2.0, 0.0
         f_high = logit(value)
     if f_high > 0.0:
@@ -103,8 +112,8 @@ def crossing_radius(
         if not low < middle < high:
             middle = 0.5 * (low + high)
         f_middle = logit(best_multipliers(problem, middle, warm, found))
-        if abs(f_middle) < 1e-11:
-            low = middle
+        if abs(f_middle) < CLOSE:
+            low = middle + f_middle * (high - low) / max(f_low - f_high, 1e-300)
             break
         # Anderson and Bjorck: an end that stays put loses weight.
         if f_middle > 0.0:
@@ -142,8 +151,8 @@ def largest_proved(
     best, best_value = 0.0, 0.0
     best_found = found.copy()
     failed = np.inf
-    rho = crossing - 2e-9 * unit
-    backward = 2e-9 * unit
+    rho = crossing - MARGIN * unit
+    backward = MARGIN * unit
     for _ in range(40):
         if rho <= floor:
             break
@@ -204,8 +213,13 @@ def largest_radius(problem: Problem, floor: float, steps: Floats) -> tuple[float
     """
     unit = problem.g.unit
     warm, found = np.zeros(3), np.zeros(len(problem.lowers))
-    start = max(floor, SMALLEST * unit)
-    crossing, slope = crossing_radius(problem, start, warm, found)
+    crossing, slope = -1.0, 0.0
+    # Without a radius to start from: the smaller the shift, the worse the search is conditioned.
+    for exponent in (3, 5, 7):
+        start = floor if floor > 0.0 else unit * 10.0**-exponent
+        crossing, slope = crossing_radius(problem, start, warm, found)
+        if crossing != -1.0 or floor > 0.0:
+            break
     if crossing == -2.0:
         return floor, INFEASIBLE, 0
     if crossing == -1.0:

@@ -31,12 +31,9 @@ def clenshaw_curtis(intervals: int) -> tuple[Floats, Floats]:
 GAUSS_PANEL_NODES, GAUSS_PANEL_WEIGHTS = np.polynomial.legendre.leggauss(16)
 GAUSS_ANGLE_NODES, GAUSS_ANGLE_WEIGHTS = np.polynomial.legendre.leggauss(24)
 
-PANEL_NODES, PANEL_FINE = clenshaw_curtis(32)
-_, PANEL_MIDDLE = clenshaw_curtis(16)
-_, PANEL_COARSE = clenshaw_curtis(8)
-ANGLE_NODES, ANGLE_FINE = clenshaw_curtis(64)
-_, ANGLE_MIDDLE = clenshaw_curtis(32)
-_, ANGLE_COARSE = clenshaw_curtis(16)
+NESTED_NODES, NESTED_FINE = clenshaw_curtis(64)
+_, NESTED_MIDDLE = clenshaw_curtis(32)
+_, NESTED_COARSE = clenshaw_curtis(16)
 
 # Safety on the extrapolated error; a converging rule at least squares its error per doubling.
 EXTRAPOLATION_SAFETY = 10.0

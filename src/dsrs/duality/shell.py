@@ -13,18 +13,19 @@ from numba import njit
 
 from dsrs.duality.geometry import ANGLE_CELLS, Floats, Geometry
 from dsrs.duality.rules import (
-    ANGLE_COARSE,
-    ANGLE_FINE,
-    ANGLE_MIDDLE,
-    ANGLE_NODES,
     GAUSS_ANGLE_NODES,
     GAUSS_ANGLE_WEIGHTS,
+    NESTED_COARSE,
+    NESTED_FINE,
+    NESTED_MIDDLE,
+    NESTED_NODES,
     remaining_error,
 )
 
 HALF_PI = 0.5 * math.pi
 # e-folds of the ratio below its threshold after which lambda - LR is lambda to rounding.
 LAYER = 40.0
+SEARCH_REACH = 0.8  # of the full reach: leaves out 1e-12, too little for the search to notice
 
 
 @njit(cache=True, nogil=True)
@@ -34,6 +35,32 @@ def log_shell_density(laws: Floats, row: int, u: float) -> float:
         return -np.inf
     v = u + laws[row, 1]
     return laws[row, 0] * (v - math.expm1(v)) + laws[row, 2]  # type: ignore[no-any-return]
+
+
+@njit(cache=True, nogil=True)
+def shell_pieces(laws: Floats) -> Floats:
+    """Intervals of u, one a row, that hold the mass of all laws and are crossed by no cut."""
+    count = len(laws)
+    order = np.argsort(laws[:, 5])
+    cuts = np.sort(laws[:, 3:5].copy().reshape(-1))
+    pieces = np.empty((3 * count, 2))
+    n = 0
+    low, high = laws[order[0], 5], laws[order[0], 6]
+    for place in range(1, count + 1):
+        last = place == count
+        if not last and laws[order[place], 5] <= high:
+            high = max(high, laws[order[place], 6])
+            continue
+        for cut in cuts:
+            if low < cut < high:
+                pieces[n, 0], pieces[n, 1] = low, cut
+                low = cut
+                n += 1
+        pieces[n, 0], pieces[n, 1] = low, high
+        n += 1
+        if not last:
+            low, high = laws[order[place], 5], laws[order[place], 6]
+    return pieces[:n]
 
 
 @njit(cache=True, nogil=True)
@@ -140,7 +167,7 @@ def layer_start(g: Geometry, rho: float, t: float, low: float, high: float) -> f
 def shortfall_fast(g: Geometry, rho: float, t: float, a: float) -> float:
     """E[(1 - LR/lambda)_+] on the shell, by Gauss-Legendre; for the search."""
     phi, _ = threshold_angle(g, rho, t, a)
-    low, high = -g.reach, min(phi, g.reach)
+    low, high = -SEARCH_REACH * g.reach, min(phi, SEARCH_REACH * g.reach)
     if high <= low:
         return 0.0
     reach, sag = rho * math.sqrt(2.0 * t), 0.5 * rho * rho
@@ -181,14 +208,14 @@ def shortfall(g: Geometry, rho: float, t: float, a: float) -> tuple[float, float
         half, centre = 0.5 * (x1 - x0), 0.5 * (x1 + x0)
         fine, middle, coarse = 0.0, 0.0, 0.0
         for j in range(65):
-            x = centre + half * ANGLE_NODES[j]
+            x = centre + half * NESTED_NODES[j]
             gap = min(log_ratio(g.k, t, reach * math.sin(x) - sag) - a, 0.0)
             value = -math.expm1(gap) * angle_density(g, x)
-            fine += ANGLE_FINE[j] * value
+            fine += NESTED_FINE[j] * value
             if j % 2 == 0:
-                middle += ANGLE_MIDDLE[j // 2] * value
+                middle += NESTED_MIDDLE[j // 2] * value
             if j % 4 == 0:
-                coarse += ANGLE_COARSE[j // 4] * value
+                coarse += NESTED_COARSE[j // 4] * value
         total += half * fine
         error += half * remaining_error(coarse, middle, fine)
     return total, error
