@@ -51,6 +51,7 @@ def test_a_loss_that_grows_with_the_norm_shrinks_the_ball_to_the_clip() -> None:
     found = optimise_percentile(
         Ball(1.0, 5.0), X, 0, LAW, 0.9, np.random.default_rng(0), OptSettings(samples=50, steps=3)
     )
+    # 5 a sample times 2000 / 50 is far more than the whole range.
     assert found.percentile == 0.1
 
 

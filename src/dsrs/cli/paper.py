@@ -1,15 +1,19 @@
-"""`dsrs paper tables` and `dsrs paper figures`: the paper's numbers, computed again."""
+"""`dsrs paper tables`, `figures` and `opt`: the paper's numbers, computed again."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from dsrs.cli.progress import Progress
+from dsrs.cli.tables import floor_digits, table
 from dsrs.errors import InvalidInput
 from dsrs.paper.logs import read_logs
+from dsrs.paper.opt_truncation import OptSettings
 from dsrs.paper.published import TABLES
 from dsrs.paper.recertify import recertified_radii
 from dsrs.paper.recorded import Floats, RecordedRun
@@ -21,11 +25,15 @@ from dsrs.paper.reference_tables import (
 from dsrs.paper.table_formats import FORMATS
 from dsrs.paper.tables import RadiiOf, RecordedAccuracy, compare_tables, runs_needed
 
+if TYPE_CHECKING:
+    from dsrs.paper.opt_comparison import ComparedTruncation
+
 ALL_TABLES = (*TABLES, "acr")
 FIGURES = ("dimension", "relaxed", "heuristic", "noise-norm", "theorem-1")
 NEED_RECORDED = {"heuristic", "noise-norm"}
 SWEEP_MODEL = "consistency-cifar-1530-0.50"  # the model of the paper's own figure
 SWEEP_INPUTS = 200
+RADIUS_NAMES = ("np_radius", "heuristic_radius", "opt_radius")
 
 
 def add_parser(subparsers: Any) -> None:
@@ -69,6 +77,24 @@ def add_parser(subparsers: Any) -> None:
     figures.add_argument("--quiet", action="store_true", help="no progress on standard error")
     figures.set_defaults(run=run_figures)
 
+    opt = verbs.add_parser(
+        "opt",
+        help="truncation by heuristic against truncation by optimisation, on a trained model",
+        description="Choose T for each input by the heuristic and by the appendix's optimisation "
+        "(Opt), certify both from fresh votes, and print the radii.",
+    )
+    opt.add_argument("--model", type=Path, required=True, metavar="DIR", help="from `dsrs train`")
+    opt.add_argument("--data", type=Path, required=True, metavar="PATH", help="labelled test data")
+    opt.add_argument("--inputs", type=int, default=30, metavar="N", help="spread over the data")
+    opt.add_argument("--votes", type=int, default=10_000, help="under P, and under each Q")
+    opt.add_argument("--alpha", type=float, default=0.001)
+    opt.add_argument("--seed", type=int, default=0)
+    opt.add_argument("--weight", type=float, default=OptSettings().weight, help="Opt's lambda")
+    opt.add_argument("--steps", type=int, default=OptSettings().steps)
+    opt.add_argument("--samples", type=int, default=OptSettings().samples, help="a step")
+    opt.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    opt.set_defaults(run=run_opt)
+
 
 def run_tables(arguments: argparse.Namespace) -> int:
     runs = _recorded_runs(arguments)
@@ -77,7 +103,8 @@ def run_tables(arguments: argparse.Namespace) -> int:
     wanted = arguments.table or list(ALL_TABLES)
     needed = runs_needed(runs, wanted)
     if arguments.radii == "recorded":
-        cells = compare_tables(RecordedAccuracy(needed, _recorded_radius), wanted)
+        kept = [run for run in needed if not np.isnan(run.recorded_radius).any()]
+        cells = compare_tables(RecordedAccuracy(kept, _recorded_radius), wanted)
     else:
         total = sum(len(run) for run in needed)
         with Progress(total, "recertifying", quiet=arguments.quiet) as progress:
@@ -101,6 +128,53 @@ def run_figures(arguments: argparse.Namespace) -> int:
         _draw(name, path, arguments)
         print(path)
     return 0
+
+
+def run_opt(arguments: argparse.Namespace) -> int:
+    # Imported here, because only this command needs torch.
+    from dsrs.datasets import load_dataset
+    from dsrs.paper.opt_comparison import compare_truncations, load_trained_module
+
+    if arguments.inputs < 1:
+        raise InvalidInput(f"`--inputs` must be at least 1, got {arguments.inputs}")
+    settings = OptSettings(
+        weight=arguments.weight, steps=arguments.steps, samples=arguments.samples
+    )
+    module, law = load_trained_module(arguments.model)
+    data = load_dataset(arguments.data)
+    if data.labels is None:
+        raise InvalidInput(f"{arguments.data} has no labels, which Opt needs")
+    size = len(data.labels)
+    stride = max(size // arguments.inputs, 1)
+    rows = []
+    with Progress(arguments.inputs, "certifying", quiet=arguments.quiet) as progress:
+        for index in range(0, size, stride)[: arguments.inputs]:
+            chosen = [(index, data.input(index), int(data.labels[index]))]
+            rows += compare_truncations(
+                module, chosen, law, arguments.votes, arguments.alpha, arguments.seed, settings
+            )
+            progress.advance()
+    heads = ["input", "P-", "NP", "heuristic p", "radius", "Opt p", "radius"]
+    print(table([_opt_line(row) for row in rows], heads))
+    means = [np.mean([getattr(row, name) for row in rows]) for name in RADIUS_NAMES]
+    print(
+        "mean radius: Neyman-Pearson {}, heuristic {}, Opt {}".format(
+            *(floor_digits(float(mean), 4) for mean in means)
+        )
+    )
+    return 0
+
+
+def _opt_line(row: ComparedTruncation) -> list[str]:
+    return [
+        str(row.index),
+        floor_digits(row.p_lower, 4),
+        floor_digits(row.np_radius, 4),
+        f"{row.heuristic_percentile:.3f}",
+        floor_digits(row.heuristic_radius, 4),
+        f"{row.opt_percentile:.3f}",
+        floor_digits(row.opt_radius, 4),
+    ]
 
 
 def _draw(name: str, path: Path, arguments: argparse.Namespace) -> None:

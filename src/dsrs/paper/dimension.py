@@ -12,7 +12,9 @@ ball that holds 0.6 of Gaussian noise (MATH 5). What is known of Q_A makes the c
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -94,12 +96,18 @@ def dimension_curves(
     if "relaxed" in kinds:
         wanted += [("relaxed", power) for power in POWERS]
     curves = []
-    for kind, parameter in wanted:
-        known = [(d, _q_a(kind, parameter, d)) for d in chosen]
-        points = [(d, q_a) for d, q_a in known if kind == "exact" or q_a < 1]
-        radii = tuple(certify(*problem(d, q_a)).radius for d, q_a in points)
-        curves.append(DimensionCurve(kind, parameter, tuple(d for d, _ in points), radii))
+    # Threads: the solver works outside the interpreter's lock.
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for kind, parameter in wanted:
+            known = [(d, _q_a(kind, parameter, d)) for d in chosen]
+            points = [(d, q_a) for d, q_a in known if kind == "exact" or q_a < 1]
+            radii = tuple(pool.map(_radius, points))
+            curves.append(DimensionCurve(kind, parameter, tuple(d for d, _ in points), radii))
     return curves
+
+
+def _radius(point: tuple[int, float]) -> float:
+    return certify(*problem(*point)).radius
 
 
 def _q_a(kind: str, parameter: float | None, d: int) -> float:

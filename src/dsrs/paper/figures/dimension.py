@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,26 +14,32 @@ from dsrs.reports.style import method_color, run_color
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+# From pale to deep with n, because the curves are ordered.
+SAMPLED_COLORS = ("#FDD0A2", "#FDAE6B", "#FD8D3C", "#F16913", "#D94801", "#A63603", "#7F2704")
+
 
 def draw_sampled(curves: Sequence[DimensionCurve], path: Path) -> None:
     """Curves of kind `exact` and `sampled`."""
     with canvas(path) as [axes]:
-        for place, curve in enumerate(c for c in curves if c.kind == "sampled"):
-            label = f"$n = 10^{{{len(str(int(curve.parameter or 0))) - 1}}}$"
-            axes.plot(curve.dimensions, curve.radii, color=run_color(place + 1), label=label)
+        sampled = [curve for curve in curves if curve.kind == "sampled"]
+        for place, curve in enumerate(sampled):
+            label = f"$n = 10^{{{round(math.log10(curve.parameter or 1))}}}$"
+            color = SAMPLED_COLORS[place % len(SAMPLED_COLORS)]
+            axes.plot(curve.dimensions, curve.radii, color=color, label=label)
         _exact_and_baseline(axes, curves)
         _finish(axes)
 
 
 def draw_relaxed(curves: Sequence[DimensionCurve], path: Path) -> None:
     """Curves of kind `exact` and `relaxed`, with the paper's projections dashed."""
+    dimensions = max((curve.dimensions for curve in curves), key=len)
     with canvas(path) as [axes]:
         for place, curve in enumerate(c for c in curves if c.kind == "relaxed"):
             power = curve.parameter or 0.0
             color = run_color(place + 1)
             axes.plot(curve.dimensions, curve.radii, color=color, label=f"$a = {power:g}$")
-            projected = [projected_radius(d, power) for d in curve.dimensions]
-            axes.plot(curve.dimensions, projected, color=color, dashes=(4, 2), linewidth=0.8)
+            projected = [projected_radius(d, power) for d in dimensions]
+            axes.plot(dimensions, projected, color=color, dashes=(4, 2), linewidth=0.8)
         _exact_and_baseline(axes, curves)
         _finish(axes)
 

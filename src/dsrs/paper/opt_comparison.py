@@ -1,0 +1,130 @@
+"""Truncation by the heuristic against truncation by optimisation ("Opt"), on a torch model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrs.certify import certify
+from dsrs.confidence import clopper_pearson
+from dsrs.errors import DataError, MissingExtra
+from dsrs.laws import GeneralizedGaussian, Truncated, sample_additional
+from dsrs.paper.opt_truncation import OptSettings, optimise_percentile
+from dsrs.records import Interval, Observation
+
+Noise = Callable[[int], NDArray[np.float32]]
+BATCH = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedTruncation:
+    """One input: both percentiles, and the radii that the same number of votes then proved."""
+
+    index: int
+    p_lower: float
+    np_radius: float
+    heuristic_percentile: float
+    heuristic_radius: float
+    opt_percentile: float
+    opt_radius: float
+
+
+def compare_truncations(
+    module: Any,
+    inputs: Sequence[tuple[int, NDArray[np.float32], int]],
+    law: GeneralizedGaussian,
+    votes: int,
+    alpha: float,
+    seed: int,
+    settings: OptSettings,
+) -> list[ComparedTruncation]:
+    """Certify each (index, image, label) of `inputs` twice, once for each choice of T.
+
+    `votes` under P and as many under Q, each with alpha / 2. The search of Opt has its own
+    samples, so the votes of the certificate stay independent of the choice that they judge.
+    """
+    return [
+        _compare(module, index, x, label, law, votes, alpha, seed, settings)
+        for index, x, label in inputs
+    ]
+
+
+def _compare(
+    module: Any,
+    index: int,
+    x: NDArray[np.float32],
+    label: int,
+    law: GeneralizedGaussian,
+    votes: int,
+    alpha: float,
+    seed: int,
+    settings: OptSettings,
+) -> ComparedTruncation:
+    generator = np.random.default_rng([seed, index])
+
+    def interval(noise: Noise) -> Interval:
+        bounds = clopper_pearson(_count(module, x, label, noise, votes), votes, alpha / 2)
+        return Interval(float(bounds.lower), float(bounds.upper))
+
+    def radius(q: Truncated) -> float:
+        seen = interval(lambda count: sample_additional(q, count, generator, np.float32))
+        return certify(law, p, Observation(q, seen)).radius
+
+    p = interval(lambda count: law.sample(count, generator, np.float32))
+    by_heuristic = Truncated.by_heuristic(law, p.lower)
+    found = optimise_percentile(module, x, label, law, p.lower, generator, settings)
+    return ComparedTruncation(
+        index=index,
+        p_lower=p.lower,
+        np_radius=certify(law, p).radius,
+        heuristic_percentile=by_heuristic.percentile,
+        heuristic_radius=radius(by_heuristic),
+        opt_percentile=found.percentile,
+        opt_radius=radius(Truncated(law, found.percentile)),
+    )
+
+
+def load_trained_module(folder: Path) -> tuple[Any, GeneralizedGaussian]:
+    """The torch module of a folder written by `dsrs train`, and the law it was trained for."""
+    try:
+        from safetensors.torch import load_file
+    except ImportError:
+        raise MissingExtra("safetensors", "train") from None
+    from dsrs.training.architectures import build_architecture
+
+    try:
+        card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
+        shape, classes = tuple(card["input_shape"]), int(card["num_classes"])
+        law = GeneralizedGaussian.from_dict(card["law"])
+        # The normalisation is saved with the weights; these are placeholders of its shape.
+        plain = [0.0] * shape[0], [1.0] * shape[0]
+        module = build_architecture(card["architecture"], shape, classes, *plain)
+        module.load_state_dict(load_file(folder / "model.safetensors"))
+    except (OSError, KeyError, ValueError, RuntimeError) as error:
+        raise DataError(
+            f"expected card.json and model.safetensors of `dsrs train` in {str(folder)!r}: {error}"
+        ) from None
+    module.eval()
+    return module, law
+
+
+def _count(module: Any, x: NDArray[np.float32], label: int, noise: Noise, votes: int) -> int:
+    """How many of `votes` noisy copies of x the module gives `label`."""
+    try:
+        import torch
+    except ImportError:
+        raise MissingExtra("torch", "torch") from None
+    hits = 0
+    with torch.no_grad():
+        for start in range(0, votes, BATCH):
+            count = min(BATCH, votes - start)
+            noisy = x + noise(count).reshape(count, *x.shape)
+            answers = module(torch.from_numpy(noisy)).argmax(dim=1)
+            hits += int((answers == label).sum())
+    return hits

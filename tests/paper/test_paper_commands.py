@@ -1,0 +1,77 @@
+"""`dsrs paper` and `dsrs theory`, as a user calls them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import pytest
+
+from dsrs.cli import paper, theory
+from dsrs.errors import InvalidInput
+
+
+def call(*words: str) -> int:
+    parser = argparse.ArgumentParser()
+    verbs = parser.add_subparsers(required=True)
+    paper.add_parser(verbs)
+    theory.add_parser(verbs)
+    arguments = parser.parse_args(words)
+    code: int = arguments.run(arguments)
+    return code
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """Four inputs under P with 100,000 votes, two of them certified at 0.25 (sigma = 1)."""
+    model = tmp_path / "logs" / "sampling" / "cohen-mnist-380-1.00.pth"
+    model.mkdir(parents=True)
+    rows = "o 0 0.9 0.91\no 10 0.3 0.32\no 20 0.99 0.995\no 30 0.5 0.52\n"
+    (model / "general-gaussian-380-1.0-100000-0.001.txt").write_text("x k 380\n" + rows)
+    return tmp_path / "logs"
+
+
+def test_tables_from_logs(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = call("paper", "tables", "--logs", str(logs), "--table", "per-sigma", "--format", "json")
+    cells = json.loads(capsys.readouterr().out)
+    ours = [cell for cell in cells if cell["ours"] is not None]
+    assert {cell["certification"] for cell in ours} == {"neyman-pearson"}
+    assert (ours[0]["radius"], ours[0]["paper"], ours[0]["ours"]) == (0.25, 95.2, 50.0)
+    assert code == 1  # these made-up logs are far short of the paper
+
+
+def test_tables_into_a_file(logs: Path, tmp_path: Path) -> None:
+    out = tmp_path / "tables.md"
+    words = ["--table", "acr", "--format", "markdown", "--radii", "recorded", "--out", str(out)]
+    call("paper", "tables", "--logs", str(logs), *words)
+    assert "| mnist | gaussian | 1.00 | neyman-pearson | paper | 1.550 |" in out.read_text()
+
+
+def test_tables_need_a_source() -> None:
+    with pytest.raises(InvalidInput, match="--logs DIR or --reference DIR"):
+        call("paper", "tables")
+
+
+def test_figures_that_need_recorded_data_say_so(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="heuristic needs"):
+        call("paper", "figures", "--figure", "heuristic", "--out", str(tmp_path))
+
+
+def test_the_figure_of_theorem_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    call("paper", "figures", "--figure", "theorem-1", "--out", str(tmp_path), "--format", "svg")
+    assert capsys.readouterr().out.strip() == str(tmp_path / "theorem-1.svg")
+    assert (tmp_path / "theorem-1.svg").exists()
+
+
+def test_theory_as_text_and_json(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--only", "gamma", "--only", "2", "--only", "6"]
+    assert call("theory", *words) == 0
+    text = capsys.readouterr().out
+    assert "15.0  0.5033  0.5033" in text
+    assert text.count("=> holds") == 3
+    assert call("theory", *words, "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["gamma"]["holds"] is True
+    assert len(document["2"]["numbers"]) == 31
