@@ -1,6 +1,7 @@
 """Confidence bounds of probabilities, and the failure probability that they spend."""
 
 from dsrs.confidence.alpha_budget import AlphaBudget, Share
+from dsrs.confidence.bounded_mean import empirical_bernstein_upper
 from dsrs.confidence.clopper_pearson import (
     ConfidenceInterval,
     clopper_pearson,
@@ -15,4 +16,5 @@ __all__ = [
     "clopper_pearson",
     "clopper_pearson_lower",
     "clopper_pearson_upper",
+    "empirical_bernstein_upper",
 ]
