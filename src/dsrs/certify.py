@@ -131,7 +131,10 @@ def _unit_neyman_pearson(d: int, k: float, p_lower: float) -> tuple[float, float
 
 
 def _double_sampling(
-    law: GeneralizedGaussian, p: Interval, additional: tuple[Observation, ...], group: tuple[int, ...]
+    law: GeneralizedGaussian,
+    p: Interval,
+    additional: tuple[Observation, ...],
+    group: tuple[int, ...],
 ) -> tuple[tuple[ProofStep, ...], int]:
     """The best proof from P and the observations of `group`, and the outcome of the search."""
     seen = tuple(additional[i] for i in group)

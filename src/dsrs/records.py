@@ -134,7 +134,9 @@ class Certificate:
             method=fields["method"],
             proof=tuple(
                 ProofStep(
-                    float(step["radius"]), tuple(map(float, step["multipliers"])), step["dual_bound"]
+                    float(step["radius"]),
+                    tuple(map(float, step["multipliers"])),
+                    step["dual_bound"],
                 )
                 for step in fields["proof"]
             ),

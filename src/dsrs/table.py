@@ -151,5 +151,7 @@ def _interval(letter: str, lower: float, upper: float) -> Interval:
         if not 0 <= value <= 1:
             raise InvalidInput(f"`{name}` must be a probability in [0, 1], got {value!r}")
     if lower > upper:
-        raise InvalidInput(f"`{letter}_lower` must not exceed `{letter}_upper`, got {lower} > {upper}")
+        raise InvalidInput(
+            f"`{letter}_lower` must not exceed `{letter}_upper`, got {lower} > {upper}"
+        )
     return Interval(lower, upper)

@@ -11,7 +11,19 @@ from importlib import import_module
 from dsrs.errors import DsrsError, InvalidInput
 
 # In the order in which `dsrs --help` shows them.
-VERBS = ("radius", "recertify")
+VERBS = (
+    "radius",
+    "check",
+    "recertify",
+    "certify",
+    "report",
+    "show",
+    "export",
+    "import_",
+    "train",
+    "paper",
+    "theory",
+)
 
 EXIT_CODES = """\
 exit codes:

@@ -64,7 +64,9 @@ def _geometry(d: int, k: float) -> Geometry:
     sine, tangent = np.sin(angle), np.tan(angle)
     with np.errstate(divide="ignore"):
         log_cosine = 0.5 * np.log1p(-sine * sine)
-    density = np.exp(log_angle + (special.xlogy(d - 2, np.exp(log_cosine)) if d == 2 else (d - 2) * log_cosine))
+    density = np.exp(
+        log_angle + (special.xlogy(d - 2, np.exp(log_cosine)) if d == 2 else (d - 2) * log_cosine)
+    )
     # At a quarter turn (small d) the tangent is infinite where the density vanishes.
     curvature = np.where(density > 0, -(d - 2) * np.clip(tangent, -1e8, 1e8) * density, 0.0)
     table = np.stack(

@@ -130,9 +130,7 @@ def crossing_radius(
 
 
 @njit(cache=True, nogil=True)
-def prove_at(
-    problem: Problem, rho: float, warm: Floats, found: Floats
-) -> float:
+def prove_at(problem: Problem, rho: float, warm: Floats, found: Floats) -> float:
     """Search multipliers at rho and return what they provably give."""
     best_multipliers(problem, rho, warm, found)
     return dual_bound(problem.g, problem.laws, problem.lowers, problem.uppers, found, rho)
@@ -182,9 +180,7 @@ def largest_proved(
 
 
 @njit(cache=True, nogil=True)
-def chain_down(
-    problem: Problem, top: float, floor: float, warm: Floats, steps: Floats
-) -> int:
+def chain_down(problem: Problem, top: float, floor: float, warm: Floats, steps: Floats) -> int:
     """Prove every shift in [floor, top] with hollow multipliers; rows of `steps` are
     (rho, dual bound, multipliers). Returns the number of rows, 0 if the chain breaks."""
     found = np.zeros(len(problem.lowers))

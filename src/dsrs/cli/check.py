@@ -1,0 +1,48 @@
+"""`dsrs check`: verify saved certificates without any search."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from dsrs.certify import check
+from dsrs.cli.radius import certificate_from
+from dsrs.cli.tables import floor_digits
+from dsrs.errors import DataError
+
+
+def add_parser(verbs: Any) -> None:
+    parser = verbs.add_parser(
+        "check",
+        help="verify the proof of a certificate, without any search",
+        description="Read certificates in JSON, one a line (as `dsrs radius --json` prints them), "
+        "and evaluate the dual bound of each proof. Exit code 1 if one does not hold.",
+    )
+    parser.add_argument("file", help="a file of certificates, or - for standard input")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if arguments.file == "-":
+        text = sys.stdin.read()
+    else:
+        try:
+            text = Path(arguments.file).read_text()
+        except (OSError, UnicodeDecodeError) as error:
+            raise DataError(f"cannot read {arguments.file}: {error}") from None
+    certificates = [certificate_from(line) for line in text.splitlines() if line.strip()]
+    if not certificates:
+        raise DataError(f"{arguments.file} holds no certificates")
+    failed = 0
+    for certificate in certificates:
+        holds = check(certificate)
+        failed += not holds
+        claim = (
+            f"radius {floor_digits(certificate.radius, 6)}"
+            if certificate.status == "certified"
+            else certificate.status
+        )
+        print(f"{'holds' if holds else 'DOES NOT HOLD'}: {claim}, {certificate.law.describe()}")
+    return 1 if failed else 0

@@ -1,0 +1,178 @@
+"""`dsrs radius`: the largest provable radius of one input, from intervals or votes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from typing import Any
+
+from dsrs.certify import certify
+from dsrs.cli.tables import floor_digits, table
+from dsrs.confidence import AlphaBudget, clopper_pearson, clopper_pearson_lower
+from dsrs.errors import InvalidInput
+from dsrs.laws import GeneralizedGaussian, parse_additional_law
+from dsrs.records import Certificate, Interval, Observation
+
+EXAMPLES = """\
+examples:
+  What one probability proves (Neyman-Pearson):
+    dsrs radius --d 3072 --k 1530 --sigma 0.5 --p 0.97 0.98
+
+  What a second law adds: noise of the same kind, cut at 80% of its mass:
+    dsrs radius --d 3072 --k 1530 --sigma 0.5 --p 0.97 0.98 --q-law truncated:0.8 --q 0.995 1.0
+
+  From votes (right/all); alpha is split evenly between the laws:
+    dsrs radius --d 3072 --k 1530 --sigma 0.5 --p-votes 48750/50000 --alpha 0.001 \\
+      --q-law rescaled:0.4 --q-votes 49800/50000
+
+  Several laws at once: repeat --q-law with --q or --q-votes, in the same order.
+
+laws: truncated:0.8 (share of the mass), truncated:T=31.8 (radius), truncated:heuristic (the
+paper's choice from the lower bound of P_A), rescaled:0.4 (another sigma).
+"""
+
+
+def add_parser(verbs: Any) -> None:
+    parser = verbs.add_parser(
+        "radius",
+        help="the largest provable radius of one input, from intervals or votes",
+        description="Compute the largest l2 radius that can be proved from what sampling has "
+        "learned: an interval for P_A, the probability of the class under the smoothing noise P, "
+        "and optionally one for Q_A under each additional law Q.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    noise = parser.add_argument_group("smoothing noise P")
+    noise.add_argument("--d", type=int, required=True, help="input dimension, e.g. 3072")
+    noise.add_argument("--sigma", type=float, required=True, help="noise size")
+    noise.add_argument("--k", type=float, default=0.0, help="exponent; 0 (default) is Gaussian")
+    seen = parser.add_argument_group("what is known")
+    first = seen.add_mutually_exclusive_group(required=True)
+    first.add_argument("--p", nargs=2, type=float, metavar=("LOW", "HIGH"), help="interval of P_A")
+    first.add_argument("--p-votes", metavar="RIGHT/ALL", help="votes under P, e.g. 48750/50000")
+    seen.add_argument("--q-law", action="append", default=[], metavar="LAW", help="see below")
+    seen.add_argument(
+        "--q", nargs=2, type=float, action="append", default=[], metavar=("LOW", "HIGH"),
+        help="interval of Q_A",
+    )  # fmt: skip
+    seen.add_argument("--q-votes", action="append", default=[], metavar="RIGHT/ALL")
+    seen.add_argument("--alpha", type=float, help="failure probability of the votes' bounds")
+    parser.add_argument("--json", action="store_true", help="the certificate as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    law = GeneralizedGaussian(arguments.d, arguments.sigma, arguments.k)
+    certificate = certify(law, *_observed(arguments, law))
+    if arguments.json:
+        print(certificate.to_json())
+    else:
+        print(describe(certificate))
+    return 0
+
+
+def _observed(
+    arguments: argparse.Namespace, law: GeneralizedGaussian
+) -> tuple[Interval, *tuple[Observation, ...]]:
+    if arguments.q and arguments.q_votes:
+        raise InvalidInput("give either --q intervals or --q-votes, not both")
+    given = arguments.q or arguments.q_votes
+    if len(given) != len(arguments.q_law):
+        raise InvalidInput(
+            f"each --q-law needs one --q or --q-votes: got {len(arguments.q_law)} law(s) and "
+            f"{len(given)} interval(s)"
+        )
+    voted = arguments.p_votes is not None or bool(arguments.q_votes)
+    if voted != (arguments.alpha is not None):
+        raise InvalidInput(
+            "--alpha belongs to votes: give it with --p-votes or --q-votes, and not without"
+        )
+    shares = (arguments.p_votes is not None) + len(arguments.q_votes)
+    budget = AlphaBudget(arguments.alpha) if voted else None
+
+    def interval(text: str, purpose: str) -> Interval:
+        assert budget is not None
+        right, trials = _votes(text)
+        share = budget.spend(arguments.alpha / shares, purpose)
+        if not arguments.q_law:
+            # Only the lower end counts, so it may have all of alpha.
+            return Interval(float(clopper_pearson_lower(right, trials, share)), 1.0)
+        bounds = clopper_pearson(right, trials, share)
+        return Interval(float(bounds.lower), float(bounds.upper))
+
+    p = interval(arguments.p_votes, "P_A") if arguments.p_votes else _named("--p", arguments.p)
+    observations = []
+    for text, seen in zip(arguments.q_law, given, strict=True):
+        q = interval(seen, text) if arguments.q_votes else _named("--q", seen)
+        observations.append(Observation(parse_additional_law(text, law, p.lower), q))
+    return p, *observations
+
+
+def _named(option: str, ends: list[float]) -> Interval:
+    try:
+        return Interval(*ends)
+    except InvalidInput as error:
+        raise InvalidInput(f"{option}: {error}") from None
+
+
+def _votes(text: str) -> tuple[int, int]:
+    right, slash, trials = text.partition("/")
+    if not (slash and right.strip().isdigit() and trials.strip().isdigit()):
+        raise InvalidInput(f"votes are written RIGHT/ALL, such as 48750/50000, got {text!r}")
+    return int(right), int(trials)
+
+
+def describe(certificate: Certificate) -> str:
+    """The certificate for people; every digit is rounded down."""
+    found = certificate
+    lines = [
+        f"noise P   {found.law.describe()}",
+        f"          P_A in [{found.p.lower:.9g}, {found.p.upper:.9g}]",
+    ]
+    for seen in found.additional:
+        lines.append(f"law Q     {seen.law.describe()}")
+        lines.append(f"          Q_A in [{seen.interval.lower:.9g}, {seen.interval.upper:.9g}]")
+    rows = [_row("Neyman-Pearson", found.np_radius, found)]
+    if found.additional:
+        rows.append(_row("double sampling", found.radius, found))
+    lines += ["", table(rows, ["certificate", "l2 radius", "l-inf radius", "l1 radius"])]
+    if found.additional and 0 < found.np_radius < math.inf:
+        gain = 100 * (found.radius / found.np_radius - 1)
+        lines.append(f"\ngain of double sampling: {floor_digits(gain, 2)}%")
+    lines += ["", _proof(found)]
+    return "\n".join(lines)
+
+
+def _row(name: str, radius: float, found: Certificate) -> list[str]:
+    infinity = radius / math.sqrt(found.law.d)
+    return [name, floor_digits(radius, 6), floor_digits(infinity, 6), floor_digits(radius, 6)]
+
+
+def _proof(found: Certificate) -> str:
+    if found.status == "abstained":
+        return "abstained: the class may have a probability of 1/2 or less, so nothing is certified"
+    if found.status == "undecided":
+        return "undecided: the search found no proof; nothing is certified"
+    step = found.proof[0]
+    names = ["lambda_p", *("lambda_q",) * len(found.additional)]
+    if len(found.additional) > 1:
+        names = ["lambda_p", *(f"lambda_q{i + 1}" for i in range(len(found.additional)))]
+    values = ", ".join(
+        f"{name} = {value:.9g}" for name, value in zip(names, step.multipliers, strict=True)
+    )
+    text = (
+        f"proof: at shift {floor_digits(step.radius, 9)} the multipliers {values}\n"
+        f"       give the class a probability of at least {floor_digits(step.dual_bound, 10)} > 1/2"
+    )
+    if len(found.proof) > 1:
+        text += f"\n       ({len(found.proof)} steps cover the shorter shifts)"
+    return text
+
+
+def certificate_from(text: str) -> Certificate:
+    """A certificate from the JSON that `--json` printed."""
+    try:
+        return Certificate.from_dict(json.loads(text))
+    except (ValueError, KeyError, TypeError) as error:
+        raise InvalidInput(f"this is not a certificate in JSON: {error}") from None
