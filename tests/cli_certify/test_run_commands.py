@@ -47,7 +47,7 @@ def test_export_of_dsrs_logs_is_a_folder_and_comes_back(
     p_log = next(
         path for path in written if path.endswith("-200-0.0005.txt") and "sampling" in path
     )
-    q_log = next(path for path in written if path.endswith("x+.txt"))
+    q_log = next(path for path in written if path.endswith("-x.txt"))
     arguments = ["--d", "16", "--q-log", q_log, "--output", "joined.csv"]
     assert main(["import", p_log, *arguments]) == 0
     with open_run("run") as opened:

@@ -13,7 +13,7 @@ EPILOG = """\
 examples:
   dsrs import cohen.tsv --output cohen.csv
   dsrs import general-gaussian-380-0.5-50000-0.0005.txt --d 784 \\
-      --q-log general-gaussian-380-0.5-50000-0.0005-x+.txt --output mnist.csv
+      --q-log general-gaussian-380-0.5-50000-0.0005-x.txt --output mnist.csv
       Joins the sampling logs of P and Q of the original DSRS scripts; then
       `dsrs recertify mnist.csv` certifies every row.
 

@@ -23,7 +23,10 @@ from dsrs.errors import DataError, InvalidInput
 from dsrs.records import Interval
 from dsrs.runs.formats.row import parsed
 
-HEURISTIC_RULE = "x+"  # the recorded name of the heuristic `dsrs.laws.heuristic_percentile`
+# Recorded names of the percentile by `dsrs.laws.heuristic_percentile`. With the second one the
+# scripts sampled P again where all votes under P agreed, and logged that interval of P.
+HEURISTIC_RULE = "x"
+FALLBACK_RULE = "x+"
 _NUMBER = r"\d+(?:\.\d+)?(?:e-?\d+)?"
 _STEM = re.compile(
     rf"(?:general-)?gaussian-(?P<k>None|{_NUMBER})-(?P<std>{_NUMBER})-(?P<N>\d+)"

@@ -7,8 +7,11 @@ from pathlib import Path
 
 from dsrs.errors import DataError, InvalidInput
 from dsrs.laws import heuristic_percentile
+from dsrs.records import Interval
 from dsrs.runs.formats.dsrs_logs import (
+    FALLBACK_RULE,
     HEURISTIC_RULE,
+    LogHeader,
     SamplingLog,
     read_radius_log,
     read_sampling_log,
@@ -103,7 +106,7 @@ def _log_rows(path: Path, text: str, q_log: Path | None) -> list[ResultRow]:
 def _joined(
     rows: list[ResultRow], p_log: SamplingLog, q_log: SamplingLog, path: Path
 ) -> list[ResultRow]:
-    """The rows that both logs hold, with the interval under Q."""
+    """The rows that both logs hold, with the interval under Q where the log has one."""
     p, q = p_log.header, q_log.header
     if q.k != p.k:
         raise DataError(f"{path} has k = {q.k:g}, and the log of P has k = {p.k:g}")
@@ -117,16 +120,17 @@ def _joined(
         interval = q_log.intervals.get(row.index)
         if interval is None:
             continue
-        shape, value = ("rescaled", q.sigma)
-        if q.rule is not None:
-            shape, value = "truncated", _percentile(q.rule, row.p_lower or 0.0, path)
+        if _fell_back(row, interval, q):
+            joined.append(row)
+            continue
+        percentile = None if q.rule is None else _percentile(q.rule, row.p_lower or 0.0, path)
         joined.append(
             dataclasses.replace(
                 row,
                 n=p.n + q.n,
                 alpha=p.alpha + q.alpha,
-                q_shape=shape,
-                q_value=value,
+                q_shape="rescaled" if percentile is None else "truncated",
+                q_value=q.sigma if percentile is None else percentile,
                 q_lower=interval.lower,
                 q_upper=interval.upper,
             )
@@ -134,8 +138,17 @@ def _joined(
     return joined
 
 
+def _fell_back(row: ResultRow, interval: Interval, q: LogHeader) -> bool:
+    """Whether the Q log holds an interval of P, which must not be taken for one of Q."""
+    if q.rule != FALLBACK_RULE:
+        return False
+    # The second test: q.n votes alone cannot prove such a lower bound.
+    most = (q.alpha / 2) ** (1 / q.n)
+    return row.p_upper == 1 or interval.lower > most * (1 + 1e-12)
+
+
 def _percentile(rule: str, p_lower: float, path: Path) -> float:
-    if rule == HEURISTIC_RULE:
+    if rule in (HEURISTIC_RULE, FALLBACK_RULE):
         return heuristic_percentile(p_lower)
     value: float = parsed(rule, float, "the rule in the name", str(path))
     return value
