@@ -13,7 +13,7 @@ from scipy import special
 
 from dsrs.duality import radius as search
 from dsrs.duality.bound import dual_bound
-from dsrs.duality.geometry import geometry, shells
+from dsrs.duality.geometry import Floats, geometry, shells
 from dsrs.duality.nodes import pose
 from dsrs.errors import InfeasibleBox, InvalidInput
 from dsrs.laws import GeneralizedGaussian, ShellLaw
@@ -32,14 +32,14 @@ def certify(law: GeneralizedGaussian, p: Interval, *additional: Observation) -> 
     for seen in additional:
         if seen.law.base != law:
             raise InvalidInput(
-                f"the additional law ({seen.law.describe()}) was made for {seen.law.base.describe()}"
-                f", but P is {law.describe()}"
+                f"the additional law ({seen.law.describe()}) was made for "
+                f"{seen.law.base.describe()}, but P is {law.describe()}"
             )
     best = neyman_pearson(law, p.lower, len(additional))
     np_radius = best[0].radius if best else 0.0
     status: Status = "certified" if best else "abstained"
     method: Method = "neyman-pearson"
-    groups = [(i,) for i in range(len(additional))]
+    groups: list[tuple[int, ...]] = [(i,) for i in range(len(additional))]
     if len(additional) > 1:
         groups.append(tuple(range(len(additional))))
     for group in groups:
@@ -192,7 +192,7 @@ def _spread(values: tuple[float, ...], places: list[int], width: int) -> tuple[f
     return tuple(spread)
 
 
-def _box(p: Interval, seen: tuple[Observation, ...]) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+def _box(p: Interval, seen: tuple[Observation, ...]) -> tuple[Floats, Floats]:
     intervals = (p, *(each.interval for each in seen))
     return (
         np.array([interval.lower for interval in intervals], dtype=np.float64),
@@ -200,10 +200,18 @@ def _box(p: Interval, seen: tuple[Observation, ...]) -> tuple[np.ndarray, np.nda
     )
 
 
-def _bound(law, table, lowers, uppers, multipliers, radius):  # type: ignore[no-untyped-def]
+def _bound(
+    law: GeneralizedGaussian,
+    table: Floats,
+    lowers: Floats,
+    uppers: Floats,
+    multipliers: Floats,
+    radius: float,
+) -> float:
+    """What these multipliers prove at a shift of length `radius`."""
     if law.k == 0 and not np.any(multipliers[1:]) and multipliers[0] > 0:
-        return _gaussian_bound(lowers[0], multipliers[0], radius / law.sigma)
-    return dual_bound(geometry(law), table, lowers, uppers, multipliers, radius / law.scale)
+        return _gaussian_bound(float(lowers[0]), float(multipliers[0]), radius / law.sigma)
+    return float(dual_bound(geometry(law), table, lowers, uppers, multipliers, radius / law.scale))
 
 
 def _gaussian_bound(p_lower: float, multiplier: float, ratio: float) -> float:
@@ -232,10 +240,10 @@ def _least_probability(
     elif math.isinf(shell.stop) and rate != 1:
         # Least P_A for Q_A = Q-: right where q/p is largest; most for Q+: wrong there.
         def near(share: float) -> float:
-            return float(special.gammainc(m, special.gammaincinv(m, share) / rate))
+            return float(special.gammainc(m, float(special.gammaincinv(m, share)) / rate))
 
         def far(share: float) -> float:
-            return float(special.gammaincc(m, special.gammainccinv(m, share) / rate))
+            return float(special.gammaincc(m, float(special.gammainccinv(m, share)) / rate))
 
         ball = near if rate > 1 else far
         p_least, p_most = ball(q.lower), 1 - ball(1 - q.upper)

@@ -1,18 +1,18 @@
 """The error tree. Catch `DsrsError` to catch everything this package raises on purpose.
 
-    DsrsError
-    ├── InvalidInput          a value out of its range (also a ValueError)
-    │   ├── InfeasibleBox     no classifier can have these probabilities
-    │   ├── UnknownLaw        a noise law that is not known, or is misspelt
-    │   └── AlphaOverspent    the shares of alpha add up to more than alpha
-    ├── DataError             a file or array that cannot be read as what it should be
-    ├── ClassifierError       a model that cannot be loaded, or answers wrongly
-    ├── StoreError            a run folder that cannot be used
-    │   ├── StoreMismatch     it belongs to another configuration, model or data
-    │   ├── StoreCorrupted    it is damaged
-    │   └── StoreTooNew       it was written by a newer version
-    ├── NotEnoughVotes        the saved votes do not allow the asked computation
-    └── MissingExtra          an optional dependency is not installed (also an ImportError)
+DsrsError
+├── InvalidInput          a value out of its range (also a ValueError)
+│   ├── InfeasibleBox     no classifier can have these probabilities
+│   ├── UnknownLaw        a noise law that is not known, or is misspelt
+│   └── AlphaOverspent    the shares of alpha add up to more than alpha
+├── DataError             a file or array that cannot be read as what it should be
+├── ClassifierError       a model that cannot be loaded, or answers wrongly
+├── StoreError            a run folder that cannot be used
+│   ├── StoreMismatch     it belongs to another configuration, model or data
+│   ├── StoreCorrupted    it is damaged
+│   └── StoreTooNew       it was written by a newer version
+├── NotEnoughVotes        the saved votes do not allow the asked computation
+└── MissingExtra          an optional dependency is not installed (also an ImportError)
 """
 
 from __future__ import annotations

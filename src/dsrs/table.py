@@ -42,7 +42,7 @@ class RowOutcome:
         """The values of RESULT_COLUMNS; empty text where there is no number."""
         found = self.certificate
         if found is None:
-            return dict.fromkeys(RESULT_COLUMNS, "") | {"status": f"error: {self.error}"}
+            return {**dict.fromkeys(RESULT_COLUMNS, ""), "status": f"error: {self.error}"}
         multipliers = found.multipliers
         bound = found.dual_bound
         return {

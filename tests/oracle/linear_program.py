@@ -58,7 +58,7 @@ def primal_worst_case(
     )  # fmt: skip
     if answer.status == 2:
         raise ValueError(f"no classifier has P in {p_interval} and Q in {q_interval}")
-    if answer.status != 0:
+    if answer.status != 0 or answer.fun is None:
         raise RuntimeError(answer.message)
     return float(answer.fun)
 

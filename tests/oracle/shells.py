@@ -69,7 +69,7 @@ def dual_bound(
     more: Sequence[Weight] = (),
     digits: int = 20,
 ) -> mp.mpf:
-    """B(l1, l2) = l1 P + l2 Q - E_t Phi_t(l1 + l2 w(t)) of MATH section 3, to about 1e-15.
+    """B(l1, l2) = l1 P + l2 Q - E_t Phi_t(l1 + l2 w(t)) of MATH section 3, to 1e-15 (1e-14 for m < 1).
 
     Every law of `more` adds its l Q and its l w(t). P and Q are the ends of the intervals that the
     signs of the multipliers choose: the caller picks them.
@@ -151,7 +151,7 @@ def _level(k: float, t: mp.mpf, log_lam: mp.mpf) -> mp.mpf:
 
 @cache
 def _panel(precision: int) -> list[tuple[mp.mpf, mp.mpf]]:
-    return GaussLegendre(mp.mp).get_nodes(0, 1, 4, precision)
+    return list(GaussLegendre(mp.mp).get_nodes(0, 1, 4, precision))
 
 
 def _gauss(

@@ -135,7 +135,12 @@ def test_rescaled_worst_case_is_the_linear_program(
 
 @pytest.mark.parametrize(
     ("p_box", "q_box"),
-    [((0.85, 0.9), (0.9, 0.95)), ((0.4, 0.7), (0.95, 1.0)), ((0.6, 0.8), (0.3, 0.5))],
+    [
+        ((0.85, 0.9), (0.9, 0.95)),
+        ((0.85, 0.9), (0.8, 1.0)),
+        ((0.4, 0.7), (0.95, 1.0)),
+        ((0.6, 0.8), (0.3, 0.5)),
+    ],
 )
 def test_algorithm_1_finds_the_corner_of_the_box(
     p_box: tuple[float, float], q_box: tuple[float, float]

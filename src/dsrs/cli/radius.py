@@ -64,7 +64,8 @@ def add_parser(verbs: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     law = GeneralizedGaussian(arguments.d, arguments.sigma, arguments.k)
-    certificate = certify(law, *_observed(arguments, law))
+    p, additional = _observed(arguments, law)
+    certificate = certify(law, p, *additional)
     if arguments.json:
         print(certificate.to_json())
     else:
@@ -74,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _observed(
     arguments: argparse.Namespace, law: GeneralizedGaussian
-) -> tuple[Interval, *tuple[Observation, ...]]:
+) -> tuple[Interval, list[Observation]]:
     if arguments.q and arguments.q_votes:
         raise InvalidInput("give either --q intervals or --q-votes, not both")
     given = arguments.q or arguments.q_votes
@@ -106,7 +107,7 @@ def _observed(
     for text, seen in zip(arguments.q_law, given, strict=True):
         q = interval(seen, text) if arguments.q_votes else _named("--q", seen)
         observations.append(Observation(parse_additional_law(text, law, p.lower), q))
-    return p, *observations
+    return p, observations
 
 
 def _named(option: str, ends: list[float]) -> Interval:

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from dsrs.cli.accuracy_table import accuracy_table
 from dsrs.cli.progress import Progress
 from dsrs.cli.tables import floor_digits, table
 from dsrs.errors import DataError, InvalidInput
-from dsrs.table import REQUIRED_COLUMNS, RESULT_COLUMNS, certify_rows
+from dsrs.table import REQUIRED_COLUMNS, RESULT_COLUMNS, RowOutcome, certify_rows
 
 MOST_ERRORS_SHOWN = 20
 
@@ -130,11 +130,9 @@ def _recertify_table(source: Path, target: Path, arguments: argparse.Namespace) 
         try:
             for outcome in certify_rows(rows(), arguments.workers):
                 line, row = waiting.pop(0)
-                fields = outcome.fields()
                 if None in row or None in row.values():
-                    fields = dict.fromkeys(RESULT_COLUMNS, "") | {
-                        "status": f"error: expected {len(header)} fields, as in the header"
-                    }
+                    outcome = RowOutcome(None, f"expected {len(header)} fields, as in the header")
+                fields = outcome.fields()
                 _count(tally, fields, line)
                 values = [row.get(name) for name in kept]
                 writer.writerow([*values, *(_text(fields[name]) for name in RESULT_COLUMNS)])
@@ -197,10 +195,10 @@ def _count_rows(path: Path) -> int:
         return max(sum(1 for _ in file) - 1, 0)
 
 
-def _open(path: Path, mode: str) -> IO[Any]:
+def _open(path: Path, mode: str) -> IO[str]:
     try:
         if path.suffix == ".gz":
-            return gzip.open(path, mode, newline="")
+            return cast(IO[str], gzip.open(path, mode, newline=""))
         return open(path, mode.replace("t", ""), newline="")
     except OSError as error:
         raise DataError(f"cannot open {path}: {error.strerror or error}") from None

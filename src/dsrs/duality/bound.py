@@ -2,9 +2,10 @@
 
 For any multipliers l (one for P, one for each additional law) weak duality gives
 
-    p_true(x0 + delta) >= B(l) = sum_i l_i X_i - E_P[(lambda(t) - LR)_+],   lambda(t) = sum_i l_i w_i(t),
+    p_true(x0 + delta) >= B(l) = sum_i l_i X_i - E_P[(lambda(t) - LR)_+]
 
-with X_i the lower end of interval i where l_i > 0 and the upper end where l_i < 0 (MATH 3).
+with lambda(t) = sum_i l_i w_i(t) and X_i the lower end of interval i where l_i > 0 and the upper
+end where l_i < 0 (MATH 3).
 `dual_bound` returns a number that is at most B: the quadrature's own error bound and an
 allowance for rounding are subtracted.
 

@@ -51,7 +51,7 @@ def shell_nodes(g: Geometry, laws: Floats) -> tuple[Floats, Floats]:
     panels = np.empty(len(pieces), dtype=np.int64)
     for j in range(len(pieces)):
         width = (pieces[j, 1] - pieces[j, 0]) * math.sqrt(laws[:, 0].max())
-        panels[j] = int(math.ceil(width * finer / PANEL_WIDTH))
+        panels[j] = math.ceil(width * finer / PANEL_WIDTH)
     u = np.empty(16 * panels.sum())
     weights = np.empty(len(u))
     n = 0

@@ -22,7 +22,7 @@ import numpy as np
 from numba import njit
 
 from dsrs.duality.bound import dual_bound
-from dsrs.duality.geometry import Floats, Geometry
+from dsrs.duality.geometry import Floats
 from dsrs.duality.multipliers import best_multipliers
 from dsrs.duality.nodes import Problem
 

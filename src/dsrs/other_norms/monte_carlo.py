@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dsrs.confidence import AlphaBudget, Share, empirical_bernstein_upper
-from dsrs.errors import InvalidInput
+from dsrs.errors import AlphaOverspent, InvalidInput
 from dsrs.laws import AdditionalLaw, ShellLaw
 from dsrs.other_norms.law import Floats, NormLaw
 from dsrs.other_norms.multipliers import (
@@ -110,6 +110,11 @@ def certify_by_monte_carlo(
         if count != int(count) or count < 100:
             raise InvalidInput(f"`{name}` must be a whole number >= 100, got {count!r}")
     others = nonincreasing_laws(law, [seen.law for seen in additional])
+    if not budget.remaining:
+        raise AlphaOverspent(
+            f"nothing is left of alpha = {budget.alpha!r} for the Monte Carlo test; spent on:\n"
+            + budget.describe()
+        )
     share = budget.spend(budget.remaining, "Monte Carlo test of the dual bound")
     errors = 1 - np.array([p_lower, *(seen.q_lower for seen in additional)])
 
