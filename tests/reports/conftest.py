@@ -102,7 +102,7 @@ def hand_run() -> RunSummary:
             result(7, {}, predicted=None, hits_per_bin=1),
         ],
         data_fingerprint="sha256:data",
-        class_names=("bag", "<b>boot</b>", "coat & hat"),
+        class_names=("bag", "<b>boot</b>", "</script><!-- & hat"),
         settings={"plan": {"n": 1280, "seed": 7}, "model": {"description": "<script>boom()"}},
     )
 

@@ -14,7 +14,7 @@ from dsrs.reports import (
     make_report,
     markdown_table,
 )
-from dsrs.reports.tables import latex_escape
+from dsrs.reports.tables import Cell, latex_escape, summary_rows
 
 FAST = Resampling(100)
 
@@ -102,6 +102,14 @@ def test_json_says_where_the_numbers_come_from(hand_run: RunSummary) -> None:
     assert run["undecided"] == {"np": 1, "truncated": 0}
     assert run["settings"]["plan"]["seed"] == 7
     assert document["bootstrap"] == {"resamples": 100, "confidence": 0.95, "seed": 0}
+
+
+def test_more_abstentions_are_for_the_worse(make_result) -> None:  # type: ignore[no-untyped-def]
+    results = [make_result(i, {"np": 1.0, "truncated": "abstained"}) for i in range(4)]
+    report = make_report([RunSummary.from_results("lost", results)], [0.5], FAST)
+    gain = summary_rows(report)[-1]
+    assert gain.abstention == Cell("+100.0", "+100.0", "+100.0", verdict=-1)
+    assert gain.accuracy == (Cell("-100.0", "-100.0", "-100.0", verdict=-1),)
 
 
 def test_markdown_and_latex_keep_names_as_they_are(make_result) -> None:  # type: ignore[no-untyped-def]

@@ -89,7 +89,7 @@ def summary_text(report: Report) -> str:
     rows = []
     for row in summary_rows(report):
         cells = [row.clean, row.abstention, row.average_radius, *row.accuracy]
-        texts = [cell.value + "*" * bool(cell.sign) if cell else "" for cell in cells]
+        texts = [cell.value + "*" * bool(cell.verdict) if cell else "" for cell in cells]
         rows.append([row.run, row.label, *texts])
     note = (
         f"certified accuracy in percent at l2 radius r, {interval_note(report.resampling)}\n"

@@ -133,7 +133,7 @@ def _summary_row(row: Row, span: int) -> str:
 def _summary_cell(cell: Cell | None) -> str:
     if cell is None:
         return "<td></td>"
-    side = {1: ' class="up"', -1: ' class="down"'}.get(cell.sign, "")
+    side = {1: ' class="up"', -1: ' class="down"'}.get(cell.verdict, "")
     ends = f"{escape(cell.low)} to {escape(cell.high)}"
     return f"<td{side}>{escape(cell.value)}<small>{ends}</small></td>"
 

@@ -32,12 +32,15 @@ Quantity = Literal["certified accuracy", "average radius", "clean accuracy", "ab
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """An estimate as text: the value and its interval, and which side of zero a gain is on."""
+    """An estimate as text: the value and its interval.
+
+    `verdict` is +1 for a gain that is surely for the better, -1 for one for the worse, else 0.
+    """
 
     value: str
     low: str
     high: str
-    sign: int = 0
+    verdict: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +223,7 @@ def _percent_cell(one: Estimate, gain: bool = False) -> Cell:
 
 def _abstention_cell(one: Estimate, gain: bool) -> Cell:
     texts = [percent_up(end) for end in (one.value, one.low, one.high)]
-    return _cell(texts, one, gain)
+    return _cell(texts, one, gain, better=-1)
 
 
 def _radius_cell(one: Estimate, gain: bool) -> Cell:
@@ -228,9 +231,9 @@ def _radius_cell(one: Estimate, gain: bool) -> Cell:
     return _cell(texts, one, gain)
 
 
-def _cell(texts: Sequence[str], one: Estimate, gain: bool) -> Cell:
+def _cell(texts: Sequence[str], one: Estimate, gain: bool, better: int = 1) -> Cell:
     value, low, high = (signed(text) for text in texts) if gain else texts
-    return Cell(value, low, high, one.sign if gain else 0)
+    return Cell(value, low, high, better * one.sign if gain else 0)
 
 
 def _markdown_line(cells: Sequence[str]) -> str:
@@ -239,7 +242,7 @@ def _markdown_line(cells: Sequence[str]) -> str:
 
 def _latex_cell(cell: Cell) -> str:
     text = f"${cell.value}$" if cell.value[0] in "+-" else cell.value
-    return f"\\textbf{{{text}}}" if cell.sign else text
+    return f"\\textbf{{{text}}}" if cell.verdict else text
 
 
 def _records(report: Report) -> list[dict[str, Any]]:
