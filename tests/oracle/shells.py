@@ -69,10 +69,10 @@ def dual_bound(
     more: Sequence[Weight] = (),
     digits: int = 20,
 ) -> mp.mpf:
-    """B(l1, l2) = l1 P + l2 Q - E_t Phi_t(l1 + l2 w(t)) of MATH section 3, to 1e-15 (1e-14 for m < 1).
+    """B(l1, l2) = l1 P + l2 Q - E_t Phi_t(l1 + l2 w(t)) of MATH section 3.
 
-    Every law of `more` adds its l Q and its l w(t). P and Q are the ends of the intervals that the
-    signs of the multipliers choose: the caller picks them.
+    Good to about 1e-15, to 1e-14 where m < 1. Every law of `more` adds its l Q and its l w(t).
+    P and Q are the ends of the intervals that the signs of the multipliers choose.
     """
     laws = [Weight(q_shape, q_value, l2, Q), *more]
     m = d / 2 - k

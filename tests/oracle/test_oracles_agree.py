@@ -89,6 +89,7 @@ def test_dual_bound_is_the_textbook_lagrangian(
     assert lagrangian(d, k, r, l1, l2, shape, value) == pytest.approx(float(exact), abs=2e-9)
 
 
+@pytest.mark.slow
 def test_a_law_split_in_two_gives_the_same_dual_bound() -> None:
     whole = dual_bound(20, 6.0, 0.5, 0.6, 0.8, 0.6, 0.8, 0.9, "truncated", 0.5)
     half = Weight("truncated", 0.5, 0.3, 0.9)
