@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 from pathlib import Path
@@ -36,6 +37,18 @@ def test_export_and_import(capsys: pytest.CaptureFixture[str]) -> None:
         assert rounded.radius is not None
         assert row.radius is not None
         assert rounded.radius <= row.radius < rounded.radius + 1e-6
+
+
+@pytest.mark.usefixtures("run")
+def test_an_exported_table_and_the_run_are_recertified_to_the_same_radii() -> None:
+    main(["export", "run"])
+    assert main(["recertify", "run.csv", "--output", "again.csv", "--quiet"]) == 0
+    with Path("again.csv").open() as file:
+        again = [float(row["certified_radius"]) for row in csv.DictReader(file)]
+    assert main(["recertify", "run", "--output", "again.csv.gz", "--quiet"]) == 0
+    expected = [row.radius for row in import_rows(Path("run.csv"))]
+    assert [row.radius for row in import_rows(Path("again.csv.gz"))] == expected
+    assert again == expected
 
 
 @pytest.mark.usefixtures("run")

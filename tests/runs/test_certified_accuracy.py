@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dsrs.runs import RunResult, certified_accuracy
@@ -55,6 +55,7 @@ def test_no_results_give_no_rows() -> None:
     assert certified_accuracy([]) == []
 
 
+@settings(deadline=None)
 @given(st.floats(1e-6, 1e6))
 def test_the_grid_reaches_the_largest_radius_in_few_round_steps(largest: float) -> None:
     grid = radius_grid(largest)

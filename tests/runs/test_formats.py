@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dsrs.errors import DataError, DsrsError, InvalidInput, MissingExtra
 from dsrs.laws import heuristic_percentile
 from dsrs.runs import RunResult, open_run, start_run
-from dsrs.runs.formats import ResultRow, export_run, import_rows, write_rows
+from dsrs.runs.formats import ResultRow, export_run, format_of, import_rows, write_rows
 from dsrs.runs.formats.row import COLUMNS, rows_of
 from dsrs.runs.formats.table import csv_text, jsonl_text, read_csv, read_jsonl
 from dsrs.runs.formats.tsv import clock, read_tsv, tsv_text
@@ -27,9 +27,11 @@ def rows_in(folder: Path, method: str | None = None) -> list[ResultRow]:
         return list(rows_of(run.results(), run.config["plan"], method))
 
 
-@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
-def test_tables_lose_nothing(run_folder: Path, tmp_path: Path, form: str) -> None:
-    output = tmp_path / f"rows.{form}"
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "csv.gz"])
+def test_tables_lose_nothing(run_folder: Path, tmp_path: Path, ending: str) -> None:
+    output = tmp_path / f"rows.{ending}"
+    form = format_of(output)
+    assert form == ending.removesuffix(".gz")
     with open_run(run_folder) as run:
         assert export_run(run, output, form) == [output]
     rows = rows_in(run_folder)
@@ -68,6 +70,7 @@ row_strategy = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(row_strategy, max_size=5))
 def test_text_tables_round_trip_any_row(rows: list[ResultRow]) -> None:
     assert read_csv(Path("x"), csv_text(rows)) == rows
@@ -107,6 +110,7 @@ def test_tsv_comes_back_without_intervals(run_folder: Path, tmp_path: Path) -> N
         assert back.seconds == pytest.approx(row.seconds, abs=1e-6)  # the format's microseconds
 
 
+@settings(deadline=None)
 @given(st.floats(0, 1e9), st.floats(0, 1e9))
 def test_tsv_never_rounds_a_radius_up(radius: float, seconds: float) -> None:
     row = ResultRow(3, label=1, target=1, status="certified", radius=radius, seconds=seconds)
@@ -156,6 +160,7 @@ BAD_FILES = [
     (b"a,b\n1,2\n", "format is not known"),
     (b"\xff\xfe\x00rubbish", "neither text nor Parquet"),
     (b"PAR1 cut", "Parquet"),
+    (b"\x1f\x8b cut", "damaged .gz"),
     (b"index,radius\n1,0.5\n2\n", "line 3: expected 2 cells"),
     (b"index,radius\nx,0.5\n", "`index` must be a whole number, got 'x'"),
     (b"index,radius\n1,nan\n", "`radius` is NaN"),
@@ -181,6 +186,7 @@ def test_bad_files_are_named(tmp_path: Path, content: bytes, message: str) -> No
         import_rows(path)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_any_bytes_give_rows_or_our_error(tmp_path_factory: Any, content: bytes) -> None:
     path = tmp_path_factory.mktemp("fuzz") / "file"

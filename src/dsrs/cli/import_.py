@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dsrs.errors import InvalidInput
-from dsrs.runs.formats import FORMATS, import_rows, write_rows
+from dsrs.runs.formats import FORMATS, format_of, import_rows, write_rows
 
 EPILOG = """\
 examples:
@@ -34,17 +34,15 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--format", choices=tuple(FORMATS), help="default: recognised")
     parser.add_argument("--d", type=int, help="dimension of the input, which DSRS logs do not say")
     parser.add_argument("--q-log", help="DSRS sampling log of the additional law")
-    parser.add_argument("--output", help="table to write: .csv, .jsonl, .parquet or .tsv")
+    parser.add_argument("--output", help="table to write: .csv, .jsonl, .parquet or .tsv, also .gz")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     source = Path(arguments.file)
     output = Path(arguments.output or source.with_suffix(".csv"))
-    form = next(
-        (name for name, ending in FORMATS.items() if ending and ending == output.suffix), ""
-    )
-    if not form:
+    form = format_of(output)
+    if form is None:
         raise InvalidInput(f"--output must end in .csv, .jsonl, .parquet or .tsv, got {output}")
     if arguments.output is None and output.exists():
         raise InvalidInput(f"{output} exists; name the table to write with --output")

@@ -15,7 +15,7 @@ from dsrs.laws import Truncated
 from dsrs.records import HISTOGRAM_BINS, Certificate, Interval, Observation
 from dsrs.runs.accuracy import MethodAccuracy, certified_accuracy
 from dsrs.runs.certifying import Watch
-from dsrs.runs.formats.exporting import FORMATS, write_rows
+from dsrs.runs.formats.exporting import format_of, write_rows
 from dsrs.runs.formats.row import rows_of
 from dsrs.runs.reader import Run, open_run
 from dsrs.runs.result import RunResult
@@ -56,8 +56,8 @@ def recertify_run(
         if output is None:
             return certified_accuracy(results)
         target = Path(output)
-        form = next((name for name, ending in FORMATS.items() if ending == target.suffix), None)
-        if form is None or not target.suffix:
+        form = format_of(target)
+        if form is None:
             return certified_accuracy(_kept(run, plan, results, target))
         kept = list(results)
         write_rows(rows_of(kept, plan.to_dict()), target, form)

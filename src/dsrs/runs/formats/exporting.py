@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 from collections.abc import Iterable
@@ -56,8 +57,14 @@ def export_run(run: Run, output: Path, form: str, method: str | None = None) -> 
     return [output]
 
 
+def format_of(path: Path) -> str | None:
+    """The format of a table with this name, or None; .gz behind it means compressed."""
+    name = path.name.removesuffix(".gz")
+    return next((form for form, end in FORMATS.items() if end and name.endswith(end)), None)
+
+
 def write_rows(rows: Iterable[ResultRow], output: Path, form: str) -> None:
-    """Write rows as one file."""
+    """Write rows as one file, compressed if its name ends in .gz."""
     if form == "parquet":
         content = parquet_bytes(rows)
     elif form in ("tsv", "csv", "jsonl"):
@@ -65,7 +72,8 @@ def write_rows(rows: Iterable[ResultRow], output: Path, form: str) -> None:
         content = writers[form](rows).encode()
     else:
         raise InvalidInput(f"`format` must be one of {', '.join(FORMATS)}, got {form!r}")
-    write_whole(output, content)
+    # Without a time inside, the same rows give the same bytes.
+    write_whole(output, gzip.compress(content, mtime=0) if output.suffix == ".gz" else content)
 
 
 def write_whole(path: Path, content: bytes) -> None:

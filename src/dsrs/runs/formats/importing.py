@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
+import zlib
 from pathlib import Path
 
 from dsrs.errors import DataError, InvalidInput
@@ -20,6 +22,7 @@ from dsrs.runs.formats.row import ResultRow, parsed
 from dsrs.runs.formats.table import read_csv, read_jsonl, read_parquet
 from dsrs.runs.formats.tsv import HEADER, read_tsv
 
+GZIP_MAGIC = b"\x1f\x8b"
 PARQUET_MAGIC = b"PAR1"
 
 
@@ -36,7 +39,7 @@ def import_rows(
     if q_log is not None and form != "dsrs-logs":
         raise InvalidInput(f"a log of Q belongs to a DSRS sampling log, and {path} is {form}")
     if form == "parquet":
-        rows = read_parquet(path)
+        rows = read_parquet(path, content)
     else:
         text = _text(path, content)
         if form == "dsrs-logs":
@@ -156,7 +159,10 @@ def _percentile(rule: str, p_lower: float, path: Path) -> float:
 
 def _content(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        content = path.read_bytes()
+        return gzip.decompress(content) if content.startswith(GZIP_MAGIC) else content
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(f"{path} is a damaged .gz file: {error}") from None
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from None
 

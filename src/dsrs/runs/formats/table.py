@@ -79,11 +79,11 @@ def parquet_bytes(rows: Iterable[ResultRow]) -> bytes:
     return bytes(sink.getvalue())
 
 
-def read_parquet(path: Path) -> list[ResultRow]:
+def read_parquet(path: Path, content: bytes) -> list[ResultRow]:
     """The rows of a Parquet file with at least the column `index`."""
     pa, parquet = _pyarrow()
     try:
-        found = parquet.read_table(path).to_pylist()
+        found = parquet.read_table(pa.BufferReader(content)).to_pylist()
     except pa.ArrowInvalid as error:
         raise DataError(f"{path} cannot be read as Parquet: {error}") from None
     return [_typed_row(fields, f"{path}, row {number}") for number, fields in enumerate(found)]
