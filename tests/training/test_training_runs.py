@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from contextlib import redirect_stdout
 from dataclasses import replace
 from io import StringIO
@@ -22,15 +23,14 @@ from dsrs.datasets import Dataset, load_dataset  # noqa: E402
 from dsrs.errors import (  # noqa: E402
     ClassifierError,
     InvalidInput,
+    MissingExtra,
     StoreCorrupted,
     StoreMismatch,
     StoreTooNew,
 )
 from dsrs.laws import GeneralizedGaussian  # noqa: E402
-from dsrs.training import architectures  # noqa: E402
-from dsrs.training.hyperparameters import paper_settings  # noqa: E402
+from dsrs.training import TrainingSettings, architectures, paper_settings, train_model  # noqa: E402
 from dsrs.training.loop import Trained, train  # noqa: E402
-from dsrs.training.settings import TrainingSettings  # noqa: E402
 
 
 def stripes(count: int, seed: int, side: int = 12) -> tuple[np.ndarray, np.ndarray]:
@@ -245,6 +245,16 @@ def test_the_command_shows_its_way_and_keeps_what_is_there(
     assert lines[-1].endswith("model.safetensors and card.json")
     with pytest.raises(StoreMismatch, match="--resume"):
         verb.run(parsed(*words))
+
+
+def test_without_pytorch_the_extra_is_named(
+    dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    settings = paper_settings("mnist", "gaussian", 0.3, 60)
+    with pytest.raises(MissingExtra, match=r"dsrs\[train\]"):
+        train_model(dataset, settings, tmp_path / "model")
+    assert not (tmp_path / "model").exists()
 
 
 def test_options_reach_the_settings(dataset: Dataset) -> None:

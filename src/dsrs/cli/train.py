@@ -6,16 +6,15 @@ import argparse
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dsrs.cli.progress import Progress
+from dsrs.cli.tables import floor_digits
 from dsrs.datasets import Dataset, load_dataset
-from dsrs.errors import DataError, InvalidInput, MissingExtra, StoreMismatch
-from dsrs.training.hyperparameters import DATA, paper_settings, with_recipe
+from dsrs.errors import DataError, InvalidInput
+from dsrs.training import TrainingSettings, paper_settings, train_model
+from dsrs.training.hyperparameters import DATA, with_recipe
 from dsrs.training.recipes import RECIPES
-
-if TYPE_CHECKING:
-    from dsrs.training.settings import TrainingSettings
 
 DESCRIPTION = """\
 Train a base classifier under the noise it will be smoothed with, by a recipe of the paper.
@@ -70,41 +69,28 @@ def add_parser(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train, and write the model's files."""
-    try:
-        import torch
-    except ImportError:
-        raise MissingExtra("torch", "train") from None
-    from dsrs.training.card import write_model
-    from dsrs.training.checkpoint import FILE_NAME
-    from dsrs.training.devices import choose_device, choose_precision
-    from dsrs.training.loop import train
-
-    if arguments.threads is not None:
-        torch.set_num_threads(arguments.threads)
     output: Path = arguments.output
-    if (output / FILE_NAME).exists() and not arguments.resume:
-        raise StoreMismatch(
-            f"{output} already holds a training run; "
-            "give --resume to go on with it, or choose another --output"
-        )
     dataset = load_dataset(arguments.data, "train")
     settings = settings_from(arguments, dataset)
-    device = choose_device(arguments.device)
-    precision = choose_precision(arguments.precision, device)
-    output.mkdir(parents=True, exist_ok=True)
-    total = settings.epochs * len(dataset)
-    with Progress(total, "training", quiet=arguments.quiet) as progress:
-        watcher = _Printer(progress, len(dataset), settings.epochs, arguments.quiet)
-        trained = train(
-            dataset, settings, output, device=device, precision=precision, watcher=watcher
+    with Progress(settings.epochs * len(dataset), "training", arguments.quiet) as progress:
+        card = train_model(
+            dataset,
+            settings,
+            output,
+            test=_test_split(arguments.data, dataset),
+            resume=arguments.resume,
+            device=arguments.device,
+            precision=arguments.precision,
+            threads=arguments.threads,
+            watcher=_Printer(progress, len(dataset), settings.epochs, arguments.quiet),
         )
-    card = write_model(output, trained, settings, dataset, _test_split(arguments.data, dataset))
     if card["test"] is None:
         print("test accuracy: not measured (the data has no test split)")
     else:
         print(
-            f"test accuracy: {card['test']['clean_accuracy']:.4f} clean, "
-            f"{card['test']['noisy_accuracy']:.4f} under noise ({card['test']['images']} images)"
+            f"test accuracy: {floor_digits(card['test']['clean_accuracy'], 4)} clean, "
+            f"{floor_digits(card['test']['noisy_accuracy'], 4)} under noise "
+            f"({card['test']['images']:,} images)"
         )
     print(f"wrote {output / 'model.onnx'}, model.safetensors and card.json")
     return 0
@@ -182,6 +168,7 @@ class _Printer:
         print(
             f"epoch {record['epoch']}/{self.epochs}: k {record['k']:g}, "
             f"learning rate {record['learning_rate']:g}, loss {record['loss']:.4f}, "
-            f"accuracy under noise {record['noisy_accuracy']:.4f}, {record['seconds']:.0f} s",
+            f"accuracy under noise {floor_digits(record['noisy_accuracy'], 4)}, "
+            f"{record['seconds']:.0f} s",
             flush=True,
         )
