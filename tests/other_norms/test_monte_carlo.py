@@ -114,13 +114,13 @@ def test_double_sampling_is_sound_for_the_worst_classifier(norm: str) -> None:
 
 
 def test_wrong_certificates_are_rarer_than_alpha() -> None:
-    """With alpha = 0.3 and few draws a test without its slack is wrong in about half of the runs."""
+    """At alpha = 0.3, with few draws: without its slack the test is wrong far more often."""
     law = NormLaw("l1", 4, 1.0)
     radius = 0.6 * law.scale
     p_true = Plane(law, radius).worst_classifier()[1]
-    runs = 60
+    runs = 30
     radii = [
-        monte_carlo(law, p_true, seed=s, alpha=0.3, samples=2_000, search_samples=2_000).radius
+        monte_carlo(law, p_true, seed=s, alpha=0.3, samples=2_000, search_samples=1_000).radius
         for s in range(runs)
     ]
     wrong = np.mean(np.array(radii) > 1.002 * radius)
@@ -170,7 +170,7 @@ def test_alpha_is_accounted_for() -> None:
     record = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert record["radius"] == found.radius
     assert record["alpha"][0] == {"purpose": "P_A", "alpha": 0.0009}
-    with pytest.raises(AlphaOverspent, match="nothing is left of alpha = 0.001"):
+    with pytest.raises(AlphaOverspent, match=r"nothing is left of alpha = 0\.001"):
         certify_by_monte_carlo(law, 0.9, budget=budget, generator=generator)
 
 
@@ -186,7 +186,7 @@ def test_what_the_proof_does_not_cover_is_refused() -> None:
     with pytest.raises(InvalidInput, match="must not increase with the norm"):
         monte_carlo(law, 0.9, SeenUnder(Shell(law.radial, 0.5), 0.9))
     other = NormLaw("l1", 20, 2.0)
-    with pytest.raises(InvalidInput, match="built on `law.radial`"):
+    with pytest.raises(InvalidInput, match=r"built on `law\.radial`"):
         monte_carlo(law, 0.9, SeenUnder(Truncated(other.radial, 0.5), 0.9))
 
 

@@ -49,20 +49,20 @@ def test_shells_follow_the_gamma_law(norm: str) -> None:
 @pytest.mark.parametrize("norm", NORMS)
 def test_noise_has_the_stated_density(norm: str) -> None:
     """Within a shell the density is flat, so a small ball there holds its share of the volume."""
-    law = NormLaw(norm, 3, 1.0)
+    law = NormLaw(norm, 2, 1.0)
     noise = law.sample(400_000, np.random.default_rng(3))
     typical = law.scale * math.sqrt(2 * law.radial.m)
 
-    def near(point: np.ndarray) -> int:
+    def near(point: np.ndarray) -> float:
         inside = np.abs(noise - point).max(axis=1) < 0.06 * typical
         # Undo the radial part: weight by the inverse density at the true distance.
         t = 0.5 * np.square(lengths(norm, noise[inside]) / law.scale)
         return float(np.exp(t).sum())
 
-    points = [np.array([1.0, 0, 0]), np.array([1.0, 0.5, 0]), np.array([0.6, -0.6, 0.6])]
+    points = [np.array([1.0, 0.0]), np.array([-1.0, 0.5]), np.array([0.6, -0.6])]
     masses = [near(typical * p / lengths(norm, p[None])[0]) for p in points]
-    # A thousand draws or so fall in each ball.
-    assert max(masses) / min(masses) < 1.25
+    # Over a thousand draws fall in each ball: 3% each, and four times that between two.
+    assert max(masses) / min(masses) < 1.17
 
 
 @pytest.mark.parametrize("norm", NORMS)

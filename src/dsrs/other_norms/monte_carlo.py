@@ -32,7 +32,8 @@ LADDER = (0.5, 0.9, 0.97, 0.985, 0.993, 1.0)
 _CHUNK = 2**17
 # Room for the rounding of densities, means and variances, which is below 1e-10.
 _ROUNDING = 1e-9
-_RADIUS_STEPS = 20
+# Halvings of the logarithmic bracket of the radius: finer than the last rung of the ladder.
+_RADIUS_STEPS = 12
 
 
 @dataclass(frozen=True, slots=True)

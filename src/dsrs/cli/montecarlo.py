@@ -1,0 +1,142 @@
+"""`dsrs montecarlo`: radii in the l1, l2 and l-infinity norms by Monte Carlo."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+import numpy as np
+
+from dsrs.cli.tables import floor_digits, table
+from dsrs.confidence import AlphaBudget, clopper_pearson_lower
+from dsrs.errors import InvalidInput
+from dsrs.laws import parse_additional_law
+from dsrs.other_norms import MonteCarloCertificate, NormLaw, SeenUnder, certify_by_monte_carlo
+
+DESCRIPTION = """\
+Prove a radius against shifts in the l1 or l-infinity norm, for noise that is round in that norm
+(also l2, where `dsrs radius` is exact and faster). One sample searches, a fresh one tests.
+
+Say what is known of the class: lower bounds (--p, --q) or votes (--p-votes, --q-votes). With votes
+their confidence bounds are paid from --alpha too; with bounds all of --alpha goes to the test.
+"""
+
+EXAMPLES = """\
+examples:
+  dsrs montecarlo --norm l1 --d 784 --k 380 --sigma 0.5 --p 0.9
+  dsrs montecarlo --norm linf --d 784 --k 380 --sigma 0.5 --alpha 0.001 \\
+      --p-votes 46000/50000 --q-law truncated:0.5 --q-votes 49900/50000
+"""
+
+# The part of alpha that the Monte Carlo test gets when votes have to be paid as well.
+TEST_PART = 0.1
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "montecarlo",
+        help="radii in the l1, l2 and l-infinity norms by Monte Carlo",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--norm", required=True, choices=("l1", "l2", "linf"), help="norm of noise and of shifts"
+    )
+    parser.add_argument("--d", type=int, required=True, help="number of inputs (28x28 is 784)")
+    parser.add_argument("--k", type=float, default=0.0, help="exponent, 0 <= k < d/2 (default 0)")
+    parser.add_argument(
+        "--sigma", type=float, required=True, help="size of the noise: RMS of one coordinate"
+    )
+    p = parser.add_mutually_exclusive_group(required=True)
+    p.add_argument("--p", type=float, help="lower bound of the class's probability under the noise")
+    p.add_argument("--p-votes", metavar="HITS/TRIALS", help="votes for the class under the noise")
+    parser.add_argument(
+        "--q-law", metavar="LAW", help="additional law: truncated:0.5, rescaled:0.4, ..."
+    )
+    q = parser.add_mutually_exclusive_group()
+    q.add_argument("--q", type=float, help="lower bound of its probability under --q-law")
+    q.add_argument("--q-votes", metavar="HITS/TRIALS", help="votes for the class under --q-law")
+    parser.add_argument(
+        "--alpha", type=float, default=0.001, help="total failure probability (default 0.001)"
+    )
+    parser.add_argument(
+        "--samples", type=int, default=1_000_000, help="draws of the test (default 1000000)"
+    )
+    parser.add_argument(
+        "--search-samples", type=int, default=50_000, help="draws of the search (default 50000)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of both samples (default 0)")
+    parser.add_argument("--json", action="store_true", help="the record, for programs")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    law = NormLaw(arguments.norm, arguments.d, arguments.sigma, arguments.k)
+    observed = arguments.q is not None or arguments.q_votes is not None
+    if observed != (arguments.q_law is not None):
+        raise InvalidInput("an additional law needs both --q-law and one of --q, --q-votes")
+    if arguments.seed < 0:
+        raise InvalidInput(f"`seed` must be a whole number >= 0, got {arguments.seed}")
+    budget = AlphaBudget(arguments.alpha)
+    bounds = [(arguments.p, arguments.p_votes, "lower bound of P_A")]
+    if observed:
+        bounds.append((arguments.q, arguments.q_votes, "lower bound of Q_A"))
+    voted = sum(votes is not None for _, votes, _ in bounds)
+    lower = []
+    for bound, votes, purpose in bounds:
+        if votes is not None:
+            share = budget.spend((1 - TEST_PART) * arguments.alpha / voted, purpose)
+            bound = clopper_pearson_lower(*_parse_votes(votes), share)
+        lower.append(bound)
+    additional = []
+    if observed:
+        other = parse_additional_law(arguments.q_law, law.radial, lower[0])
+        additional.append(SeenUnder(other, lower[1]))
+    certificate = certify_by_monte_carlo(
+        law,
+        lower[0],
+        *additional,
+        budget=budget,
+        generator=np.random.default_rng(arguments.seed),
+        samples=arguments.samples,
+        search_samples=arguments.search_samples,
+    )
+    if arguments.json:
+        print(json.dumps(certificate.to_dict(), indent=2, allow_nan=False))
+    else:
+        print(_describe(certificate))
+    return 0
+
+
+def _parse_votes(text: str) -> tuple[int, int]:
+    hits, _, trials = text.partition("/")
+    try:
+        return int(hits), int(trials)
+    except ValueError:
+        raise InvalidInput(
+            f"votes are written HITS/TRIALS, for example 48750/50000, got {text!r}"
+        ) from None
+
+
+def _describe(certificate: MonteCarloCertificate) -> str:
+    lines = [certificate.law.describe()]
+    lines.append(f"P_A >= {floor_digits(certificate.p_lower, 6)}")
+    for seen in certificate.additional:
+        # Not the law's own description: its radius T is measured in the l2 norm.
+        law = f"{seen.law.kind}:{seen.law.value:.6g}"
+        lines.append(f"Q_A >= {floor_digits(seen.q_lower, 6)} under {law}")
+    lines.append("")
+    if certificate.status == "certified" and certificate.dual_bound is not None:
+        radius = floor_digits(certificate.radius, 6)
+        lines.append(f"certified {certificate.law.norm} radius  {radius}")
+        bound = floor_digits(certificate.dual_bound, 6)
+        multipliers = ", ".join(f"{value:.6g}" for value in certificate.multipliers)
+        lines.append(f"class probability there >= {bound}, by multipliers {multipliers}")
+    elif certificate.status == "abstained":
+        lines.append("abstained: these bounds do not prove any radius")
+    else:
+        lines.append("undecided: the fresh sample did not confirm the search; raise --samples")
+    shares = [(share.purpose, f"{share.alpha:.4g}") for share in certificate.shares]
+    return "\n".join([*lines, "", table(shares, ("failure probability spent on", "alpha"))])

@@ -1,0 +1,66 @@
+"""`dsrs montecarlo`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+import pytest
+
+from dsrs.cli import montecarlo
+from dsrs.confidence import clopper_pearson_lower
+from dsrs.errors import InvalidInput
+
+FEW = ["--samples", "20000", "--search-samples", "3000"]
+LAW = ["--norm", "l1", "--d", "50", "--k", "5", "--sigma", "0.5"]
+
+
+def call(*arguments: str) -> int:
+    parser = argparse.ArgumentParser()
+    montecarlo.add_parser(parser.add_subparsers())
+    chosen = parser.parse_args(["montecarlo", *arguments])
+    return int(chosen.run(chosen))
+
+
+def test_bounds_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(*LAW, *FEW, "--p", "0.9") == 0
+    printed = capsys.readouterr().out
+    assert "l1 noise(d=50, k=5, sigma=0.5)" in printed
+    assert "certified l1 radius  0." in printed
+    assert "Monte Carlo test of the dual bound  0.001" in printed
+
+
+def test_votes_pay_from_the_same_alpha(capsys: pytest.CaptureFixture[str]) -> None:
+    votes = ["--p-votes", "900/1000", "--q-law", "truncated:0.5", "--q-votes", "990/1000"]
+    assert call(*LAW, *FEW, *votes, "--alpha", "0.01", "--json") == 0
+    record = json.loads(capsys.readouterr().out)
+    shares = {share["purpose"]: share["alpha"] for share in record["alpha"]}
+    assert sum(shares.values()) == pytest.approx(0.01)
+    assert record["p_lower"] == clopper_pearson_lower(900, 1000, shares["lower bound of P_A"])
+    assert record["additional"][0]["q_lower"] == clopper_pearson_lower(
+        990, 1000, shares["lower bound of Q_A"]
+    )
+    assert record["status"] == "certified"
+    assert record["radius"] > 0
+
+
+def test_abstaining_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(*LAW, *FEW, "--p", "0.4") == 0
+    assert "abstained" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--p", "0.9", "--q", "0.9"], "needs both --q-law"),
+        (["--p", "0.9", "--q-law", "truncated:0.5"], "needs both --q-law"),
+        (["--p-votes", "9:10"], "HITS/TRIALS"),
+        (["--p-votes", "11/10"], "`successes` must not exceed `trials`"),
+        (["--p", "nan"], "`p_lower`"),
+        (["--p", "0.9", "--alpha", "2"], "`alpha`"),
+        (["--p", "0.9", "--seed", "-1"], "`seed`"),
+    ],
+)
+def test_bad_arguments(arguments: list[str], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        call(*LAW, *FEW, *arguments)
