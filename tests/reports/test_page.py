@@ -222,6 +222,22 @@ def test_several_runs_and_many_inputs(
     assert browser.complaints() == []
 
 
+@needs_chromium
+def test_a_run_that_certifies_nothing_is_still_shown(
+    browser: HeadlessChromium,
+    make_result,  # type: ignore[no-untyped-def]
+    tmp_path: Path,
+) -> None:
+    lost = {"np": "abstained", "truncated": "undecided"}
+    run = RunSummary.from_results("lost", [make_result(i, lost) for i in range(3)])
+    path = tmp_path / "lost.html"
+    path.write_text(html_page(make_report([run], None, FAST)))
+    browser.open(path)
+    assert column(browser, "Radius") == ["undecided"] * 3
+    assert hover(browser, "figure-certified-accuracy", 300, 150).count("0.0 %") == 2
+    assert browser.complaints() == []
+
+
 def test_the_summary_can_be_read_without_scripts(hand_run: RunSummary) -> None:
     page = html_page(make_report([hand_run], [0.5, 1.0], FAST))
     body = page.partition("<tbody>")[2].partition("</tbody>")[0]

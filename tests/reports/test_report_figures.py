@@ -78,6 +78,13 @@ def test_the_legend_of_several_runs_lies_below_and_inside(make_result, name: str
     assert box.y1 <= figure.axes[0].get_tightbbox().y0
 
 
+def test_a_run_that_certifies_nothing_is_still_drawn(make_result, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    lost = {"np": "abstained", "truncated": "abstained"}
+    run = RunSummary.from_results("lost", [make_result(0, lost, hits_per_bin=0)])
+    paths = save_figures(make_report([run], None, FAST), tmp_path, ["svg"])
+    assert {path.stem for path in paths} == FIGURES.keys() - {"envelope", "accuracy-gain"}
+
+
 def test_an_unknown_format_is_refused(hand_run: RunSummary, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="png, svg, pdf, got 'gif'"):
         save_figures(make_report([hand_run], [0.5], FAST), tmp_path, ["gif"])

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dsrs.records import HISTOGRAM_BINS
 from dsrs.reports.bootstrap import Floats, Resampling
@@ -213,8 +214,9 @@ def _envelope_curves(runs: Sequence[RunSummary]) -> list[StepCurve]:
     ]
 
 
-def _at_least(proved: Floats, radii: Floats) -> Floats:
-    return np.asarray(np.count_nonzero(proved[None, :] >= radii[:, None], axis=1))
+def _at_least(proved: Floats, radii: Floats) -> NDArray[np.int64]:
+    """How many of the proved radii reach each radius."""
+    return len(proved) - np.searchsorted(np.sort(proved), radii, side="left")
 
 
 def _share(value: float | None) -> float | None:

@@ -46,7 +46,7 @@ function accuracyChart(id, title, caption, curves, mark) {
 
 function gainChart(bands) {
   const max = 1.03 * largest(bands.map((band) => band.radius), 0.01);
-  const low = Math.min(0, ...bands.flatMap((band) => band.low));
+  const low = -largest(bands.map((band) => band.low.map((end) => -end)), 0);
   const high = largest(bands.map((band) => band.high), 0.01);
   return new Chart({
     id: "figure-accuracy-gain",
@@ -109,7 +109,7 @@ function gainByProbabilityChart(groups) {
   });
   const gains = kept.flatMap(({ points, rows }) => rows.map((i) => points.gain[i]));
   if (!gains.length) return null;
-  const low = Math.min(0, ...gains), high = Math.max(0.01, ...gains);
+  const low = -largest([gains.map((gain) => -gain)], 0), high = largest([gains], 0.01);
   return new Chart({
     id: "figure-gain-by-probability",
     title: "Gain in radius by P_A",
