@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,7 @@ class Linear:
     def probability(self, law: GeneralizedGaussian) -> float:
         return float(special.ndtr(self.margin / law.sigma))
 
+    @lru_cache(maxsize=10_000)  # noqa: B019
     def probability_under(self, q: Rescaled | Truncated) -> float:
         if isinstance(q, Rescaled):
             return float(special.ndtr(self.margin / q.beta))
@@ -78,7 +80,7 @@ class Ball:
     def probability_under(self, q: Rescaled | Truncated) -> float:
         return float(q.radial_cdf(self.reach))
 
-    @property
+    @cached_property
     def true_radius(self) -> float:
         """The distance from the origin at which the class loses its majority."""
         half = (self.law.d - 1) / 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -178,15 +179,32 @@ def test_a_class_out_of_range_is_an_error(answer: int) -> None:
         sample_input(Wrong(12, 0.3), X, PLAN, 0, 1)
 
 
-def test_an_error_in_the_model_ends_the_work() -> None:
+def test_an_error_in_one_worker_ends_all() -> None:
     calls = []
 
     class Broken(Linear):
         def classify(self, batch: NDArray[np.float32]) -> NDArray[np.int64]:
-            calls.append(len(batch))
-            raise ClassifierError("out of order")
+            calls.append(threading.current_thread().name)
+            if threading.current_thread().name != calls[0]:
+                raise ClassifierError("out of order")
+            return super().classify(batch)
 
-    plan = SamplingPlan(LAW, n=4_000_000)
+    # The worker that never fails would have 10,000 batches to go.
+    plan = SamplingPlan(LAW, n=2_560_000, additional=())
     with VoteCollector(2) as collector, pytest.raises(ClassifierError, match="out of order"):
         sample_input(Broken(12, 0.3), X, plan, 0, 1, collector)
-    assert len(calls) <= 2
+    assert len(calls) < 2000
+
+
+def test_memory_does_not_grow_with_the_number_of_votes() -> None:
+    def peak(n: int) -> int:
+        plan = SamplingPlan(LAW, n=n, additional=())
+        with VoteCollector(1) as collector:
+            tracemalloc.start()
+            sample_input(CLASSIFIER, X, plan, 0, 1, collector)
+            reached = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+        return reached
+
+    peak(1000)
+    assert peak(200_000) < 1.1 * peak(1000)

@@ -146,17 +146,21 @@ class VoteCollector:
         units = _Shared(_cut(whole, max(UNIT_SAMPLES, plan.batch)))
 
         def drain() -> Histogram:
-            counter = _VoteCounter(classifier, x, plan, whole)
             votes = np.zeros((classifier.num_classes, HISTOGRAM_BINS), dtype=np.int64)
-            for unit in units:
-                votes += counter.count(unit.first, unit.stop)
+            try:
+                counter = _VoteCounter(classifier, x, plan, whole)
+                for unit in units:
+                    votes += counter.count(unit.first, unit.stop)
+            finally:
+                # Nothing is left, or something failed: either way the others end as well.
+                units.close()
             return votes
 
         pending = [self._pool.submit(drain) for _ in range(self.workers)]
         try:
             return sum((future.result() for future in pending[1:]), pending[0].result())
         finally:
-            # An error or Ctrl-C in one place ends the others after the unit in their hands.
+            # After Ctrl-C the workers end with the unit in their hands.
             units.close()
 
 

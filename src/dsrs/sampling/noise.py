@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled
 from dsrs.records import HISTOGRAM_BINS
-from dsrs.sampling.philox import add_directions, add_gaussian, stream_key
+from dsrs.sampling.philox import add_directions, add_gaussian
 
 # Norms of a non-Gaussian law are drawn in blocks of this many samples, one generator a block.
 NOISE_BLOCK = 256
@@ -25,7 +25,7 @@ class NoiseStream:
     def __init__(self, law: NoiseLaw, seed: int, index: int, stream: str) -> None:
         self._law = law
         self._sigma = _gaussian_sigma(law)
-        self._entropy = (seed, index, *stream.encode())
+        self._address = (seed, index, stream)
         self._key = stream_key(seed, index, stream)
 
     def add_to(
@@ -48,13 +48,22 @@ class NoiseStream:
         add_directions(self._key, first, x, norms, out)
 
     def _block_norms(self, block: int) -> NDArray[np.float64]:
-        seeds = np.random.SeedSequence(self._entropy, spawn_key=(block,))
-        return self._law.sample_norms(NOISE_BLOCK, np.random.Generator(np.random.Philox(seeds)))
+        bits = np.random.Philox(_seeds(*self._address, block))
+        return self._law.sample_norms(NOISE_BLOCK, np.random.Generator(bits))
+
+
+def stream_key(seed: int, index: int, stream: str) -> NDArray[np.uint32]:
+    """The 128-bit key of the normals of one stream of one input."""
+    return _seeds(seed, index, stream).generate_state(4).astype(np.uint32)
 
 
 def radial_edges(law: GeneralizedGaussian) -> NDArray[np.float64]:
     """The noise norms between the equal-mass radial bins of P."""
     return law.radial_quantile(np.arange(1, HISTOGRAM_BINS) / HISTOGRAM_BINS)
+
+
+def _seeds(seed: int, index: int, stream: str, *block: int) -> np.random.SeedSequence:
+    return np.random.SeedSequence(seed, spawn_key=(index, *stream.encode(), *block))
 
 
 def _gaussian_sigma(law: NoiseLaw) -> float | None:

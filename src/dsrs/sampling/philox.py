@@ -19,7 +19,6 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 from numba import float32, float64, int32, njit, uint32, uint64
-from numpy.typing import NDArray
 
 # Philox multipliers and the Weyl increments of its key (Salmon et al. 2011, Table 2).
 _M0, _M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
@@ -188,18 +187,3 @@ def add_directions(key: Any, first: int, x: Any, norms: Any, out: Any) -> None:
         scale = float32(norms[i] / _length(row, d, sums))
         for j in range(d):
             out[i, j] = x[j] + scale * row[j]
-
-
-@_kernel
-def philox_words(counter: Any, key: Any) -> Any:
-    """Philox4x32-10 of one counter, to compare with its published test vectors."""
-    words = np.empty(4, np.uint32)
-    w0, w1, w2, w3 = _philox(counter[0], counter[1], counter[2], counter[3], key[0], key[1])
-    words[0], words[1], words[2], words[3] = w0, w1, w2, w3
-    return words
-
-
-def stream_key(seed: int, index: int, stream: str) -> NDArray[np.uint32]:
-    """128 bits of key for the noise of one stream of one input (NumPy's SeedSequence hash)."""
-    entropy = (seed, index, *stream.encode())
-    return np.random.SeedSequence(entropy).generate_state(4).astype(np.uint32)
