@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from dsrs.errors import InvalidInput
-from dsrs.laws import GeneralizedGaussian, Truncated
+from dsrs.errors import DataError, InvalidInput
+from dsrs.laws import GeneralizedGaussian, Truncated, heuristic_percentile
+from dsrs.paper.opt_comparison import compare_truncations, load_trained_module
 from dsrs.paper.opt_truncation import OptSettings, loss_slope, optimise_percentile
 
 torch = pytest.importorskip("torch")
@@ -69,3 +72,25 @@ def test_settings_are_checked() -> None:
         OptSettings(start=0.95)
     with pytest.raises(InvalidInput, match="steps"):
         OptSettings(steps=0)
+
+
+def test_both_truncations_are_certified_from_their_own_votes() -> None:
+    settings = OptSettings(samples=40, steps=2, weight=1e-4)
+    inputs = [(3, X, 0), (4, X, 1)]
+    rows = compare_truncations(Ball(2.3, 4.0), inputs, LAW, 2000, 0.001, 0, settings)
+    right, wrong = rows
+    # Class 0 inside a ball that holds most of the noise; the other class abstains.
+    inside = float(LAW.radial_cdf(2.3))
+    assert right.p_lower < inside < right.p_lower + 0.1
+    assert right.heuristic_percentile == heuristic_percentile(right.p_lower)
+    assert right.heuristic_radius > right.np_radius > 0
+    assert 0.1 <= right.opt_percentile <= 0.9
+    assert (wrong.np_radius, wrong.heuristic_radius, wrong.opt_radius) == (0, 0, 0)
+    again = compare_truncations(Ball(2.3, 4.0), inputs[:1], LAW, 2000, 0.001, 0, settings)
+    assert again == [right]
+
+
+def test_a_folder_that_is_not_a_trained_model_says_so(tmp_path: Path) -> None:
+    pytest.importorskip("safetensors")
+    with pytest.raises(DataError, match=r"card\.json and model\.safetensors"):
+        load_trained_module(tmp_path)

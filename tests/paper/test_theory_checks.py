@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
+from dsrs.certify import certify
 from dsrs.errors import InvalidInput
-from dsrs.laws import GeneralizedGaussian
+from dsrs.laws import GeneralizedGaussian, Truncated
 from dsrs.paper.concentration import (
     ball_radius,
     concentration_radius,
@@ -28,6 +29,7 @@ from dsrs.paper.tightness import (
     least_probability,
     planar_cells,
 )
+from dsrs.records import Interval, Observation
 
 REFERENCE = Path(__file__).parents[3] / "shared" / "reference"
 
@@ -121,6 +123,16 @@ def test_theorem_1_certifies_the_true_radius() -> None:
     assert result.neyman_pearson < result.truncated < result.region
     # Closed form for the Gaussian: sigma Phi^-1(P_A).
     assert result.neyman_pearson == pytest.approx(stats.norm.ppf(result.p_a), abs=1e-4)
+
+
+def test_the_linear_program_and_the_dual_bound_give_the_same_radii() -> None:
+    result = check_theorem_1()
+    law = GeneralizedGaussian(2, 1.0)
+    p = Interval(result.p_a, result.p_a)
+    disc = Observation(Truncated(law, result.disc_mass), Interval(1.0, 1.0))
+    # The cells of the plane are good to about 1e-4 of the mass.
+    assert certify(law, p).radius == pytest.approx(result.neyman_pearson, abs=1e-3)
+    assert certify(law, p, disc).radius == pytest.approx(result.truncated, abs=1e-3)
 
 
 def test_theorem_1_holds_in_every_direction() -> None:

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from scipy import optimize
 
 from dsrs.errors import DsrsError
-from dsrs.laws import GeneralizedGaussian
 
 Floats = NDArray[np.float64]
 
@@ -153,11 +152,6 @@ def check_theorem_1() -> Tightness:
         truncated=certified(cells.in_disc),
         region=certified(cells.in_region),
     )
-
-
-def planar_law() -> GeneralizedGaussian:
-    """P of the example."""
-    return GeneralizedGaussian(2, 1.0)
 
 
 def _mass_within(radius: Floats) -> Floats:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def canvas(
-    path: Path, columns: int = 1, width: float = 4.2, height: float = 3.0
+    path: Path, columns: int = 1, width: float = 4.2, height: float = 3.0, dpi: int = 200
 ) -> Iterator[list[Axes]]:
     """Axes side by side, `width` x `height` inches each; saved to `path` at the end."""
     with print_style():
@@ -27,4 +27,4 @@ def canvas(
         FigureCanvasAgg(figure)
         yield list(figure.subplots(1, columns, squeeze=False)[0])
         path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path)
+        figure.savefig(path, dpi=dpi)

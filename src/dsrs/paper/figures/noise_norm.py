@@ -14,7 +14,7 @@ from dsrs.reports.style import method_color
 
 def draw_accuracy_by_norm(curves: Sequence[AccuracyByNorm], path: Path) -> None:
     """One panel a model: a line for each input, and the density of the noise norm under P."""
-    with canvas(path, columns=len(curves), width=2.6, height=2.4) as panels:
+    with canvas(path, columns=len(curves), width=2.6, height=2.4, dpi=130) as panels:
         for axes, curve in zip(panels, curves, strict=True):
             for index in np.unique(curve.index):
                 of_input = curve.index == index
