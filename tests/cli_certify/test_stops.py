@@ -71,12 +71,12 @@ def kill_and_continue(certify: Certify, kills: int, inputs: int, seed: int) -> N
 
 
 def test_three_kills_leave_the_same_run(certify: Certify) -> None:
-    kill_and_continue(certify, kills=3, inputs=24, seed=1)
+    kill_and_continue(certify, kills=3, inputs=40, seed=1)
 
 
 @pytest.mark.slow
 def test_twenty_kills_leave_the_same_run(certify: Certify) -> None:
-    kill_and_continue(certify, kills=20, inputs=160, seed=2)
+    kill_and_continue(certify, kills=20, inputs=600, seed=2)
 
 
 def test_a_second_process_is_refused_and_ctrl_c_keeps_what_is_finished(

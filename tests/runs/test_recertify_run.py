@@ -12,11 +12,11 @@ from dsrs.certify import check
 from dsrs.classifiers import from_callable
 from dsrs.confidence import clopper_pearson
 from dsrs.datasets import Dataset
-from dsrs.errors import InvalidInput, NotEnoughVotes
+from dsrs.errors import InvalidInput, NotEnoughVotes, StoreMismatch
 from dsrs.laws import GeneralizedGaussian, Truncated
 from dsrs.records import HISTOGRAM_BINS
 from dsrs.runs import RunResult, certified_accuracy, certify_run, open_run
-from dsrs.runs.formats import import_rows
+from dsrs.runs.formats import export_run, import_rows
 from dsrs.runs.recertify import certify_again, intervals_with_ball, recertify_run, replanned
 from dsrs.sampling.plan import SamplingPlan
 from dsrs.sampling.votes import SampledInput, Votes
@@ -130,6 +130,18 @@ def test_votes_under_p_alone_certify_a_ball(only_p: Path, tmp_path: Path) -> Non
         inside, hits = sum(votes.trials[:48]), sum(votes.hits[:48])
         assert (row.q_lower, row.q_upper) == tuple(clopper_pearson(hits, inside, 0.0005))
         assert (row.p_lower, row.p_upper) == tuple(clopper_pearson(votes.successes, 400, 0.0005))
+
+
+def test_a_recertified_run_knows_what_was_sampled(only_p: Path, tmp_path: Path) -> None:
+    recertify_run(only_p, q=["truncated:0.75"], output=tmp_path / "ball")
+    again = recertify_run(tmp_path / "ball")
+    assert again == certified_accuracy(results(tmp_path / "ball"))
+    with open_run(tmp_path / "ball") as run, open_run(only_p) as original:
+        assert run.sampled_plan == original.plan != run.plan
+        with pytest.raises(InvalidInput, match="certified again"):
+            export_run(run, tmp_path / "logs", "dsrs-logs")
+    with pytest.raises(StoreMismatch, match=r"sampled_plan: stored .*, given None"):
+        make_run(tmp_path / "ball", additional=("truncated:0.75",))
 
 
 def test_progress_is_counted(two_laws: Path) -> None:

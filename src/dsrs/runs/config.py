@@ -14,7 +14,7 @@ from dsrs.errors import StoreMismatch
 from dsrs.sampling.plan import SamplingPlan
 
 # Results depend on these sections; the rest of the config is for people to read.
-_BINDING = ("plan", "model", "data", "device")
+_BINDING = ("plan", "sampled_plan", "model", "data", "device")
 _NAMES_ONLY = {"model.description", "data.name", "data.class_names"}
 _PACKAGES = ("numpy", "scipy", "numba", "onnxruntime", "torch", "scikit-learn")
 

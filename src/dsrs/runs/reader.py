@@ -38,8 +38,13 @@ class Run:
 
     @property
     def plan(self) -> SamplingPlan:
-        """What was sampled, and how alpha is spent."""
+        """The methods of the certificates, and how they spend alpha."""
         return SamplingPlan.from_dict(self.config["plan"])
+
+    @property
+    def sampled_plan(self) -> SamplingPlan:
+        """What was sampled: `plan`, unless the run was certified again with another one."""
+        return SamplingPlan.from_dict(self.config.get("sampled_plan", self.config["plan"]))
 
     @property
     def sessions(self) -> list[dict[str, Any]]:

@@ -91,7 +91,7 @@ def replanned(
 
 def certify_again(run: Run, plan: SamplingPlan) -> Iterator[tuple[int, dict[str, Certificate]]]:
     """Each finished input of a run with its certificates under another plan."""
-    balls = {text: _ball(text, plan, run.plan) for text in plan.additional}
+    balls = {text: _ball(text, plan, run.sampled_plan) for text in plan.additional}
     for result in run.results():
         certificates = {}
         if plan.neyman_pearson:
@@ -171,7 +171,11 @@ def _kept(
     run: Run, plan: SamplingPlan, results: Iterable[RunResult], output: Path
 ) -> Iterator[RunResult]:
     """The results, after each was added to a new run folder."""
-    config = run.config | {"plan": plan.to_dict(), "recertified_from": str(run.path)}
+    config = run.config | {
+        "plan": plan.to_dict(),
+        "sampled_plan": run.sampled_plan.to_dict(),
+        "recertified_from": str(run.path),
+    }
     with start_run(output, config) as writer:
         finished = writer.finished()
         for result in results:

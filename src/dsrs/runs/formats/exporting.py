@@ -93,9 +93,10 @@ def write_whole(path: Path, content: bytes) -> None:
 def dsrs_log_texts(run: Run, methods: Iterable[str]) -> dict[str, str]:
     """File name -> text of every log of the original DSRS layout that these methods fill."""
     plan, results = run.plan, list(run.results())
-    if plan.fallback:
+    if plan.fallback or plan != run.sampled_plan:
         raise InvalidInput(
-            "the DSRS logs have no place for the votes of a fall-back; use csv or jsonl"
+            "the DSRS logs have no place for a fall-back or for a run that was certified again; "
+            "use csv or jsonl"
         )
     model = _model_name(run.config["model"]["description"])
     texts: dict[str, str] = {}
