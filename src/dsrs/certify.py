@@ -237,7 +237,7 @@ def _least_probability(
     if math.isfinite(shell.stop) and rate == 1:
         p_least = q.lower * shell.mass
         p_most = 1 - (1 - q.upper) * shell.mass
-    elif math.isinf(shell.stop) and rate != 1:
+    elif math.isinf(shell.stop):
         # Least P_A for Q_A = Q-: right where q/p is largest; most for Q+: wrong there.
         def near(share: float) -> float:
             return float(special.gammainc(m, float(special.gammaincinv(m, share)) / rate))

@@ -8,10 +8,11 @@ import signal
 import sys
 from importlib import import_module
 
-from dsrs.errors import DsrsError, InvalidInput
+from dsrs.errors import DsrsError
 
 # In the order in which `dsrs --help` shows them.
 VERBS = (
+    "demo",
     "radius",
     "check",
     "recertify",
@@ -23,6 +24,7 @@ VERBS = (
     "train",
     "paper",
     "theory",
+    "montecarlo",
 )
 
 EXIT_CODES = """\
@@ -65,9 +67,6 @@ def main(argv: list[str] | None = None) -> int:
         # `dsrs ... | head` closed the pipe: not an error; keep the interpreter from complaining.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except InvalidInput as error:
-        print(f"dsrs: {error}", file=sys.stderr)
-        return 2
     except DsrsError as error:
         print(f"dsrs: {error}", file=sys.stderr)
         return 2

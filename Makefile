@@ -1,0 +1,37 @@
+# Everything runs in a virtual environment of its own, made on first use.
+#   make demo       certify the embedded model and write a report to open in a browser
+#   make test       lint, type checks and the ordinary tests
+#   make test-slow  the long tests (recorded runs, mpmath, kill -9)
+#   make benchmark  speed, as ratios measured in one run
+VENV ?= .venv
+PYTHON ?= python3
+BIN := $(VENV)/bin
+
+.PHONY: demo test test-slow benchmark clean
+
+demo: $(VENV)/.with-demo
+	$(BIN)/dsrs demo
+
+test: $(VENV)/.with-test
+	scripts/install-chromium
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest -q
+
+test-slow: $(VENV)/.with-test
+	$(BIN)/pytest -q -m slow
+
+benchmark: $(VENV)/.with-test
+	$(BIN)/python benchmarks/certificates.py
+	$(BIN)/python benchmarks/sampling_throughput.py
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.with-%: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$*]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) build *.egg-info

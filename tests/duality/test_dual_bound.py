@@ -1,0 +1,107 @@
+"""The trusted dual bound against mpmath: never above the exact value, and close below it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from oracle.shells import dual_bound as exact_bound
+
+from dsrs.duality.bound import LARGE, dual_bound
+from dsrs.duality.geometry import geometry, shells
+from dsrs.laws import GeneralizedGaussian, additional_law
+
+# d, k, sigma, r, l1, l2, shape, value: every sign, kinks, small d, thin and wide shells.
+CASES = [
+    (784, 380, 0.5, 0.9, 1.97, 7.17, "truncated", 0.6),
+    (784, 380, 0.5, 0.9, 1.97, 7.17, "rescaled", 0.4),
+    (784, 0, 0.5, 0.6, 2.2, 0.5, "truncated", 0.5),
+    (3072, 1530, 0.5, 0.9, 6.3, -0.8, "rescaled", 0.4),
+    (3072, 1530, 0.5, 0.9, 2.0, -1.1, "truncated", 0.8),
+    (150528, 75260, 1.0, 1.5, -0.4, 3.0, "rescaled", 0.8),
+    (2, 0, 1.0, 0.8, 1.4, 0.6, "truncated", 0.7),
+    (3, 0.9, 1.0, 0.5, 1.2, 0.4, "rescaled", 0.7),
+    (5_000_000, 0, 1.0, 1.0, 1.5, 0.7, "rescaled", 0.9999),
+    (5_000_000, 2_499_995, 1.0, 1.5, 0.9, 4.0, "truncated", 0.5),
+    (20, 9.5, 1.0, 0.5, 1.2, 0.8, "truncated", 0.6),
+]
+
+
+def random_case(generator: np.random.Generator) -> tuple[object, ...]:
+    d = int(10 ** generator.uniform(math.log10(2), 6.5))
+    m = min(10 ** generator.uniform(-0.3, 2.5), d / 2)
+    sigma = 10 ** generator.uniform(-1, 0.5)
+    shape = str(generator.choice(["truncated", "rescaled"]))
+    value = (
+        generator.uniform(0.05, 0.97)
+        if shape == "truncated"
+        else sigma * generator.uniform(0.6, 1.3)
+    )
+    l1, l2 = generator.choice([-1, 1, 1, 1], 2) * 10 ** generator.uniform(-3, 2.5, 2)
+    return d, d / 2 - m, sigma, sigma * generator.uniform(0.05, 3), l1, l2, shape, value
+
+
+def compare(case: tuple[object, ...]) -> None:
+    d, k, sigma, r, l1, l2, shape, value = case
+    law = GeneralizedGaussian(d, sigma, k)
+    extra = additional_law(shape, value, law)
+    P, Q = 0.93, 0.96
+    ours = dual_bound(
+        geometry(law),
+        shells(law, (extra.shell_law(),)).laws,
+        np.array([P, Q]),
+        np.array([P, Q]),
+        np.array([float(l1), float(l2)]),
+        r / law.scale,
+    )
+    exact = float(exact_bound(d, k, sigma, r, l1, l2, P, Q, shape, value))
+    gap = exact - ours
+    # At most the exact value; below it by no more than tolerance and rounding allowance.
+    assert gap >= -1e-15 * (1 + abs(l1) + abs(l2))
+    assert gap <= 4e-9 + 1e-12 * (abs(l1) + abs(l2))
+
+
+@pytest.mark.parametrize("case", CASES[:3], ids=str)
+def test_bound_is_just_below_the_exact_value(case: tuple[object, ...]) -> None:
+    compare(case)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES[3:], ids=str)
+def test_bound_is_just_below_the_exact_value_in_corners(case: tuple[object, ...]) -> None:
+    compare(case)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(60))
+def test_bound_is_just_below_the_exact_value_at_random(seed: int) -> None:
+    compare(random_case(np.random.default_rng(seed)))
+
+
+def both_forms(law: GeneralizedGaussian, shape: str, value: float, l1: float, r: float) -> None:
+    """The direct and the complementary form meet at LARGE, where the form changes."""
+    extra = additional_law(shape, value, law)
+    table = shells(law, (extra.shell_law(),)).laws
+    ends = np.array([0.97, 1 - 1e-6])
+    at = [
+        dual_bound(geometry(law), table, ends, ends, np.array([l1, l2]), r / law.scale)
+        for l2 in (LARGE * (1 - 1e-9) - l1, LARGE * (1 + 1e-9))
+    ]
+    # B itself moves by |dB/dl2| 2e-9 LARGE <= 2e-10 between the two.
+    assert at[0] == pytest.approx(at[1], abs=5e-8)
+
+
+@pytest.mark.parametrize(
+    ("shape", "value"), [("truncated", 0.8), ("truncated", 0.3), ("rescaled", 0.4)]
+)
+def test_direct_and_complementary_forms_agree(shape: str, value: float) -> None:
+    both_forms(GeneralizedGaussian(3072, 0.5, 1530), shape, value, 0.3, 1.4)
+
+
+def test_large_negative_multipliers_prove_nothing() -> None:
+    law = GeneralizedGaussian(3072, 0.5, 1530)
+    table = shells(law, (additional_law("rescaled", 0.475, law).shell_law(),)).laws
+    lowers, uppers = np.array([0.0, 5e-9]), np.array([1.7e-4, 2.2e-4])
+    multipliers = np.array([-1.1e250, 1.5e248])
+    assert dual_bound(geometry(law), table, lowers, uppers, multipliers, 0.01) < 0
