@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,6 +134,7 @@ def true_radius(cells: Cells) -> tuple[float, float]:
     return radii[nearest], float(directions[nearest])
 
 
+@cache
 def check_theorem_1() -> Tightness:
     """All four radii of the example."""
     cells = planar_cells()
