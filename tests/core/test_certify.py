@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle.linear_program import primal_worst_case
-from oracle.shells import dual_bound as exact_bound
-from oracle.textbook import textbook_np_radius, textbook_radius
 from scipy import special, stats
 
 import dsrs
 from dsrs import Certificate, GeneralizedGaussian, Interval, Observation, Rescaled, Truncated
 from dsrs.errors import InfeasibleBox, InvalidInput
+from oracle.linear_program import primal_worst_case
+from oracle.shells import dual_bound as exact_bound
+from oracle.textbook import textbook_np_radius, textbook_radius
 
 CIFAR = GeneralizedGaussian(3072, 0.5, 1530)
 MNIST = GeneralizedGaussian(784, 0.5, 380)
@@ -166,8 +166,8 @@ def test_never_below_neyman_pearson_and_monotone_in_the_box(law: Truncated | Res
 
 
 @given(
-    m=st.floats(0.5, 50), d=st.integers(2, 5_000_000), p=st.floats(0.3, 0.9999), width=st.floats(0, 0.1),
-    q=st.floats(0.3, 1.0), truncated=st.booleans(), value=st.floats(0.1, 0.95),
+    m=st.floats(0.5, 50), d=st.integers(2, 5_000_000), p=st.floats(0.3, 0.9999),
+    width=st.floats(0, 0.1), q=st.floats(0.3, 1.0), truncated=st.booleans(), value=st.floats(0.1, 0.95),
 )  # fmt: skip
 @settings(max_examples=40, deadline=None)
 def test_any_law_and_box_gives_a_proof_that_checks(d, m, p, width, q, truncated, value) -> None:  # type: ignore[no-untyped-def]

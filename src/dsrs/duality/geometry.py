@@ -22,7 +22,7 @@ from dsrs.laws import GeneralizedGaussian, ShellLaw
 Floats = NDArray[np.float64]
 
 TAIL = 1e-19  # mass left out at each end of a shell law; times lambda it stays below rounding
-ANGLE_REACH = 9.0  # in standard deviations: leaves out 1e-19 as well
+ANGLE_REACH = 8.0  # in standard deviations: leaves out 2e-15, part of the rounding allowance
 ANGLE_CELLS = 256
 
 

@@ -35,23 +35,35 @@ NESTED_NODES, NESTED_FINE = clenshaw_curtis(64)
 _, NESTED_MIDDLE = clenshaw_curtis(32)
 _, NESTED_COARSE = clenshaw_curtis(16)
 
-EXTRAPOLATION_SAFETY = 10.0
+SAFETY = 10.0
 
 
 @njit(cache=True, nogil=True)
-def remaining_error(coarse: float, middle: float, fine: float) -> float:
-    """Bound on |fine - exact| from three nested levels.
+def smooth_error(coarse: float, middle: float, fine: float) -> float:
+    """Bound on |fine - exact| for an analytic integrand, from three nested levels.
 
-    Smooth integrands converge geometrically: each difference is a small part of the one before,
-    and what is left is smaller still; half of that speed is trusted, with a factor of 10. Where
-    the differences fall by less than 100, as near a kink, the last difference is the bound.
+    It converges geometrically: each difference is a small part of the one before, and what is
+    left is at most that part of the last one, with a factor of 10 to spare. (In fact a doubling
+    squares the error.)
     """
     first = abs(middle - coarse)
     second = abs(fine - middle)
     if second == 0.0:
         return 0.0
-    ratio = EXTRAPOLATION_SAFETY * math.sqrt(second / first) if first > 0.0 else 1.0
-    return second * min(1.0, ratio)
+    return second * min(1.0, SAFETY * second / first if first > 0.0 else 1.0)
+
+
+@njit(cache=True, nogil=True)
+def kinked_error(coarse: float, middle: float, fine: float) -> float:
+    """The same where the integrand may have a kink: only half of the speed is trusted.
+
+    Where the differences fall by less than 100, the last difference itself is the bound.
+    """
+    first = abs(middle - coarse)
+    second = abs(fine - middle)
+    if second == 0.0:
+        return 0.0
+    return second * min(1.0, SAFETY * math.sqrt(second / first) if first > 0.0 else 1.0)
 
 
 def norm_log_gamma_density(shape: float) -> float:

@@ -19,13 +19,13 @@ from dsrs.duality.rules import (
     NESTED_FINE,
     NESTED_MIDDLE,
     NESTED_NODES,
-    remaining_error,
+    smooth_error,
 )
 
 HALF_PI = 0.5 * math.pi
 # e-folds of the ratio below its threshold after which lambda - LR is lambda to rounding.
 LAYER = 40.0
-SEARCH_REACH = 0.8  # of the full reach: leaves out 1e-12, too little for the search to notice
+SEARCH_REACH = 0.9  # of the full reach: leaves out 1e-12, too little for the search to notice
 
 
 @njit(cache=True, nogil=True)
@@ -191,8 +191,8 @@ def shortfall_fast(g: Geometry, rho: float, t: float, a: float) -> float:
 def shortfall(g: Geometry, rho: float, t: float, a: float) -> tuple[float, float]:
     """E[(1 - LR/lambda)_+] = Phi_t(lambda)/lambda on the shell, and a bound on its error.
 
-    The integrand has no cancellation: it is -expm1(ln LR - a). Angles beyond the reach hold
-    at most TAIL, which the caller accounts for.
+    The integrand has no cancellation: it is -expm1(ln LR - a), and ends exactly where LR reaches
+    lambda, so it is analytic. Angles beyond the reach hold 2e-15, which the caller accounts for.
     """
     phi, _ = threshold_angle(g, rho, t, a)
     low, high = -g.reach, min(phi, g.reach)
@@ -217,5 +217,5 @@ def shortfall(g: Geometry, rho: float, t: float, a: float) -> tuple[float, float
             if j % 4 == 0:
                 coarse += NESTED_COARSE[j // 4] * value
         total += half * fine
-        error += half * remaining_error(coarse, middle, fine)
+        error += half * smooth_error(coarse, middle, fine)
     return total, error

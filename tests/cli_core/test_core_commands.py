@@ -1,0 +1,149 @@
+"""`dsrs radius`, `check` and `recertify` as a person and a program use them."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from dsrs.cli.main import main
+from dsrs.cli.tables import floor_digits, table
+
+LAW = ["--d", "3072", "--k", "1530", "--sigma", "0.5"]
+SECOND = ["--q-law", "truncated:0.8", "--q", "0.995", "1.0"]
+HEADER = "name,d,k,sigma,p_lower,p_upper,q_shape,q_value,q_lower,q_upper"
+GOOD = "a,3072,1530,0.5,0.97,0.98,truncated,0.8,0.995,1.0"
+
+
+def test_radius_prints_both_certificates_the_gain_and_the_proof(capsys) -> None:  # type: ignore[no-untyped-def]
+    assert main(["radius", *LAW, "--p", "0.97", "0.98", *SECOND]) == 0
+    out = capsys.readouterr().out
+    for part in ("Neyman-Pearson", "double sampling", "gain of double sampling: 21.", "lambda_q"):
+        assert part in out
+
+
+def test_json_of_radius_is_a_certificate_that_check_accepts(capsys, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    main(["radius", *LAW, "--p", "0.97", "0.98", *SECOND, "--json"])
+    text = capsys.readouterr().out
+    found = json.loads(text)
+    assert found["radius"] > found["np_radius"] > 0.88
+    (tmp_path / "good.json").write_text(text)
+    assert main(["check", str(tmp_path / "good.json")]) == 0
+    found["p"] = [0.95, 0.98]
+    (tmp_path / "bad.json").write_text(json.dumps(found))
+    assert main(["check", str(tmp_path / "bad.json")]) == 1
+    assert "DOES NOT HOLD" in capsys.readouterr().out
+
+
+def test_votes_spend_alpha_between_the_laws(capsys) -> None:  # type: ignore[no-untyped-def]
+    votes = ["--p-votes", "48750/50000", "--alpha", "0.001", "--json"]
+    main(["radius", *LAW, *votes])
+    alone = json.loads(capsys.readouterr().out)
+    main(["radius", *LAW, *votes, "--q-law", "rescaled:0.4", "--q-votes", "49800/50000"])
+    both = json.loads(capsys.readouterr().out)
+    # One-sided with all of alpha against two-sided with half of it.
+    assert alone["p"][0] > both["p"][0]
+    assert alone["p"][1] == 1.0 > both["p"][1] > 0.975
+    assert both["radius"] > both["np_radius"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--p", "0.98", "0.97"], "--p: `lower` must not exceed `upper`"),
+        (["--p", "0.9", "nan"], "`upper` must be a probability"),
+        (["--p-votes", "5/4", "--alpha", "0.1"], "successes"),
+        (["--p-votes", "many", "--alpha", "0.1"], "RIGHT/ALL"),
+        (["--p-votes", "4/5"], "--alpha belongs to votes"),
+        (["--p", "0.9", "1", "--alpha", "0.1"], "--alpha belongs to votes"),
+        (["--p", "0.9", "1", "--q-law", "truncated:0.8"], "each --q-law needs"),
+        (["--p", "0.9", "1", "--q-law", "cauchy:1", "--q", "0.9", "1"], "KIND:VALUE"),
+        (["--p", "0.5", "0.6", *SECOND], "no classifier"),
+    ],
+)
+def test_bad_words_get_a_clear_message_and_exit_code_2(words, message, capsys) -> None:  # type: ignore[no-untyped-def]
+    assert main(["radius", *LAW, *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+def recertify(tmp_path: Path, *lines: str, name: str = "in.csv", out: str = "out.csv") -> int:
+    text = "\n".join([HEADER, *lines]) + "\n"
+    data = gzip.compress(text.encode()) if name.endswith(".gz") else text.encode()
+    (tmp_path / name).write_bytes(data)
+    return main(["recertify", str(tmp_path / name), "--output", str(tmp_path / out), "--quiet"])
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    raw = path.read_bytes()
+    text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode()
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_recertify_keeps_columns_and_appends_results(tmp_path: Path) -> None:
+    assert (
+        recertify(tmp_path, GOOD, "b,784,0,0.5,0.9,1.0,,,,", name="in.csv.gz", out="out.csv.gz")
+        == 0
+    )
+    first, second = rows(tmp_path / "out.csv.gz")
+    assert first["name"] == "a"
+    assert first["status"] == "certified"
+    assert float(first["certified_radius"]) > float(first["np_radius"]) > 0.88
+    assert float(second["certified_radius"]) == pytest.approx(0.5 * 1.2815515655446004, abs=1e-9)
+    assert second["lambda_q"] == ""
+
+
+def test_recertify_reports_bad_rows_by_line_and_goes_on(tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
+    lines = [GOOD, GOOD.replace("0.97,", "0.99,"), "short,3072", GOOD + ",extra", GOOD]
+    assert recertify(tmp_path, *lines) == 1
+    err = capsys.readouterr().err
+    assert "line 3: error: `p_lower` must not exceed `p_upper`" in err
+    assert "line 4: error: expected 10 fields" in err
+    assert "line 5: error: expected 10 fields" in err
+    found = rows(tmp_path / "out.csv")
+    assert [row["status"][:5] for row in found] == ["certi", "error", "error", "error", "certi"]
+
+
+def test_recertify_refuses_what_it_cannot_do(tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
+    table_file = tmp_path / "in.csv"
+    table_file.write_text("a,b\n1,2\n")
+    target = ["--output", str(tmp_path / "out.csv")]
+    for words, message in [
+        ([str(table_file), *target], "lacks the column"),
+        ([str(tmp_path / "none.csv"), *target], "cannot open"),
+        ([str(table_file), "--output", str(table_file)], "must not be the table itself"),
+        ([str(table_file)], "--output is needed"),
+        ([str(table_file), *target, "--alpha", "0.1"], "need a run folder"),
+        ([str(table_file), *target, "--workers", "0"], "at least 1"),
+    ]:
+        assert main(["recertify", *words]) == 2
+        assert message in capsys.readouterr().err
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_interrupt_keeps_finished_rows(tmp_path: Path, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
+    from dsrs.cli import recertify as verb
+
+    honest = verb.certify_rows
+
+    def interrupted(source, workers):  # type: ignore[no-untyped-def]
+        for n, outcome in enumerate(honest(source, workers)):
+            if n == 2:
+                raise KeyboardInterrupt
+            yield outcome
+
+    monkeypatch.setattr(verb, "certify_rows", interrupted)
+    assert recertify(tmp_path, GOOD, GOOD, GOOD, GOOD) == 130
+    assert len(rows(tmp_path / "out.csv")) == 2
+    assert "2 rows" in capsys.readouterr().out
+
+
+def test_printed_digits_round_down() -> None:
+    assert floor_digits(0.99999, 2) == "0.99"
+    assert floor_digits(-0.001, 2) == "-0.01"
+    assert floor_digits(math.inf, 3) == "inf"
+    assert table([["a", "1.0"], ["bb", "10.0"]], ["x", "y"]).splitlines()[2] == "a    1.0"

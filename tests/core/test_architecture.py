@@ -1,0 +1,73 @@
+"""The house's one direction: who may import whom."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import dsrs
+
+ROOT = Path(dsrs.__file__).parent
+# What a room may import of the package, besides itself and `errors`. Rooms not named are free.
+ALLOWED = {
+    "laws": set(),
+    "confidence": set(),
+    "records": {"laws"},
+    "duality": {"laws", "records"},
+    "certify": {"duality", "laws", "records"},
+    "table": {"certify", "laws", "records"},
+    "classifiers": set(),
+    "datasets": set(),
+    "sampling": {"certify", "classifiers", "confidence", "laws", "records"},
+    "reports": {"laws", "records", "runs", "sampling"},
+}
+
+
+def imports_of(file: Path) -> set[str]:
+    rooms = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module == "dsrs":
+            names = [f"dsrs.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module]
+        rooms |= {name.split(".")[1] for name in names if name.startswith("dsrs.")}
+    return rooms
+
+
+def files_of(room: str) -> list[Path]:
+    single = ROOT / f"{room}.py"
+    return [single] if single.exists() else sorted((ROOT / room).rglob("*.py"))
+
+
+@pytest.mark.parametrize("room", ALLOWED)
+def test_a_room_imports_only_what_comes_before_it(room: str) -> None:
+    for file in files_of(room):
+        extra = imports_of(file) - ALLOWED[room] - {room, "errors"}
+        assert not extra, f"{file.relative_to(ROOT)} imports {extra}"
+
+
+def test_nobody_imports_the_command_line() -> None:
+    for file in ROOT.rglob("*.py"):
+        if "cli" not in file.relative_to(ROOT).parts:
+            assert "cli" not in imports_of(file), file
+
+
+def test_the_core_needs_no_heavy_framework() -> None:
+    heavy = {"torch", "onnxruntime", "onnx", "sklearn", "matplotlib", "PIL", "pyarrow"}
+    for room in ("laws", "confidence", "records", "duality", "certify", "table", "sampling"):
+        for file in files_of(room):
+            for node in ast.walk(ast.parse(file.read_text())):
+                names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+                if isinstance(node, ast.ImportFrom) and node.module:
+                    names = [node.module]
+                assert not {name.split(".")[0] for name in names} & heavy, file
+
+
+def test_files_are_small_enough_to_read() -> None:
+    for file in ROOT.rglob("*.py"):
+        assert len(file.read_text().splitlines()) <= 400, file
