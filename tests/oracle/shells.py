@@ -71,7 +71,7 @@ def dual_bound(
 ) -> mp.mpf:
     """B(l1, l2) = l1 P + l2 Q - E_t Phi_t(l1 + l2 w(t)) of MATH section 3.
 
-    Good to about 1e-15, to 1e-14 where m < 1. Every law of `more` adds its l Q and its l w(t).
+    Good to about 1e-15. Every law of `more` adds its l Q and its l w(t).
     P and Q are the ends of the intervals that the signs of the multipliers choose.
     """
     laws = [Weight(q_shape, q_value, l2, Q), *more]
@@ -196,7 +196,7 @@ def _radial_breaks(
     breaks = {low, *jumps, *(float(gammaincinv(m, tail)) for tail in (*tails, 0.5))}
     breaks |= {float(gammainccinv(m, tail)) for tail in tails}
     # A small shape m spreads its mass over many decades of t.
-    breaks |= {low * 30.0**j for j in range(1, int(math.log(high / low, 30)))}
+    breaks |= {low * 8.0**j for j in range(1, int(math.log(high / low, 8)))}
     pieces = [low, *jumps, high]
     levels = {-8.0, -4.0, -1.5, 1.5, 4.0, 8.0, math.sqrt(d), -math.sqrt(d)}
     for a, b in pairwise(pieces):
