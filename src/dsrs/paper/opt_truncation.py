@@ -9,7 +9,7 @@ fresh votes as for any other truncation; nothing of the search enters the proof.
 The paper's numbers (learning rate 2000, lambda near 1e-5) fit the loss averaged over the 2000
 samples of a step, whose derivative in one noise norm carries a factor 1/2000: the learning rate
 undoes it, and lambda is 0.01 to 0.14 on the scale of one sample. So it is done here. Without the
-factor the first step overshoots the clip for every input.
+factor the first step is tens of times the whole range of p (docs/differences.md).
 """
 
 from __future__ import annotations
