@@ -167,7 +167,8 @@ def test_never_below_neyman_pearson_and_monotone_in_the_box(law: Truncated | Res
 
 @given(
     m=st.floats(0.5, 50), d=st.integers(2, 5_000_000), p=st.floats(0.3, 0.9999),
-    width=st.floats(0, 0.1), q=st.floats(0.3, 1.0), truncated=st.booleans(), value=st.floats(0.1, 0.95),
+    width=st.floats(0, 0.1), q=st.floats(0.3, 1.0), truncated=st.booleans(),
+    value=st.floats(0.1, 0.95),
 )  # fmt: skip
 @settings(max_examples=40, deadline=None)
 def test_any_law_and_box_gives_a_proof_that_checks(d, m, p, width, q, truncated, value) -> None:  # type: ignore[no-untyped-def]

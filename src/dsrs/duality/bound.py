@@ -132,7 +132,10 @@ def integrate_shells(
             if j % 4 == 0:
                 coarse += NESTED_COARSE[j // 4] * value
         panels += 1
-        missing = half * kinked_error(coarse, middle, fine)
+        # min(1, lambda/LR) has a kink inside: there the last difference itself is the bound.
+        missing = half * (
+            kinked_error(coarse, middle, fine) if form == DIRECT else abs(fine - middle)
+        )
         share = tolerance * max((b - a) / (high - low), 0.02)
         if missing > share and panels < MOST_PANELS and depth < 62 and half > 1e-14:
             lows[depth], highs[depth] = a, centre
@@ -170,51 +173,70 @@ def direct_part(
 
 
 @njit(cache=True, nogil=True)
+def complement_at(
+    g: Geometry, laws: Floats, multipliers: Floats, rho: float, ball: float, angle: float
+) -> tuple[float, float]:
+    """Density of the angle times E[min(1, lambda/LR) ; |x|^2 <= ball] at that angle of y."""
+    sine = math.sin(angle)
+    low, high = laws[0, 5], laws[0, 6]
+    if math.isfinite(ball):
+        # y + delta lies in the ball for norms between the roots of x^2 + 2 rho c x + rho^2 = ball.
+        square = ball - rho * rho * (1.0 - sine) * (1.0 + sine)
+        if square <= 0.0:
+            return 0.0, 0.0
+        largest = math.sqrt(square) - rho * sine
+        smallest = -math.sqrt(square) - rho * sine
+        if largest <= 0.0:
+            return 0.0, 0.0
+        high = min(high, math.log(0.5 * largest * largest / g.m))
+        if smallest > 0.0:
+            low = max(low, math.log(0.5 * smallest * smallest / g.m))
+    if high <= low:
+        return 0.0, 0.0
+    value, error = integrate_shells(g, laws, multipliers, rho, sine, low, high, 0.05 * TOLERANCE)
+    density = angle_density(g, angle)
+    return value * density, error * density
+
+
+@njit(cache=True, nogil=True)
 def complement_part(
     g: Geometry, laws: Floats, multipliers: Floats, rho: float, below: float
 ) -> tuple[float, float]:
-    """E_y[min(1, lambda/LR) ; x in the ball of shells u <= below], and its error bound."""
+    """E_y[min(1, lambda/LR) ; x in the ball of shells u <= below], and its error bound.
+
+    Bisects the range of angles as `integrate_shells` does that of shells.
+    """
     ball = 2.0 * g.m * math.exp(below)
     if math.isfinite(ball):
         laws = laws.copy()
         laws[:, 4] = np.inf  # all that lies in the ball is uncut there
-    fine, middle, coarse, inner = 0.0, 0.0, 0.0, 0.0
-    for j in range(65):
-        angle = g.reach * NESTED_NODES[j]
-        sine = math.sin(angle)
-        # y + delta lies in the ball for norms between the roots of x^2 + 2 rho c x + rho^2 = ball.
-        low, high = laws[0, 5], laws[0, 6]
-        if math.isfinite(ball):
-            square = ball - rho * rho * (1.0 - sine) * (1.0 + sine)
-            if square <= 0.0:
-                continue
-            largest = math.sqrt(square) - rho * sine
-            smallest = -math.sqrt(square) - rho * sine
-            if largest <= 0.0:
-                continue
-            high = min(high, math.log(0.5 * largest * largest / g.m))
-            if smallest > 0.0:
-                low = max(low, math.log(0.5 * smallest * smallest / g.m))
-        if high <= low:
-            continue
-        value, error = integrate_shells(
-            g,
-            laws,
-            multipliers,
-            rho,
-            sine,
-            low,
-            high,
-            0.1 * TOLERANCE,
-        )
-        density = angle_density(g, angle)
-        fine += NESTED_FINE[j] * value * density
-        inner += NESTED_FINE[j] * error * density
-        if j % 2 == 0:
-            middle += NESTED_MIDDLE[j // 2] * value * density
-        if j % 4 == 0:
-            coarse += NESTED_COARSE[j // 4] * value * density
-    return g.reach * fine, g.reach * (inner + kinked_error(coarse, middle, fine))
+    lows, highs = np.empty(64), np.empty(64)
+    lows[0], highs[0] = -g.reach, g.reach
+    depth, panels = 1, 0
+    total, error = 0.0, 0.0
+    while depth > 0:
+        depth -= 1
+        a, b = lows[depth], highs[depth]
+        half, centre = 0.5 * (b - a), 0.5 * (a + b)
+        fine, middle, inner = 0.0, 0.0, 0.0
+        for j in range(33):
+            value, uncertainty = complement_at(
+                g, laws, multipliers, rho, ball, centre + half * NESTED_NODES[2 * j]
+            )
+            fine += NESTED_MIDDLE[j] * value
+            inner += NESTED_MIDDLE[j] * uncertainty
+            if j % 2 == 0:
+                middle += NESTED_COARSE[j // 2] * value
+        panels += 1
+        missing = half * abs(fine - middle)
+        if missing > 0.1 * TOLERANCE and panels < MOST_PANELS and depth < 62:
+            lows[depth], highs[depth] = a, centre
+            lows[depth + 1], highs[depth + 1] = centre, b
+            depth += 2
+        else:
+            total += half * fine
+            error += missing + half * inner
+    return total, error
 
 
 @njit(cache=True, nogil=True)
