@@ -4,6 +4,7 @@ from dsrs.certify import certify, check
 from dsrs.errors import DsrsError
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
 from dsrs.records import Certificate, Interval, Observation
+from dsrs.sampling import SmoothedClassifier
 from dsrs.table import certify_rows, certify_table
 
 __version__ = "0.1.0"
@@ -15,6 +16,7 @@ __all__ = [
     "Interval",
     "Observation",
     "Rescaled",
+    "SmoothedClassifier",
     "Truncated",
     "certify",
     "certify_rows",

@@ -57,7 +57,7 @@ def compare(case: tuple[object, ...]) -> None:
     gap = exact - ours
     # At most the exact value; below it by no more than tolerance and rounding allowance.
     assert gap >= -1e-15 * (1 + abs(l1) + abs(l2))
-    assert gap <= 4e-9 + 1e-12 * (abs(l1) + abs(l2))
+    assert gap <= 4e-9 + 1e-10 * (abs(l1) + abs(l2))
 
 
 @pytest.mark.parametrize("case", CASES[:3], ids=str)
@@ -86,9 +86,8 @@ def both_forms(law: GeneralizedGaussian, shape: str, value: float, l1: float, r:
         dual_bound(geometry(law), table, ends, ends, np.array([l1, l2]), r / law.scale)
         for l2 in (LARGE * (1 - 1e-9) - l1, LARGE * (1 + 1e-9) - l1)
     ]
-    # B itself moves by |dB/dl2| 2e-9 LARGE < 1e-6 |dB/dl2| between the two, and |dB/dl2| < 1e-3;
-    # the direct form gives up ROUNDING 2 LARGE = 2e-8.
-    assert at[0] == pytest.approx(at[1], abs=5e-8)
+    # B itself hardly moves; the direct form gives up about 1.5e-12 of LARGE to its error bound.
+    assert at[0] == pytest.approx(at[1], abs=3e-7)
 
 
 @pytest.mark.parametrize(

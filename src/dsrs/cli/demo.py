@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     report = make_report(read_runs([str(arguments.output)]))
     print(summary_text(report))
-    page = arguments.output / "report.html"
+    page = arguments.output.with_name(arguments.output.name + "-report.html")
     write_page(report, page, "Certified robustness: the embedded demo")
     print(f"open {page.resolve().as_uri()} in a browser")
     return 0

@@ -6,10 +6,10 @@ import math
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from dsrs.laws.generalized_gaussian import Floats, GeneralizedGaussian, with_norms
+from dsrs.laws.generalized_gaussian import Floats, FloatType, GeneralizedGaussian, with_norms
 
 
 class ShellLaw(NamedTuple):
@@ -71,7 +71,7 @@ def sample_additional(
     law: AdditionalLaw,
     count: int,
     generator: np.random.Generator,
-    dtype: DTypeLike = np.float64,
+    dtype: FloatType = np.float64,
 ) -> NDArray[Any]:
     """`count` independent noise vectors of an additional law, one a row."""
     return with_norms(law.sample_norms(count, generator), law.base.d, generator, dtype)

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from dsrs.errors import InvalidInput
 
 Floats = NDArray[np.float64]
+FloatType = type[np.float32] | type[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +92,13 @@ class GeneralizedGaussian:
         return self.norm(generator.standard_gamma(self.m, count))
 
     def sample(
-        self, count: int, generator: np.random.Generator, dtype: DTypeLike = np.float64
+        self, count: int, generator: np.random.Generator, dtype: FloatType = np.float64
     ) -> NDArray[Any]:
         """`count` independent noise vectors, one a row."""
         if self.k == 0:
-            return generator.standard_normal((count, self.d), dtype=dtype) * np.dtype(dtype).type(
-                self.sigma
-            )
+            noise: NDArray[Any] = generator.standard_normal((count, self.d), dtype=dtype)
+            noise *= dtype(self.sigma)
+            return noise
         return with_norms(self.sample_norms(count, generator), self.d, generator, dtype)
 
     def describe(self) -> str:
@@ -116,10 +117,10 @@ class GeneralizedGaussian:
 
 
 def with_norms(
-    norms: Floats, d: int, generator: np.random.Generator, dtype: DTypeLike = np.float64
+    norms: Floats, d: int, generator: np.random.Generator, dtype: FloatType = np.float64
 ) -> NDArray[Any]:
     """Vectors of the given norms in independent uniform directions."""
-    vectors = generator.standard_normal((len(norms), d), dtype=dtype)
+    vectors: NDArray[Any] = generator.standard_normal((len(norms), d), dtype=dtype)
     lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
     vectors *= (norms / lengths)[:, None].astype(vectors.dtype)
     return vectors

@@ -124,7 +124,7 @@ def certify_by_monte_carlo(
     radius, multipliers, bound, status = 0.0, np.zeros(0), None, _status(largest)
     if largest > 0:
         rungs = [(part * largest, search.multipliers(part * largest)) for part in LADDER]
-        tested = _fresh_dual_bounds(law, rungs, others, errors, samples, share, generator)
+        tested = fresh_dual_bounds(law, rungs, others, errors, samples, share, generator)
         for (at, found), proved in zip(rungs, tested, strict=True):
             if not proved > 0.5:
                 break
@@ -191,7 +191,7 @@ class _Search:
         return low
 
 
-def _fresh_dual_bounds(
+def fresh_dual_bounds(
     law: NormLaw,
     rungs: Sequence[tuple[float, Floats]],
     others: Sequence[ShellLaw],

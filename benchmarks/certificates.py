@@ -1,0 +1,105 @@
+"""Speed of certificates, as ratios measured in one run on one core.
+
+    python benchmarks/certificates.py [--rows N]
+
+1. Against the textbook version in tests/oracle (SciPy quad, Lambert W, bisection).
+2. The same certificate at d = 784, 3,072, 150,528 and 5,000,000: time and distance to the exact
+   dual bound must not depend on d.
+3. Recorded tables at ../shared/reference, where present: rows a second of `dsrs recertify`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from dsrs import GeneralizedGaussian, Interval, Observation, Rescaled, Truncated, certify
+from dsrs.certify import _unit_neyman_pearson
+from dsrs.cli.tables import table
+from dsrs.table import certify_rows
+from oracle.textbook import textbook_radius
+
+REFERENCE = Path(__file__).parents[2] / "shared" / "reference"
+DIMENSIONS = (784, 3_072, 150_528, 5_000_000)
+
+
+def processor_seconds(work: Callable[[], object], repeats: int) -> float:
+    """Best of three averages of processor time: what other programs do matters least to it."""
+    best = float("inf")
+    for _ in range(3):
+        began = time.process_time()
+        for _ in range(repeats):
+            _unit_neyman_pearson.cache_clear()
+            work()
+        best = min(best, (time.process_time() - began) / repeats)
+    return best
+
+
+def against_the_textbook() -> None:
+    law = GeneralizedGaussian(784, 0.5, 380)
+    rows = []
+    for q in (Truncated(law, 0.6), Rescaled(law, 0.4)):
+        seen = Observation(q, Interval(0.99, 0.995))
+        ours = certify(law, Interval(0.95, 0.96), seen).radius
+        fast = processor_seconds(lambda seen=seen: certify(law, Interval(0.95, 0.96), seen), 20)
+        began = time.process_time()
+        slow_radius = textbook_radius(784, 380, 0.5, 0.95, 0.96, q.kind, q.value, 0.99, 0.995)
+        slow = time.process_time() - began
+        rows.append(
+            [q.kind, f"{1e3 * fast:.2f}", f"{slow:.1f}", f"{slow / fast:,.0f}",
+             f"{ours - slow_radius:+.1e}"]
+        )  # fmt: skip
+    print("one certificate (Neyman-Pearson and double sampling), one core")
+    print(table(rows, ["Q", "ours, ms", "textbook, s", "ratio", "radius - textbook"]))
+
+
+def against_the_dimension() -> None:
+    rows = []
+    for d in DIMENSIONS:
+        law = GeneralizedGaussian(d, 0.5, d / 2 - 6)
+        for q in (Truncated(law, 0.8), Rescaled(law, 0.4)):
+            seen = Observation(q, Interval(0.98, 0.99))
+            found = certify(law, Interval(0.95, 0.96), seen)
+            seconds = processor_seconds(
+                lambda law=law, seen=seen: certify(law, Interval(0.95, 0.96), seen), 10
+            )
+            rows.append(
+                [f"{d:,}", q.kind, f"{1e3 * seconds:.2f}", f"{found.radius:.6f}",
+                 f"{(found.dual_bound or 0) - 0.5:.1e}"]
+            )  # fmt: skip
+    print("\nthe same m = d/2 - k = 6 at every d")
+    print(table(rows, ["d", "Q", "ms", "radius", "dual bound - 1/2"]))
+
+
+def recorded_tables(limit: int | None) -> None:
+    for name in ("neyman_pearson", "double_sampling"):
+        path = REFERENCE / f"{name}.csv.gz"
+        if not path.exists():
+            print(f"\n{path} is not there: skipped")
+            continue
+        with gzip.open(path, "rt") as file:
+            rows = list(csv.DictReader(file))
+        rows = rows[:: max(1, len(rows) // limit)] if limit else rows
+        _unit_neyman_pearson.cache_clear()
+        wall, processor = time.perf_counter(), time.process_time()
+        count = sum(1 for _ in certify_rows(rows))
+        wall, processor = time.perf_counter() - wall, time.process_time() - processor
+        print(
+            f"\n{name}: {count:,} rows in {wall:.1f} s, {count / wall:,.0f} a second; "
+            f"{1e3 * processor / count:.2f} ms of processor time a row"
+        )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, help="only so many recorded rows of each table")
+    limit = parser.parse_args().rows
+    against_the_textbook()
+    against_the_dimension()
+    recorded_tables(limit)
