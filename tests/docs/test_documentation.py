@@ -1,0 +1,61 @@
+"""The documentation is held to the code: commands, examples and links."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from dsrs.cli.main import VERBS, build_parser, main
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), flags=re.M | re.S)
+
+
+def test_every_command_is_documented() -> None:
+    text = "\n".join(page.read_text() for page in PAGES)
+    for verb in VERBS:
+        name = verb.rstrip("_")
+        assert re.search(rf"dsrs {name}\b|`{name}`", text), f"`dsrs {name}` is documented nowhere"
+        assert import_module(f"dsrs.cli.{verb}").__doc__
+
+
+def test_the_python_example_of_the_readme_runs() -> None:
+    (example,) = blocks(README, "python")
+    exec(compile(example, str(README), "exec"), {})
+
+
+def test_the_console_example_of_the_readme_prints_what_it_shows(capsys) -> None:  # type: ignore[no-untyped-def]
+    (example,) = blocks(README, "console")
+    command, _, shown = example.partition("\n")
+    assert main(shlex.split(command.removeprefix("$ dsrs "))) == 0
+    # The last digits of the bound belong to the search, not to the claim.
+    cut = re.compile(r"0\.50000000\d+|(?<=shift )\S+|(?<= = )[\d.]+")
+    assert cut.sub("#", capsys.readouterr().out.strip()) == cut.sub("#", shown.strip())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_in_the_documentation_parse(page: Path) -> None:
+    for block in blocks(page, "(?:sh|bash|console)"):
+        for line in block.replace("\\\n", " ").splitlines():
+            words = line.strip().removeprefix("$ ")
+            if not words.startswith("dsrs ") or "..." in words or "[" in words:
+                continue
+            arguments = shlex.split(words, comments=True)[1:]
+            if not {"--help", "--version"} & set(arguments):
+                build_parser().parse_args([a for a in arguments if a not in (">", "|")])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+        if not target.startswith(("http:", "https:")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
