@@ -92,9 +92,7 @@ def summary(cells: Sequence[Cell]) -> str:
             f"{table}: {len(members)} cells, {len(covered)} covered by the recorded runs, "
             f"{len(gains)} above the paper, {len(short)} short of it"
         )
-        if gains:
-            best = max(gains, key=lambda cell: cell.difference or 0.0)
-            lines.append(f"  largest gain: {describe(best)}")
+        lines += [f"  above: {describe(cell)}" for cell in gains]
         lines += [f"  short: {describe(cell)}" for cell in short]
         missing = dict.fromkeys(" ".join(_row_of(c)) for c in members if c.ours is None)
         if missing:
