@@ -88,19 +88,19 @@ def crossing_radius(
     f_low = logit(value)
     if not f_low > 0.0:
         return -1.0, 0.0
-    stride = 0.2 * unit
     high, f_high = low, f_low
-    for _ in range(MOST_DOUBLINGS):
+    # The logit falls by about 1.65 per sigma; aim a little beyond where it would reach 0.
+    rate = 1.65 / unit
+    for attempt in range(MOST_DOUBLINGS):
         if f_high <= 0.0:
             break
         low, f_low = high, f_high
-        # A straight line through the last value reaches 1/2 at a slope of about 1.6 / sigma.
-        high = low + max(stride, min(0.75 * f_low * unit, 4.0 * stride))
-        stride *= 2.0
+        high = low + max(1.05 * f_low / rate, 0.01 * unit * 2.0**attempt)
         value = best_multipliers(problem, high, warm, found)
         if exceeds_one(problem, value, found, high):
             return -2.0, 0.0
         f_high = logit(value)
+        rate = min(max((f_low - f_high) / (high - low), 0.3 / unit), 4.0 / unit)
     if f_high > 0.0:
         return np.inf, 0.0
     slope = (f_low - f_high) / (high - low)
