@@ -77,6 +77,11 @@ def run(arguments: argparse.Namespace) -> int:
     observed = arguments.q is not None or arguments.q_votes is not None
     if observed != (arguments.q_law is not None):
         raise InvalidInput("an additional law needs both --q-law and one of --q, --q-votes")
+    if observed and ":t=" in arguments.q_law.lower() and law.norm != "l2":
+        raise InvalidInput(
+            f"a truncation radius is measured in the l2 norm; for {law.norm} noise give the share "
+            f"of the mass to keep, such as truncated:0.5, got {arguments.q_law!r}"
+        )
     if arguments.seed < 0:
         raise InvalidInput(f"`seed` must be a whole number >= 0, got {arguments.seed}")
     budget = AlphaBudget(arguments.alpha)

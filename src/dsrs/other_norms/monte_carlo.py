@@ -121,8 +121,10 @@ def certify_by_monte_carlo(
 
     search = _Search(ShellSample.draw(law, search_samples, generator), others, errors, share)
     largest = search.largest_radius(samples)
-    radius, multipliers, bound, status = 0.0, np.zeros(0), None, _status(largest)
+    radius, multipliers, bound = 0.0, np.zeros(0), None
+    status: Status = "abstained"
     if largest > 0:
+        status = "undecided"  # proposed, but not tested yet
         rungs = [(part * largest, search.multipliers(part * largest)) for part in LADDER]
         tested = fresh_dual_bounds(law, rungs, others, errors, samples, share, generator)
         for (at, found), proved in zip(rungs, tested, strict=True):
@@ -216,11 +218,6 @@ def fresh_dual_bounds(
         )
         bounds.append(1 - wrong - _ROUNDING * (1 + wrong))
     return bounds
-
-
-def _status(largest: float) -> Status:
-    # A radius was proposed but has not passed its test yet, or there is none to test.
-    return "undecided" if largest > 0 else "abstained"
 
 
 def _check_probability(name: str, value: float) -> None:
