@@ -10,6 +10,7 @@ torch = pytest.importorskip("torch")
 
 from dsrs.errors import InvalidInput  # noqa: E402
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated  # noqa: E402
+from dsrs.training.checkpoint import seed_epoch  # noqa: E402
 from dsrs.training.noise import NoiseLaw, sample_noise  # noqa: E402
 
 COUNT = 20_000
@@ -62,3 +63,13 @@ def test_noise_repeats_with_its_seeds() -> None:
 def test_a_law_of_another_dimension_is_refused() -> None:
     with pytest.raises(InvalidInput, match="d = 48"):
         sample_noise(P, torch.zeros(2, 1, 28, 28), np.random.default_rng(0))
+
+
+def test_every_epoch_and_seed_has_its_own_randomness() -> None:
+    def draws(seed: int, epoch: int) -> tuple[float, float]:
+        generator = seed_epoch(seed, epoch)
+        return float(generator.random()), float(torch.rand(()))
+
+    seen = [draws(seed, epoch) for seed in (0, 1) for epoch in (0, 1, 2)]
+    assert len({draw for pair in seen for draw in pair}) == 12
+    assert draws(1, 1) == seen[4]
