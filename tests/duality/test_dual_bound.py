@@ -86,8 +86,8 @@ def both_forms(law: GeneralizedGaussian, shape: str, value: float, l1: float, r:
         dual_bound(geometry(law), table, ends, ends, np.array([l1, l2]), r / law.scale)
         for l2 in (LARGE * (1 - 1e-9) - l1, LARGE * (1 + 1e-9) - l1)
     ]
-    # B itself hardly moves; the direct form gives up about 1.5e-12 of LARGE to its error bound.
-    assert at[0] == pytest.approx(at[1], abs=3e-7)
+    # B itself hardly moves; the direct form gives up a few 1e-12 of lambda, here LARGE/0.3.
+    assert at[0] == pytest.approx(at[1], abs=1e-6)
 
 
 @pytest.mark.parametrize(
