@@ -109,7 +109,8 @@ def textbook_box_minimum(
     else:
         log_l2 = _log_root(lambda x: _gap(q_lower, lambda miss: law.q(0.0, math.exp(x), miss)))
         p = law.p(0.0, math.exp(log_l2))
-    if p > p_upper + 1e-9:
+    # Of a ball, Q_A fixes at least this much of P_A; elsewhere Algorithm 1 stops at the box.
+    if isinstance(law, TruncatedQ) and p > p_upper + 1e-9:
         raise InfeasibleBox(f"Q_A >= {q_lower} needs P_A >= {p}, but P_A <= {p_upper}")
     return max(min(p, p_upper), p_lower), q_lower
 
