@@ -14,7 +14,6 @@ from scipy import special
 from dsrs.duality import radius as search
 from dsrs.duality.bound import dual_bound
 from dsrs.duality.geometry import Floats, geometry, shells
-from dsrs.duality.nodes import pose
 from dsrs.errors import InfeasibleBox, InvalidInput
 from dsrs.laws import GeneralizedGaussian, ShellLaw
 from dsrs.records import Certificate, Interval, Method, Observation, ProofStep, Status
@@ -71,7 +70,7 @@ def check(certificate: Certificate) -> bool:
     if not proof or proof[0].radius < certificate.radius:
         return False
     lowers, uppers = _box(certificate.p, certificate.additional)
-    table = shells(law, tuple(seen.law.shell_law() for seen in certificate.additional)).laws
+    table = shells(law, tuple(seen.law.shell_law() for seen in certificate.additional))
     multipliers = [np.array(step.multipliers) for step in proof]
     if math.isinf(certificate.radius):
         # A class that is right almost everywhere under a law of full support is right everywhere.
@@ -121,9 +120,10 @@ def _unit_neyman_pearson(d: int, k: float, p_lower: float) -> tuple[float, float
             return 0.0, 0.0, 0.0
         multiplier = math.exp(radius * (z - radius / 2))
         return radius, multiplier, _gaussian_bound(p_lower, multiplier, radius)
-    problem = pose(geometry(law), shells(law, ()).laws, np.array([p_lower]), np.array([1.0]))
     steps = np.empty((1, 3))
-    rho, _, count = search.largest_radius(problem, 0.0, steps)
+    guess = float(special.ndtri(p_lower)) / law.scale  # the Gaussian radius
+    box = np.array([p_lower]), np.array([1.0])
+    rho, _, count = search.largest_radius(geometry(law), shells(law, ()), *box, 0.0, guess, steps)
     if not count:
         return 0.0, 0.0, 0.0
     radius = math.nextafter(rho * law.scale * (1 - 1e-15), 0.0)
@@ -164,9 +164,11 @@ def _double_sampling(
         if math.isinf(floor):
             return (), search.ABSTAINED
     lowers, uppers = _box(p, seen)
-    problem = pose(geometry(law), shells(law, laws).laws, lowers, uppers)
+    table = shells(law, laws)
     steps = np.empty((search.LONGEST_CHAIN, len(seen) + 3))
-    _, outcome, count = search.largest_radius(problem, floor, steps)
+    _, outcome, count = search.largest_radius(
+        geometry(law), table, lowers, uppers, floor, 0.0, steps
+    )
     if outcome == search.INFEASIBLE:
         raise InfeasibleBox("no classifier has probabilities inside all the given intervals")
     proof = tuple(
@@ -177,7 +179,7 @@ def _double_sampling(
         )
         for step in steps[:count]
     )
-    if proof and not search.is_solid(problem.laws, steps[0, 2:]) and solid:
+    if proof and not search.is_solid(table, steps[0, 2:]) and solid:
         # The chain of hollow steps ends where Neyman-Pearson takes over.
         end = solid[0]
         proof += (ProofStep(end.radius, _spread(end.multipliers, [0], width), end.dual_bound),)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dsrs.duality.bound import LARGE, dual_bound
+from dsrs.duality.bound import dual_bound
 from dsrs.duality.geometry import geometry, shells
 from dsrs.laws import GeneralizedGaussian, additional_law
 from oracle.shells import dual_bound as exact_bound
@@ -47,7 +47,7 @@ def compare(case: tuple[object, ...]) -> None:
     P, Q = 0.93, 0.96
     ours = dual_bound(
         geometry(law),
-        shells(law, (extra.shell_law(),)).laws,
+        shells(law, (extra.shell_law(),)),
         np.array([P, Q]),
         np.array([P, Q]),
         np.array([float(l1), float(l2)]),
@@ -77,29 +77,37 @@ def test_bound_is_just_below_the_exact_value_at_random(seed: int) -> None:
     compare(random_case(np.random.default_rng(seed)))
 
 
-def both_forms(law: GeneralizedGaussian, shape: str, value: float, l1: float, r: float) -> None:
-    """The direct and the complementary form meet at LARGE, where the form changes."""
-    extra = additional_law(shape, value, law)
-    table = shells(law, (extra.shell_law(),)).laws
-    ends = np.array([0.97, 1 - 1e-6])
-    at = [
-        dual_bound(geometry(law), table, ends, ends, np.array([l1, l2]), r / law.scale)
-        for l2 in (LARGE * (1 - 1e-9) - l1, LARGE * (1 + 1e-9) - l1)
-    ]
-    # B itself hardly moves; the direct form gives up a few 1e-12 of lambda, here LARGE/0.3.
-    assert at[0] == pytest.approx(at[1], abs=1e-6)
-
-
 @pytest.mark.parametrize(
     ("shape", "value"), [("truncated", 0.8), ("truncated", 0.3), ("rescaled", 0.4)]
 )
-def test_direct_and_complementary_forms_agree(shape: str, value: float) -> None:
-    both_forms(GeneralizedGaussian(3072, 0.5, 1530), shape, value, 0.3, 1.4)
+@pytest.mark.parametrize("l2", [3e4, 1e7, 1e12])
+def test_large_multipliers_lose_no_digits(shape: str, value: float, l2: float) -> None:
+    """Q_A near 1: the exact value, where l2 (1 - Q) is of order 1."""
+    Q = 1 - 2.0 ** -round(math.log2(2 * l2))
+    d, k, sigma, r, l1, P = 3072, 1530, 0.5, 1.4, 0.3, 0.97
+    law = GeneralizedGaussian(d, sigma, k)
+    table = shells(law, (additional_law(shape, value, law).shell_law(),))
+    ends, multipliers = np.array([P, Q]), np.array([l1, l2])
+    ours = dual_bound(geometry(law), table, ends, ends, multipliers, r / law.scale)
+    exact = float(exact_bound(d, k, sigma, r, l1, l2, P, Q, shape, value, digits=40))
+    assert -1e-15 <= exact - ours <= 1e-9
+
+
+def test_an_infinite_multiplier_is_the_limit_of_large_ones() -> None:
+    law = GeneralizedGaussian(3072, 0.5, 1530)
+    table = shells(law, (additional_law("truncated", 0.8, law).shell_law(),))
+    ends = np.array([0.97, 1.0])
+    at = [
+        dual_bound(geometry(law), table, ends, ends, np.array([0.3, l2]), 0.08)
+        for l2 in (1e15, 1e20, np.inf)
+    ]
+    assert at[0] < at[1] < at[2] + 1e-13
+    assert at[1] == pytest.approx(at[2], abs=1e-9)
 
 
 def test_large_negative_multipliers_prove_nothing() -> None:
     law = GeneralizedGaussian(3072, 0.5, 1530)
-    table = shells(law, (additional_law("rescaled", 0.475, law).shell_law(),)).laws
+    table = shells(law, (additional_law("rescaled", 0.475, law).shell_law(),))
     lowers, uppers = np.array([0.0, 5e-9]), np.array([1.7e-4, 2.2e-4])
     multipliers = np.array([-1.1e250, 1.5e248])
     assert dual_bound(geometry(law), table, lowers, uppers, multipliers, 0.01) < 0

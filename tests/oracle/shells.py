@@ -89,7 +89,8 @@ def dual_bound(
             return density * _shell_mean(lambda ratio: lam - ratio, d, k, rho, t, lam, _gauss)
 
         edges = [float(gammaincinv(m, law.value)) for law in laws if law.shape == "truncated"]
-        edges = _radial_breaks(d, k, rho, threshold, edges)
+        widest = min([1.0, *((sigma / law.value) ** 2 for law in laws if law.shape == "rescaled")])
+        edges = _radial_breaks(d, k, rho, threshold, edges, widest)
         known = mp.fsum(mp.mpf(law.multiplier) * law.Q for law in laws)
         return mp.mpf(l1) * P + known - _gauss(shortfall, edges, graded=True)
 
@@ -172,9 +173,16 @@ def _gauss(
 
 
 def _radial_breaks(
-    d: float, k: float, rho: float, threshold: Callable[[mp.mpf], mp.mpf], jumps: list[float]
+    d: float,
+    k: float,
+    rho: float,
+    threshold: Callable[[mp.mpf], mp.mpf],
+    jumps: list[float],
+    widest: float,
 ) -> list[mp.mpf]:
     """Where t -> Phi_t(threshold(t)) jumps, bends (the cosine passes +-1) or turns over.
+
+    `widest` is the smallest rate of the laws: the widest has its tail at 1/widest that of P.
 
     In plain floats: the breaks only steer the quadrature.
     """
@@ -191,10 +199,10 @@ def _radial_breaks(
         return min(max(cosine * math.sqrt(d), -1e3), 1e3)
 
     tails = (1e-18, 1e-12, 1e-6, 1e-2)
-    low, high = float(gammaincinv(m, tails[0])), float(gammainccinv(m, tails[0]))
+    low, high = float(gammaincinv(m, tails[0])), float(gammainccinv(m, tails[0])) / widest
     jumps = sorted(t for t in jumps if low < t < high)
     breaks = {low, *jumps, *(float(gammaincinv(m, tail)) for tail in (*tails, 0.5))}
-    breaks |= {float(gammainccinv(m, tail)) for tail in tails}
+    breaks |= {float(gammainccinv(m, tail)) / rate for tail in tails for rate in (1.0, widest)}
     # A small shape m spreads its mass over many decades of t.
     breaks |= {low * 8.0**j for j in range(1, int(math.log(high / low, 8)))}
     pieces = [low, *jumps, high]

@@ -5,17 +5,26 @@ For any multipliers l (one for P, one for each additional law) weak duality give
     p_true(x0 + delta) >= B(l) = sum_i l_i X_i - E_P[(lambda(t) - LR)_+]
 
 with lambda(t) = sum_i l_i w_i(t) and X_i the lower end of interval i where l_i > 0 and the upper
-end where l_i < 0 (MATH 3).
-`dual_bound` returns a number that is at most B: the quadrature's own error bound and an
-allowance for rounding are subtracted.
+end where l_i < 0 (MATH 3). With g = sum_i l_i q_i, the density that the multipliers put on x, and
+(g - p)_+ = g - min(g, p), the same number is
 
-Two forms of the same number. The direct one integrates (lambda - LR)_+ over shells. When the
-multipliers are large (Q_A near 1) it would drown in cancellation; then, on a ball S of shells,
+    B(l) = integral of min(g(x), p(x - delta)) dx - sum_i l_i (1 - X_i).
 
-    E_P[(lambda - LR)_+ ; S] = sum_i l_i Q_i(S) - E_{y ~ P}[min(1, lambda(t) / LR) ; t in S],
+Nothing cancels in this form, however large the multipliers: near the optimum both parts are at
+most 1. Let R be where g(x) > p(x - delta), that is s > S(t) (see shell.py). Then
 
-where t is the shell of x = y + delta and lambda >= 0 on S. The last expectation lives where y
-does, and is in [0, 1].
+    integral of min = g(outside R) + P(x - delta in R),
+
+and both are integrals along the curve s = S(t), with the laws of the cosines in closed form: the
+first has the shells of x outside, the second those of y. For the second, Green's theorem turns
+
+    double integral over R of p(s) dC(s, t)/dt,  C(s, t) = Pr[x within shell t | y on shell s]
+
+into the integral of p(S) C(S, t) dS along the curve; where the curve jumps, at a cut of a law,
+it runs along the line t = const.
+
+`dual_bound` returns a number that is at most B: the quadrature's own error bound and an allowance
+for rounding are subtracted.
 """
 
 from __future__ import annotations
@@ -25,218 +34,338 @@ import math
 import numpy as np
 from numba import njit
 
-from dsrs.duality.geometry import Floats, Geometry
-from dsrs.duality.rules import (
-    NESTED_COARSE,
-    NESTED_FINE,
-    NESTED_MIDDLE,
-    NESTED_NODES,
-    kinked_error,
-)
-from dsrs.duality.shell import angle_density, log_shell_density, shell_pieces, shortfall
+from dsrs.duality.geometry import TAIL, Floats, Geometry
+from dsrs.duality.rules import NESTED_NODES, NESTED_WEIGHTS, nested_error
+from dsrs.duality.shell import cap, crossing, log_shell_density, present, shell_pieces
 
-# Relative rounding of sums of a few thousand terms and of SciPy's Gamma functions (about 1e-14)
-# and the angles left out (2e-15), with a factor of 10 to spare.
-ROUNDING = 1e-13
-TOLERANCE = 1e-9
-# Multipliers beyond this use the complementary form; ROUNDING times it is far below the
-# 1e-6 sigma to which radii are exact.
-LARGE = 1e5
+# Relative rounding of sums of a few hundred terms, of SciPy's Gamma functions (about 1e-14) and of
+# the exponent shape (u - expm1 u), |u| < 10/sqrt(shape), with a factor of 5 to spare.
+ROUNDING, EXPONENT_ROUNDING = 1e-13, 1e-14
+# Of the tabled law of the angle: relative, and absolute (see `angle_law`).
+ANGLE_ERROR, ANGLE_UNDERFLOW = 1e-10, 1e-20
+TOLERANCE = 1e-11
+# A kink between two nodes can hide from any estimate a part of the panel's share of the tolerance:
+# ten times the tolerance is subtracted whatever the estimate.
+HIDDEN = 1e-10
 MOST_PANELS = 400
-DIRECT = 2.0  # in place of a sine
+NOTHING = -34.0  # log-density of a tail that is not worth its integration
+# Where R takes up a shell the law of the angle has a kink of order (d - 1)/2.
+KINKED_DIMENSION = 64
+NEGATIVE = 0
+STATE_CELLS = 64
+MOST_CHANGES = 16
+THINNING = 12
+SLIVER = 3e-8  # of a piece; what it holds is the square of that
+CURVE = np.inf  # in place of the u of a line
 
 
 @njit(cache=True, nogil=True)
-def threshold_mass(laws: Floats, multipliers: Floats, u: float) -> float:
-    """lambda(t) p(t) in u: sum_i l_i q_i(u)."""
-    total = 0.0
+def density_on(laws: Floats, multipliers: Floats, u: float) -> tuple[float, float, float, float]:
+    """g in u, its derivative, the sum of the magnitudes of its terms, and ln p."""
+    total, slope, gross, log_p = 0.0, 0.0, 0.0, 0.0
     for i in range(len(multipliers)):
+        if i > 0 and multipliers[i] == 0.0:
+            continue
+        v = u + laws[i, 1]
+        growth = math.expm1(v)
+        log_density = laws[i, 0] * (v - growth) + laws[i, 2]
+        if i == 0:
+            log_p = log_density
         if multipliers[i] != 0.0:
-            density = math.exp(log_shell_density(laws, i, u))
-            if density > 0.0:
-                total += multipliers[i] * density
-    return total
+            term = multipliers[i] * math.exp(log_density)
+            total += term
+            slope -= term * laws[i, 0] * growth
+            gross += abs(term)
+    return total, slope, gross, log_p
 
 
 @njit(cache=True, nogil=True)
-def direct_integrand(
+def curve_integrand(
     g: Geometry, laws: Floats, multipliers: Floats, rho: float, u: float
 ) -> tuple[float, float]:
-    """p(u) Phi_t(lambda(t)), with its error bound."""
-    mass = threshold_mass(laws, multipliers, u)
-    if mass <= 0.0:
-        return 0.0, 0.0
-    a = math.log(mass) - log_shell_density(laws, 0, u)
-    value, error = shortfall(g, rho, g.m * math.exp(u), a)
-    return mass * value, mass * error
+    """g outside R on shell u, plus p(S) C(S, t) dS; and the magnitude of the first part."""
+    density, slope, gross, log_p = density_on(laws, multipliers, u)
+    if density <= 0.0:
+        return density, gross
+    t = g.m * math.exp(u)
+    a = math.log(density) - log_p
+    climb, s, shift = crossing(g.k, t, a)
+    _, outside, _, _ = cap(g, rho, t, climb, 1.0)
+    value = density * outside if outside > 0.0 else 0.0
+    gross = gross * outside if outside > 0.0 else 0.0
+    moved = math.exp(log_shell_density(laws, 0, u + shift)) if s > 0.0 else 0.0
+    if moved > 0.0:
+        within, _, _, _ = cap(g, rho, s, climb, -1.0)
+        # dv/du from s + k ln s = t + k ln t - a.
+        a_slope = slope / density - (g.m - t)
+        value += moved * within * (t + g.k - a_slope) / (s + g.k)
+    return value, gross
 
 
 @njit(cache=True, nogil=True)
-def complement_integrand(
-    g: Geometry, laws: Floats, multipliers: Floats, rho: float, sine: float, u: float
-) -> float:
-    """p(u) min(1, lambda(t)/LR) for y on shell u, where `sine` is its cosine with delta."""
-    v = g.m * math.exp(u)
-    rise = 0.5 * rho * rho + rho * math.sqrt(2.0 * v) * sine
-    t = v + rise
-    if t <= 0.0:
-        return 0.0
-    shell = math.log(t / g.m)
-    mass = threshold_mass(laws, multipliers, shell)
-    if mass <= 0.0:
-        return 0.0
-    log_lambda = math.log(mass) - log_shell_density(laws, 0, shell)
-    exponent = log_lambda - g.k * math.log1p(rise / v) - rise
-    return math.exp(log_shell_density(laws, 0, u) + min(exponent, 0.0))
+def line_integrand(g: Geometry, laws: Floats, rho: float, line: float, v: float) -> float:
+    """p(v) C(v, line)."""
+    s = g.m * math.exp(v)
+    within, _, _, _ = cap(g, rho, s, s * math.expm1(line - v), -1.0)
+    return within * math.exp(log_shell_density(laws, 0, v))
 
 
 @njit(cache=True, nogil=True)
-def integrate_shells(
+def integrate(
     g: Geometry,
     laws: Floats,
     multipliers: Floats,
     rho: float,
-    form: float,
+    line: float,
     low: float,
     high: float,
-    tolerance: float,
-) -> tuple[float, float]:
-    """Integral over shells u of the direct or complementary integrand, and its error bound.
+) -> tuple[float, float, float]:
+    """Integral of one of the integrands, its error bound, and that of the magnitudes.
 
-    `form` is DIRECT, or the sine of the angle for the complementary one.
-
-    Bisects panels until each meets its share of the tolerance. What still misses it after
-    `MOST_PANELS` is added to the error, so the bound stays true.
+    A panel takes more nodes, and then is bisected, until it meets its share of the tolerance. What
+    still misses it after `MOST_PANELS` is added to the error, so the bound stays true.
     """
-    lows = np.empty(64)
-    highs = np.empty(64)
+    lows, highs = np.empty(64), np.empty(64)
     lows[0], highs[0] = low, high
+    values, sizes = np.zeros(65), np.zeros(65)
     depth, panels = 1, 0
-    total, error = 0.0, 0.0
+    total, error, gross = 0.0, 0.0, 0.0
     while depth > 0:
         depth -= 1
+        panels += 1
         a, b = lows[depth], highs[depth]
         half, centre = 0.5 * (b - a), 0.5 * (a + b)
-        fine, middle, coarse, inner = 0.0, 0.0, 0.0, 0.0
-        for j in range(65):
-            u = centre + half * NESTED_NODES[j]
-            if form == DIRECT:
-                value, uncertainty = direct_integrand(g, laws, multipliers, rho, u)
-            else:
-                value = complement_integrand(g, laws, multipliers, rho, form, u)
-                uncertainty = 0.0
-            fine += NESTED_FINE[j] * value
-            inner += NESTED_FINE[j] * uncertainty
-            if j % 2 == 0:
-                middle += NESTED_MIDDLE[j // 2] * value
-            if j % 4 == 0:
-                coarse += NESTED_COARSE[j // 4] * value
-        panels += 1
-        # min(1, lambda/LR) has a kink inside: there the last difference itself is the bound.
-        missing = half * (
-            kinked_error(coarse, middle, fine) if form == DIRECT else abs(fine - middle)
-        )
-        share = tolerance * max((b - a) / (high - low), 0.02)
+        share = TOLERANCE * max((b - a) / (high - low), 0.02)
+        missing, stride = np.inf, 2
+        for level in range(2, 4):
+            # 33 nodes, and if they do not suffice the 32 between them.
+            for j in range(0 if level == 2 else 1, 65, 2):
+                u = centre + half * NESTED_NODES[j]
+                if line == CURVE:
+                    values[j], sizes[j] = curve_integrand(g, laws, multipliers, rho, u)
+                else:
+                    values[j] = line_integrand(g, laws, rho, line, u)
+            stride = 4 - level
+            coarse, middle, fine, size = 0.0, 0.0, 0.0, 0.0
+            for j in range(0, 65, stride):
+                coarse += NESTED_WEIGHTS[level - 2, j] * values[j]
+                middle += NESTED_WEIGHTS[level - 1, j] * values[j]
+                fine += NESTED_WEIGHTS[level, j] * values[j]
+                size += NESTED_WEIGHTS[level, j] * abs(values[j])
+            missing = half * nested_error(coarse, middle, fine)
+            if level == 2:
+                # Few nodes can agree by accident: believe them only if still fewer nearly do.
+                surprise = (middle - coarse) ** 2 / max(size, 1e-300)
+                missing = half * max(2.0 * abs(fine - middle), surprise)
+            if missing <= share:
+                break
         if missing > share and panels < MOST_PANELS and depth < 62 and half > 1e-14:
             lows[depth], highs[depth] = a, centre
             lows[depth + 1], highs[depth + 1] = centre, b
             depth += 2
         else:
             total += half * fine
-            error += missing + half * inner
-    return total, error
-
-
-@njit(cache=True, nogil=True)
-def direct_part(
-    g: Geometry, laws: Floats, multipliers: Floats, rho: float, above: float
-) -> tuple[float, float]:
-    """E_P[(lambda - LR)_+] over shells u > above, and its error bound."""
-    # Inside a piece every law is either whole or absent, so the cuts themselves need no test.
-    uncut = laws.copy()
-    uncut[:, 3], uncut[:, 4] = -np.inf, np.inf
-    value, error = 0.0, 0.0
-    pieces = shell_pieces(laws)
-    for j in range(len(pieces)):
-        low, high = pieces[j]
-        if low < above:
-            continue
-        present = multipliers.copy()
-        for i in range(len(laws)):
-            if high <= laws[i, 3] or low >= laws[i, 4]:
-                present[i] = 0.0
-        if np.any(present > 0.0):
-            part, missing = integrate_shells(g, uncut, present, rho, DIRECT, low, high, TOLERANCE)
-            value += part
             error += missing
-    return value, error
+            for j in range(0, 65, stride):
+                gross += half * NESTED_WEIGHTS[level, j] * sizes[j]
+    return total, error, gross
 
 
 @njit(cache=True, nogil=True)
-def complement_at(
-    g: Geometry, laws: Floats, multipliers: Floats, rho: float, ball: float, angle: float
+def line_part(
+    g: Geometry, laws: Floats, rho: float, line: float, start: float, stop: float
 ) -> tuple[float, float]:
-    """Density of the angle times E[min(1, lambda/LR) ; |x|^2 <= ball] at that angle of y."""
-    sine = math.sin(angle)
-    low, high = laws[0, 5], laws[0, 6]
-    if math.isfinite(ball):
-        # y + delta lies in the ball for norms between the roots of x^2 + 2 rho c x + rho^2 = ball.
-        square = ball - rho * rho * (1.0 - sine) * (1.0 + sine)
-        if square <= 0.0:
-            return 0.0, 0.0
-        largest = math.sqrt(square) - rho * sine
-        smallest = -math.sqrt(square) - rho * sine
-        if largest <= 0.0:
-            return 0.0, 0.0
-        high = min(high, math.log(0.5 * largest * largest / g.m))
-        if smallest > 0.0:
-            low = max(low, math.log(0.5 * smallest * smallest / g.m))
-    if high <= low:
+    """Integral of p(v) C(v, line) from v = start to stop, and its error bound."""
+    start = min(max(start, laws[0, 5]), laws[0, 6])
+    stop = min(max(stop, laws[0, 5]), laws[0, 6])
+    # The integrand is never negative: what is left of the outer tail may be dropped.
+    if start == stop or (0.0 < start < stop and log_shell_density(laws, 0, start) < NOTHING):
         return 0.0, 0.0
-    value, error = integrate_shells(g, laws, multipliers, rho, sine, low, high, 0.05 * TOLERANCE)
-    density = angle_density(g, angle)
-    return value * density, error * density
+    low, high = min(start, stop), max(start, stop)
+    total, error = 0.0, 0.0
+    for cut in range(3):
+        end = high
+        if cut < 2 and g.d < KINKED_DIMENSION:
+            # C reaches 0 or 1 where |y| and |delta| add up, or subtract, to |x|.
+            reach = abs(math.sqrt(2.0 * g.m * math.exp(line)) + (2 * cut - 1) * rho)
+            end = math.log(max(reach * reach / (2.0 * g.m), 1e-300))
+        if low < end <= high:
+            value, missing, _ = integrate(g, laws, laws[0], rho, line, low, end)
+            total += value
+            error += missing
+            low = end
+    return total if start < stop else -total, error
 
 
 @njit(cache=True, nogil=True)
-def complement_part(
-    g: Geometry, laws: Floats, multipliers: Floats, rho: float, below: float
-) -> tuple[float, float]:
-    """E_y[min(1, lambda/LR) ; x in the ball of shells u <= below], and its error bound.
+def curve_end(g: Geometry, laws: Floats, multipliers: Floats, u: float) -> float:
+    """v on the curve at u; inf where R has nothing of shell u."""
+    density, _, _, log_p = density_on(laws, multipliers, u)
+    if density <= 0.0:
+        return np.inf
+    a = math.log(density) - log_p
+    _, _, shift = crossing(g.k, g.m * math.exp(u), a)
+    return u + shift
 
-    Bisects the range of angles as `integrate_shells` does that of shells.
+
+@njit(cache=True, nogil=True)
+def active_on(laws: Floats, multipliers: Floats, low: float, high: float) -> Floats:
+    """The multipliers of the laws that are present on [low, high]; 0 for the others."""
+    active = multipliers.copy()
+    for i in range(len(laws)):
+        if not present(laws, i, low, high):
+            active[i] = 0.0
+    return active
+
+
+@njit(cache=True, nogil=True)
+def state(g: Geometry, laws: Floats, active: Floats, rho: float, u: float) -> int:
+    """NEGATIVE where g <= 0; else, in few dimensions, which caps of shells u and S(u) are whole."""
+    density, _, _, log_p = density_on(laws, active, u)
+    if density <= 0.0:
+        return NEGATIVE
+    if g.d >= KINKED_DIMENSION:
+        return 2
+    t = g.m * math.exp(u)
+    climb, s, _ = crossing(g.k, t, math.log(density) - log_p)
+    if s == 0.0:
+        return 5
+    cosine = (climb / rho + 0.5 * rho) / math.sqrt(2.0 * t)
+    if cosine < 1.0:
+        return 1 if cosine <= -1.0 else 2
+    return 3 if climb < 0.5 * rho * rho else 4
+
+
+@njit(cache=True, nogil=True)
+def state_change(
+    g: Geometry, laws: Floats, active: Floats, rho: float, low: float, high: float
+) -> float:
+    """The first u in [low, high] from which on the state is another, or `high`."""
+    mixed = np.any(active < 0.0) and np.any(active > 0.0)
+    if not mixed and g.d >= KINKED_DIMENSION:
+        return high
+    before = state(g, laws, active, rho, low)
+    for cell in range(STATE_CELLS):
+        right = low + (high - low) * (cell + 1) / STATE_CELLS
+        if state(g, laws, active, rho, right) != before:
+            left = low + (high - low) * cell / STATE_CELLS
+            while True:
+                middle = 0.5 * (left + right)
+                if not left < middle < right:
+                    return right
+                if state(g, laws, active, rho, middle) == before:
+                    left = middle
+                else:
+                    right = middle
+    return high
+
+
+@njit(cache=True, nogil=True)
+def strips(g: Geometry, laws: Floats, pieces: Floats, multipliers: Floats, rho: float) -> Floats:
+    """Intervals of u on which the integrand is smooth: rows of low, high, v at both.
+
+    Where g falls to 0 the curve runs to infinity, for large k within a distance that no quadrature
+    sees. There the strips grow thinner by 4 and end a SLIVER before: min(g, p) >= 0 is left out,
+    and the curve jumps.
     """
-    ball = 2.0 * g.m * math.exp(below)
-    if math.isfinite(ball):
-        laws = laws.copy()
-        laws[:, 4] = np.inf  # all that lies in the ball is uncut there
-    lows, highs = np.empty(64), np.empty(64)
-    lows[0], highs[0] = -g.reach, g.reach
-    depth, panels = 1, 0
-    total, error = 0.0, 0.0
-    while depth > 0:
-        depth -= 1
-        a, b = lows[depth], highs[depth]
-        half, centre = 0.5 * (b - a), 0.5 * (a + b)
-        fine, middle, inner = 0.0, 0.0, 0.0
-        for j in range(33):
-            value, uncertainty = complement_at(
-                g, laws, multipliers, rho, ball, centre + half * NESTED_NODES[2 * j]
-            )
-            fine += NESTED_MIDDLE[j] * value
-            inner += NESTED_MIDDLE[j] * uncertainty
-            if j % 2 == 0:
-                middle += NESTED_COARSE[j // 2] * value
-        panels += 1
-        missing = half * abs(fine - middle)
-        if missing > 0.1 * TOLERANCE and panels < MOST_PANELS and depth < 62:
-            lows[depth], highs[depth] = a, centre
-            lows[depth + 1], highs[depth + 1] = centre, b
-            depth += 2
-        else:
-            total += half * fine
-            error += missing + half * inner
-    return total, error
+    rows = np.empty(((len(pieces) + MOST_CHANGES) * (2 * THINNING + 1), 4))
+    n, changes = 0, 0
+    for j in range(len(pieces)):
+        low, end = pieces[j]
+        active = active_on(laws, multipliers, low, end)
+        sliver = SLIVER * (end - low)
+        before = state(g, laws, active, rho, low)
+        while low < end:
+            high = end
+            if changes < MOST_CHANGES:
+                high = state_change(g, laws, active, rho, low, end)
+                changes += 1
+            now = state(g, laws, active, rho, 0.5 * (low + high))
+            after = state(g, laws, active, rho, high) if high < end else now
+            if now == NEGATIVE:
+                rows[n] = low, high, np.inf, np.inf
+                n += 1
+            else:
+                start = low + sliver if before == NEGATIVE else low
+                stop = high - sliver if after == NEGATIVE else high
+                n = add_strips(g, laws, active, start, stop, before, after, rows, n)
+            low, before = high, now
+    return rows[:n]
+
+
+@njit(cache=True, nogil=True)
+def add_strips(
+    g: Geometry,
+    laws: Floats,
+    active: Floats,
+    low: float,
+    high: float,
+    before: int,
+    after: int,
+    rows: Floats,
+    n: int,
+) -> int:
+    """Add [low, high] to `rows`, in thinner and thinner strips towards where g is NEGATIVE."""
+    start, v_start, half = low, curve_end(g, laws, active, low), 0.5 * (high - low)
+    thin_first = THINNING if before == NEGATIVE else 0
+    thin_last = THINNING if after == NEGATIVE else 0
+    for cut in range(thin_first + thin_last + 1):
+        end = high
+        if cut < thin_first:
+            end = low + half * 4.0 ** (cut + 1 - thin_first)
+        elif cut < thin_first + thin_last:
+            end = high - half * 4.0 ** (thin_first - cut)
+        if end > start:
+            v_end = curve_end(g, laws, active, end)
+            rows[n] = start, end, v_start, v_end
+            start, v_start = end, v_end
+            n += 1
+    return n
+
+
+@njit(cache=True, nogil=True)
+def jumps(parts: Floats) -> Floats:
+    """Where the curve jumps from strip to strip: rows of u, v before and v after.
+
+    Before the first strip it jumps nowhere: there P, shifted or not, has no mass.
+    """
+    rows = np.empty((2 * len(parts), 3))
+    n = 0
+    for j in range(len(parts)):
+        low, high, v_low, v_high = parts[j]
+        if j > 0 and low == parts[j - 1, 1]:
+            rows[n - 1, 2] = v_low
+        elif j > 0:
+            rows[n] = low, np.inf, v_low
+            n += 1
+        rows[n] = high, v_high, np.inf
+        n += 1
+    return rows[:n]
+
+
+@njit(cache=True, nogil=True)
+def overlap(
+    g: Geometry, laws: Floats, multipliers: Floats, rho: float
+) -> tuple[float, float, float]:
+    """Integral of min(g(x), p(x - delta)), its error bound, and sum_i |l_i| q_i(outside R).
+
+    Shells outside all strips are left out: there min(g, p) is at least the negative part of g.
+    """
+    parts = strips(g, laws, shell_pieces(laws), multipliers, rho)
+    total, error, gross = 0.0, 0.0, 0.0
+    for j in range(len(parts)):
+        low, high = parts[j, :2]
+        active = active_on(laws, multipliers, low, high)
+        if np.any(active != 0.0):
+            value, missing, size = integrate(g, laws, active, rho, CURVE, low, high)
+            total += value
+            error += missing
+            gross += size
+    for line, start, stop in jumps(parts):
+        value, missing = line_part(g, laws, rho, line, start, stop)
+        total += value
+        error += missing
+    return total, error, gross
 
 
 @njit(cache=True, nogil=True)
@@ -254,36 +383,16 @@ def dual_bound(
 ) -> float:
     """A number that is at most B(multipliers) at shift rho (in units of s')."""
     ends = chosen_ends(lowers, uppers, multipliers)
-    count = len(multipliers)
-    size, least = 0.0, 0.0
-    for i in range(count):
-        size += abs(multipliers[i])
-        least = min(least, multipliers[i])
-    # The complementary form needs lambda(t) >= 0 on its ball: no negative multiplier.
-    if size <= LARGE or least < 0.0:
-        value, error = direct_part(g, laws, multipliers, rho, -np.inf)
-        for i in range(count):
-            value -= multipliers[i] * ends[i]
-        return -value - error - ROUNDING * (1.0 + 2.0 * size)
-    # The ball S: the truncation of the only additional law when P's multiplier is small,
-    # else all of space. Inside S every law but P (in the first case) has its whole mass.
-    ball = np.inf
-    if count == 2 and math.isfinite(laws[1, 4]) and abs(multipliers[0]) <= LARGE:
-        ball = laws[1, 4]
-    value, error = complement_part(g, laws, multipliers, rho, ball)
-    scale = 0.0
-    for i in range(count):
-        # For S = the ball of a truncated law, its percentile is P's mass inside.
-        inside = 1.0
-        if i == 0 and math.isfinite(ball):
-            inside = math.exp(laws[0, 2] - laws[1, 2])
-        if ends[i] != inside:
-            value += multipliers[i] * (ends[i] - inside)
-            scale += abs(multipliers[i] * (ends[i] - inside))
-            scale += abs(multipliers[i]) * 1e-3 * (inside != 1.0)
-    if math.isfinite(ball):
-        outside, missing = direct_part(g, laws, multipliers, rho, ball)
-        value -= outside
-        error += missing
-        scale += abs(multipliers[0])
-    return value - error - ROUNDING * (1.0 + 2.0 * scale)
+    value, error, gross = overlap(g, laws, multipliers, rho)
+    scale = 1.0 + gross
+    for i in range(len(multipliers)):
+        if ends[i] != 1.0:
+            value -= multipliers[i] * (1.0 - ends[i])
+            scale += abs(multipliers[i]) * (1.0 - ends[i])
+        if multipliers[i] < 0.0:
+            error -= multipliers[i] * 2.0 * TAIL
+        if multipliers[i] < np.inf:
+            error += abs(multipliers[i]) * ANGLE_UNDERFLOW
+    error += HIDDEN + ANGLE_ERROR * gross
+    error += (ROUNDING + EXPONENT_ROUNDING * math.sqrt(laws[:, 0].max())) * scale
+    return value - error

@@ -22,8 +22,8 @@ from dsrs.laws import GeneralizedGaussian, ShellLaw
 Floats = NDArray[np.float64]
 
 TAIL = 1e-19  # mass left out at each end of a shell law; times lambda it stays below rounding
-ANGLE_REACH = 8.0  # in standard deviations: leaves out 2e-15, part of the rounding allowance
-ANGLE_CELLS = 256
+ANGLE_REACH = 10.0  # in standard deviations: leaves out 1e-23
+ANGLE_CELLS = 1024
 
 
 class Geometry(NamedTuple):
@@ -35,18 +35,8 @@ class Geometry(NamedTuple):
     unit: float
     log_angle: float  # ln of the density of phi at 0
     reach: float  # the angle integrals run over [-reach, reach]
-    angle_table: Floats  # cdf, pdf h, pdf' h^2 at ANGLE_CELLS + 1 points, h apart, of [-reach, 0]
+    angle_table: Floats  # see `_angle_table`
     shift_rate: float  # total variation of a shift by rho is at most shift_rate * rho
-
-
-class Shells(NamedTuple):
-    """P (row 0) and the additional laws on the shells: rows of numbers for `log_shell_density`.
-
-    Columns of `laws`: shape, offset of u, log constant, u at start, u at stop, lower and upper
-    end of the range that holds all but TAIL of the mass.
-    """
-
-    laws: Floats
 
 
 def geometry(law: GeneralizedGaussian) -> Geometry:
@@ -59,24 +49,7 @@ def _geometry(d: int, k: float) -> Geometry:
     m = d / 2 - k
     log_angle = log_gamma_half_step((d - 1) / 2) - 0.5 * math.log(math.pi)
     reach = min(math.pi / 2, ANGLE_REACH / math.sqrt(max(d - 2, 1)))
-    angle = np.linspace(-reach, 0.0, ANGLE_CELLS + 1)
-    step = reach / ANGLE_CELLS
-    sine, tangent = np.sin(angle), np.tan(angle)
-    with np.errstate(divide="ignore"):
-        log_cosine = 0.5 * np.log1p(-sine * sine)
-    density = np.exp(
-        log_angle + (special.xlogy(d - 2, np.exp(log_cosine)) if d == 2 else (d - 2) * log_cosine)
-    )
-    # At a quarter turn (small d) the tangent is infinite where the density vanishes.
-    curvature = np.where(density > 0, -(d - 2) * np.clip(tangent, -1e8, 1e8) * density, 0.0)
-    table = np.stack(
-        [
-            0.5 * special.betaincc(0.5, (d - 1) / 2, sine * sine),
-            density * step,
-            curvature * step * step,
-        ],
-        axis=1,
-    )
+    table = _angle_table(d, log_angle, reach)
     # E|c| and E sqrt(2t); the derivative of the density integrates to (d - 1)/(2m - 1) of them.
     mean_cosine = math.exp(-log_gamma_half_step(d / 2)) / math.sqrt(math.pi)
     mean_norm = math.sqrt(2) * math.exp(log_gamma_half_step(m))
@@ -84,25 +57,70 @@ def _geometry(d: int, k: float) -> Geometry:
     return Geometry(float(d), k, m, math.nan, log_angle, reach, table, rate * (1 + 1e-12))
 
 
-def shells(law: GeneralizedGaussian, additional: tuple[ShellLaw, ...]) -> Shells:
-    """The table of shell laws, P first."""
+def _angle_table(d: int, log_angle: float, reach: float) -> Floats:
+    """cdf, pdf h and pdf' h^2 of the angle at ANGLE_CELLS + 1 points of [-reach, 0], h apart.
+
+    The cdf is summed from the far end over 8 Gauss nodes a cell: all terms are positive, so even
+    the smallest values keep their digits.
+    """
+    step = reach / ANGLE_CELLS
+    starts = -reach + step * np.arange(ANGLE_CELLS)
+    nodes, weights = np.polynomial.legendre.leggauss(8)
+    inside = starts[:, None] + step * (0.5 + 0.5 * nodes)
+    masses = _angle_density(d, log_angle, inside) @ (0.5 * step * weights)
+    # What lies beyond the reach: a geometric tail of rate (d - 2) tan(reach), 0 at a quarter turn.
+    beyond = 0.0
+    if reach < math.pi / 2:
+        end = _angle_density(d, log_angle, np.array([reach]))[0]
+        beyond = end / ((d - 2) * math.tan(reach)) * (1 - 1 / ANGLE_REACH**2)
+    cdf = beyond + np.concatenate([[0.0], np.cumsum(masses)])
+    cdf *= 0.5 / cdf[-1]
+    angle = np.append(starts, 0.0)
+    density = _angle_density(d, log_angle, angle)
+    bend = np.zeros(ANGLE_CELLS + 1)
+    if d > 2:
+        bend = -(d - 2) * np.sin(angle) * _angle_density(d - 1, log_angle, angle)
+    return np.stack([cdf, density * step, bend * step * step], axis=1)
+
+
+def _angle_density(d: int, log_angle: float, angle: Floats) -> Floats:
+    sine = np.sin(angle)
+    with np.errstate(divide="ignore"):
+        return np.exp(log_angle + special.xlog1py(0.5 * (d - 2), -sine * sine))
+
+
+def shells(law: GeneralizedGaussian, additional: tuple[ShellLaw, ...]) -> Floats:
+    """The shell laws as the kernels see them, a row each, P first.
+
+    Columns: shape, offset of u, log constant, u at start, u at stop, lower and upper end of the
+    range that holds all but TAIL of the mass.
+    """
     m = law.m
     rows = []
     for shell in (ShellLaw(shape=m), *additional):
-        low = _gamma_quantile(shell.shape, TAIL) / shell.rate
-        high = float(special.gammainccinv(shell.shape, TAIL)) / shell.rate
+        low, high, constant = _gamma_range(shell.shape)
+        scale = m * shell.rate
+        start = math.log(shell.start / m) if shell.start > 0 else -math.inf
+        stop = math.log(shell.stop / m) if shell.stop < math.inf else math.inf
         rows.append(
             (
                 shell.shape,
-                math.log(m * shell.rate / shell.shape),
-                norm_log_gamma_density(shell.shape) - math.log(shell.mass),
-                math.log(shell.start / m) if shell.start > 0 else -math.inf,
-                math.log(shell.stop / m),
-                math.log(max(low, shell.start) / m),
-                math.log(min(high, shell.stop) / m),
+                math.log(scale / shell.shape),
+                constant - math.log(shell.mass),
+                start,
+                stop,
+                max(low - math.log(scale), start),
+                min(high - math.log(scale), stop),
             )
         )
-    return Shells(np.array(rows))
+    return np.array(rows)
+
+
+@functools.lru_cache(maxsize=1024)
+def _gamma_range(shape: float) -> tuple[float, float, float]:
+    """ln of the two ends of Gamma(shape), TAIL at each, and the constant of its density in u."""
+    high = float(special.gammainccinv(shape, TAIL))
+    return math.log(_gamma_quantile(shape, TAIL)), math.log(high), norm_log_gamma_density(shape)
 
 
 def _gamma_quantile(shape: float, probability: float) -> float:

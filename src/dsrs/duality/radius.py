@@ -22,18 +22,19 @@ import numpy as np
 from numba import njit
 
 from dsrs.duality.bound import dual_bound
-from dsrs.duality.geometry import Floats
+from dsrs.duality.geometry import Floats, Geometry
 from dsrs.duality.multipliers import best_multipliers
-from dsrs.duality.nodes import Problem
+from dsrs.duality.nodes import Problem, pose
 
 CERTIFIED, ABSTAINED, UNDECIDED, INFEASIBLE = 0, 1, 2, 3
 
-CLOSE = 2e-8  # of sigma, or of the logit of B: where the search for the radius stops
-MARGIN = 8e-9  # of sigma: how far below the searched radius the first proof is tried
+CLOSE = 1e-3  # of sigma: Newton's step to the radius with which the search stops
+TINY = 1e-9  # of sigma: a bracket that holds no more
+MARGIN = 1e-8  # of sigma: how far below the searched radius the first proof is tried
 SETTLED = 2e-7  # of sigma: a proof with less than this to gain is final
 CHAIN_MARGIN = 3e-7  # of sigma: how far below the optimum a chain starts
 LONGEST_CHAIN = 200
-MOST_DOUBLINGS = 80
+MOST_STEPS = 100
 
 
 @njit(cache=True, nogil=True)
@@ -57,13 +58,6 @@ def is_solid(laws: Floats, multipliers: Floats) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def logit(probability: float) -> float:
-    """Bends B(r) into nearly a straight line, which the secant likes."""
-    inside = min(max(probability, 1e-12), 1.0 - 1e-12)
-    return math.log(inside / (1.0 - inside))
-
-
-@njit(cache=True, nogil=True)
 def exceeds_one(problem: Problem, value: float, found: Floats, rho: float) -> bool:
     """Whether a bound above 1 is real: then no classifier fits the box."""
     if value <= 1.0 + 1e-6:
@@ -73,66 +67,71 @@ def exceeds_one(problem: Problem, value: float, found: Floats, rho: float) -> bo
 
 
 @njit(cache=True, nogil=True)
-def crossing_radius(
-    problem: Problem, low: float, warm: Floats, found: Floats
-) -> tuple[float, float]:
-    """Where the searched B falls to 1/2, from `low` upwards, and the slope of B there.
+def to_zero(
+    x: float, height: float, fall: float, other: float, other_height: float, other_fall: float
+) -> float:
+    """The step from x to where the height is 0: the cubic x(height) through two points and their
+    slopes."""
+    newton = height / fall
+    rise = other_height - height
+    if abs(other - x) < TINY or abs(rise) < 100.0 * abs(height) * TINY:
+        return newton
+    chord = (other - x) / rise
+    bend = (chord + 1.0 / fall) / rise
+    twist = (-1.0 / other_fall - 2.0 * chord - 1.0 / fall) / (rise * rise)
+    step = newton + height * height * (bend - other_height * twist)
+    return step if abs(step - newton) < abs(newton) else newton
 
-    Returns (-1, 0) when B <= 1/2 at `low` already, (-2, 0) when B exceeds 1: no classifier fits
+
+@njit(cache=True, nogil=True)
+def crossing_radius(
+    problem: Problem, floor: float, start: float, warm: Floats, found: Floats
+) -> tuple[float, float]:
+    """Where the searched B falls to 1/2, above `floor`, and how fast it falls there.
+
+    Newton on the logit of B from `start`, inside a bracket; `found` are the multipliers there.
+    Returns (-1, 0) when B <= 1/2 down to the floor, (-2, 0) when B exceeds 1: no classifier fits
     the box; (inf, 0) when no end was found.
     """
     unit = problem.g.unit
-    value = best_multipliers(problem, low, warm, found)
-    if exceeds_one(problem, value, found, low):
-        return -2.0, 0.0
-    f_low = logit(value)
-    if not f_low > 0.0:
-        return -1.0, 0.0
-    high, f_high = low, f_low
-    # The logit falls by about 1.65 per sigma; aim a little beyond where it would reach 0.
-    rate = 1.65 / unit
-    for attempt in range(MOST_DOUBLINGS):
-        if f_high <= 0.0:
-            break
-        low, f_low = high, f_high
-        high = low + max(1.05 * f_low / rate, 0.01 * unit * 2.0**attempt)
-        value = best_multipliers(problem, high, warm, found)
-        if exceeds_one(problem, value, found, high):
+    rates = np.zeros(len(found))
+    low, high, rho = floor, np.inf, start
+    last, last_height, last_fall = np.nan, 0.0, 0.0
+    for attempt in range(MOST_STEPS):
+        value, slope = best_multipliers(problem, rho, warm, found, rates)
+        if exceeds_one(problem, value, found, rho):
             return -2.0, 0.0
-        f_high = logit(value)
-        rate = min(max((f_low - f_high) / (high - low), 0.3 / unit), 4.0 / unit)
-    if f_high > 0.0:
-        return np.inf, 0.0
-    slope = (f_low - f_high) / (high - low)
-    side = 0
-    for _ in range(60):
-        if high - low < CLOSE * unit:
-            break
-        middle = high - f_high * (high - low) / (f_high - f_low)
-        if not low < middle < high:
-            middle = 0.5 * (low + high)
-        f_middle = logit(best_multipliers(problem, middle, warm, found))
-        if abs(f_middle) < CLOSE:
-            low = middle + f_middle * (high - low) / max(f_low - f_high, 1e-300)
-            break
-        # Anderson and Bjorck: an end that stays put loses weight.
-        if f_middle > 0.0:
-            if side == 1:
-                weight = 1.0 - f_middle / f_low
-                f_high *= weight if weight > 0.0 else 0.5
-            low, f_low, side = middle, f_middle, 1
+        inside = min(max(value, 1e-12), 1.0 - 1e-12)
+        height = math.log(inside / (1.0 - inside))
+        if height > 0.0:
+            low = rho
+        elif rho <= floor:
+            return -1.0, 0.0
         else:
-            if side == 2:
-                weight = 1.0 - f_middle / f_high
-                f_low *= weight if weight > 0.0 else 0.5
-            high, f_high, side = middle, f_middle, 2
-    return low, 0.25 * slope
+            high = rho
+        # The logit falls by about 1.65 per sigma, and nearly straight.
+        fall = min(max(-slope / (inside * (1.0 - inside)), 0.3 / unit), 20.0 / unit)
+        step = height / fall
+        close = abs(step) < CLOSE * unit or high - low < TINY * unit
+        if close and attempt > 0:
+            step = to_zero(rho, height, fall, last, last_height, last_fall)
+        last, last_height, last_fall = rho, height, fall
+        if not close and not low < rho + step < high:
+            step = 0.5 * (low + high) - rho if high < np.inf else 0.01 * unit * 2.0**attempt
+        rho += step
+        for i in range(len(found)):
+            # A multiplier that would change its sign on the way stays where it is.
+            if found[i] * (found[i] + step * rates[i]) > 0.0:
+                found[i] += step * rates[i]
+        if close:
+            return rho, max(-slope, 0.0)
+    return (np.inf, 0.0) if high == np.inf else (-1.0, 0.0)
 
 
 @njit(cache=True, nogil=True)
 def prove_at(problem: Problem, rho: float, warm: Floats, found: Floats) -> float:
     """Search multipliers at rho and return what they provably give."""
-    best_multipliers(problem, rho, warm, found)
+    best_multipliers(problem, rho, warm, found, np.zeros(len(found)))
     return dual_bound(problem.g, problem.laws, problem.lowers, problem.uppers, found, rho)
 
 
@@ -142,8 +141,8 @@ def largest_proved(
 ) -> tuple[float, float]:
     """The largest radius near the searched crossing with a proof, and its dual bound.
 
-    Steps down while the proof fails, up while it leaves more than SETTLED to gain.
-    Returns (0, 0) when nothing above `floor` could be proved.
+    `found` are the multipliers at the crossing. Steps down while the proof fails, up while it
+    leaves more than SETTLED to gain. Returns (0, 0) when nothing above `floor` could be proved.
     """
     unit = problem.g.unit
     best, best_value = 0.0, 0.0
@@ -151,10 +150,13 @@ def largest_proved(
     failed = np.inf
     rho = crossing - MARGIN * unit
     backward = MARGIN * unit
-    for _ in range(40):
+    for attempt in range(40):
         if rho <= floor:
             break
-        value = prove_at(problem, rho, warm, found)
+        if attempt == 0:
+            value = dual_bound(problem.g, problem.laws, problem.lowers, problem.uppers, found, rho)
+        else:
+            value = prove_at(problem, rho, warm, found)
         gain = (value - 0.5) / slope if slope > 0.0 else 0.0
         if value > 0.5:
             best, best_value = rho, value
@@ -201,21 +203,33 @@ def chain_down(problem: Problem, top: float, floor: float, warm: Floats, steps: 
 
 
 @njit(cache=True, nogil=True)
-def largest_radius(problem: Problem, floor: float, steps: Floats) -> tuple[float, int, int]:
+def largest_radius(
+    g: Geometry,
+    laws: Floats,
+    lowers: Floats,
+    uppers: Floats,
+    floor: float,
+    guess: float,
+    steps: Floats,
+) -> tuple[float, int, int]:
     """The largest provable radius rho (in units of s') above `floor`, which is proved already.
 
-    Returns (rho, status, number of proof steps written to `steps`); rho = floor and no steps
-    when nothing more can be proved.
+    The search starts at `guess`, or at the floor when that is 0. Returns (rho, status, number of
+    proof steps written to `steps`); rho = floor and no steps when nothing more can be proved.
     """
-    unit = problem.g.unit
-    warm, found = np.zeros(3), np.zeros(len(problem.lowers))
+    problem = pose(g, laws, lowers, uppers)
+    unit = g.unit
+    warm, found = np.zeros((3, 3)), np.zeros(len(lowers))
     crossing, slope = -1.0, 0.0
-    # Without a radius to start from: the smaller the shift, the worse the search is conditioned.
-    for exponent in (3, 5, 7):
-        start = floor if floor > 0.0 else unit * 10.0**-exponent
-        crossing, slope = crossing_radius(problem, start, warm, found)
-        if crossing != -1.0 or floor > 0.0:
-            break
+    if guess > 0.0 or floor > 0.0:
+        crossing, slope = crossing_radius(problem, floor, max(guess, floor), warm, found)
+    else:
+        # With no radius to start from: the smaller the shift, the worse the search is conditioned.
+        for exponent in (3, 5, 7):
+            start = unit * 10.0**-exponent
+            crossing, slope = crossing_radius(problem, start, start, warm, found)
+            if crossing != -1.0:
+                break
     if crossing == -2.0:
         return floor, INFEASIBLE, 0
     if crossing == -1.0:
