@@ -41,8 +41,8 @@ from dsrs.duality.shell import cap, crossing, log_shell_density, present, shell_
 # Relative rounding of sums of a few hundred terms, of SciPy's Gamma functions (about 1e-14) and of
 # the exponent shape (u - expm1 u), |u| < 10/sqrt(shape), with a factor of 5 to spare.
 ROUNDING, EXPONENT_ROUNDING = 1e-13, 1e-14
-# Of the tabled law of the angle: relative, and absolute (see `angle_law`).
-ANGLE_ERROR, ANGLE_UNDERFLOW = 1e-10, 1e-20
+# Of the tabled law of the angle: relative, and absolute in few dimensions and many.
+ANGLE_ERROR, ANGLE_UNDERFLOW_FEW, ANGLE_UNDERFLOW = 1e-10, 1e-19, 1e-26
 TOLERANCE = 1e-11
 # A kink between two nodes can hide from any estimate a part of the panel's share of the tolerance:
 # ten times the tolerance is subtracted whatever the estimate.
@@ -385,6 +385,7 @@ def dual_bound(
     ends = chosen_ends(lowers, uppers, multipliers)
     value, error, gross = overlap(g, laws, multipliers, rho)
     scale = 1.0 + gross
+    underflow = ANGLE_UNDERFLOW_FEW if g.d < KINKED_DIMENSION else ANGLE_UNDERFLOW
     for i in range(len(multipliers)):
         if ends[i] != 1.0:
             value -= multipliers[i] * (1.0 - ends[i])
@@ -392,7 +393,7 @@ def dual_bound(
         if multipliers[i] < 0.0:
             error -= multipliers[i] * 2.0 * TAIL
         if multipliers[i] < np.inf:
-            error += abs(multipliers[i]) * ANGLE_UNDERFLOW
+            error += abs(multipliers[i]) * underflow
     error += HIDDEN + ANGLE_ERROR * gross
     error += (ROUNDING + EXPONENT_ROUNDING * math.sqrt(laws[:, 0].max())) * scale
     return value - error

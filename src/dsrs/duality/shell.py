@@ -64,7 +64,8 @@ def angle_law(g: Geometry, phi: float) -> tuple[float, float, float]:
     """Pr[angle < phi], Pr[angle > phi] and the density there.
 
     Quintic Hermite between tabled points: the smaller probability has a relative error below
-    1e-10 (about (z/100)^6/46080 at z standard deviations), or an absolute one below 1e-20.
+    1e-10 (about (z/100)^6/46080 at z standard deviations), or an absolute one below 1e-26 (1e-19
+    where d < 64).
     """
     below = -abs(phi)
     if below <= -g.reach:
