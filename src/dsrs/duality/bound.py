@@ -47,6 +47,7 @@ TOLERANCE = 1e-11
 # A kink between two nodes can hide from any estimate a part of the panel's share of the tolerance:
 # ten times the tolerance is subtracted whatever the estimate.
 HIDDEN = 1e-10
+PANEL_WIDTH = 16.0  # in standard deviations of ln t
 MOST_PANELS = 400
 NOTHING = -34.0  # log-density of a tail that is not worth its integration
 # Where R takes up a shell the law of the angle has a kink of order (d - 1)/2.
@@ -125,10 +126,15 @@ def integrate(
     A panel takes more nodes, and then is bisected, until it meets its share of the tolerance. What
     still misses it after `MOST_PANELS` is added to the error, so the bound stays true.
     """
-    lows, highs = np.empty(64), np.empty(64)
-    lows[0], highs[0] = low, high
+    # Panels so wide that 65 nodes would hardly do are cut at once.
+    depth = min(int((high - low) * math.sqrt(laws[:, 0].max()) / PANEL_WIDTH) + 1, 16)
+    lows, highs = np.empty(80), np.empty(80)
+    for panel in range(depth):
+        lows[panel] = low + (high - low) * panel / depth
+        highs[panel] = low + (high - low) * (panel + 1) / depth
+    highs[depth - 1] = high
     values, sizes = np.zeros(65), np.zeros(65)
-    depth, panels = 1, 0
+    panels = 0
     total, error, gross = 0.0, 0.0, 0.0
     while depth > 0:
         depth -= 1
@@ -159,7 +165,7 @@ def integrate(
                 missing = half * max(2.0 * abs(fine - middle), surprise)
             if missing <= share:
                 break
-        if missing > share and panels < MOST_PANELS and depth < 62 and half > 1e-14:
+        if missing > share and panels < MOST_PANELS and depth < 78 and half > 1e-14:
             lows[depth], highs[depth] = a, centre
             lows[depth + 1], highs[depth + 1] = centre, b
             depth += 2

@@ -71,7 +71,8 @@ def angle_law(g: Geometry, phi: float) -> tuple[float, float, float]:
     if below <= -g.reach:
         small, density = 0.0, 0.0
     else:
-        place = (below + g.reach) * (ANGLE_CELLS / g.reach)
+        per_cell = ANGLE_CELLS / g.reach
+        place = (below + g.reach) * per_cell
         cell = min(int(place), ANGLE_CELLS - 1)
         x = place - cell
         f0, d0, s0 = g.angle_table[cell]
@@ -83,7 +84,7 @@ def angle_law(g: Geometry, phi: float) -> tuple[float, float, float]:
         c5 = 6.0 * rise - 3.0 * (d0 + d1) - 0.5 * (s0 - s1)
         small = f0 + x * (d0 + x * (c2 + x * (c3 + x * (c4 + x * c5))))
         density = d0 + x * (2.0 * c2 + x * (3.0 * c3 + x * (4.0 * c4 + x * 5.0 * c5)))
-        density *= ANGLE_CELLS / g.reach
+        density *= per_cell
     if phi <= 0.0:
         return small, 1.0 - small, density
     return 1.0 - small, small, density
@@ -129,12 +130,13 @@ def cap(
     Returns its probability and that of the rest, and the derivatives of the first with respect to
     `climb` and rho.
     """
-    root = math.sqrt(2.0 * shell)
-    cosine = (climb / rho + side * 0.5 * rho) / root
+    per_rho = 1.0 / rho
+    slant = 1.0 / math.sqrt(2.0 * shell)
+    cosine = (climb * per_rho + side * 0.5 * rho) * slant
     if cosine >= 1.0:
         return 1.0, 0.0, 0.0, 0.0
     if cosine <= -1.0:
         return 0.0, 1.0, 0.0, 0.0
     below, above, density = angle_law(g, math.asin(cosine))
-    density /= root * math.sqrt((1.0 - cosine) * (1.0 + cosine))
-    return below, above, density / rho, density * (side * 0.5 - climb / (rho * rho))
+    density *= slant / math.sqrt((1.0 - cosine) * (1.0 + cosine))
+    return below, above, density * per_rho, density * (side * 0.5 - climb * per_rho * per_rho)
