@@ -126,13 +126,18 @@ def integrate(
     A panel takes more nodes, and then is bisected, until it meets its share of the tolerance. What
     still misses it after `MOST_PANELS` is added to the error, so the bound stays true.
     """
-    # Panels so wide that 65 nodes would hardly do are cut at once.
-    depth = min(int((high - low) * math.sqrt(laws[:, 0].max()) / PANEL_WIDTH) + 1, 16)
     lows, highs = np.empty(80), np.empty(80)
-    for panel in range(depth):
-        lows[panel] = low + (high - low) * panel / depth
-        highs[panel] = low + (high - low) * (panel + 1) / depth
-    highs[depth - 1] = high
+    depth, sharp = 0, math.sqrt(laws[:, 0].max())
+    start = low
+    while start < high:
+        # Panels so wide that 65 nodes would hardly do are cut at once, best at the peak of P.
+        stop = high
+        if (high - start) * sharp > PANEL_WIDTH and depth < 16:
+            stop = 0.0 if start < 0.0 < high else start + PANEL_WIDTH / sharp
+            stop = min(stop, start + PANEL_WIDTH / sharp)
+        lows[depth], highs[depth] = start, stop
+        depth += 1
+        start = stop
     values, sizes = np.zeros(65), np.zeros(65)
     panels = 0
     total, error, gross = 0.0, 0.0, 0.0

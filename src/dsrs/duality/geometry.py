@@ -90,12 +90,16 @@ def _angle_density(d: int, log_angle: float, angle: Floats) -> Floats:
 
 
 def shells(law: GeneralizedGaussian, additional: tuple[ShellLaw, ...]) -> Floats:
-    """The shell laws as the kernels see them, a row each, P first.
+    """The shell laws as the kernels see them, a row each, P first; not to be written to.
 
     Columns: shape, offset of u, log constant, u at start, u at stop, lower and upper end of the
     range that holds all but TAIL of the mass.
     """
-    m = law.m
+    return _shells(law.m, additional)
+
+
+@functools.lru_cache(maxsize=1024)
+def _shells(m: float, additional: tuple[ShellLaw, ...]) -> Floats:
     rows = []
     for shell in (ShellLaw(shape=m), *additional):
         low, high, constant = _gamma_range(shell.shape)
