@@ -7,7 +7,8 @@ import math
 import numpy as np
 from numba import njit
 
-from dsrs.duality.bound import chosen_ends, jumps, strips
+from dsrs.duality.bound import chosen_ends
+from dsrs.duality.curve import jumps, strips
 from dsrs.duality.geometry import Floats
 from dsrs.duality.nodes import Problem
 from dsrs.duality.shell import cap, crossing, log_shell_density
@@ -85,8 +86,7 @@ def slope_of(problem: Problem, multipliers: Floats, hits: Floats, slope: Floats)
 def newton_step(multipliers: Floats, slope: Floats, curvature: Floats) -> Floats:
     """Newton's step on the multipliers that are free to move."""
     count = len(multipliers)
-    step = np.zeros(count)
-    matrix = curvature.copy()
+    matrix, step, scale = curvature.copy(), slope.copy(), np.empty(count)
     for i in range(count):
         # A ridge keeps saturated directions from blowing up; the line search does the rest.
         matrix[i, i] = matrix[i, i] * (1.0 + 1e-12) + 1e-300
@@ -94,16 +94,47 @@ def newton_step(multipliers: Floats, slope: Floats, curvature: Floats) -> Floats
             matrix[i, :] = 0.0
             matrix[:, i] = 0.0
             matrix[i, i] = 1.0
-    scale = np.sqrt(np.diag(matrix))
     for i in range(count):
+        scale[i] = math.sqrt(matrix[i, i])
+    for i in range(count):
+        step[i] /= scale[i]
         for h in range(count):
             matrix[i, h] /= scale[i] * scale[h]
         matrix[i, i] += 1e-13
-    step = np.linalg.solve(matrix, slope / scale) / scale
+    # Gaussian elimination; the matrix is positive definite, so no pivot is needed.
     for i in range(count):
+        for h in range(i + 1, count):
+            factor = matrix[h, i] / matrix[i, i]
+            step[h] -= factor * step[i]
+            for j in range(i, count):
+                matrix[h, j] -= factor * matrix[i, j]
+    for i in range(count - 1, -1, -1):
+        for h in range(i + 1, count):
+            step[i] -= matrix[i, h] * step[h]
+        step[i] /= matrix[i, i]
+    for i in range(count):
+        step[i] /= scale[i]
         if multipliers[i] == 0.0 and step[i] * slope[i] <= 0.0:
             step[i] = 0.0
     return step
+
+
+@njit(cache=True, nogil=True)
+def inner(left: Floats, right: Floats) -> float:
+    """The sum of left_i right_i."""
+    total = 0.0
+    for i in range(len(left)):
+        total += left[i] * right[i]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def same_signs(found: Floats, step: Floats) -> bool:
+    """Whether the step takes no multiplier through 0."""
+    same = True
+    for i in range(len(found)):
+        same = same and found[i] * (found[i] + step[i]) >= 0.0
+    return same
 
 
 @njit(cache=True, nogil=True)
@@ -115,7 +146,7 @@ def general_multipliers(
     Starts from `found`, or from Neyman-Pearson when that is empty.
     """
     count = len(problem.lowers)
-    if not np.any(found != 0.0):
+    if inner(found, found) == 0.0:
         alone_multipliers(problem, rho, warm, found, rates)
     hits, sweeps, slope = np.empty(count), np.empty(count), np.empty(count)
     curvature = np.empty((count, count))
@@ -124,9 +155,9 @@ def general_multipliers(
     for _ in range(NEWTON_STEPS):
         slope_of(problem, found, hits, slope)
         step = newton_step(found, slope, curvature)
-        gain = np.dot(slope, step)
+        gain = inner(slope, step)
         if not gain > ENOUGH:
-            if np.all((found + step) * found >= 0.0):
+            if same_signs(found, step):
                 last_step, value = step, value + 0.5 * max(gain, 0.0)
             break
         # Stop short of the first kink on the way.
@@ -139,7 +170,7 @@ def general_multipliers(
             if blocked >= 0:
                 trial[blocked] = 0.0
             value, by_rho = measure(problem, rho, trial, hits, sweeps, curvature)
-            ahead = np.dot(chosen_ends(problem.lowers, problem.uppers, trial) - hits, step)
+            ahead = inner(chosen_ends(problem.lowers, problem.uppers, trial) - hits, step)
             if blocked >= 0:
                 edge = problem.lowers if step[blocked] < 0.0 else problem.uppers
                 ahead += (edge[blocked] - problem.uppers[blocked]) * step[blocked]

@@ -78,7 +78,9 @@ def pose(g: Geometry, laws: Floats, lowers: Floats, uppers: Floats) -> Problem:
     elif len(laws) == 2 and laws[1, 0] == g.m and laws[1, 1] == 0.0 and laws[1, 3] == -np.inf:
         # P restricted to a ball: shape m, rate 1, no inner cut.
         kind = SPLIT
-        split = int(np.searchsorted(u, laws[1, 4]))
+        split = 0
+        while split < len(u) and u[split] < laws[1, 4]:
+            split += 1
         inside = math.exp(laws[0, 2] - laws[1, 2])
     t = g.m * np.exp(u)
     return Problem(g, laws, lowers, uppers, u, t, weight, mass, pieces, split, inside, kind)

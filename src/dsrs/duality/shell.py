@@ -30,26 +30,28 @@ def log_shell_density(laws: Floats, row: int, u: float) -> float:
 @njit(cache=True, nogil=True)
 def shell_pieces(laws: Floats) -> Floats:
     """Intervals of u, one a row, that hold the mass of all laws and are crossed by no cut."""
-    count = len(laws)
-    order = np.argsort(laws[:, 5])
-    cuts = np.sort(laws[:, 3:5].copy().reshape(-1))
-    pieces = np.empty((3 * count, 2))
-    n = 0
-    low, high = laws[order[0], 5], laws[order[0], 6]
-    for place in range(1, count + 1):
-        last = place == count
-        if not last and laws[order[place], 5] <= high:
-            high = max(high, laws[order[place], 6])
-            continue
-        for cut in cuts:
-            if low < cut < high:
-                pieces[n, 0], pieces[n, 1] = low, cut
-                low = cut
-                n += 1
-        pieces[n, 0], pieces[n, 1] = low, high
+    pieces = np.empty((3 * len(laws), 2))
+    n, low = 0, np.inf
+    for i in range(len(laws)):
+        low = min(low, laws[i, 5])
+    while low < np.inf:
+        # How far the ranges reach from here without a gap, and where the next one starts.
+        high, after = low, np.inf
+        for _ in range(len(laws)):
+            for i in range(len(laws)):
+                if laws[i, 5] <= high:
+                    high = max(high, laws[i, 6])
+        for i in range(len(laws)):
+            if laws[i, 5] > high:
+                after = min(after, laws[i, 5])
+        stop = high
+        for i in range(len(laws)):
+            for cut in laws[i, 3:5]:
+                if low < cut < stop:
+                    stop = cut
+        pieces[n] = low, stop
         n += 1
-        if not last:
-            low, high = laws[order[place], 5], laws[order[place], 6]
+        low = stop if stop < high else after
     return pieces[:n]
 
 
