@@ -50,6 +50,7 @@ TOLERANCE = 1e-11
 HIDDEN = 1e-10
 PANEL_WIDTH = 16.0  # in standard deviations of ln t
 MOST_PANELS = 400
+THINNING = 12  # strips towards where g vanishes
 NOTHING = -34.0  # log-density of a tail that is not worth its integration
 CURVE = np.inf  # in place of the u of a line
 
@@ -190,7 +191,7 @@ def overlap(
 
     Shells outside all strips are left out: there min(g, p) is at least the negative part of g.
     """
-    parts = strips(g, laws, shell_pieces(laws), multipliers, rho)
+    parts = strips(g, laws, shell_pieces(laws), multipliers, rho, THINNING)
     total, error, gross = 0.0, 0.0, 0.0
     for j in range(len(parts)):
         low, high = parts[j, :2]

@@ -18,7 +18,6 @@ KINKED_DIMENSION = 64
 NEGATIVE = 0
 STATE_CELLS = 64
 MOST_CHANGES = 16
-THINNING = 12
 SLIVER = 3e-8  # of a piece; what it holds is the square of that
 
 
@@ -109,14 +108,16 @@ def state_change(
 
 
 @njit(cache=True, nogil=True)
-def strips(g: Geometry, laws: Floats, pieces: Floats, multipliers: Floats, rho: float) -> Floats:
+def strips(
+    g: Geometry, laws: Floats, pieces: Floats, multipliers: Floats, rho: float, thinning: int
+) -> Floats:
     """Intervals of u on which the integrand is smooth: rows of low, high, v at both.
 
     Where g falls to 0 the curve runs to infinity, for large k within a distance that no quadrature
-    sees. There the strips grow thinner by 4 and end a SLIVER before: min(g, p) >= 0 is left out,
-    and the curve jumps.
+    sees. There the strips grow thinner by 4, `thinning` times, and end a SLIVER before:
+    min(g, p) >= 0 is left out, and the curve jumps.
     """
-    rows = np.empty(((len(pieces) + MOST_CHANGES) * (2 * THINNING + 1), 4))
+    rows = np.empty(((len(pieces) + MOST_CHANGES) * (2 * thinning + 1), 4))
     n, changes = 0, 0
     for j in range(len(pieces)):
         low, end = pieces[j]
@@ -136,7 +137,9 @@ def strips(g: Geometry, laws: Floats, pieces: Floats, multipliers: Floats, rho: 
             else:
                 start = low + sliver if before == NEGATIVE else low
                 stop = high - sliver if after == NEGATIVE else high
-                n = add_strips(g, laws, active, start, stop, before, after, rows, n)
+                first = thinning if before == NEGATIVE else 0
+                last = thinning if after == NEGATIVE else 0
+                n = add_strips(g, laws, active, start, stop, first, last, rows, n)
             low, before = high, now
     return rows[:n]
 
@@ -148,21 +151,19 @@ def add_strips(
     active: Floats,
     low: float,
     high: float,
-    before: int,
-    after: int,
+    first: int,
+    last: int,
     rows: Floats,
     n: int,
 ) -> int:
-    """Add [low, high] to `rows`, in thinner and thinner strips towards where g is NEGATIVE."""
+    """Add [low, high] to `rows`, with `first` ever thinner strips towards low, `last` to high."""
     start, v_start, half = low, curve_end(g, laws, active, low), 0.5 * (high - low)
-    thin_first = THINNING if before == NEGATIVE else 0
-    thin_last = THINNING if after == NEGATIVE else 0
-    for cut in range(thin_first + thin_last + 1):
+    for cut in range(first + last + 1):
         end = high
-        if cut < thin_first:
-            end = low + half * 4.0 ** (cut + 1 - thin_first)
-        elif cut < thin_first + thin_last:
-            end = high - half * 4.0 ** (thin_first - cut)
+        if cut < first:
+            end = low + half * 4.0 ** (cut + 1 - first)
+        elif cut < first + last:
+            end = high - half * 4.0 ** (first - cut)
         if end > start:
             v_end = curve_end(g, laws, active, end)
             rows[n] = start, end, v_start, v_end

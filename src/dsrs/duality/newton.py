@@ -8,11 +8,14 @@ import numpy as np
 from numba import njit
 
 from dsrs.duality.bound import chosen_ends
-from dsrs.duality.curve import jumps, strips
+from dsrs.duality.curve import active_on, jumps, strips
 from dsrs.duality.geometry import Floats
-from dsrs.duality.nodes import Problem
-from dsrs.duality.shell import cap, crossing, log_shell_density
+from dsrs.duality.nodes import Problem, panel_count
+from dsrs.duality.rules import GAUSS_NODES, GAUSS_WEIGHTS
+from dsrs.duality.shell import cap, crossing, log_shell_density, present
 from dsrs.duality.thresholds import ENOUGH, NEWTON_STEPS, alone_multipliers, line_value
+
+THINNING = 5  # strips towards where g vanishes: enough for a search
 
 
 @njit(cache=True, nogil=True)
@@ -28,43 +31,75 @@ def measure(
     its derivative in rho and those in the multipliers (the curvature of B)."""
     g, laws = problem.g, problem.laws
     hits[:], sweeps[:], curvature[:, :] = 0.0, 0.0, 0.0
-    count = len(multipliers)
-    value, slope = 0.0, 0.0
-    for j in range(len(problem.t)):
-        t, p_mass = problem.t[j], problem.mass[0, j]
-        total, tilt = 0.0, 0.0
-        for i in range(count):
-            term = multipliers[i] * problem.mass[i, j]
-            total += term
-            tilt -= term * laws[i, 0] * math.expm1(problem.u[j] + laws[i, 1])
-        if total <= 0.0:
-            value += total
-            continue
-        a = math.log(total / p_mass) if p_mass > 0.0 else np.inf
-        climb, s, shift = crossing(g.k, t, a)
-        below, above, by_climb, by_rho = cap(g, rho, t, climb, 1.0)
-        value += total * above
-        slope -= total * by_rho
-        bend = 0.0
-        if s > 0.0:
-            bend = by_climb * s / ((s + g.k) * total)
-            mass = math.exp(log_shell_density(laws, 0, problem.u[j] + shift))
-            mass *= problem.weight[j] * (g.m + g.k - tilt / total) / (s + g.k)
-            within, _, _, by_rho_within = cap(g, rho, s, climb, -1.0)
-            value += mass * within
-            slope += mass * by_rho_within
-        for i in range(count):
-            hits[i] += problem.mass[i, j] * below
-            sweeps[i] += problem.mass[i, j] * by_rho
-            for h in range(i + 1):
-                curvature[i, h] += problem.mass[i, j] * problem.mass[h, j] * bend
-    for i in range(count):
+    parts = strips(g, laws, problem.pieces, multipliers, rho, THINNING)
+    value, slope, masses = 0.0, 0.0, np.empty(len(multipliers))
+    for j in range(len(parts)):
+        low, high = parts[j, 0], parts[j, 1]
+        active = active_on(laws, multipliers, low, high)
+        panels = panel_count(g, laws, low, high)
+        half = 0.5 * (high - low) / panels
+        for panel in range(panels):
+            for i in range(24):
+                u = low + half * (2 * panel + 1 + GAUSS_NODES[i])
+                weight = half * GAUSS_WEIGHTS[i]
+                part, by_rho = measure_shell(
+                    problem, rho, active, u, weight, masses, hits, sweeps, curvature
+                )
+                value += part
+                slope += by_rho
+    for i in range(len(multipliers)):
         for h in range(i):
             curvature[h, i] = curvature[i, h]
-    for line, start, stop in jumps(strips(g, laws, problem.pieces, multipliers, rho)):
+    for line, start, stop in jumps(parts):
         part, by_rho = line_value(problem, rho, line, start, stop)
         value += part
         slope += by_rho
+    return value, slope
+
+
+@njit(cache=True, nogil=True)
+def measure_shell(
+    problem: Problem,
+    rho: float,
+    active: Floats,
+    u: float,
+    weight: float,
+    masses: Floats,
+    hits: Floats,
+    sweeps: Floats,
+    curvature: Floats,
+) -> tuple[float, float]:
+    """What shell u adds to the integral of min(g, p) and to its derivative in rho, and, in place,
+    to the other sums of `measure`; `masses` is scratch space."""
+    g, laws = problem.g, problem.laws
+    density, tilt, log_p = 0.0, 0.0, log_shell_density(laws, 0, u)
+    for i in range(len(active)):
+        masses[i] = 0.0
+        if present(laws, i, u, u):
+            masses[i] = weight * math.exp(log_shell_density(laws, i, u))
+        if active[i] != 0.0:
+            density += active[i] * masses[i]
+            tilt -= active[i] * masses[i] * laws[i, 0] * math.expm1(u + laws[i, 1])
+    if density <= 0.0:
+        return density, 0.0
+    t = g.m * math.exp(u)
+    climb, s, shift = crossing(g.k, t, math.log(density / weight) - log_p)
+    below, above, by_climb, by_rho = cap(g, rho, t, climb, 1.0)
+    value = density * above if above > 0.0 else 0.0
+    slope = -density * by_rho if by_rho != 0.0 else 0.0
+    bend = 0.0
+    if s > 0.0:
+        bend = by_climb * s / ((s + g.k) * density)
+        moved = weight * math.exp(log_shell_density(laws, 0, u + shift))
+        moved *= (g.m + g.k - tilt / density) / (s + g.k)
+        within, _, _, within_by_rho = cap(g, rho, s, climb, -1.0)
+        value += moved * within
+        slope += moved * within_by_rho
+    for i in range(len(active)):
+        hits[i] += masses[i] * below
+        sweeps[i] += masses[i] * by_rho
+        for h in range(i + 1):
+            curvature[i, h] += masses[i] * masses[h] * bend
     return value, slope
 
 

@@ -50,15 +50,19 @@ def search_ranges(laws: Floats) -> Floats:
 
 
 @njit(cache=True, nogil=True)
+def panel_count(g: Geometry, laws: Floats, low: float, high: float) -> int:
+    """How many panels of 24 Gauss nodes resolve every law on [low, high]."""
+    width = (high - low) * math.sqrt(laws[:, 0].max())
+    return max(1, math.ceil(width * (4.0 if g.d < SMALL_DIMENSION else 1.0) / PANEL_WIDTH))
+
+
+@njit(cache=True, nogil=True)
 def pose(g: Geometry, laws: Floats, lowers: Floats, uppers: Floats) -> Problem:
     """Lay out the nodes of one problem: composite Gauss-Legendre that resolves every law."""
     pieces = shell_pieces(search_ranges(laws))
-    finer = 4.0 if g.d < SMALL_DIMENSION else 1.0
-    thinnest = 1.0 / math.sqrt(laws[:, 0].max())
     panels = np.empty(len(pieces), dtype=np.int64)
     for j in range(len(pieces)):
-        width = (pieces[j, 1] - pieces[j, 0]) / thinnest
-        panels[j] = math.ceil(width * finer / PANEL_WIDTH)
+        panels[j] = panel_count(g, laws, pieces[j, 0], pieces[j, 1])
     u = np.empty(24 * panels.sum())
     weight, mass = np.empty(len(u)), np.zeros((len(laws), len(u)))
     n = 0
