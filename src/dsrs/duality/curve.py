@@ -63,6 +63,15 @@ def active_on(laws: Floats, multipliers: Floats, low: float, high: float) -> Flo
 
 
 @njit(cache=True, nogil=True)
+def one_sign(multipliers: Floats) -> bool:
+    """Whether no two multipliers are of opposite signs."""
+    least, most = 0.0, 0.0
+    for multiplier in multipliers:
+        least, most = min(least, multiplier), max(most, multiplier)
+    return least * most == 0.0
+
+
+@njit(cache=True, nogil=True)
 def state(g: Geometry, laws: Floats, active: Floats, rho: float, u: float) -> int:
     """NEGATIVE where g <= 0; else, in few dimensions, which caps of shells u and S(u) are whole."""
     density, _, _, log_p = density_on(laws, active, u)
@@ -85,11 +94,7 @@ def state_change(
     g: Geometry, laws: Floats, active: Floats, rho: float, low: float, high: float
 ) -> float:
     """The first u in [low, high] from which on the state is another, or `high`."""
-    positive, negative = False, False
-    for multiplier in active:
-        positive = positive or multiplier > 0.0
-        negative = negative or multiplier < 0.0
-    if not (positive and negative) and g.d >= KINKED_DIMENSION:
+    if one_sign(active) and g.d >= KINKED_DIMENSION:
         return high
     before = state(g, laws, active, rho, low)
     for cell in range(STATE_CELLS):

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from dsrs.duality.bound import chosen_ends
-from dsrs.duality.curve import active_on, jumps, strips
+from dsrs.duality.curve import active_on, jumps, one_sign, strips
 from dsrs.duality.geometry import Floats
 from dsrs.duality.nodes import Problem, panel_count
 from dsrs.duality.rules import GAUSS_NODES, GAUSS_WEIGHTS
@@ -191,7 +191,8 @@ def general_multipliers(
         slope_of(problem, found, hits, slope)
         step = newton_step(found, slope, curvature)
         gain = inner(slope, step)
-        if not gain > ENOUGH:
+        # Where g changes its sign B has kinks, and the gain is but a guess.
+        if not gain > (ENOUGH if one_sign(found) else 1e-3 * ENOUGH):
             if same_signs(found, step):
                 last_step, value = step, value + 0.5 * max(gain, 0.0)
             break

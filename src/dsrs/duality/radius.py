@@ -182,13 +182,20 @@ def largest_proved(
 
 
 @njit(cache=True, nogil=True)
-def chain_down(problem: Problem, top: float, floor: float, warm: Floats, steps: Floats) -> int:
-    """Prove every shift in [floor, top] with hollow multipliers; rows of `steps` are
-    (rho, dual bound, multipliers). Returns the number of rows, 0 if the chain breaks."""
-    found = np.zeros(len(problem.lowers))
-    rho = top
+def chain_down(
+    problem: Problem, top: float, floor: float, warm: Floats, found: Floats, steps: Floats
+) -> int:
+    """Prove every shift in [floor, top] with hollow multipliers, first of all `found`; rows of
+    `steps` are (rho, dual bound, multipliers). Returns the number of rows, 0 if the chain breaks.
+    """
+    rho, last = top, found.copy()
     for n in range(len(steps)):
+        found[:] = last
         value = prove_at(problem, rho, warm, found)
+        kept = dual_bound(problem.g, problem.laws, problem.lowers, problem.uppers, last, rho)
+        if kept > value:
+            value, found[:] = kept, last
+        last[:] = found
         margin = value - 0.5
         steps[n, 0], steps[n, 1] = rho, value
         steps[n, 2:] = found
@@ -244,5 +251,7 @@ def largest_radius(
         steps[0, 2:] = found
         return rho, CERTIFIED, 1
     top = rho - CHAIN_MARGIN * unit
-    count = chain_down(problem, top, floor, warm, steps) if floor > 0.0 and top > floor else 0
+    count = 0
+    if floor > 0.0 and top > floor:
+        count = chain_down(problem, top, floor, warm, found, steps)
     return (top, CERTIFIED, count) if count > 0 else (floor, UNDECIDED, 0)
