@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dsrs import certify_rows
-from oracle.textbook import textbook_box_minimum, textbook_worst_case
+from oracle.textbook import textbook_box_minimum, textbook_np_radius, textbook_worst_case
 
 REFERENCE = Path(__file__).parents[3] / "shared" / "reference"
 pytestmark = pytest.mark.skipif(
@@ -40,11 +40,15 @@ def compare_neyman_pearson(rows: Rows) -> None:
     gaussian = np.array([float(row["k"]) == 0 for row in rows])
     gap = np.abs(ours - theirs)
     assert gap[gaussian].max() < 1e-9
-    # Just above 1/2 the recorded solver stops short, sometimes at 0; the textbook confirms ours.
-    clear = np.array([float(row["p_lower"]) > 0.501 for row in rows])
-    assert gap[~gaussian & clear].max() < 1e-4
-    assert (theirs - ours).max() < 1e-4
     assert np.mean(gap[~gaussian] < 5e-6) >= 0.99
+    assert (theirs - ours).max() < 1e-4
+    # Just above 1/2 the recorded solver stops short, sometimes at 0; the textbook confirms ours.
+    above = np.flatnonzero(gap >= 1e-4)
+    assert len(above) <= 1 + 3e-4 * len(rows)
+    for i in above:
+        d, k, sigma, p = (float(rows[i][name]) for name in ("d", "k", "sigma", "p_lower"))
+        assert p < 0.503
+        assert ours[i] == pytest.approx(textbook_np_radius(d, k, sigma, p), abs=2e-6 * sigma)
 
 
 def compare_double_sampling(rows: Rows) -> tuple[Rows, np.ndarray]:  # type: ignore[type-arg]
