@@ -37,7 +37,7 @@ from numba import njit
 from dsrs.duality.curve import KINKED_DIMENSION, active_on, density_on, jumps, strips
 from dsrs.duality.geometry import TAIL, Floats, Geometry
 from dsrs.duality.rules import NESTED_NODES, NESTED_WEIGHTS, nested_error
-from dsrs.duality.shell import cap, crossing, log_shell_density, shell_pieces
+from dsrs.duality.shell import cap, crossing, line_cuts, log_shell_density, shell_pieces
 
 # Relative rounding of sums of a few hundred terms, of SciPy's Gamma functions (about 1e-14) and of
 # the exponent shape (u - expm1 u), |u| < 10/sqrt(shape), with a factor of 5 to spare.
@@ -52,6 +52,7 @@ PANEL_WIDTH = 16.0  # in standard deviations of ln t
 MOST_PANELS = 400
 THINNING = 12  # strips towards where g vanishes
 NOTHING = -34.0  # log-density of a tail that is not worth its integration
+STEEP = 8.0  # standard deviations of a cosine beyond which a line is cut
 CURVE = np.inf  # in place of the u of a line
 
 
@@ -169,13 +170,9 @@ def line_part(
         return 0.0, 0.0
     low, high = min(start, stop), max(start, stop)
     total, error = 0.0, 0.0
-    for cut in range(3):
-        end = high
-        if cut < 2 and g.d < KINKED_DIMENSION:
-            # C reaches 0 or 1 where |y| and |delta| add up, or subtract, to |x|.
-            reach = abs(math.sqrt(2.0 * g.m * math.exp(line)) + (2 * cut - 1) * rho)
-            end = math.log(max(reach * reach / (2.0 * g.m), 1e-300))
-        if low < end <= high:
+    for cut in (*line_cuts(g, rho, line, STEEP), high):
+        end = min(cut, high)
+        if end > low:
             value, missing, _ = integrate(g, laws, laws[0], rho, line, low, end)
             total += value
             error += missing

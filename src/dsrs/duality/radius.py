@@ -109,15 +109,16 @@ def crossing_radius(
             return -1.0, 0.0
         else:
             high = rho
-        # The logit falls by about 1.65 per sigma, and nearly straight.
-        fall = min(max(-slope / (inside * (1.0 - inside)), 0.3 / unit), 20.0 / unit)
-        step = height / fall
+        # The logit is nearly straight; where it is flat, at most double the shift.
+        most = rho + 4.0 * unit
+        fall = max(-slope / (inside * (1.0 - inside)), abs(height) / most)
+        step = height / fall if height != 0.0 else 0.0
         close = abs(step) < CLOSE * unit or high - low < TINY * unit
         if close and attempt > 0:
             step = to_zero(rho, height, fall, last, last_height, last_fall)
         last, last_height, last_fall = rho, height, fall
         if not close and not low < rho + step < high:
-            step = 0.5 * (low + high) - rho if high < np.inf else 0.01 * unit * 2.0**attempt
+            step = 0.5 * (low + high) - rho if high < np.inf else most
         rho += step
         for i in range(len(found)):
             # A multiplier that would change its sign on the way stays where it is.

@@ -142,3 +142,20 @@ def cap(
     below, above, density = angle_law(g, math.asin(cosine))
     density *= slant / math.sqrt((1.0 - cosine) * (1.0 + cosine))
     return below, above, density * per_rho, density * (side * 0.5 - climb * per_rho * per_rho)
+
+
+@njit(cache=True, nogil=True)
+def line_cuts(g: Geometry, rho: float, line: float, deviations: float) -> tuple[float, float]:
+    """Between which v the probability C that x is within shell `line` has no extreme value.
+
+    `deviations` of the cosine of y, in standard deviations, count as extreme; at most 1, where C
+    reaches 0 or 1 and has a kink. C = 0 everywhere if the second v is -inf.
+    """
+    cosine = min(1.0, deviations / math.sqrt(g.d))
+    square = 2.0 * g.m * math.exp(line) - rho * rho * (1.0 - cosine * cosine)
+    if square <= 0.0:
+        return -np.inf, -np.inf
+    near = abs(math.sqrt(square) - rho * cosine)
+    far = math.sqrt(square) + rho * cosine
+    low = math.log(near * near / (2.0 * g.m)) if near > 1e-150 else -np.inf
+    return low, math.log(far * far / (2.0 * g.m))

@@ -14,7 +14,7 @@ from numba import njit
 from dsrs.duality.geometry import Floats
 from dsrs.duality.nodes import SEARCH_SHARE, Problem
 from dsrs.duality.rules import GAUSS_NODES, GAUSS_WEIGHTS
-from dsrs.duality.shell import cap, crossing, log_shell_density
+from dsrs.duality.shell import cap, crossing, line_cuts, log_shell_density
 
 # ln lambda of a region whose classifier must be right almost everywhere; see `split_multipliers`.
 HIGHEST = 11.0
@@ -23,7 +23,7 @@ NEWTON_STEPS = 60
 # neglected is of third order.
 ENOUGH = 2e-7
 LINE_PANEL = 5.0  # standard deviations, of ln s or of the cosine, that 24 Gauss nodes resolve
-MOST_LINE_PANELS = 16
+STEEP = 8.0  # standard deviations of the cosine beyond which C is 0 or 1
 NOTHING = -28.0  # log-density of a tail that does not matter
 
 
@@ -37,21 +37,32 @@ def line_value(
     start, stop = min(max(start, low), high), min(max(stop, low), high)
     if log_shell_density(laws, 0, start) < NOTHING and start > 0.0 and stop > start:
         return 0.0, 0.0
-    # The cosine of y, in standard deviations, falls by about this much from start to stop.
-    fall = abs(stop - start) * math.sqrt(0.5 * g.m * g.d) / rho
-    width = max(abs(stop - start) * math.sqrt(g.m), min(fall, 4.0 * LINE_PANEL))
-    panels = min(math.ceil(width / LINE_PANEL), MOST_LINE_PANELS)
-    step = (stop - start) / max(panels, 1)
+    first, second = line_cuts(g, rho, line, STEEP)
+    backwards = stop < start
+    low, end = min(start, stop), max(start, stop)
     value, slope = 0.0, 0.0
-    for panel in range(panels):
-        for i in range(24):
-            v = start + step * (panel + 0.5 + 0.5 * GAUSS_NODES[i])
-            s = g.m * math.exp(v)
-            within, _, _, sweep = cap(g, rho, s, s * math.expm1(line - v), -1.0)
-            mass = 0.5 * step * GAUSS_WEIGHTS[i] * math.exp(log_shell_density(laws, 0, v))
-            value += mass * within
-            slope += mass * sweep
-    return value, slope
+    for part in range(2):
+        # Up to the first cut C is 0 or 1; beyond the second it is 0.
+        high = min(end, first if part == 0 else second)
+        if high <= low:
+            continue
+        width = (high - low) * math.sqrt(g.m)
+        if part == 1:
+            # The cosine of y, in standard deviations, falls by about this much.
+            fall = (high - low) * math.sqrt(0.5 * g.m * g.d) * math.exp(0.5 * low) / rho
+            width = max(width, min(fall, 2.0 * STEEP))
+        panels = math.ceil(width / LINE_PANEL)
+        half = 0.5 * (high - low) / panels
+        for panel in range(panels):
+            for i in range(24):
+                v = low + half * (2 * panel + 1 + GAUSS_NODES[i])
+                s = g.m * math.exp(v)
+                within, _, _, sweep = cap(g, rho, s, s * math.expm1(line - v), -1.0)
+                mass = half * GAUSS_WEIGHTS[i] * math.exp(log_shell_density(laws, 0, v))
+                value += mass * within
+                slope += mass * sweep
+        low = high
+    return (-value, -slope) if backwards else (value, slope)
 
 
 class Region(NamedTuple):
