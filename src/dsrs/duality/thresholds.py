@@ -18,6 +18,8 @@ from dsrs.duality.shell import cap, crossing, line_cuts, log_shell_density
 
 # ln lambda of a region whose classifier must be right almost everywhere; see `split_multipliers`.
 HIGHEST = 11.0
+LOWEST = -40.0  # a threshold below is as good as none
+LARGEST = 700.0  # before exp overflows
 NEWTON_STEPS = 60
 # What a Newton step may still gain in B when the search stops. That gain is added, so what is
 # neglected is of third order.
@@ -121,11 +123,13 @@ def region_threshold(
     if rest <= 0.0:
         return Region(np.inf, 0.0, 0.0, 0.0, 0.0)
     low, high = -np.inf, np.inf
-    a, stride = start, 1.0
+    a, stride = min(max(start, LOWEST), LARGEST), 1.0
     for _ in range(NEWTON_STEPS):
         region, gap, gain = region_at(problem, rho, first, last, target, rest, a)
         if gain < ENOUGH:
             break
+        if a == LOWEST and gap < 0.0:
+            return Region(-np.inf, 0.0, 0.0, 0.0, 0.0)
         if gap > 0.0:
             low = a
         else:
@@ -137,7 +141,7 @@ def region_threshold(
             else:
                 step = stride if math.isfinite(low) else -stride
                 stride *= 2.0
-        a += step
+        a = min(max(a + step, LOWEST), LARGEST)
     return region
 
 
@@ -146,7 +150,9 @@ def predicted(warm: Floats, row: int, rho: float, share: float, unit: float) -> 
     """Where a threshold should be at rho: from what `keep` remembers, else that of Gaussian noise
     for a class with `share` of the region."""
     if warm[row, 2] > 0.0:
-        return warm[row, 0] + warm[row, 1] * (rho - warm[row, 2])  # type: ignore[no-any-return]
+        change = warm[row, 1] * (rho - warm[row, 2])
+        most = 2.0 + 0.5 * abs(warm[row, 0])
+        return warm[row, 0] + min(max(change, -most), most)  # type: ignore[no-any-return]
     shift = rho / unit
     return shift * (rough_normal_quantile(share) - 0.5 * shift)
 
