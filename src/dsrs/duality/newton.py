@@ -8,14 +8,21 @@ import numpy as np
 from numba import njit
 
 from dsrs.duality.bound import chosen_ends
-from dsrs.duality.curve import active_on, jumps, one_sign, strips
+from dsrs.duality.curve import active_on, jumps, strips
 from dsrs.duality.geometry import Floats
 from dsrs.duality.nodes import Problem, panel_count
 from dsrs.duality.rules import GAUSS_NODES, GAUSS_WEIGHTS
 from dsrs.duality.shell import cap, crossing, log_shell_density, present
-from dsrs.duality.thresholds import ENOUGH, NEWTON_STEPS, alone_multipliers, line_value
+from dsrs.duality.thresholds import alone_multipliers, line_value
 
 THINNING = 5  # strips towards where g vanishes: enough for a search
+# What Newton's step may still gain in B when the search stops. Away from the optimum B is far from
+# quadratic, and gains are much larger than predicted.
+ENOUGH = 1e-13
+NEWTON_STEPS = 40
+LINE_STEPS = 12
+SCAN_STEPS = 40
+STEEPEST = 1e-5  # slope of B at which a small gain is not believed
 
 
 @njit(cache=True, nogil=True)
@@ -173,6 +180,108 @@ def same_signs(found: Floats, step: Floats) -> bool:
 
 
 @njit(cache=True, nogil=True)
+def line_search(
+    problem: Problem,
+    rho: float,
+    found: Floats,
+    step: Floats,
+    gain: float,
+    hits: Floats,
+    sweeps: Floats,
+    curvature: Floats,
+) -> tuple[float, float]:
+    """Go along Newton's step, at most to the first kink on the way; what `measure` says there."""
+    stride, blocked = 1.0, -1
+    for i in range(len(found)):
+        if found[i] * (found[i] + stride * step[i]) < 0.0:
+            stride, blocked = -found[i] / step[i], i
+    for _ in range(LINE_STEPS):
+        trial = found + stride * step
+        if blocked >= 0:
+            trial[blocked] = 0.0
+        value, by_rho = measure(problem, rho, trial, hits, sweeps, curvature)
+        ahead = inner(chosen_ends(problem.lowers, problem.uppers, trial) - hits, step)
+        if blocked >= 0:
+            edge = problem.lowers if step[blocked] < 0.0 else problem.uppers
+            ahead += (edge[blocked] - problem.uppers[blocked]) * step[blocked]
+        if ahead >= -0.5 * gain:
+            break
+        stride *= min(max(gain / (gain - ahead), 0.1), 0.8)
+        blocked = -1
+    found[:] = trial
+    return value, by_rho
+
+
+@njit(cache=True, nogil=True)
+def slope_at(problem: Problem, rho: float, multipliers: Floats, i: int, side: float) -> float:
+    """Slope of B in multiplier i, seen from its positive or negative side."""
+    count = len(multipliers)
+    hits, unused, curvature = np.empty(count), np.empty(count), np.empty((count, count))
+    measure(problem, rho, multipliers, hits, unused, curvature)
+    return (problem.lowers[i] if side > 0.0 else problem.uppers[i]) - hits[i]  # type: ignore[no-any-return]
+
+
+@njit(cache=True, nogil=True)
+def best_second(problem: Problem, rho: float, multipliers: Floats, size: float) -> None:
+    """Put the last multiplier at the maximum of B, the others fixed; `size` is a first guess."""
+    i = len(multipliers) - 1
+    side = 0.0
+    for sign in (1.0, -1.0):
+        multipliers[i] = 0.0
+        if side == 0.0 and sign * slope_at(problem, rho, multipliers, i, sign) > 0.0:
+            side = sign
+    low, high, y = -np.inf, np.inf, math.log(max(size, 1e-12))
+    f_low, f_high, last = 0.0, 0.0, 0
+    for _ in range(SCAN_STEPS if side != 0.0 else 0):
+        multipliers[i] = side * math.exp(y)
+        f = side * slope_at(problem, rho, multipliers, i, side)
+        if f > 0.0:
+            if last == 1:
+                f_high *= 0.5
+            low, f_low, last = y, f, 1
+        else:
+            if last == 2:
+                f_low *= 0.5
+            high, f_high, last = y, f, 2
+        if high - low < 1e-9 or f == 0.0:
+            break
+        if low == -np.inf or high == np.inf:
+            y += 2.0 if f > 0.0 else -2.0
+        else:
+            y = (low * f_high - high * f_low) / (f_high - f_low)
+
+
+@njit(cache=True, nogil=True)
+def scan_multipliers(problem: Problem, rho: float, found: Floats) -> None:
+    """Two laws where Newton gives up: B is a thin curved ridge when g changes its sign.
+
+    The best l2 for each l1, and the best l1 by bisection: slow, but nothing can go wrong, for the
+    maximum over l2 of a concave B is concave in l1.
+    """
+    low, high = -np.inf, np.inf
+    size, side, x = max(abs(found[1]), 1e-3), 1.0, math.log(max(abs(found[0]), 1e-6))
+    for step in range(2 * SCAN_STEPS):
+        found[0] = side * math.exp(x)
+        best_second(problem, rho, found, size)
+        size = max(abs(found[1]), 1e-12)
+        if side * slope_at(problem, rho, found, 0, side) > 0.0:
+            low = x
+        else:
+            high = x
+        if high - low < 1e-7:
+            break
+        if low == -np.inf or high == np.inf:
+            x += 1.0 if high == np.inf else -1.0
+        else:
+            x = 0.5 * (low + high)
+        if x < -12.0:
+            # No positive l1 is best: the other side.
+            low, high, x, side = -np.inf, np.inf, 0.0, -side
+            if step >= SCAN_STEPS:
+                break
+
+
+@njit(cache=True, nogil=True)
 def general_multipliers(
     problem: Problem, rho: float, warm: Floats, found: Floats, rates: Floats
 ) -> tuple[float, float]:
@@ -186,35 +295,21 @@ def general_multipliers(
     hits, sweeps, slope = np.empty(count), np.empty(count), np.empty(count)
     curvature = np.empty((count, count))
     value, by_rho = measure(problem, rho, found, hits, sweeps, curvature)
-    last_step = np.zeros(count)
+    last_step, settled = np.zeros(count), False
     for _ in range(NEWTON_STEPS):
         slope_of(problem, found, hits, slope)
         step = newton_step(found, slope, curvature)
         gain = inner(slope, step)
-        # Where g changes its sign B has kinks, and the gain is but a guess.
-        if not gain > (ENOUGH if one_sign(found) else 1e-3 * ENOUGH):
+        if not gain > ENOUGH:
             if same_signs(found, step):
                 last_step, value = step, value + 0.5 * max(gain, 0.0)
+            settled = inner(slope, slope) < STEEPEST * STEEPEST
             break
-        # Stop short of the first kink on the way.
-        stride, blocked = 1.0, -1
-        for i in range(count):
-            if found[i] * (found[i] + stride * step[i]) < 0.0:
-                stride, blocked = -found[i] / step[i], i
-        for _ in range(40):
-            trial = found + stride * step
-            if blocked >= 0:
-                trial[blocked] = 0.0
-            value, by_rho = measure(problem, rho, trial, hits, sweeps, curvature)
-            ahead = inner(chosen_ends(problem.lowers, problem.uppers, trial) - hits, step)
-            if blocked >= 0:
-                edge = problem.lowers if step[blocked] < 0.0 else problem.uppers
-                ahead += (edge[blocked] - problem.uppers[blocked]) * step[blocked]
-            if ahead >= -0.5 * gain:
-                break
-            stride *= min(max(gain / (gain - ahead), 0.1), 0.8)
-            blocked = -1
-        found[:] = trial
+        value, by_rho = line_search(problem, rho, found, step, gain, hits, sweeps, curvature)
+    if not settled and count == 2:
+        last_step[:] = 0.0
+        scan_multipliers(problem, rho, found)
+        value, by_rho = measure(problem, rho, found, hits, sweeps, curvature)
     ends = chosen_ends(problem.lowers, problem.uppers, found)
     for i in range(count):
         value -= found[i] * (1.0 - ends[i])

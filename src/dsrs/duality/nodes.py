@@ -18,7 +18,7 @@ ALONE, SPLIT, GENERAL = 0, 1, 2
 SEARCH_SHARE = 0.82  # leaves out about 1e-13 of each law
 PANEL_WIDTH = 9.0  # in standard deviations of ln t; 24 Gauss nodes then reach 1e-10
 # Below this dimension the angle's density ends in a corner that more panels must resolve.
-SMALL_DIMENSION = 32
+SMALL_DIMENSION = 64
 
 
 class Problem(NamedTuple):
@@ -53,7 +53,7 @@ def search_ranges(laws: Floats) -> Floats:
 def panel_count(g: Geometry, laws: Floats, low: float, high: float) -> int:
     """How many panels of 24 Gauss nodes resolve every law on [low, high]."""
     width = (high - low) * math.sqrt(laws[:, 0].max())
-    return max(1, math.ceil(width * (4.0 if g.d < SMALL_DIMENSION else 1.0) / PANEL_WIDTH))
+    return max(1, math.ceil(width * (16.0 if g.d < SMALL_DIMENSION else 1.0) / PANEL_WIDTH))
 
 
 @njit(cache=True, nogil=True)

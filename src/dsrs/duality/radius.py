@@ -33,7 +33,7 @@ TINY = 1e-9  # of sigma: a bracket that holds no more
 MARGIN = 1e-8  # of sigma: how far below the searched radius the first proof is tried
 SETTLED = 2e-7  # of sigma: a proof with less than this to gain is final
 CHAIN_MARGIN = 3e-7  # of sigma: how far below the optimum a chain starts
-LONGEST_CHAIN = 200
+LONGEST_CHAIN = 2000
 MOST_STEPS = 100
 
 
