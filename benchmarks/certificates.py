@@ -47,10 +47,12 @@ def against_the_textbook() -> None:
     for q in (Truncated(law, 0.6), Rescaled(law, 0.4)):
         seen = Observation(q, Interval(0.99, 0.995))
         ours = certify(law, Interval(0.95, 0.96), seen).radius
-        fast = processor_seconds(lambda seen=seen: certify(law, Interval(0.95, 0.96), seen), 20)
-        began = time.process_time()
-        slow_radius = textbook_radius(784, 380, 0.5, 0.95, 0.96, q.kind, q.value, 0.99, 0.995)
-        slow = time.process_time() - began
+        fast = processor_seconds(lambda seen=seen: certify(law, Interval(0.95, 0.96), seen), 200)
+        slow = float("inf")
+        for _ in range(3):
+            began = time.process_time()
+            slow_radius = textbook_radius(784, 380, 0.5, 0.95, 0.96, q.kind, q.value, 0.99, 0.995)
+            slow = min(slow, time.process_time() - began)
         rows.append(
             [q.kind, f"{1e3 * fast:.2f}", f"{slow:.1f}", f"{slow / fast:,.0f}",
              f"{ours - slow_radius:+.1e}"]
@@ -67,7 +69,7 @@ def against_the_dimension() -> None:
             seen = Observation(q, Interval(0.98, 0.99))
             found = certify(law, Interval(0.95, 0.96), seen)
             seconds = processor_seconds(
-                lambda law=law, seen=seen: certify(law, Interval(0.95, 0.96), seen), 10
+                lambda law=law, seen=seen: certify(law, Interval(0.95, 0.96), seen), 200
             )
             rows.append(
                 [f"{d:,}", q.kind, f"{1e3 * seconds:.2f}", f"{found.radius:.6f}",
