@@ -17,7 +17,7 @@ from dsrs.duality.bound import (
     dual_bound,
     line_integrand,
 )
-from dsrs.duality.curve import active_on, jumps, strips
+from dsrs.duality.curve import KINKED_DIMENSION, active_on, jumps, strips
 from dsrs.duality.geometry import Floats, Geometry, geometry, shells
 from dsrs.duality.rules import NESTED_NODES, NESTED_WEIGHTS
 from dsrs.duality.shell import shell_pieces
@@ -65,7 +65,8 @@ def patient_bound(
     g: Geometry, laws: Floats, lowers: Floats, uppers: Floats, multipliers: Floats, rho: float
 ) -> float:
     """B with nothing subtracted."""
-    parts = strips(g, laws, shell_pieces(laws), multipliers, rho, THINNING)
+    edge = 1.0 if g.d < KINKED_DIMENSION else 0.0
+    parts = strips(g, laws, shell_pieces(laws), multipliers, rho, THINNING, edge)
     total = 0.0
     for j in range(len(parts)):
         low, high = parts[j, 0], parts[j, 1]

@@ -188,7 +188,8 @@ def overlap(
 
     Shells outside all strips are left out: there min(g, p) is at least the negative part of g.
     """
-    parts = strips(g, laws, shell_pieces(laws), multipliers, rho, THINNING)
+    edge = 1.0 if g.d < KINKED_DIMENSION else 0.0
+    parts = strips(g, laws, shell_pieces(laws), multipliers, rho, THINNING, edge)
     total, error, gross = 0.0, 0.0, 0.0
     for j in range(len(parts)):
         low, high = parts[j, :2]

@@ -72,40 +72,46 @@ def one_sign(multipliers: Floats) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def state(g: Geometry, laws: Floats, active: Floats, rho: float, u: float) -> int:
-    """NEGATIVE where g <= 0; else, in few dimensions, which caps of shells u and S(u) are whole."""
+def state(g: Geometry, laws: Floats, active: Floats, rho: float, edge: float, u: float) -> int:
+    """NEGATIVE where g <= 0; else which caps of shells u and S(u) are whole, or nearly.
+
+    A cap counts as whole from the cosine `edge` on; 0 ignores the caps.
+    """
     density, _, _, log_p = density_on(laws, active, u)
     if density <= 0.0:
         return NEGATIVE
-    if g.d >= KINKED_DIMENSION:
+    if edge == 0.0:
         return 2
     t = g.m * math.exp(u)
     climb, s, _ = crossing(g.k, t, math.log(density) - log_p)
     if s == 0.0:
         return 5
     cosine = (climb / rho + 0.5 * rho) / math.sqrt(2.0 * t)
-    if cosine < 1.0:
-        return 1 if cosine <= -1.0 else 2
+    if cosine < edge:
+        return 1 if cosine <= -edge else 2
     return 3 if climb < 0.5 * rho * rho else 4
 
 
 @njit(cache=True, nogil=True)
 def state_change(
-    g: Geometry, laws: Floats, active: Floats, rho: float, low: float, high: float
+    g: Geometry, laws: Floats, active: Floats, rho: float, edge: float, low: float, high: float
 ) -> float:
     """The first u in [low, high] from which on the state is another, or `high`."""
-    if one_sign(active) and g.d >= KINKED_DIMENSION:
+    several = 0
+    for multiplier in active:
+        several += multiplier != 0.0
+    if (one_sign(active) and edge == 0.0) or (several < 2 and g.d >= KINKED_DIMENSION):
         return high
-    before = state(g, laws, active, rho, low)
+    before = state(g, laws, active, rho, edge, low)
     for cell in range(STATE_CELLS):
         right = low + (high - low) * (cell + 1) / STATE_CELLS
-        if state(g, laws, active, rho, right) != before:
+        if state(g, laws, active, rho, edge, right) != before:
             left = low + (high - low) * cell / STATE_CELLS
             while True:
                 middle = 0.5 * (left + right)
                 if not left < middle < right:
                     return right
-                if state(g, laws, active, rho, middle) == before:
+                if state(g, laws, active, rho, edge, middle) == before:
                     left = middle
                 else:
                     right = middle
@@ -114,7 +120,13 @@ def state_change(
 
 @njit(cache=True, nogil=True)
 def strips(
-    g: Geometry, laws: Floats, pieces: Floats, multipliers: Floats, rho: float, thinning: int
+    g: Geometry,
+    laws: Floats,
+    pieces: Floats,
+    multipliers: Floats,
+    rho: float,
+    thinning: int,
+    edge: float,
 ) -> Floats:
     """Intervals of u on which the integrand is smooth: rows of low, high, v at both.
 
@@ -128,14 +140,14 @@ def strips(
         low, end = pieces[j]
         active = active_on(laws, multipliers, low, end)
         sliver = SLIVER * (end - low)
-        before = state(g, laws, active, rho, low)
+        before = state(g, laws, active, rho, edge, low)
         while low < end:
             high = end
             if changes < MOST_CHANGES:
-                high = state_change(g, laws, active, rho, low, end)
+                high = state_change(g, laws, active, rho, edge, low, end)
                 changes += 1
-            now = state(g, laws, active, rho, 0.5 * (low + high))
-            after = state(g, laws, active, rho, high) if high < end else now
+            now = state(g, laws, active, rho, edge, 0.5 * (low + high))
+            after = state(g, laws, active, rho, edge, high) if high < end else now
             if now == NEGATIVE:
                 rows[n] = low, high, np.inf, np.inf
                 n += 1
