@@ -37,7 +37,14 @@ from numba import njit
 from dsrs.duality.curve import KINKED_DIMENSION, active_on, density_on, jumps, strips
 from dsrs.duality.geometry import TAIL, Floats, Geometry
 from dsrs.duality.rules import NESTED_NODES, NESTED_WEIGHTS, nested_error
-from dsrs.duality.shell import cap, crossing, line_cuts, log_shell_density, shell_pieces
+from dsrs.duality.shell import (
+    cap,
+    crossing,
+    line_cuts,
+    log_shell_density,
+    sharpness,
+    shell_pieces,
+)
 
 # Relative rounding of sums of a few hundred terms, of SciPy's Gamma functions (about 1e-14) and of
 # the exponent shape (u - expm1 u), |u| < 10/sqrt(shape), with a factor of 5 to spare.
@@ -103,7 +110,7 @@ def integrate(
     still misses it after `MOST_PANELS` is added to the error, so the bound stays true.
     """
     lows, highs = np.empty(80), np.empty(80)
-    depth, sharp = 0, math.sqrt(laws[:, 0].max())
+    depth, sharp = 0, sharpness(laws)
     start = low
     while start < high:
         # Panels so wide that 65 nodes would hardly do are cut at once, best at the peak of P.
@@ -232,5 +239,5 @@ def dual_bound(
         if multipliers[i] < np.inf:
             error += abs(multipliers[i]) * underflow
     error += HIDDEN + ANGLE_ERROR * gross
-    error += (ROUNDING + EXPONENT_ROUNDING * math.sqrt(laws[:, 0].max())) * scale
+    error += (ROUNDING + EXPONENT_ROUNDING * sharpness(laws)) * scale
     return value - error

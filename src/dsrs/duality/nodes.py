@@ -10,7 +10,7 @@ from numba import njit
 
 from dsrs.duality.geometry import Floats, Geometry
 from dsrs.duality.rules import GAUSS_NODES, GAUSS_WEIGHTS
-from dsrs.duality.shell import log_shell_density, present, shell_pieces
+from dsrs.duality.shell import log_shell_density, present, sharpness, shell_pieces
 
 # Which search fits: P alone; one truncated law, where the problem splits in two; anything else.
 ALONE, SPLIT, GENERAL = 0, 1, 2
@@ -52,7 +52,7 @@ def search_ranges(laws: Floats) -> Floats:
 @njit(cache=True, nogil=True)
 def panel_count(g: Geometry, laws: Floats, low: float, high: float) -> int:
     """How many panels of 24 Gauss nodes resolve every law on [low, high]."""
-    width = (high - low) * math.sqrt(laws[:, 0].max())
+    width = (high - low) * sharpness(laws)
     return max(1, math.ceil(width * (16.0 if g.d < SMALL_DIMENSION else 1.0) / PANEL_WIDTH))
 
 
@@ -60,17 +60,19 @@ def panel_count(g: Geometry, laws: Floats, low: float, high: float) -> int:
 def pose(g: Geometry, laws: Floats, lowers: Floats, uppers: Floats) -> Problem:
     """Lay out the nodes of one problem: composite Gauss-Legendre that resolves every law."""
     pieces = shell_pieces(search_ranges(laws))
-    panels = np.empty(len(pieces), dtype=np.int64)
+    count = 0
     for j in range(len(pieces)):
-        panels[j] = panel_count(g, laws, pieces[j, 0], pieces[j, 1])
-    u = np.empty(24 * panels.sum())
-    weight, mass = np.empty(len(u)), np.zeros((len(laws), len(u)))
+        count += 24 * panel_count(g, laws, pieces[j, 0], pieces[j, 1])
+    u, t, weight = np.empty(count), np.empty(count), np.empty(count)
+    mass = np.zeros((len(laws), count))
     n = 0
     for j in range(len(pieces)):
-        step = (pieces[j, 1] - pieces[j, 0]) / panels[j]
-        for panel in range(panels[j]):
+        panels = panel_count(g, laws, pieces[j, 0], pieces[j, 1])
+        step = (pieces[j, 1] - pieces[j, 0]) / panels
+        for panel in range(panels):
             for i in range(24):
                 u[n] = pieces[j, 0] + step * (panel + 0.5 + 0.5 * GAUSS_NODES[i])
+                t[n] = g.m * math.exp(u[n])
                 weight[n] = 0.5 * step * GAUSS_WEIGHTS[i]
                 for row in range(len(laws)):
                     if present(laws, row, pieces[j, 0], pieces[j, 1]):
@@ -86,5 +88,4 @@ def pose(g: Geometry, laws: Floats, lowers: Floats, uppers: Floats) -> Problem:
         while split < len(u) and u[split] < laws[1, 4]:
             split += 1
         inside = math.exp(laws[0, 2] - laws[1, 2])
-    t = g.m * np.exp(u)
     return Problem(g, laws, lowers, uppers, u, t, weight, mass, pieces, split, inside, kind)

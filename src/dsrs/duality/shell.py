@@ -28,6 +28,15 @@ def log_shell_density(laws: Floats, row: int, u: float) -> float:
 
 
 @njit(cache=True, nogil=True)
+def sharpness(laws: Floats) -> float:
+    """1 over the smallest standard deviation of u."""
+    largest = 0.0
+    for i in range(len(laws)):
+        largest = max(largest, laws[i, 0])
+    return math.sqrt(largest)
+
+
+@njit(cache=True, nogil=True)
 def shell_pieces(laws: Floats) -> Floats:
     """Intervals of u, one a row, that hold the mass of all laws and are crossed by no cut."""
     pieces = np.empty((3 * len(laws), 2))
