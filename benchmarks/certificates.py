@@ -47,9 +47,13 @@ def against_the_textbook() -> None:
     for q in (Truncated(law, 0.6), Rescaled(law, 0.4)):
         seen = Observation(q, Interval(0.99, 0.995))
         ours = certify(law, Interval(0.95, 0.96), seen).radius
-        fast = processor_seconds(lambda seen=seen: certify(law, Interval(0.95, 0.96), seen), 200)
-        slow = float("inf")
+        fast = slow = float("inf")
+        # In turns, so that a slow minute of the machine meets both.
         for _ in range(3):
+            fast = min(
+                fast,
+                processor_seconds(lambda seen=seen: certify(law, Interval(0.95, 0.96), seen), 200),
+            )
             began = time.process_time()
             slow_radius = textbook_radius(784, 380, 0.5, 0.95, 0.96, q.kind, q.value, 0.99, 0.995)
             slow = min(slow, time.process_time() - began)
