@@ -1,0 +1,94 @@
+"""The search against a plain maximiser of the trusted bound: is there a proof beyond the radius?"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import optimize, special
+
+from dsrs import (
+    Certificate,
+    GeneralizedGaussian,
+    Interval,
+    Observation,
+    Rescaled,
+    Truncated,
+    certify,
+)
+from dsrs.duality.bound import dual_bound
+from dsrs.duality.geometry import geometry, shells
+from dsrs.errors import InfeasibleBox
+
+BEYOND = 3e-6  # of sigma
+
+
+def random_certificate(seed: int) -> Certificate:
+    """A narrow box around a feasible pair, often near the edge of what is feasible."""
+    generator = np.random.default_rng(seed)
+    d = int(10 ** generator.uniform(math.log10(2), 6))
+    m = d / 2 if generator.random() < 0.2 else min(10 ** generator.uniform(-0.3, 2.3), d / 2)
+    law = GeneralizedGaussian(d, 1.0, d / 2 - m)
+    p = 1 - 10 ** generator.uniform(-4, -0.4)
+    if generator.random() < 0.5:
+        share = generator.uniform(0.05, 0.95)
+        extra: Truncated | Rescaled = Truncated(law, share)
+        ends = max(0, (p - (1 - share)) / share), min(1, p / share)
+    else:
+        extra = Rescaled(law, math.exp(generator.uniform(-2, 2) / (math.sqrt(m) + 2)))
+        rate = extra.beta**-2
+        ball = float(special.gammainc(m, special.gammaincinv(m, p) * rate))
+        rest = float(special.gammaincc(m, special.gammainccinv(m, p) * rate))
+        ends = min(ball, rest), max(ball, rest)
+    place = generator.random() ** generator.choice([1, 1, 4, 0.25])
+    q = float(ends[0] + (ends[1] - ends[0]) * place)
+    width = 10 ** generator.uniform(-4, -1.5)
+
+    def around(value: float) -> Interval:
+        room = width * (1 - value) + 1e-12
+        return Interval(max(0.0, value - room), min(1.0, value + room))
+
+    return certify(law, around(p), Observation(extra, around(q)))
+
+
+def best_beyond(found: Certificate) -> float:
+    """The largest trusted bound just beyond the radius, from four starts."""
+    extra = found.additional[0]
+    table = shells(found.law, (extra.law.shell_law(),))
+    lowers = np.array([found.p.lower, extra.interval.lower])
+    uppers = np.array([found.p.upper, extra.interval.upper])
+    rho = (found.radius + BEYOND * found.law.sigma) / found.law.scale
+
+    def shortfall(x: np.ndarray) -> float:  # type: ignore[type-arg]
+        return -float(dual_bound(geometry(found.law), table, lowers, uppers, np.sinh(x), rho))
+
+    start = np.minimum(np.arcsinh(np.array(found.proof[0].multipliers)), 25.0)
+    starts = (start, start + np.array([0.3, -0.3]), start * [1, -1] + 0.1, start * [1, 0])
+    options = {"xatol": 1e-7, "fatol": 1e-12, "maxiter": 400}
+    return max(
+        -optimize.minimize(shortfall, x, method="Nelder-Mead", options=options).fun for x in starts
+    )
+
+
+def compare(seeds: range) -> int:
+    """How many radii were compared."""
+    count = 0
+    for seed in seeds:
+        try:
+            found = random_certificate(seed)
+        except InfeasibleBox:
+            continue
+        if 0 < found.radius < math.inf:
+            count += 1
+            assert best_beyond(found) <= 0.5 + 1e-9, seed
+    return count
+
+
+def test_no_proof_just_beyond_the_radius() -> None:
+    assert compare(range(40)) > 30
+
+
+@pytest.mark.slow
+def test_no_proof_just_beyond_many_radii() -> None:
+    assert compare(range(1000, 1400)) > 300
