@@ -86,7 +86,8 @@ def _angle_table(d: int, log_angle: float, reach: float) -> Floats:
 def _angle_density(d: int, log_angle: float, angle: Floats) -> Floats:
     sine = np.sin(angle)
     with np.errstate(divide="ignore"):
-        return np.exp(log_angle + special.xlog1py(0.5 * (d - 2), -sine * sine))
+        density: Floats = np.exp(log_angle + special.xlog1py(0.5 * (d - 2), -sine * sine))
+    return density
 
 
 def shells(law: GeneralizedGaussian, additional: tuple[ShellLaw, ...]) -> Floats:
