@@ -21,7 +21,7 @@ from dsrs.duality.bound import dual_bound
 from dsrs.duality.geometry import geometry, shells
 from dsrs.errors import InfeasibleBox
 
-BEYOND = 3e-6  # of sigma
+BEYOND = 1e-5  # of sigma
 
 
 def random_certificate(seed: int) -> Certificate:

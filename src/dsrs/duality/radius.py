@@ -153,7 +153,10 @@ def largest_proved(
     backward = MARGIN * unit
     for attempt in range(40):
         if rho <= floor:
-            break
+            # Too far down: half the way back to where the proof failed.
+            if not SETTLED * unit < failed - floor < np.inf:
+                break
+            rho = 0.5 * (floor + failed)
         if attempt == 0:
             value = dual_bound(problem.g, problem.laws, problem.lowers, problem.uppers, found, rho)
         else:
