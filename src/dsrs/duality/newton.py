@@ -1,4 +1,4 @@
-"""Multipliers of any list of laws: damped Newton on the concave dual bound."""
+"""Multipliers of any list of laws: damped Newton on the concave dual bound, else a scan."""
 
 from __future__ import annotations
 
@@ -260,8 +260,8 @@ def best_second(problem: Problem, rho: float, multipliers: Floats, size: float) 
 def scan_multipliers(problem: Problem, rho: float, found: Floats) -> None:
     """Two laws where Newton gives up: B is a thin curved ridge when g changes its sign.
 
-    The best l2 for each l1, and the best l1 by bisection: slow, but nothing can go wrong, for the
-    maximum over l2 of a concave B is concave in l1.
+    The best l2 for each l1, and the best l1 by bisection: slow but sure, for the maximum over l2
+    of a concave B is concave in l1.
     """
     low, high = -np.inf, np.inf
     size, side, x = max(abs(found[1]), 1e-3), 1.0, math.log(max(abs(found[0]), 1e-6))
