@@ -192,17 +192,18 @@ def chain_down(
     """Prove every shift in [floor, top] with hollow multipliers, first of all `found`; rows of
     `steps` are (rho, dual bound, multipliers). Returns the number of rows, 0 if the chain breaks.
     """
-    rho, last = top, found.copy()
+    rho, last, margin = top, found.copy(), np.inf
     for n in range(len(steps)):
-        found[:] = last
-        value = prove_at(problem, rho, warm, found)
-        kept = dual_bound(problem.g, problem.laws, problem.lowers, problem.uppers, last, rho)
-        if kept > value:
-            value, found[:] = kept, last
-        last[:] = found
+        # The multipliers of the step above mostly do; search again when they gain no more.
+        value = dual_bound(problem.g, problem.laws, problem.lowers, problem.uppers, last, rho)
+        if not value - 0.5 > 1.02 * margin:
+            found[:] = last
+            searched = prove_at(problem, rho, warm, found)
+            if searched > value:
+                value, last[:] = searched, found
         margin = value - 0.5
         steps[n, 0], steps[n, 1] = rho, value
-        steps[n, 2:] = found
+        steps[n, 2:] = last
         if not margin > 0.0:
             return 0
         # A little less than all of it, so that rounding cannot open a gap between steps.
