@@ -53,8 +53,8 @@ ROUNDING, EXPONENT_ROUNDING = 1e-13, 1e-14
 ANGLE_ERROR, ANGLE_UNDERFLOW_FEW, ANGLE_UNDERFLOW = 1e-10, 1e-19, 1e-26
 TOLERANCE = 1e-11
 # A kink between two nodes can hide from any estimate a part of the panel's share of the tolerance:
-# ten times the tolerance is subtracted whatever the estimate.
-HIDDEN = 1e-10
+# twenty times the tolerance is subtracted whatever the estimate.
+HIDDEN = 2e-10
 PANEL_WIDTH = 16.0  # in standard deviations of ln t
 MOST_PANELS = 400
 THINNING = 12  # strips towards where g vanishes
