@@ -67,7 +67,7 @@ CURVE = np.inf  # in place of the u of a line
 def curve_integrand(
     g: Geometry, laws: Floats, multipliers: Floats, rho: float, u: float
 ) -> tuple[float, float]:
-    """g outside R on shell u, plus p(S) C(S, t) dS; and the magnitude of the first part."""
+    """g outside R on shell u, plus p(S) C(S, t) dS; and what, times ROUNDING, may be wrong."""
     density, slope, gross, log_p = density_on(laws, multipliers, u)
     if density <= 0.0:
         return density, gross
@@ -75,15 +75,17 @@ def curve_integrand(
     a = math.log(density) - log_p
     climb, s, shift = crossing(g.k, t, a)
     _, outside, _, _ = cap(g, rho, t, climb, 1.0)
-    value = density * outside if outside > 0.0 else 0.0
-    gross = gross * outside if outside > 0.0 else 0.0
+    value, slack = 0.0, 0.0
+    if outside > 0.0:
+        value = density * outside
+        slack = gross * outside + value * (ANGLE_ERROR / ROUNDING)
     moved = math.exp(log_shell_density(laws, 0, u + shift)) if s > 0.0 else 0.0
     if moved > 0.0:
         within, _, _, _ = cap(g, rho, s, climb, -1.0)
         # dv/du from s + k ln s = t + k ln t - a.
         a_slope = slope / density - (g.m - t)
         value += moved * within * (t + g.k - a_slope) / (s + g.k)
-    return value, gross
+    return value, slack
 
 
 @njit(cache=True, nogil=True)
@@ -104,7 +106,7 @@ def integrate(
     low: float,
     high: float,
 ) -> tuple[float, float, float]:
-    """Integral of one of the integrands, its error bound, and that of the magnitudes.
+    """Integral of one of the integrands, its error bound, and that of the slack.
 
     A panel takes more nodes, and then is bisected, until it meets its share of the tolerance. What
     still misses it after `MOST_PANELS` is added to the error, so the bound stays true.
@@ -121,9 +123,9 @@ def integrate(
         lows[depth], highs[depth] = start, stop
         depth += 1
         start = stop
-    values, sizes = np.zeros(65), np.zeros(65)
+    values, slacks = np.zeros(65), np.zeros(65)
     panels = 0
-    total, error, gross = 0.0, 0.0, 0.0
+    total, error, slack = 0.0, 0.0, 0.0
     while depth > 0:
         depth -= 1
         panels += 1
@@ -136,7 +138,7 @@ def integrate(
             for j in range(0 if level == 2 else 1, 65, 2):
                 u = centre + half * NESTED_NODES[j]
                 if line == CURVE:
-                    values[j], sizes[j] = curve_integrand(g, laws, multipliers, rho, u)
+                    values[j], slacks[j] = curve_integrand(g, laws, multipliers, rho, u)
                 else:
                     values[j] = line_integrand(g, laws, rho, line, u)
             stride = 4 - level
@@ -161,8 +163,8 @@ def integrate(
             total += half * fine
             error += missing
             for j in range(0, 65, stride):
-                gross += half * NESTED_WEIGHTS[level, j] * sizes[j]
-    return total, error, gross
+                slack += half * NESTED_WEIGHTS[level, j] * slacks[j]
+    return total, error, slack
 
 
 @njit(cache=True, nogil=True)
@@ -191,25 +193,25 @@ def line_part(
 def overlap(
     g: Geometry, laws: Floats, multipliers: Floats, rho: float
 ) -> tuple[float, float, float]:
-    """Integral of min(g(x), p(x - delta)), its error bound, and sum_i |l_i| q_i(outside R).
+    """Integral of min(g(x), p(x - delta)), its error bound, and the slack.
 
     Shells outside all strips are left out: there min(g, p) is at least the negative part of g.
     """
     edge = 1.0 if g.d < KINKED_DIMENSION else 0.0
     parts = strips(g, laws, shell_pieces(laws), multipliers, rho, THINNING, edge)
-    total, error, gross = 0.0, 0.0, 0.0
+    total, error, slack = 0.0, 0.0, 0.0
     for j in range(len(parts)):
         low, high = parts[j, :2]
         active = active_on(laws, multipliers, low, high)
-        value, missing, size = integrate(g, laws, active, rho, CURVE, low, high)
+        value, missing, part = integrate(g, laws, active, rho, CURVE, low, high)
         total += value
         error += missing
-        gross += size
+        slack += part
     for line, start, stop in jumps(parts):
         value, missing = line_part(g, laws, rho, line, start, stop)
         total += value
         error += missing
-    return total, error, gross
+    return total, error, slack
 
 
 @njit(cache=True, nogil=True)
@@ -227,8 +229,8 @@ def dual_bound(
 ) -> float:
     """A number that is at most B(multipliers) at shift rho (in units of s')."""
     ends = chosen_ends(lowers, uppers, multipliers)
-    value, error, gross = overlap(g, laws, multipliers, rho)
-    scale = 1.0 + gross
+    value, error, slack = overlap(g, laws, multipliers, rho)
+    scale = 1.0 + slack
     underflow = ANGLE_UNDERFLOW_FEW if g.d < KINKED_DIMENSION else ANGLE_UNDERFLOW
     for i in range(len(multipliers)):
         if ends[i] != 1.0:
@@ -238,6 +240,6 @@ def dual_bound(
             error -= multipliers[i] * 2.0 * TAIL
         if multipliers[i] < np.inf:
             error += abs(multipliers[i]) * underflow
-    error += HIDDEN + ANGLE_ERROR * gross
+    error += HIDDEN
     error += (ROUNDING + EXPONENT_ROUNDING * sharpness(laws)) * scale
     return value - error

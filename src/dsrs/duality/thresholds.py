@@ -17,7 +17,7 @@ from dsrs.duality.rules import GAUSS_NODES, GAUSS_WEIGHTS
 from dsrs.duality.shell import cap, crossing, line_cuts, log_shell_density
 
 # ln lambda of a region whose classifier must be right almost everywhere; see `split_multipliers`.
-HIGHEST = 11.0
+HIGHEST = 15.0
 LOWEST = -40.0  # a threshold below is as good as none
 LARGEST = 700.0  # before exp overflows
 NEWTON_STEPS = 60
