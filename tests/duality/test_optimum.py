@@ -94,7 +94,7 @@ def test_no_proof_just_beyond_the_radius() -> None:
 
 @pytest.mark.slow
 def test_hardly_a_proof_just_beyond_many_radii() -> None:
-    """A search may stop short; of these hard boxes (hollow proofs, few dimensions) 1 in 100 does."""
+    """A search may stop short; of these hard boxes (hollow proofs, small d) 1 in 100 does."""
     count, short = compare(range(1000, 1400))
     assert count > 300
     assert len(short) <= 0.02 * count, short
