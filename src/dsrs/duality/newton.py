@@ -237,7 +237,7 @@ def best_second(problem: Problem, rho: float, multipliers: Floats, size: float) 
             side = sign
     low, high, y = -np.inf, np.inf, math.log(max(size, 1e-12))
     f_low, f_high, last = 0.0, 0.0, 0
-    for _ in range(SCAN_STEPS if side != 0.0 else 0):
+    for attempt in range(SCAN_STEPS if side != 0.0 else 0):
         multipliers[i] = side * math.exp(y)
         f = side * slope_at(problem, rho, multipliers, i, side)
         if f > 0.0:
@@ -252,6 +252,8 @@ def best_second(problem: Problem, rho: float, multipliers: Floats, size: float) 
             break
         if low == -np.inf or high == np.inf:
             y += 2.0 if f > 0.0 else -2.0
+        elif attempt % 3 == 2:
+            y = 0.5 * (low + high)
         else:
             y = (low * f_high - high * f_low) / (f_high - f_low)
 
