@@ -20,7 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from dsrs import GeneralizedGaussian, Interval, Observation, Rescaled, Truncated, certify
-from dsrs.certify import _unit_neyman_pearson
+from dsrs.certification import _unit_neyman_pearson
 from dsrs.cli.tables import table
 from dsrs.table import certify_rows
 from oracle.textbook import textbook_radius

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Literal
 
 from dsrs.errors import InvalidInput
@@ -67,11 +68,17 @@ class Certificate:
     status: Status
     method: Method
     proof: tuple[ProofStep, ...] = field(default=())
+    complete: bool = True  # False: the search ran out of work, a larger radius may be provable
 
     @property
     def linf_radius(self) -> float:
         """Certified l-infinity radius: l2 / sqrt(d), rounded down."""
-        return math.nextafter(self.radius / math.sqrt(self.law.d), 0.0) if self.radius else 0.0
+        ratio = self.radius / math.sqrt(self.law.d)
+        if not 0 < ratio < math.inf:
+            return ratio
+        while Fraction(ratio) ** 2 * self.law.d > Fraction(self.radius) ** 2:
+            ratio = math.nextafter(ratio, 0.0)
+        return ratio
 
     @property
     def l1_radius(self) -> float:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.certify import certify
+from dsrs.certification import certify
 from dsrs.errors import InvalidInput
 from dsrs.laws import GeneralizedGaussian, additional_law
 from dsrs.records import Certificate, Interval, Observation

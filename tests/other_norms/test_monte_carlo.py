@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from dsrs.certify import certify
+from dsrs.certification import certify
 from dsrs.confidence import AlphaBudget
 from dsrs.errors import AlphaOverspent, InvalidInput
 from dsrs.laws import AdditionalLaw, Rescaled, Truncated

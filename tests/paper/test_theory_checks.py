@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from dsrs.certify import certify
+from dsrs.certification import certify
 from dsrs.errors import InvalidInput
 from dsrs.laws import GeneralizedGaussian, Truncated
 from dsrs.paper.concentration import (

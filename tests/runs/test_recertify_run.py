@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dsrs.certify import check
+from dsrs.certification import check
 from dsrs.classifiers import from_callable
 from dsrs.confidence import clopper_pearson
 from dsrs.datasets import Dataset

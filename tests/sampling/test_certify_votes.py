@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from known_classifiers import Ball
 
-from dsrs.certify import certify, check
+from dsrs.certification import certify, check
 from dsrs.confidence import clopper_pearson, clopper_pearson_lower
 from dsrs.errors import NotEnoughVotes
 from dsrs.laws import GeneralizedGaussian, Truncated

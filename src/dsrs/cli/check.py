@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from dsrs.certify import check
+from dsrs.certification import check
 from dsrs.cli.radius import certificate_from
 from dsrs.cli.tables import floor_digits
 from dsrs.errors import DataError

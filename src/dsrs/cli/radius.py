@@ -7,7 +7,7 @@ import json
 import math
 from typing import Any
 
-from dsrs.certify import certify
+from dsrs.certification import certify
 from dsrs.cli.tables import floor_digits, table
 from dsrs.confidence import AlphaBudget, clopper_pearson, clopper_pearson_lower
 from dsrs.errors import InvalidInput

@@ -1,209 +1,221 @@
-"""The curve s = S(t) that bounds R (see shell.py): where it is smooth, and where it jumps.
-
-The density that the multipliers put on x is called g, as in bound.py.
-"""
+"""The curve v = V(u) that bounds R = {g(x) > p(x - delta)}: where it is smooth, where it jumps."""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from dsrs.duality.geometry import Floats, Geometry
-from dsrs.duality.shell import crossing, present
+from dsrs.duality.base import Base, Floats, crossing, gamma_of, half_square, log_p, moved
+from dsrs.duality.density import Components, Integers, Pieces, active_on, density_at
+from dsrs.duality.kernel import kernel
+from dsrs.duality.signs import POSITIVE, signs_on
 
 # Where R takes up a shell the law of the angle has a kink of order (d - 1)/2.
 KINKED_DIMENSION = 64
-NEGATIVE = 0
-STATE_CELLS = 64
-MOST_CHANGES = 16
+# What R has of a shell u: none, a part or all of it; if all of it, the shell V(u) of y is then out
+# of reach of u, within it, or shrunk to 0.
+NONE, PART, BEYOND, WITHIN, POINT = 1, 2, 3, 4, 5
+STATE_CELLS, BEND_CELLS = 64, 24
 SLIVER = 3e-8  # of a piece; what it holds is the square of that
+MOST_STRIPS = 20_000
 
 
-@njit(cache=True, nogil=True)
-def density_on(laws: Floats, multipliers: Floats, u: float) -> tuple[float, float, float, float]:
-    """g in u, its derivative, the sum of the magnitudes of its terms, and ln p."""
-    total, slope, gross, log_p = 0.0, 0.0, 0.0, 0.0
-    for i in range(len(multipliers)):
-        if i > 0 and multipliers[i] == 0.0:
-            continue
-        v = u + laws[i, 1]
-        growth = math.expm1(v)
-        log_density = laws[i, 0] * (v - growth) + laws[i, 2]
-        if i == 0:
-            log_p = log_density
-        if multipliers[i] != 0.0:
-            term = multipliers[i] * math.exp(log_density)
-            total += term
-            slope -= term * laws[i, 0] * growth
-            gross += abs(term)
-    return total, slope, gross, log_p
+class Strips(NamedTuple):
+    """Intervals of u on which the integrand is smooth, from left to right."""
+
+    ends: Floats  # rows of low, high, V at both; V = inf where g is not positive
+    piece: Floats  # the piece it lies on
+    sign: Floats  # of g: POSITIVE, NEGATIVE or UNSURE
+    charge: float  # what the unsure strips may take at most
+    settled: bool  # False: nothing may be claimed
 
 
-@njit(cache=True, nogil=True)
-def curve_end(g: Geometry, laws: Floats, multipliers: Floats, u: float) -> float:
-    """v on the curve at u; inf where R has nothing of shell u."""
-    density, _, _, log_p = density_on(laws, multipliers, u)
-    if density <= 0.0:
-        return np.inf
-    a = math.log(density) - log_p
-    _, _, shift = crossing(g.k, g.m * math.exp(u), a)
-    return u + shift
-
-
-@njit(cache=True, nogil=True)
-def active_on(laws: Floats, multipliers: Floats, low: float, high: float) -> Floats:
-    """The multipliers of the laws that are present on [low, high]; 0 for the others."""
-    active = multipliers.copy()
-    for i in range(len(laws)):
-        if not present(laws, i, low, high):
-            active[i] = 0.0
-    return active
-
-
-@njit(cache=True, nogil=True)
-def one_sign(multipliers: Floats) -> bool:
-    """Whether no two multipliers are of opposite signs."""
-    least, most = 0.0, 0.0
-    for multiplier in multipliers:
-        least, most = min(least, multiplier), max(most, multiplier)
-    return least * most == 0.0
-
-
-@njit(cache=True, nogil=True)
-def state(g: Geometry, laws: Floats, active: Floats, rho: float, edge: float, u: float) -> int:
-    """NEGATIVE where g <= 0; else which caps of shells u and S(u) are whole, or nearly.
-
-    A cap counts as whole from the cosine `edge` on; 0 ignores the caps.
-    """
-    density, _, _, log_p = density_on(laws, active, u)
-    if density <= 0.0:
-        return NEGATIVE
-    if edge == 0.0:
-        return 2
-    t = g.m * math.exp(u)
-    climb, s, _ = crossing(g.k, t, math.log(density) - log_p)
-    if s == 0.0:
-        return 5
-    cosine = (climb / rho + 0.5 * rho) / math.sqrt(2.0 * t)
-    if cosine < edge:
-        return 1 if cosine <= -edge else 2
-    return 3 if climb < 0.5 * rho * rho else 4
-
-
-@njit(cache=True, nogil=True)
-def state_change(
-    g: Geometry, laws: Floats, active: Floats, rho: float, edge: float, low: float, high: float
+@kernel
+def log_ratio(
+    base: Base, parts: Components, active: Integers, multipliers: Floats, u: float
 ) -> float:
-    """The first u in [low, high] from which on the state is another, or `high`."""
-    several = 0
-    for multiplier in active:
-        several += multiplier != 0.0
-    if (one_sign(active) and edge == 0.0) or (several < 2 and g.d >= KINKED_DIMENSION):
-        return high
-    before = state(g, laws, active, rho, edge, low)
-    for cell in range(STATE_CELLS):
-        right = low + (high - low) * (cell + 1) / STATE_CELLS
-        if state(g, laws, active, rho, edge, right) != before:
-            left = low + (high - low) * cell / STATE_CELLS
-            while True:
+    """a = ln(g/p) on shell u; -inf where g is not positive."""
+    for j in active:
+        if multipliers[parts.owner[j]] == np.inf:
+            return np.inf
+    density = density_at(parts, active, multipliers, u)[0]
+    return math.log(density) - log_p(base, u) if density > 0.0 else -np.inf
+
+
+@kernel
+def curve_at(
+    base: Base, parts: Components, active: Integers, multipliers: Floats, u: float
+) -> float:
+    """V(u); inf where R has nothing of shell u."""
+    a = log_ratio(base, parts, active, multipliers, u)
+    return u + crossing(base, gamma_of(base, u), a)[0]
+
+
+@kernel
+def state(
+    base: Base,
+    parts: Components,
+    active: Integers,
+    multipliers: Floats,
+    rho: float,
+    edge: float,
+    u: float,
+) -> int:
+    """What R has of shell u; a cosine counts as extreme from `edge` on."""
+    t = gamma_of(base, u)
+    e, growth = crossing(base, t, log_ratio(base, parts, active, multipliers, u))
+    if e == -np.inf:
+        return POINT
+    if e == np.inf:
+        return NONE
+    h = half_square(base, t)
+    climb, _ = moved(base, h, e, growth)
+    cosine = (climb / rho + 0.5 * rho) / math.sqrt(2.0 * h)
+    if cosine < edge:
+        return NONE if cosine <= -edge else PART
+    return BEYOND if climb < 0.5 * rho * rho else WITHIN
+
+
+@kernel
+def state_change(
+    base: Base,
+    parts: Components,
+    active: Integers,
+    multipliers: Floats,
+    rho: float,
+    edge: float,
+    low: float,
+    high: float,
+    work: Floats,
+) -> float:
+    """The first u in [low, high] from which on the state is another, or `high`.
+
+    A look at some places: what it misses costs the quadrature nodes, not truth. Kinks (edge = 1)
+    are found to rounding, bends roughly.
+    """
+    cells, closeness = (STATE_CELLS, 1e-14) if edge == 1.0 else (BEND_CELLS, 1e-4)
+    before = state(base, parts, active, multipliers, rho, edge, low)
+    for cell in range(cells):
+        right = low + (high - low) * (cell + 1) / cells
+        work[0] += 0.5
+        if state(base, parts, active, multipliers, rho, edge, right) != before:
+            left = low + (high - low) * cell / cells
+            while right - left > closeness * (high - low):
+                work[0] += 0.5
                 middle = 0.5 * (left + right)
                 if not left < middle < right:
                     return right
-                if state(g, laws, active, rho, edge, middle) == before:
+                if state(base, parts, active, multipliers, rho, edge, middle) == before:
                     left = middle
                 else:
                     right = middle
+            return right
     return high
 
 
-@njit(cache=True, nogil=True)
+@kernel
+def graded_end(start: float, stop: float, first: float, last: float, step: int) -> float:
+    """End of strip number `step` of [start, stop], cut ever thinner by 4 towards its ends.
+
+    `first` and `last` say how many cuts there are towards start and stop.
+    """
+    half = 0.5 * (stop - start)
+    if step < first:
+        return start + half * 4.0 ** (step + 1.0 - first)
+    if step < first + last:
+        return stop - half * 4.0 ** (first - step)
+    return stop
+
+
+@kernel
 def strips(
-    g: Geometry,
-    laws: Floats,
-    pieces: Floats,
+    base: Base,
+    parts: Components,
+    pieces: Pieces,
     multipliers: Floats,
     rho: float,
-    thinning: int,
+    thinning: float,
     edge: float,
-) -> Floats:
-    """Intervals of u on which the integrand is smooth: rows of low, high, v at both.
+    noise: float,
+    work: Floats,
+) -> Strips:
+    """Cut the pieces at the zeros of g and, for `edge` > 0, where R takes up whole shells.
 
-    Where g falls to 0 the curve runs to infinity, for large k within a distance that no quadrature
-    sees. There the strips grow thinner by 4, `thinning` times, and end a SLIVER before:
+    Where g falls to 0 the curve runs to infinity, for large kappa within a distance that no
+    quadrature sees. There the strips grow thinner by 4, `thinning` times, and end a SLIVER before:
     min(g, p) >= 0 is left out, and the curve jumps.
     """
-    rows = np.empty(((len(pieces) + MOST_CHANGES) * (2 * thinning + 1), 4))
-    n, changes = 0, 0
-    for j in range(len(pieces)):
-        low, end = pieces[j]
-        active = active_on(laws, multipliers, low, end)
-        sliver = SLIVER * (end - low)
-        before = state(g, laws, active, rho, edge, low)
-        while low < end:
-            high = end
-            if changes < MOST_CHANGES:
-                high = state_change(g, laws, active, rho, edge, low, end)
-                changes += 1
-            now = state(g, laws, active, rho, edge, 0.5 * (low + high))
-            after = state(g, laws, active, rho, edge, high) if high < end else now
-            if now == NEGATIVE:
-                rows[n] = low, high, np.inf, np.inf
+    rows = np.empty((len(pieces.low) * 2 + 64, 6))
+    n, charge = 0, 0.0
+    for j in range(len(pieces.low)):
+        active = active_on(parts, pieces, j, multipliers)
+        signs = signs_on(parts, active, multipliers, pieces.low[j], pieces.high[j], noise, work)
+        if not signs.settled or n > MOST_STRIPS:
+            return Strips(rows[:0, :4], rows[:0, 4], rows[:0, 5], 0.0, False)
+        charge += signs.charge
+        sliver = SLIVER * (pieces.high[j] - pieces.low[j])
+        for i in range(len(signs.rows)):
+            low, high, sign = signs.rows[i, 0], signs.rows[i, 1], signs.rows[i, 2]
+            if sign != POSITIVE:
+                rows = room_for(rows, n, 1)
+                rows[n, 0], rows[n, 1], rows[n, 2], rows[n, 3] = low, high, np.inf, np.inf
+                rows[n, 4], rows[n, 5] = j, sign
                 n += 1
-            else:
-                start = low + sliver if before == NEGATIVE else low
-                stop = high - sliver if after == NEGATIVE else high
-                first = thinning if before == NEGATIVE else 0
-                last = thinning if after == NEGATIVE else 0
-                n = add_strips(g, laws, active, start, stop, first, last, rows, n)
-            low, before = high, now
-    return rows[:n]
+                continue
+            if i > 0:
+                low = min(low + sliver, high)
+            if i < len(signs.rows) - 1:
+                high = max(high - sliver, low)
+            start = low
+            while start < high:
+                stop = high
+                if edge > 0.0:
+                    stop = state_change(
+                        base, parts, active, multipliers, rho, edge, start, high, work
+                    )
+                first = thinning if start == low and i > 0 else 0.0
+                last = thinning if stop == high and i < len(signs.rows) - 1 else 0.0
+                rows = room_for(rows, n, int(first + last) + 1)
+                end, v = start, curve_at(base, parts, active, multipliers, start)
+                for step in range(int(first + last) + 1):
+                    cut = graded_end(start, stop, first, last, step)
+                    if cut > end:
+                        rows[n, 0], rows[n, 1], rows[n, 2] = end, cut, v
+                        v = curve_at(base, parts, active, multipliers, cut)
+                        rows[n, 3], rows[n, 4], rows[n, 5] = v, j, sign
+                        end = cut
+                        n += 1
+                start = stop
+    return Strips(rows[:n, :4], rows[:n, 4], rows[:n, 5], charge, True)
 
 
-@njit(cache=True, nogil=True)
-def add_strips(
-    g: Geometry,
-    laws: Floats,
-    active: Floats,
-    low: float,
-    high: float,
-    first: int,
-    last: int,
-    rows: Floats,
-    n: int,
-) -> int:
-    """Add [low, high] to `rows`, with `first` ever thinner strips towards low, `last` to high."""
-    start, v_start, half = low, curve_end(g, laws, active, low), 0.5 * (high - low)
-    for cut in range(first + last + 1):
-        end = high
-        if cut < first:
-            end = low + half * 4.0 ** (cut + 1 - first)
-        elif cut < first + last:
-            end = high - half * 4.0 ** (first - cut)
-        if end > start:
-            v_end = curve_end(g, laws, active, end)
-            rows[n] = start, end, v_start, v_end
-            start, v_start = end, v_end
-            n += 1
-    return n
+@kernel
+def room_for(rows: Floats, used: int, more: int) -> Floats:
+    """`rows`, or a longer copy if there is no room for `more` beside the `used` ones."""
+    if used + more <= len(rows):
+        return rows
+    longer = np.empty((2 * len(rows) + more, rows.shape[1]))
+    longer[:used] = rows[:used]
+    return longer
 
 
-@njit(cache=True, nogil=True)
-def jumps(parts: Floats) -> Floats:
-    """Where the curve jumps from strip to strip: rows of u, v before and v after.
+@kernel
+def jumps(ends: Floats) -> Floats:
+    """Where the curve jumps from strip to strip: rows of u, V before and V after.
 
     Before the first strip it jumps nowhere: there P, shifted or not, has no mass.
     """
-    rows = np.empty((2 * len(parts), 3))
+    rows = np.empty((2 * len(ends), 3))
     n = 0
-    for j in range(len(parts)):
-        low, high, v_low, v_high = parts[j]
-        if j > 0 and low == parts[j - 1, 1]:
+    for j in range(len(ends)):
+        low, high, v_low, v_high = ends[j]
+        if j > 0 and low == ends[j - 1, 1]:
             rows[n - 1, 2] = v_low
         elif j > 0:
-            rows[n] = low, np.inf, v_low
+            rows[n, 0], rows[n, 1], rows[n, 2] = low, np.inf, v_low
             n += 1
-        rows[n] = high, v_high, np.inf
+        rows[n, 0], rows[n, 1], rows[n, 2] = high, v_high, np.inf
         n += 1
     return rows[:n]

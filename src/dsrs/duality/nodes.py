@@ -1,4 +1,4 @@
-"""The problem of one input, on fixed nodes: what the search for multipliers works with."""
+"""The problem of one input on fixed nodes: what the search for multipliers works with."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from dsrs.duality.geometry import Floats, Geometry
+from dsrs.duality.base import Base, Floats, gamma_of, log_p
+from dsrs.duality.bound import Problem
+from dsrs.duality.density import Components, Pieces, pieces_of
+from dsrs.duality.kernel import kernel
 from dsrs.duality.rules import GAUSS_NODES, GAUSS_WEIGHTS
-from dsrs.duality.shell import log_shell_density, present, sharpness, shell_pieces
 
 # Which search fits: P alone; one truncated law, where the problem splits in two; anything else.
 ALONE, SPLIT, GENERAL = 0, 1, 2
@@ -21,71 +22,68 @@ PANEL_WIDTH = 9.0  # in standard deviations of ln t; 24 Gauss nodes then reach 1
 SMALL_DIMENSION = 64
 
 
-class Problem(NamedTuple):
-    """Laws, box and nodes. Arrays with one row a law have P in row 0."""
+class Search(NamedTuple):
+    """A problem and the nodes of the search, which cover P (ALONE, SPLIT) or nothing (GENERAL)."""
 
-    g: Geometry
-    laws: Floats
-    lowers: Floats
-    uppers: Floats
-    u: Floats  # nodes, t = m exp(u)
+    problem: Problem
+    pieces: Pieces  # all but the far tails
+    whole: Pieces  # what the trusted bound covers
     t: Floats
+    u: Floats
     weight: Floats  # quadrature weight in u
-    mass: Floats  # one row a law: density times quadrature weight
-    pieces: Floats  # what the nodes cover, between cuts
+    mass: Floats  # density of P times quadrature weight
     split: int  # nodes before it lie inside the truncation
     inside: float  # mass of P inside the truncation
     kind: int
 
 
-@njit(cache=True, nogil=True)
-def search_ranges(laws: Floats) -> Floats:
-    """The laws with SEARCH_SHARE of each range about its centre: the far tails do not matter."""
-    laws = laws.copy()
-    for i in range(len(laws)):
-        peak = min(max(-laws[i, 1], laws[i, 5]), laws[i, 6])
-        laws[i, 5] = peak + SEARCH_SHARE * (laws[i, 5] - peak)
-        laws[i, 6] = min(peak + SEARCH_SHARE * (laws[i, 6] - peak), laws[i, 4])
-    return laws
-
-
-@njit(cache=True, nogil=True)
-def panel_count(g: Geometry, laws: Floats, low: float, high: float) -> int:
+@kernel
+def panel_count(base: Base, parts: Components, low: float, high: float) -> int:
     """How many panels of 24 Gauss nodes resolve every law on [low, high]."""
-    width = (high - low) * sharpness(laws)
-    return max(1, math.ceil(width * (16.0 if g.d < SMALL_DIMENSION else 1.0) / PANEL_WIDTH))
+    width = (high - low) * parts.sharpness
+    return max(1, math.ceil(width * (16.0 if base.d < SMALL_DIMENSION else 1.0) / PANEL_WIDTH))
 
 
-@njit(cache=True, nogil=True)
-def pose(g: Geometry, laws: Floats, lowers: Floats, uppers: Floats) -> Problem:
+@kernel
+def kind_of(parts: Components) -> int:
+    """Which search fits these laws."""
+    if len(parts.owner) == 1:
+        return ALONE
+    ball = (
+        len(parts.owner) == 2
+        and parts.exponent[1] == parts.exponent[0]
+        and parts.decay[1] == parts.decay[0]
+        and parts.anchor[1] == parts.anchor[0]
+        and parts.start[1] == -np.inf
+    )
+    return SPLIT if ball else GENERAL
+
+
+@kernel
+def lay_nodes(problem: Problem) -> Search:
     """Lay out the nodes of one problem: composite Gauss-Legendre that resolves every law."""
-    pieces = shell_pieces(search_ranges(laws))
+    base, parts = problem.base, problem.parts
+    pieces, kind = pieces_of(parts, SEARCH_SHARE), kind_of(parts)
     count = 0
-    for j in range(len(pieces)):
-        count += 24 * panel_count(g, laws, pieces[j, 0], pieces[j, 1])
-    u, t, weight = np.empty(count), np.empty(count), np.empty(count)
-    mass = np.zeros((len(laws), count))
-    n = 0
-    for j in range(len(pieces)):
-        panels = panel_count(g, laws, pieces[j, 0], pieces[j, 1])
-        step = (pieces[j, 1] - pieces[j, 0]) / panels
+    for j in range(len(pieces.low) if kind != GENERAL else 0):
+        count += 24 * panel_count(base, parts, pieces.low[j], pieces.high[j])
+    u, t, weight, mass = np.empty(count), np.empty(count), np.empty(count), np.empty(count)
+    n, split = 0, count
+    for j in range(len(pieces.low) if kind != GENERAL else 0):
+        low, high = pieces.low[j], pieces.high[j]
+        panels = panel_count(base, parts, low, high)
+        step = (high - low) / panels
+        if kind == SPLIT and split == count and low >= parts.stop[1]:
+            split = n
         for panel in range(panels):
             for i in range(24):
-                u[n] = pieces[j, 0] + step * (panel + 0.5 + 0.5 * GAUSS_NODES[i])
-                t[n] = g.m * math.exp(u[n])
+                u[n] = low + step * (panel + 0.5 + 0.5 * GAUSS_NODES[i])
+                t[n] = gamma_of(base, u[n])
                 weight[n] = 0.5 * step * GAUSS_WEIGHTS[i]
-                for row in range(len(laws)):
-                    if present(laws, row, pieces[j, 0], pieces[j, 1]):
-                        mass[row, n] = weight[n] * math.exp(log_shell_density(laws, row, u[n]))
+                mass[n] = weight[n] * math.exp(log_p(base, u[n]))
                 n += 1
-    kind, split, inside = GENERAL, len(u), 1.0
-    if len(laws) == 1:
-        kind = ALONE
-    elif len(laws) == 2 and laws[1, 0] == g.m and laws[1, 1] == 0.0 and laws[1, 3] == -np.inf:
-        # P restricted to a ball: shape m, rate 1, no inner cut.
-        kind = SPLIT
-        split = 0
-        while split < len(u) and u[split] < laws[1, 4]:
-            split += 1
-        inside = math.exp(laws[0, 2] - laws[1, 2])
-    return Problem(g, laws, lowers, uppers, u, t, weight, mass, pieces, split, inside, kind)
+    inside = 1.0
+    if kind == SPLIT:
+        inside = math.exp(parts.log_height[0] - parts.log_height[1])
+    whole = pieces_of(parts, 1.0)
+    return Search(problem, pieces, whole, t, u, weight, mass, split, inside, kind)

@@ -1,31 +1,28 @@
-"""The search for the largest radius, and the proof that goes with it.
+"""The search for the largest radius, and the proof that goes with it (docs/math.md 5).
 
-Why one evaluation at radius r proves every shorter shift too: for fixed multipliers
-B(r) = const + integral of min(g(x), p(x - delta)) with g = (lambda(t) p)_+, and that integral is
-the volume, summed over levels, of {g > level} intersected with a ball shifted by delta. If g
-falls with |x|, both sets are balls, and the intersection of two balls shrinks as they part: B
-falls with r ("solid" multipliers). It is so when no multiplier is negative, and when every
-l_i w_i(t) falls with t.
-
-For other multipliers ("hollow": the classifier is known to be wrong near the centre) B can rise
-with r, and B(r) > 1/2 says nothing of shorter shifts. Then the proof is a chain: B changes by at
-most the total variation of a shift, `shift_rate` times its length, so a step with margin
-B - 1/2 covers the shifts down to (B - 1/2)/shift_rate below it; steps follow until the radius
-that solid multipliers (Neyman-Pearson) prove.
+One evaluation of B at radius r proves every shorter shift too if the positive part of g falls with
+|x| ("solid" multipliers): then B falls with r. For other multipliers ("hollow") B can rise with r,
+and the proof is a chain: a step with margin B - 1/2 covers the shifts below it whose total variation
+stays within the margin, and the steps leave no gap above a radius that solid multipliers prove, or 0.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from dsrs.duality.bound import dual_bound
-from dsrs.duality.geometry import Floats, Geometry
-from dsrs.duality.multipliers import best_multipliers
-from dsrs.duality.nodes import Problem, pose
+from dsrs.duality.base import Floats
+from dsrs.duality.bound import Problem, bound_on, is_spent, rounding_of
+from dsrs.duality.kernel import entry, kernel
+from dsrs.duality.newton import general_multipliers
+from dsrs.duality.nodes import ALONE, SPLIT, Search, lay_nodes
+from dsrs.duality.signs import positive_part_falls
+from dsrs.duality.thresholds import alone_multipliers, split_multipliers
+from dsrs.duality.variation import covered_step
 
+# Outcomes of a search.
 CERTIFIED, ABSTAINED, UNDECIDED, INFEASIBLE = 0, 1, 2, 3
 
 CLOSE = 1e-3  # of sigma: Newton's step to the radius with which the search stops
@@ -33,40 +30,64 @@ TINY = 1e-9  # of sigma: a bracket that holds no more
 MARGIN = 1e-8  # of sigma: how far below the searched radius the first proof is tried
 SETTLED = 2e-7  # of sigma: a proof with less than this to gain is final
 CHAIN_MARGIN = 3e-7  # of sigma: how far below the optimum a chain starts
+# A proof must exceed 1/2 by this much, so that it holds as well among laws that it does not use:
+# they cut the integrals elsewhere.
+SURPLUS = 1e-10
 LONGEST_CHAIN = 2000
 MOST_STEPS = 100
 
 
-@njit(cache=True, nogil=True)
-def is_solid(laws: Floats, multipliers: Floats) -> bool:
-    """Whether B at one radius bounds B at every shorter one; see the top of this file."""
-    negative = False
-    falling = True
-    for i in range(len(multipliers)):
-        if multipliers[i] < 0.0:
-            negative = True
-        if i == 0 or multipliers[i] == 0.0:
-            continue
-        # w_i(t) is t^(shape - m) exp(-(rate - 1) t) on start < t <= stop.
-        shape_excess = laws[i, 0] - laws[0, 0]
-        rate_excess = laws[i, 0] * math.exp(laws[i, 1]) - laws[0, 0] * (1.0 - 1e-14)
-        falls = shape_excess <= 0.0 and rate_excess >= 0.0 and laws[i, 3] == -np.inf
-        rises = shape_excess >= 0.0 and rate_excess <= 0.0 and laws[i, 4] == np.inf
-        if not (falls if multipliers[i] > 0.0 else rises):
-            falling = False
-    return falling or not negative
+class Crossing(NamedTuple):
+    """Where the searched B falls to 1/2; `rho` and `fall` count only if the outcome is CERTIFIED."""
+
+    outcome: int
+    rho: float
+    fall: float  # -dB/drho there
 
 
-@njit(cache=True, nogil=True)
-def exceeds_one(problem: Problem, value: float, found: Floats, rho: float) -> bool:
+class Proved(NamedTuple):
+    """What was proved above a floor: CERTIFIED comes with `count` rows of proof."""
+
+    outcome: int
+    rho: float
+    count: int
+    complete: bool  # False: the work ran out before the search was finished
+
+
+@kernel
+def best_multipliers(
+    search: Search, rho: float, warm: Floats, found: Floats, rates: Floats
+) -> tuple[float, float]:
+    """Multipliers that nearly maximise B at shift rho, into `found`, and their derivatives in rho,
+    into `rates`; returns that B and dB/drho.
+
+    `warm`, three rows of zeros to begin with, carries ln lambda from one radius to the next;
+    `found` is where the general search starts.
+    """
+    if search.kind == ALONE:
+        return alone_multipliers(search, rho, warm, found, rates)
+    if search.kind == SPLIT:
+        return split_multipliers(search, rho, warm, found, rates)
+    return general_multipliers(search, rho, warm, found, rates)
+
+
+@kernel
+def is_solid_on(search: Search, multipliers: Floats) -> bool:
+    """Whether B at one radius bounds B at every shorter one."""
+    problem = search.problem
+    noise = rounding_of(problem.parts)
+    return positive_part_falls(
+        problem.base, problem.parts, search.whole, multipliers, problem.falls, noise
+    )
+
+
+@kernel
+def exceeds_one(search: Search, value: float, found: Floats, rho: float) -> bool:
     """Whether a bound above 1 is real: then no classifier fits the box."""
-    if value <= 1.0 + 1e-6:
-        return False
-    bound = dual_bound(problem.g, problem.laws, problem.lowers, problem.uppers, found, rho)
-    return bound > 1.0 + 1e-9
+    return value > 1.0 + 1e-6 and bound_on(search.problem, search.whole, found, rho) > 1.0 + 1e-9
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def to_zero(
     x: float, height: float, fall: float, other: float, other_height: float, other_fall: float
 ) -> float:
@@ -74,7 +95,7 @@ def to_zero(
     slopes."""
     newton = height / fall
     rise = other_height - height
-    if abs(other - x) < TINY or abs(rise) < 100.0 * abs(height) * TINY:
+    if abs(other - x) < TINY or abs(rise) < 100.0 * abs(height) * TINY or rise == 0.0:
         return newton
     chord = (other - x) / rise
     bend = (chord + 1.0 / fall) / rise
@@ -83,36 +104,35 @@ def to_zero(
     return step if abs(step - newton) < abs(newton) else newton
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def crossing_radius(
-    problem: Problem, floor: float, start: float, warm: Floats, found: Floats
-) -> tuple[float, float]:
-    """Where the searched B falls to 1/2, above `floor`, and how fast it falls there.
+    search: Search, floor: float, start: float, warm: Floats, found: Floats
+) -> Crossing:
+    """Where the searched B falls to 1/2, above `floor`: Newton on the logit of B inside a bracket.
 
-    Newton on the logit of B from `start`, inside a bracket; `found` are the multipliers there.
-    Returns (-1, 0) when B <= 1/2 down to the floor, (-2, 0) when B exceeds 1: no classifier fits
-    the box; (inf, 0) when no end was found.
+    `found` are the multipliers there. ABSTAINED when B <= 1/2 down to the floor, INFEASIBLE when B
+    exceeds 1, UNDECIDED when no end was found.
     """
-    unit = problem.g.unit
+    unit = search.problem.base.unit
     rates = np.zeros(len(found))
     low, high, rho = floor, np.inf, start
     last, last_height, last_fall = np.nan, 0.0, 0.0
     for attempt in range(MOST_STEPS):
-        value, slope = best_multipliers(problem, rho, warm, found, rates)
-        if exceeds_one(problem, value, found, rho):
-            return -2.0, 0.0
+        value, slope = best_multipliers(search, rho, warm, found, rates)
+        if exceeds_one(search, value, found, rho):
+            return Crossing(INFEASIBLE, 0.0, 0.0)
         inside = min(max(value, 1e-12), 1.0 - 1e-12)
         height = math.log(inside / (1.0 - inside))
         if height > 0.0:
             low = rho
         elif rho <= floor:
-            return -1.0, 0.0
+            return Crossing(ABSTAINED, 0.0, 0.0)
         else:
             high = rho
         # The logit is nearly straight; where it is flat, at most double the shift.
         most = rho + 4.0 * unit
-        fall = max(-slope / (inside * (1.0 - inside)), abs(height) / most)
-        step = height / fall if height != 0.0 else 0.0
+        fall = max(-slope / (inside * (1.0 - inside)), abs(height) / most, 1e-300)
+        step = height / fall
         close = abs(step) < CLOSE * unit or high - low < TINY * unit
         if close and attempt > 0:
             step = to_zero(rho, height, fall, last, last_height, last_fall)
@@ -125,31 +145,33 @@ def crossing_radius(
             if found[i] * (found[i] + step * rates[i]) > 0.0:
                 found[i] += step * rates[i]
         if close:
-            return rho, max(-slope, 0.0)
-    return (np.inf, 0.0) if high == np.inf else (-1.0, 0.0)
+            return Crossing(CERTIFIED, rho, max(-slope, 0.0))
+        if is_spent(search.problem):
+            return Crossing(CERTIFIED, low, max(-slope, 0.0))
+    return Crossing(UNDECIDED if high == np.inf else ABSTAINED, 0.0, 0.0)
 
 
-@njit(cache=True, nogil=True)
-def prove_at(problem: Problem, rho: float, warm: Floats, found: Floats) -> float:
+@kernel
+def prove_at(search: Search, rho: float, warm: Floats, found: Floats) -> float:
     """Search multipliers at rho and return what they provably give."""
-    best_multipliers(problem, rho, warm, found, np.zeros(len(found)))
-    return dual_bound(problem.g, problem.laws, problem.lowers, problem.uppers, found, rho)
+    best_multipliers(search, rho, warm, found, np.zeros(len(found)))
+    return bound_on(search.problem, search.whole, found, rho)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def largest_proved(
-    problem: Problem, crossing: float, slope: float, floor: float, warm: Floats, found: Floats
+    search: Search, crossing: Crossing, floor: float, warm: Floats, found: Floats
 ) -> tuple[float, float]:
     """The largest radius near the searched crossing with a proof, and its dual bound.
 
     `found` are the multipliers at the crossing. Steps down while the proof fails, up while it
     leaves more than SETTLED to gain. Returns (0, 0) when nothing above `floor` could be proved.
     """
-    unit = problem.g.unit
+    unit, slope = search.problem.base.unit, crossing.fall
     best, best_value = 0.0, 0.0
     best_found = found.copy()
     failed = np.inf
-    rho = crossing - MARGIN * unit
+    rho = crossing.rho - MARGIN * unit
     backward = MARGIN * unit
     for attempt in range(40):
         if rho <= floor:
@@ -158,18 +180,18 @@ def largest_proved(
                 break
             rho = 0.5 * (floor + failed)
         if attempt == 0:
-            value = dual_bound(problem.g, problem.laws, problem.lowers, problem.uppers, found, rho)
+            value = bound_on(search.problem, search.whole, found, rho)
         else:
-            value = prove_at(problem, rho, warm, found)
+            value = prove_at(search, rho, warm, found)
         gain = (value - 0.5) / slope if slope > 0.0 else 0.0
-        if value > 0.5:
+        if value > 0.5 + SURPLUS:
             best, best_value = rho, value
             best_found[:] = found
             if failed < np.inf:
                 ahead = min(rho + 0.9 * gain, 0.5 * (rho + failed))
             else:
                 ahead = rho + 0.9 * gain
-            if ahead - rho < SETTLED * unit:
+            if ahead - rho < SETTLED * unit or is_spent(search.problem):
                 break
             rho = ahead
         else:
@@ -179,84 +201,87 @@ def largest_proved(
                     break
                 rho = 0.5 * (best + failed)
             else:
-                backward = max(2.0 * backward, -1.2 * gain)
+                backward = max(2.0 * backward, min(-1.2 * gain, 0.5 * rho))
                 rho -= backward
+            if is_spent(search.problem) and attempt > 20:
+                break
     found[:] = best_found
     return best, best_value
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def chain_down(
-    problem: Problem, top: float, floor: float, warm: Floats, found: Floats, steps: Floats
+    search: Search, top: float, floor: float, warm: Floats, found: Floats, steps: Floats
 ) -> int:
     """Prove every shift in [floor, top] with hollow multipliers, first of all `found`; rows of
     `steps` are (rho, dual bound, multipliers). Returns the number of rows, 0 if the chain breaks.
     """
-    rho, last, margin = top, found.copy(), np.inf
+    problem = search.problem
+    rho, last, margin, reach = top, found.copy(), np.inf, 0.01 * problem.base.unit
     for n in range(len(steps)):
         # The multipliers of the step above mostly do; search again when they gain no more.
-        value = dual_bound(problem.g, problem.laws, problem.lowers, problem.uppers, last, rho)
+        value = bound_on(problem, search.whole, last, rho)
         if not value - 0.5 > 1.02 * margin:
             found[:] = last
-            searched = prove_at(problem, rho, warm, found)
+            searched = prove_at(search, rho, warm, found)
             if searched > value:
                 value, last[:] = searched, found
-        margin = value - 0.5
+        margin = value - 0.5 - SURPLUS
         steps[n, 0], steps[n, 1] = rho, value
         steps[n, 2:] = last
-        if not margin > 0.0:
+        if not margin > 0.0 or is_spent(problem):
             return 0
         # A little less than all of it, so that rounding cannot open a gap between steps.
-        covered = rho - 0.999 * margin / problem.g.shift_rate
-        if covered <= floor:
+        reach = covered_step(problem, 0.999 * margin, max(reach, 1e-6 * problem.base.unit))
+        if reach == 0.0:
+            return 0
+        if rho - reach <= floor or is_solid_on(search, last):
             return n + 1
-        rho = covered
+        rho -= reach
     return 0
 
 
-@njit(cache=True, nogil=True)
-def largest_radius(
-    g: Geometry,
-    laws: Floats,
-    lowers: Floats,
-    uppers: Floats,
-    floor: float,
-    guess: float,
-    steps: Floats,
-) -> tuple[float, int, int]:
-    """The largest provable radius rho (in units of s') above `floor`, which is proved already.
+@entry
+def is_solid(problem: Problem, multipliers: Floats) -> bool:
+    """Whether B at one radius bounds B at every shorter one."""
+    return is_solid_on(lay_nodes(problem), multipliers)
 
-    The search starts at `guess`, or at the floor when that is 0. Returns (rho, status, number of
-    proof steps written to `steps`); rho = floor and no steps when nothing more can be proved.
+
+@entry
+def largest_radius(
+    problem: Problem, floor: float, guess: float, start: Floats, steps: Floats
+) -> Proved:
+    """The largest provable radius (in units of the law's scale) above `floor`, proved already.
+
+    The search starts at `guess`, or at the floor when that is 0, with the multipliers `start`.
+    Rows of proof are written to `steps`.
     """
-    problem = pose(g, laws, lowers, uppers)
-    unit = g.unit
-    warm, found = np.zeros((3, 3)), np.zeros(len(lowers))
-    crossing, slope = -1.0, 0.0
+    search = lay_nodes(problem)
+    unit = problem.base.unit
+    warm, found = np.zeros((3, 3)), start.copy()
+    crossing = Crossing(ABSTAINED, 0.0, 0.0)
     if guess > 0.0 or floor > 0.0:
-        crossing, slope = crossing_radius(problem, floor, max(guess, floor), warm, found)
+        crossing = crossing_radius(search, floor, max(guess, floor), warm, found)
     else:
         # With no radius to start from: the smaller the shift, the worse the search is conditioned.
         for exponent in (3, 5, 7):
-            start = unit * 10.0**-exponent
-            crossing, slope = crossing_radius(problem, start, start, warm, found)
-            if crossing != -1.0:
+            first = unit * 10.0**-exponent
+            crossing = crossing_radius(search, first, first, warm, found)
+            if crossing.outcome != ABSTAINED:
                 break
-    if crossing == -2.0:
-        return floor, INFEASIBLE, 0
-    if crossing == -1.0:
-        return floor, ABSTAINED, 0
-    if not math.isfinite(crossing):
-        return floor, UNDECIDED, 0
-    rho, value = largest_proved(problem, crossing, slope, floor, warm, found)
+    if crossing.outcome != CERTIFIED:
+        return Proved(crossing.outcome, floor, 0, not is_spent(problem))
+    rho, value = largest_proved(search, crossing, floor, warm, found)
     if not rho > floor:
-        return floor, UNDECIDED if crossing > floor + SETTLED * unit else ABSTAINED, 0
-    if is_solid(problem.laws, found):
+        near = crossing.rho <= floor + SETTLED * unit
+        return Proved(ABSTAINED if near else UNDECIDED, floor, 0, not is_spent(problem))
+    if is_solid_on(search, found):
         steps[0, 0], steps[0, 1] = rho, value
         steps[0, 2:] = found
-        return rho, CERTIFIED, 1
-    top = rho - CHAIN_MARGIN * unit
-    count = 0
-    if floor > 0.0 and top > floor:
-        count = chain_down(problem, top, floor, warm, found, steps)
-    return (top, CERTIFIED, count) if count > 0 else (floor, UNDECIDED, 0)
+        return Proved(CERTIFIED, rho, 1, not is_spent(problem))
+    top, count = rho - CHAIN_MARGIN * unit, 0
+    if top > floor:
+        count = chain_down(search, top, floor, warm, found, steps)
+    if count == 0:
+        return Proved(UNDECIDED, floor, 0, not is_spent(problem))
+    return Proved(CERTIFIED, top, count, not is_spent(problem))

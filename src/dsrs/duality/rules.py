@@ -1,8 +1,7 @@
-"""Quadrature rules that show their own error, and the constants of the radial and angular laws.
+"""Quadrature rules: plain Gauss-Legendre for the search, nested ones that show their error.
 
-The search uses plain Gauss-Legendre nodes. Everything that is trusted uses nested
-Clenshaw-Curtis rules at three levels: two differences show how fast the rule converges, and
-from that follows a bound on what is left.
+Everything that is trusted uses nested Clenshaw-Curtis rules: two differences between three levels
+show how fast the rule converges, and from that follows an estimate of what is left.
 """
 
 from __future__ import annotations
@@ -10,8 +9,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from dsrs.duality.kernel import kernel
 
 Floats = NDArray[np.float64]
 
@@ -29,8 +29,9 @@ def clenshaw_curtis(intervals: int) -> tuple[Floats, Floats]:
 
 
 GAUSS_NODES, GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(24)
+FEW_NODES, FEW_WEIGHTS = np.polynomial.legendre.leggauss(8)
 
-LEVELS = (8, 16, 32, 64)
+LEVELS = (4, 8, 16, 32, 64)
 NESTED_NODES, _ = clenshaw_curtis(LEVELS[-1])
 # A row for each level, at the places of its nodes among those of the last.
 NESTED_WEIGHTS = np.zeros((len(LEVELS), LEVELS[-1] + 1))
@@ -38,7 +39,7 @@ for _row, _level in enumerate(LEVELS):
     NESTED_WEIGHTS[_row, :: LEVELS[-1] // _level] = clenshaw_curtis(_level)[1]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def nested_error(coarse: float, middle: float, fine: float) -> float:
     """Estimate of |fine - exact| from three nested levels, on the safe side.
 
@@ -51,23 +52,3 @@ def nested_error(coarse: float, middle: float, fine: float) -> float:
     if second < 1e-3 * first:
         return 10.0 * second * math.sqrt(second / first)
     return 2.0 * second
-
-
-def norm_log_gamma_density(shape: float) -> float:
-    """shape ln shape - shape - ln Gamma(shape): the log-density of ln(t / shape) at 0.
-
-    Stirling's series from 50 on, where the difference of large logarithms would lose digits.
-    """
-    if shape < 50:
-        return shape * math.log(shape) - shape - math.lgamma(shape)
-    square = shape * shape
-    series = (1 / 12 - (1 / 360 - 1 / (1260 * square)) / square) / shape
-    return 0.5 * math.log(shape / (2 * math.pi)) - series
-
-
-def log_gamma_half_step(x: float) -> float:
-    """ln Gamma(x + 1/2) - ln Gamma(x), by its asymptotic series from 50 on."""
-    if x < 50:
-        return math.lgamma(x + 0.5) - math.lgamma(x)
-    square = x * x
-    return 0.5 * math.log(x) - (1 / 8 - (1 / 192 - 1 / (640 * square)) / square) / x

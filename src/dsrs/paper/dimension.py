@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from dsrs.certify import certify
+from dsrs.certification import certify
 from dsrs.laws import GeneralizedGaussian, Truncated
 from dsrs.paper.concentration import concentration_radius
 from dsrs.records import Interval, Observation

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.certify import certify
+from dsrs.certification import certify
 from dsrs.confidence import clopper_pearson
 from dsrs.errors import DataError, MissingExtra
 from dsrs.laws import GeneralizedGaussian, Truncated, sample_additional

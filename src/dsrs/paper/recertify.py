@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from dsrs.certify import certify
+from dsrs.certification import certify
 from dsrs.errors import InfeasibleBox
 from dsrs.laws import additional_law
 from dsrs.paper.recorded import Floats, RecordedRun

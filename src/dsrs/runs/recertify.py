@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from dsrs.certify import certify
+from dsrs.certification import certify
 from dsrs.errors import InvalidInput, NotEnoughVotes
 from dsrs.laws import Truncated
 from dsrs.records import HISTOGRAM_BINS, Certificate, Interval, Observation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dsrs.certify import certify
+from dsrs.certification import certify
 from dsrs.errors import InfeasibleBox, NotEnoughVotes
 from dsrs.laws import additional_law
 from dsrs.records import Certificate, Interval, Observation

@@ -1,0 +1,144 @@
+"""B as the search sees it: its value, slopes and curvature at given multipliers, on Gauss nodes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dsrs.duality.base import (
+    STEEP,
+    Floats,
+    cap,
+    crossing,
+    curve_speed,
+    gamma_of,
+    half_square,
+    log_p,
+    moved,
+)
+from dsrs.duality.bound import rounding_of
+from dsrs.duality.curve import jumps, strips
+from dsrs.duality.density import Integers, active_on, log_term
+from dsrs.duality.kernel import kernel
+from dsrs.duality.nodes import Search, panel_count
+from dsrs.duality.rules import FEW_NODES, FEW_WEIGHTS, GAUSS_NODES, GAUSS_WEIGHTS
+from dsrs.duality.signs import UNSURE
+from dsrs.duality.thresholds import line_value
+
+THINNING = 5.0  # strips towards where g vanishes: enough for a search
+FEW_WIDTH = 1.5  # panels no wider, in standard deviations of ln t, get 8 nodes
+MANY_PIECES = 8  # from which on pieces are so short that caps need no cuts of their own
+
+
+@kernel
+def measure(
+    search: Search,
+    rho: float,
+    multipliers: Floats,
+    hits: Floats,
+    sweeps: Floats,
+    curvature: Floats,
+) -> tuple[float, float]:
+    """The integral of min(g, p) and its derivative in rho; of R under every law, the probability,
+    its derivative in rho and those in the multipliers (the curvature of B)."""
+    base, parts, pieces = search.problem.base, search.problem.parts, search.pieces
+    hits[:], sweeps[:], curvature[:, :] = 0.0, 0.0, 0.0
+    # Where a cap is whole to 8 standard deviations the integrand bends, the more the smaller rho.
+    edge = min(1.0, STEEP / math.sqrt(base.d)) if len(pieces.low) < MANY_PIECES else 0.0
+    noise, work = rounding_of(parts), search.problem.work
+    along = strips(base, parts, pieces, multipliers, rho, THINNING, edge, noise, work)
+    wide = np.inf
+    if len(along.ends) > len(pieces.low):
+        wide = 0.05 * (pieces.high[-1] - pieces.low[0])
+    value, slope, masses = 0.0, 0.0, np.empty(len(multipliers))
+    for j in range(len(along.ends)):
+        low, high, piece = along.ends[j, 0], along.ends[j, 1], int(along.piece[j])
+        if along.sign[j] == UNSURE:
+            continue
+        active = active_on(parts, pieces, piece, multipliers)
+        if len(active) == 0:
+            continue
+        members = pieces.members[pieces.first[piece] : pieces.first[piece + 1]]
+        panels = max(panel_count(base, parts, low, high), 3 if high - low > wide else 1)
+        few = (high - low) * parts.sharpness < FEW_WIDTH * panels
+        nodes, weights = (FEW_NODES, FEW_WEIGHTS) if few else (GAUSS_NODES, GAUSS_WEIGHTS)
+        half = 0.5 * (high - low) / panels
+        work[0] += len(nodes) * panels
+        for panel in range(panels):
+            for i in range(len(nodes)):
+                u = low + half * (2 * panel + 1 + nodes[i])
+                part, by_rho = measure_shell(
+                    search,
+                    rho,
+                    multipliers,
+                    members,
+                    u,
+                    half * weights[i],
+                    masses,
+                    hits,
+                    sweeps,
+                    curvature,
+                )
+                value += part
+                slope += by_rho
+    for i in range(len(multipliers)):
+        for h in range(i):
+            curvature[h, i] = curvature[i, h]
+    for line, start, stop in jumps(along.ends):
+        part, by_rho = line_value(search, rho, line, start, stop)
+        value += part
+        slope += by_rho
+    return value, slope
+
+
+@kernel
+def measure_shell(
+    search: Search,
+    rho: float,
+    multipliers: Floats,
+    members: Integers,
+    u: float,
+    weight: float,
+    masses: Floats,
+    hits: Floats,
+    sweeps: Floats,
+    curvature: Floats,
+) -> tuple[float, float]:
+    """What shell u adds to the integral of min(g, p) and to its derivative in rho, and, in place,
+    to the other sums of `measure`; `masses` is scratch space."""
+    base, parts = search.problem.base, search.problem.parts
+    density, tilt = 0.0, 0.0
+    masses[:] = 0.0
+    for j in members:
+        i = parts.owner[j]
+        mass = weight * math.exp(min(log_term(parts, j, u), 700.0))
+        masses[i] += mass
+        if multipliers[i] != 0.0:
+            density += multipliers[i] * mass
+            fall = parts.decay[j] * math.exp(u - parts.anchor[j])
+            tilt += multipliers[i] * mass * (parts.exponent[j] - fall)
+    if density <= 0.0:
+        return density, 0.0
+    t = gamma_of(base, u)
+    h = half_square(base, t)
+    e, growth = crossing(base, t, math.log(density / weight) - log_p(base, u))
+    climb, h_moved = moved(base, h, e, growth)
+    below, above, by_climb, by_rho = cap(base, rho, h, climb, 1.0)
+    value = density * above if above > 0.0 else 0.0
+    slope = -density * by_rho if by_rho != 0.0 else 0.0
+    bend = 0.0
+    if h_moved > 0.0:
+        s = t * (1.0 + growth)
+        bend = by_climb * base.power * h_moved / ((s + base.kappa) * density)
+        arriving = weight * math.exp(log_p(base, u + e))
+        arriving *= curve_speed(base, t, growth, tilt / density - (base.m - t))
+        within, _, _, within_by_rho = cap(base, rho, h_moved, climb, -1.0)
+        value += arriving * within
+        slope += arriving * within_by_rho
+    for i in range(len(masses)):
+        hits[i] += masses[i] * below
+        sweeps[i] += masses[i] * by_rho
+        for k in range(i + 1):
+            curvature[i, k] += masses[i] * masses[k] * bend
+    return value, slope

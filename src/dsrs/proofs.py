@@ -1,0 +1,107 @@
+"""Verify a certificate without any search: `check` evaluates its proof and trusts nothing else."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrs.certification import gaussian_bound, neyman_pearson
+from dsrs.constraints import Constraint, constraints_of, gathered, problem_of
+from dsrs.duality.bound import HIDDEN, Problem, dual_bound
+from dsrs.duality.radius import is_solid
+from dsrs.duality.variation import total_variation
+from dsrs.errors import InvalidInput
+from dsrs.laws import GeneralizedGaussian
+from dsrs.records import Certificate
+
+# Claimed numbers may differ from recomputed ones by rounding; bounds by the flat charge, since
+# laws that a proof does not use cut its integrals elsewhere.
+SAME = 1e-12
+# A bound above 1 contradicts itself: no classifier has these probabilities.
+MOST = 1 + 1e-9
+
+
+def check(certificate: Certificate) -> bool:
+    """Whether everything that the certificate says holds; see `find_flaw`."""
+    return find_flaw(certificate) is None
+
+
+def find_flaw(certificate: Certificate) -> str | None:
+    """The first thing that is wrong with a certificate, or None.
+
+    Every number is recomputed: the bound at each step of the proof, that the steps cover all
+    shorter shifts, and the Neyman-Pearson radius beside it. A certificate of radius 0 claims
+    nothing about its input.
+    """
+    found, count = certificate, len(certificate.additional)
+    if not (found.radius >= 0 and found.np_radius >= 0):
+        return f"a radius must be a number that is not negative, got {found.radius!r}"
+    if found.status not in ("certified", "abstained", "undecided"):
+        return f"unknown status {found.status!r}"
+    if found.method not in ("neyman-pearson", "double-sampling"):
+        return f"unknown method {found.method!r}"
+    if (found.status == "certified") != (found.radius > 0) or (found.radius > 0) != bool(found.proof):
+        return f"the status {found.status} does not fit the radius {found.radius!r} and its proof"
+    for step in found.proof:
+        if len(step.multipliers) != count + 1:
+            return f"a step has {len(step.multipliers)} multipliers for {count + 1} laws"
+        if any(math.isnan(value) for value in (step.radius, step.dual_bound, *step.multipliers)):
+            return "a number of the proof is not a number"
+    try:
+        constraints = constraints_of(found.law, found.p, found.additional)
+    except InvalidInput as error:
+        return str(error)
+    alone = neyman_pearson(found.law, found.p.lower)
+    np_radius = alone[0].radius if alone else 0.0
+    if found.np_radius > np_radius * (1 + SAME):
+        return f"the Neyman-Pearson radius is {np_radius!r}, not {found.np_radius!r}"
+    if found.np_radius > found.radius:
+        return f"the radius {found.radius!r} is below the Neyman-Pearson radius"
+    if found.radius == 0:
+        return None
+    if found.proof[0].radius < found.radius:
+        return f"the proof begins at {found.proof[0].radius!r}, below the radius"
+    return _flaw_of_proof(found, constraints)
+
+
+def _flaw_of_proof(found: Certificate, constraints: list[Constraint]) -> str | None:
+    """What is wrong with the steps: a bound that does not hold, or a gap between them."""
+    law, problem = found.law, problem_of(found.law, constraints)
+    for n, step in enumerate(found.proof):
+        at = f"the step at {step.radius!r}"
+        multipliers = gathered(constraints, step.multipliers)
+        if multipliers is None:
+            return f"{at} has a multiplier for an interval that says nothing"
+        if math.isinf(found.radius):
+            # A class that is right almost everywhere under a law of full support is right.
+            sure = [each.full_support and each.lower == 1 for each in constraints]
+            holds = bool(np.any(np.array(sure) & (multipliers == np.inf)))
+            return None if holds else "an infinite radius needs a class that is never wrong"
+        if not 0 < step.radius < math.inf:
+            return f"{at} has no length"
+        value = bound_at(law, problem, multipliers, step.radius)
+        if not value > 0.5:
+            return f"{at} proves {value:.12g} only"
+        if value > MOST:
+            return f"{at} proves more than 1: no classifier has these probabilities"
+        if not step.dual_bound <= value + HIDDEN:
+            return f"{at} claims {step.dual_bound!r}, but proves {value!r}"
+        if is_solid(problem, multipliers):
+            return None
+        below = found.proof[n + 1].radius if n + 1 < len(found.proof) else 0.0
+        gap = (step.radius - below) / law.scale * (1 + SAME)
+        if not total_variation(problem, gap) < value - 0.5:
+            return f"{at} does not reach down to {below!r}"
+    return None
+
+
+def bound_at(
+    law: GeneralizedGaussian, problem: Problem, multipliers: NDArray[np.float64], radius: float
+) -> float:
+    """What these multipliers prove at a shift of length `radius`."""
+    if law.is_gaussian and not np.any(multipliers[1:]) and 0 < multipliers[0] < math.inf:
+        lower = float(problem.lowers[0])
+        return gaussian_bound(lower, float(multipliers[0]), radius / law.sigma)
+    return float(dual_bound(problem, multipliers, radius / law.scale))
