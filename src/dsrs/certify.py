@@ -15,7 +15,7 @@ from dsrs.duality import radius as search
 from dsrs.duality.bound import dual_bound
 from dsrs.duality.geometry import Floats, geometry, shells
 from dsrs.errors import InfeasibleBox, InvalidInput
-from dsrs.laws import GeneralizedGaussian, ShellLaw
+from dsrs.laws import Component, GeneralizedGaussian
 from dsrs.records import Certificate, Interval, Method, Observation, ProofStep, Status
 
 # Room for rounding when a box touches the edge of what is feasible.
@@ -70,7 +70,7 @@ def check(certificate: Certificate) -> bool:
     if not proof or proof[0].radius < certificate.radius:
         return False
     lowers, uppers = _box(certificate.p, certificate.additional)
-    table = shells(law, tuple(seen.law.shell_law() for seen in certificate.additional))
+    table = shells(law, tuple(seen.law for seen in certificate.additional))
     multipliers = [np.array(step.multipliers) for step in proof]
     if math.isinf(certificate.radius):
         # A class that is right almost everywhere under a law of full support is right everywhere.
@@ -101,6 +101,7 @@ def neyman_pearson(
         return ()
     if p_lower == 1:
         return (ProofStep(math.inf, (math.inf,) + (0.0,) * zeros, 1.0),)
+    geometry(law)  # refuses a law that the kernels do not know
     ratio, multiplier, bound = _unit_neyman_pearson(law.d, law.k, p_lower)
     if ratio == 0:
         return ()
@@ -138,19 +139,16 @@ def _double_sampling(
 ) -> tuple[tuple[ProofStep, ...], int]:
     """The best proof from P and the observations of `group`, and the outcome of the search."""
     seen = tuple(additional[i] for i in group)
-    laws = tuple(each.law.shell_law() for each in seen)
+    laws = tuple(each.law for each in seen)
     places = [0, *(i + 1 for i in group)]
     width = len(additional) + 1
-    least = max(
-        p.lower,
-        *(_least_probability(law, p, each, shell) for each, shell in zip(seen, laws, strict=True)),
-    )
+    least = max(p.lower, *(_least_probability(p, each) for each in seen))
     if least <= 0.5 and len(seen) == 1:
         # P_A itself may be 1/2 or less: not even a shift of length 0 can be certified.
         return (), search.ABSTAINED
-    full = [i for i, shell in enumerate(laws) if shell.start == 0 and math.isinf(shell.stop)]
+    full = [i for i, each in enumerate(laws) if each.full_support]
     for i in full:
-        if seen[i].interval.lower == 1 or laws[i] == ShellLaw(shape=law.m):
+        if seen[i].interval.lower == 1 or laws[i].components() == (Component.gamma(law.m, law.m),):
             # Certain under a law of full support, or Q is P itself: Neyman-Pearson with Q-.
             proof = neyman_pearson(law, seen[i].interval.lower)
             return tuple(
@@ -211,7 +209,7 @@ def _bound(
     radius: float,
 ) -> float:
     """What these multipliers prove at a shift of length `radius`."""
-    if law.k == 0 and not np.any(multipliers[1:]) and multipliers[0] > 0:
+    if law.is_gaussian and not np.any(multipliers[1:]) and multipliers[0] > 0:
         return _gaussian_bound(float(lowers[0]), float(multipliers[0]), radius / law.sigma)
     return float(dual_bound(geometry(law), table, lowers, uppers, multipliers, radius / law.scale))
 
@@ -224,33 +222,10 @@ def _gaussian_bound(p_lower: float, multiplier: float, ratio: float) -> float:
     return value - 4e-15 * (1 + multiplier * missing)
 
 
-def _least_probability(
-    law: GeneralizedGaussian, p: Interval, seen: Observation, shell: ShellLaw
-) -> float:
-    """The least P_A that Q_A in its interval allows; raises when none in `p` fits.
-
-    The extreme classifiers are right on the shells of largest, or of smallest, weight; where the
-    weight is monotone in t those are balls and their complements.
-    """
+def _least_probability(p: Interval, seen: Observation) -> float:
+    """The least P_A that Q_A in its interval allows; raises when none in `p` fits."""
     q = seen.interval
-    m, rate = law.m, shell.rate
-    if shell.shape != m or shell.start > 0:
-        return p.lower
-    if math.isfinite(shell.stop) and rate == 1:
-        p_least = q.lower * shell.mass
-        p_most = 1 - (1 - q.upper) * shell.mass
-    elif math.isinf(shell.stop):
-        # Least P_A for Q_A = Q-: right where q/p is largest; most for Q+: wrong there.
-        def near(share: float) -> float:
-            return float(special.gammainc(m, float(special.gammaincinv(m, share)) / rate))
-
-        def far(share: float) -> float:
-            return float(special.gammaincc(m, float(special.gammainccinv(m, share)) / rate))
-
-        ball = near if rate > 1 else far
-        p_least, p_most = ball(q.lower), 1 - ball(1 - q.upper)
-    else:
-        return p.lower
+    p_least, p_most = seen.law.p_range(q.lower, q.upper)
     if p.upper < p_least - EDGE or p.lower > p_most + EDGE:
         raise InfeasibleBox(
             f"no classifier has P_A in [{p.lower:.6g}, {p.upper:.6g}] and Q_A in "

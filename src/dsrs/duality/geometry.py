@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dsrs.duality.rules import log_gamma_half_step, norm_log_gamma_density
-from dsrs.laws import GeneralizedGaussian, ShellLaw
+from dsrs.duality.rules import log_gamma_half_step
+from dsrs.errors import InvalidInput
+from dsrs.laws import AdditionalLaw, Component, GeneralizedGaussian
 
 Floats = NDArray[np.float64]
 
@@ -41,6 +42,8 @@ class Geometry(NamedTuple):
 
 def geometry(law: GeneralizedGaussian) -> Geometry:
     """The numbers of P; computed once for laws that differ in sigma only."""
+    if law.eta != 2:
+        raise InvalidInput(f"`eta` must be 2 for a certificate, got {law.eta:g}")
     return _geometry(law.d, law.k)._replace(unit=law.sigma / law.scale)
 
 
@@ -90,47 +93,49 @@ def _angle_density(d: int, log_angle: float, angle: Floats) -> Floats:
     return density
 
 
-def shells(law: GeneralizedGaussian, additional: tuple[ShellLaw, ...]) -> Floats:
+def shells(law: GeneralizedGaussian, additional: tuple[AdditionalLaw, ...]) -> Floats:
     """The shell laws as the kernels see them, a row each, P first; not to be written to.
 
     Columns: shape, offset of u, log constant, u at start, u at stop, lower and upper end of the
     range that holds all but TAIL of the mass.
     """
-    return _shells(law.m, additional)
+    return _shells(law.m, tuple(each.components() for each in additional))
 
 
 @functools.lru_cache(maxsize=1024)
-def _shells(m: float, additional: tuple[ShellLaw, ...]) -> Floats:
+def _shells(m: float, additional: tuple[tuple[Component, ...], ...]) -> Floats:
     rows = []
-    for shell in (ShellLaw(shape=m), *additional):
-        low, high, constant = _gamma_range(shell.shape)
-        scale = m * shell.rate
-        start = math.log(shell.start / m) if shell.start > 0 else -math.inf
-        stop = math.log(shell.stop / m) if shell.stop < math.inf else math.inf
+    for components in ((Component.gamma(m, m),), *additional):
+        if len(components) != 1 or components[0].exponent <= 0:
+            raise InvalidInput("certificates must be from laws that are one Gamma density each")
+        component = components[0]
+        shape = component.exponent
+        low, high = _gamma_range(shape)
+        log_scale = math.log(m * component.rate)
+        offset = math.log(m * component.rate / shape)
+        start = math.log(component.start / m) if component.start > 0 else -math.inf
+        stop = math.log(component.stop / m) if component.stop < math.inf else math.inf
         rows.append(
             (
-                shell.shape,
-                math.log(scale / shell.shape),
-                constant - math.log(shell.mass),
+                shape,
+                offset,
+                float(component.log_density(np.array(-offset), m)),
                 start,
                 stop,
-                max(low - math.log(scale), start),
-                min(high - math.log(scale), stop),
+                max(low - log_scale, start),
+                min(high - log_scale, stop),
             )
         )
     return np.array(rows)
 
 
 @functools.lru_cache(maxsize=1024)
-def _gamma_range(shape: float) -> tuple[float, float, float]:
-    """ln of the two ends of Gamma(shape), TAIL at each, and the constant of its density in u."""
-    high = float(special.gammainccinv(shape, TAIL))
-    return math.log(_gamma_quantile(shape, TAIL)), math.log(high), norm_log_gamma_density(shape)
-
-
-def _gamma_quantile(shape: float, probability: float) -> float:
+def _gamma_range(shape: float) -> tuple[float, float]:
+    """ln of the two ends of Gamma(shape), TAIL at each."""
+    low = float(special.gammaincinv(shape, TAIL))
     # Where the quantile underflows, its leading term t^shape / Gamma(shape + 1) is exact.
-    value = float(special.gammaincinv(shape, probability))
-    if value > 1e-280:
-        return value
-    return math.exp((math.log(probability) + math.lgamma(shape + 1)) / shape)
+    leading = (math.log(TAIL) + math.lgamma(shape + 1)) / shape
+    return (
+        math.log(low) if low > 1e-280 else leading,
+        math.log(float(special.gammainccinv(shape, TAIL))),
+    )

@@ -53,18 +53,6 @@ def nested_error(coarse: float, middle: float, fine: float) -> float:
     return 2.0 * second
 
 
-def norm_log_gamma_density(shape: float) -> float:
-    """shape ln shape - shape - ln Gamma(shape): the log-density of ln(t / shape) at 0.
-
-    Stirling's series from 50 on, where the difference of large logarithms would lose digits.
-    """
-    if shape < 50:
-        return shape * math.log(shape) - shape - math.lgamma(shape)
-    square = shape * shape
-    series = (1 / 12 - (1 / 360 - 1 / (1260 * square)) / square) / shape
-    return 0.5 * math.log(shape / (2 * math.pi)) - series
-
-
 def log_gamma_half_step(x: float) -> float:
     """ln Gamma(x + 1/2) - ln Gamma(x), by its asymptotic series from 50 on."""
     if x < 50:
