@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from dsrs.errors import InvalidInput
-from dsrs.laws import AdditionalLaw, GeneralizedGaussian, additional_law
+from dsrs.laws import AdditionalLaw, GeneralizedGaussian, law_from_dict
 
 Status = Literal["certified", "abstained", "undecided"]
 Method = Literal["neyman-pearson", "double-sampling"]
@@ -38,6 +38,19 @@ class Observation:
 
     law: AdditionalLaw
     interval: Interval
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON, without loss; the base of the law is not repeated."""
+        return {"law": self.law.to_dict(), "q": [self.interval.lower, self.interval.upper]}
+
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any], base: GeneralizedGaussian) -> Observation:
+        """The observation that `to_dict` was made from.
+
+        The first version wrote the law's `kind` and `value` beside `q`.
+        """
+        law = fields.get("law", {name: fields.get(name) for name in ("kind", "value")})
+        return cls(law_from_dict(law, base), Interval(*fields["q"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +113,7 @@ class Certificate:
         return {
             "law": self.law.to_dict(),
             "p": [self.p.lower, self.p.upper],
-            "additional": [
-                {
-                    "kind": seen.law.kind,
-                    "value": seen.law.value,
-                    "q": [seen.interval.lower, seen.interval.upper],
-                }
-                for seen in self.additional
-            ],
+            "additional": [seen.to_dict() for seen in self.additional],
             "radius": _finite(self.radius),
             "linf_radius": _finite(self.linf_radius),
             "l1_radius": _finite(self.l1_radius),
@@ -131,10 +137,7 @@ class Certificate:
         return cls(
             law=law,
             p=Interval(*fields["p"]),
-            additional=tuple(
-                Observation(additional_law(seen["kind"], seen["value"], law), Interval(*seen["q"]))
-                for seen in fields["additional"]
-            ),
+            additional=tuple(Observation.from_dict(seen, law) for seen in fields["additional"]),
             radius=float(fields["radius"]),
             np_radius=float(fields["np_radius"]),
             status=fields["status"],

@@ -15,11 +15,17 @@ from numpy.typing import NDArray
 
 from dsrs.certification import certify
 from dsrs.errors import InvalidInput
-from dsrs.laws import GeneralizedGaussian, additional_law
+from dsrs.laws import (
+    AdditionalLaw,
+    GeneralizedGaussian,
+    Rescaled,
+    additional_law,
+    parse_additional_law,
+)
 from dsrs.records import Certificate, Interval, Observation
 
 REQUIRED_COLUMNS = ("d", "k", "sigma", "p_lower", "p_upper")
-ADDITIONAL_COLUMNS = ("q_shape", "q_value", "q_lower", "q_upper")
+OPTIONAL_COLUMNS = ("eta", "q_law", "q_shape", "q_value", "q_lower", "q_upper")
 RESULT_COLUMNS = (
     "np_radius",
     "certified_radius",
@@ -58,22 +64,34 @@ class RowOutcome:
 def certify_row(row: Mapping[str, Any]) -> Certificate:
     """The certificate of one table row.
 
-    Columns: d, k, sigma, p_lower, p_upper and, for double sampling, q_shape, q_value, q_lower,
-    q_upper. Without a q_shape the certificate is Neyman-Pearson's; a q_shape with an empty
+    Columns: d, k, sigma, p_lower, p_upper, optionally eta (2 where empty) and, for double
+    sampling, q_lower, q_upper and q_law (such as `rescaled:0.4`); without one the certificate is
+    Neyman-Pearson's. Published tables have q_shape and q_value instead of q_law; there an empty
     q_value says that the second interval was sampled under P itself.
     """
     d, k, sigma, p_lower, p_upper = (_number(row, name) for name in REQUIRED_COLUMNS)
-    if d != int(d):
-        raise InvalidInput(f"`d` must be a whole number, got {row['d']!r}")
-    law = GeneralizedGaussian(int(d), sigma, k)
+    eta = 2.0 if row.get("eta") in (None, "") else _number(row, "eta")
+    law = GeneralizedGaussian(d, sigma, k, eta)  # type: ignore[arg-type]
     p = _interval("p", p_lower, p_upper)
-    shape = str(row.get("q_shape") or "").strip()
-    if not shape:
+    additional = _additional(row, law, p)
+    if additional is None:
         return certify(law, p)
     q = _interval("q", _number(row, "q_lower"), _number(row, "q_upper"))
+    return certify(law, p, Observation(additional, q))
+
+
+def _additional(
+    row: Mapping[str, Any], law: GeneralizedGaussian, p: Interval
+) -> AdditionalLaw | None:
+    """The additional law of a row, or None."""
+    text, shape = (str(row.get(name) or "").strip() for name in ("q_law", "q_shape"))
+    if text:
+        return parse_additional_law(text, law, p.lower)
+    if not shape:
+        return None
     if row.get("q_value") in (None, ""):
-        return certify(law, p, Observation(additional_law("rescaled", sigma, law), q))
-    return certify(law, p, Observation(additional_law(shape, _number(row, "q_value"), law), q))
+        return Rescaled(law, law.sigma)
+    return additional_law(shape, _number(row, "q_value"), law)
 
 
 def certify_rows(
@@ -107,7 +125,7 @@ def certify_table(
 
     Returns RESULT_COLUMNS as arrays: floats, NaN where a row has no such number, and `status`.
     """
-    names = [name for name in REQUIRED_COLUMNS + ADDITIONAL_COLUMNS if name in columns]
+    names = [name for name in REQUIRED_COLUMNS + OPTIONAL_COLUMNS if name in columns]
     missing = [name for name in REQUIRED_COLUMNS if name not in columns]
     if missing:
         raise InvalidInput(f"the table lacks the column(s) {', '.join(missing)}")

@@ -67,7 +67,7 @@ def test_export_of_dsrs_logs_is_a_folder_and_comes_back(
         expected = [result.certificates["truncated"] for result in opened.results()]
     for row, certificate in zip(import_rows(Path("joined.csv")), expected, strict=True):
         assert (row.p_lower, row.p_upper) == (certificate.p.lower, certificate.p.upper)
-        assert row.q_value == certificate.additional[0].law.value
+        assert row.q_law == certificate.additional[0].law.text
         assert row.d == 16
 
 

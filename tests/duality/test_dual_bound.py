@@ -47,7 +47,7 @@ def compare(case: tuple[object, ...]) -> None:
     P, Q = 0.93, 0.96
     ours = dual_bound(
         geometry(law),
-        shells(law, (extra.shell_law(),)),
+        shells(law, (extra,)),
         np.array([P, Q]),
         np.array([P, Q]),
         np.array([float(l1), float(l2)]),
@@ -86,7 +86,7 @@ def test_large_multipliers_lose_no_digits(shape: str, value: float, l2: float) -
     Q = 1 - 2.0 ** -round(math.log2(2 * l2))
     d, k, sigma, r, l1, P = 3072, 1530, 0.5, 1.4, 0.3, 0.97
     law = GeneralizedGaussian(d, sigma, k)
-    table = shells(law, (additional_law(shape, value, law).shell_law(),))
+    table = shells(law, (additional_law(shape, value, law),))
     ends, multipliers = np.array([P, Q]), np.array([l1, l2])
     ours = dual_bound(geometry(law), table, ends, ends, multipliers, r / law.scale)
     exact = float(exact_bound(d, k, sigma, r, l1, l2, P, Q, shape, value, digits=40))
@@ -95,7 +95,7 @@ def test_large_multipliers_lose_no_digits(shape: str, value: float, l2: float) -
 
 def test_an_infinite_multiplier_is_the_limit_of_large_ones() -> None:
     law = GeneralizedGaussian(3072, 0.5, 1530)
-    table = shells(law, (additional_law("truncated", 0.8, law).shell_law(),))
+    table = shells(law, (additional_law("truncated", 0.8, law),))
     ends = np.array([0.97, 1.0])
     at = [
         dual_bound(geometry(law), table, ends, ends, np.array([0.3, l2]), 0.08)
@@ -107,7 +107,7 @@ def test_an_infinite_multiplier_is_the_limit_of_large_ones() -> None:
 
 def test_large_negative_multipliers_prove_nothing() -> None:
     law = GeneralizedGaussian(3072, 0.5, 1530)
-    table = shells(law, (additional_law("rescaled", 0.475, law).shell_law(),))
+    table = shells(law, (additional_law("rescaled", 0.475, law),))
     lowers, uppers = np.array([0.0, 5e-9]), np.array([1.7e-4, 2.2e-4])
     multipliers = np.array([-1.1e250, 1.5e248])
     assert dual_bound(geometry(law), table, lowers, uppers, multipliers, 0.01) < 0

@@ -55,7 +55,7 @@ def random_certificate(seed: int) -> Certificate:
 def best_beyond(found: Certificate) -> float:
     """The largest trusted bound just beyond the radius, from four starts."""
     extra = found.additional[0]
-    table = shells(found.law, (extra.law.shell_law(),))
+    table = shells(found.law, (extra.law,))
     lowers = np.array([found.p.lower, extra.interval.lower])
     uppers = np.array([found.p.upper, extra.interval.upper])
     rho = (found.radius + BEYOND * found.law.sigma) / found.law.scale

@@ -94,7 +94,7 @@ def random_problem(seed: int) -> tuple[Geometry, Floats, Floats, float]:
     multipliers = generator.choice([-1, 1, 1, 1], 2) * 10 ** generator.uniform(-3, 2.5, 2)
     if generator.random() < 0.1:
         multipliers[1] = 10 ** generator.uniform(3, 6)
-    table = shells(law, (additional_law(kind, value, law).shell_law(),))
+    table = shells(law, (additional_law(kind, value, law),))
     return geometry(law), table, multipliers, generator.uniform(0.02, 4) / law.scale
 
 

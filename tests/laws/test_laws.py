@@ -14,7 +14,6 @@ from dsrs.errors import InvalidInput, UnknownLaw
 from dsrs.laws import (
     GeneralizedGaussian,
     Rescaled,
-    ShellLaw,
     Truncated,
     additional_law,
     heuristic_percentile,
@@ -76,13 +75,13 @@ def test_weight_is_the_ratio_of_radial_densities(q: Truncated | Rescaled) -> Non
     # q's radial density by differentiating its distribution.
     step = 1e-5 * norms
     density = (q.radial_cdf(norms + step) - q.radial_cdf(norms - step)) / (2 * step)
-    weight = np.exp(q.shell_law().log_weight(base.shell(norms), base.m))
+    weight = np.exp(q.log_weight(base.shell(norms)))
     assert np.allclose(weight, density / base.radial_pdf(norms), rtol=1e-6)
 
 
 def test_weight_is_zero_outside_the_ball() -> None:
     q = Truncated(LAWS[1], 0.6)
-    beyond = q.shell_law().log_weight(q.tau * 1.0001, q.base.m)
+    beyond = q.log_weight(q.tau * 1.0001)
     assert float(beyond) == -math.inf
 
 
@@ -136,7 +135,8 @@ def test_laws_by_name() -> None:
     assert parse_additional_law("truncated:heuristic", base, 0.9) == Truncated.by_heuristic(
         base, 0.9
     )
-    for text in ("gauss:1", "truncated", "rescaled:x", "truncated:heuristic"):
+    assert parse_additional_law("rescaled:0.8x", base) == Rescaled(base, 0.8 * base.sigma)
+    for text in ("gauss:1", "truncated", "rescaled:x", "truncated:T=", "truncated:heuristic"):
         with pytest.raises(UnknownLaw):
             parse_additional_law(text, base)
     with pytest.raises(UnknownLaw, match="q_shape"):
@@ -184,5 +184,9 @@ def test_quantile_inverts_and_sigma_only_scales(
     assert norm == pytest.approx(sigma * float(unit.radial_quantile(p)), rel=1e-12)
 
 
-def test_shell_law_of_p_has_weight_one() -> None:
-    assert np.allclose(ShellLaw(shape=12.0).log_weight([0.1, 5.0, 30.0], 12.0), 0.0)
+@pytest.mark.parametrize("base", LAWS, ids=str)
+def test_p_as_an_additional_law_has_weight_one(base: GeneralizedGaussian) -> None:
+    for law in (Rescaled(base, base.sigma), Truncated(base, 1.0)):
+        assert np.allclose(law.log_weight([0.0, 0.1, 5.0, 30.0]), 0.0, atol=1e-12)
+        assert law.full_support
+        assert law.p_range(0.3, 0.8) == pytest.approx((0.3, 0.8), rel=1e-12)

@@ -12,8 +12,7 @@ from scipy import special, stats
 from dsrs.certification import certify
 from dsrs.confidence import AlphaBudget
 from dsrs.errors import AlphaOverspent, InvalidInput
-from dsrs.laws import AdditionalLaw, Rescaled, Truncated
-from dsrs.laws.additional import ShellLaw
+from dsrs.laws import AdditionalLaw, Rescaled, Truncated, Weighted
 from dsrs.other_norms import MonteCarloCertificate, NormLaw, SeenUnder, certify_by_monte_carlo
 from dsrs.other_norms.monte_carlo import fresh_dual_bounds
 from dsrs.records import Interval, Observation
@@ -180,17 +179,11 @@ def test_alpha_is_accounted_for() -> None:
         certify_by_monte_carlo(law, 0.9, budget=budget, generator=generator)
 
 
-class Shell(Truncated):
-    """A law on a shell: its density is not nonincreasing, so the worst shift is not known."""
-
-    def shell_law(self) -> ShellLaw:
-        return Truncated.shell_law(self)._replace(start=1.0)
-
-
 def test_what_the_proof_does_not_cover_is_refused() -> None:
     law = NormLaw("l1", 20, 1.0)
+    shell = Weighted(law.radial, (1.0, 9.0), (0.0, 0.0))
     with pytest.raises(InvalidInput, match="must not increase with the norm"):
-        monte_carlo(law, 0.9, SeenUnder(Shell(law.radial, 0.5), 0.9))
+        monte_carlo(law, 0.9, SeenUnder(shell, 0.9))
     other = NormLaw("l1", 20, 2.0)
     with pytest.raises(InvalidInput, match=r"built on `law\.radial`"):
         monte_carlo(law, 0.9, SeenUnder(Truncated(other.radial, 0.5), 0.9))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
+from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, Truncated
 from dsrs.records import HISTOGRAM_BINS, Certificate, Interval, Observation, ProofStep
 from dsrs.runs import RunResult, start_run
 from dsrs.runs.thumbnail import thumbnail
@@ -20,7 +20,7 @@ LAW = GeneralizedGaussian(d=784, sigma=0.5, k=380)
 PLAN = SamplingPlan(law=LAW, n=1000, additional=("truncated:heuristic", "rescaled:0.8x"))
 
 
-def votes(stream: str, total: int, share: float, q: tuple[str, float] | None = None) -> Votes:
+def votes(stream: str, total: int, share: float, q: AdditionalLaw | None = None) -> Votes:
     trials = np.full(HISTOGRAM_BINS, total // HISTOGRAM_BINS)
     trials[0] += total - trials.sum()
     hits = (trials * share).astype(int)
@@ -52,8 +52,8 @@ def result(index: int, *, labelled: bool = True) -> RunResult:
         votes=(
             votes("p1", 500, 0.8),
             votes("p2", 500, 0.7),
-            votes("q:truncated", 500, 0.95, ("truncated", 0.61)),
-            votes("q:rescaled", 500, 0.9, ("rescaled", 0.4)),
+            votes("q:truncated", 500, 0.95, Truncated(LAW, 0.61)),
+            votes("q:rescaled", 500, 0.9, Rescaled(LAW, 0.4)),
         ),
         seconds=float(generator.uniform(0, 5000)),
     )

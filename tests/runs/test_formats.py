@@ -49,9 +49,7 @@ def test_one_method_of_a_table(run_folder: Path, tmp_path: Path) -> None:
             export_run(run, tmp_path / "rows.csv", "csv", "none")
     rows = import_rows(tmp_path / "rows.csv")
     assert rows == rows_in(run_folder, "truncated")
-    assert {(row.method, row.q_shape, row.q_value) for row in rows} == {
-        ("truncated", "truncated", 0.61)
-    }
+    assert {(row.method, row.q_law) for row in rows} == {("truncated", "truncated:0.61")}
 
 
 finite = st.floats(0, 1e6, allow_nan=False)
@@ -79,7 +77,7 @@ def test_text_tables_round_trip_any_row(rows: list[ResultRow]) -> None:
 
 def test_columns_follow_the_record() -> None:
     assert COLUMNS["index"] is int
-    assert COLUMNS["q_shape"] is str
+    assert COLUMNS["q_law"] is str
     assert COLUMNS["radius"] is float
 
 
@@ -224,7 +222,7 @@ def test_dsrs_logs_come_back_with_intervals_and_radii(run_folder: Path, tmp_path
     p_log = folder / "general-gaussian-380-0.5-500-0.0005.txt"
     q_log = folder / "general-gaussian-380-0.4-500-0.0005.txt"
     columns = ("index", "d", "k", "sigma", "p_lower", "p_upper")
-    q_columns = ("q_shape", "q_value", "q_lower", "q_upper", "alpha", "n")
+    q_columns = ("q_law", "q_lower", "q_upper", "alpha", "n")
     for back, row in zip(
         import_rows(p_log, d=784, q_log=q_log), rows_in(run_folder, "rescaled"), strict=True
     ):
@@ -232,9 +230,8 @@ def test_dsrs_logs_come_back_with_intervals_and_radii(run_folder: Path, tmp_path
             assert getattr(back, column) == getattr(row, column)
     heuristic = folder / "general-gaussian-380-0.5-500-0.0005-x.txt"
     for back in import_rows(p_log, q_log=heuristic):
-        assert back.q_shape == "truncated"
         assert back.p_lower is not None
-        assert back.q_value == heuristic_percentile(back.p_lower)
+        assert back.q_law == f"truncated:{heuristic_percentile(back.p_lower)!r}"
     radii = tmp_path / "new-radius/net.pth/new-rad-general-gaussian-380-0.5-0.4-500-0.0005.txt"
     for back, row in zip(import_rows(radii), rows_in(run_folder, "rescaled"), strict=True):
         assert (back.index, back.radius, back.status) == (row.index, row.radius, row.status)
@@ -249,7 +246,7 @@ def test_intervals_of_a_fallback_are_not_taken_for_those_of_q(tmp_path: Path) ->
         # 500 votes prove at most 0.00025^(1/500) = 0.9836 with this alpha.
         q_log.write_text(header + "o 1 0.95 0.99\no 2 0.97 1.0\no 3 0.99 1.0\n")
         rows = import_rows(p_log, q_log=q_log)
-        assert [row.q_shape == "truncated" for row in rows] == kept
+        assert [row.q_law is not None for row in rows] == kept
         assert [row.n == 1000 for row in rows] == kept
 
 

@@ -9,7 +9,7 @@ from known_classifiers import Ball
 from dsrs.certification import certify, check
 from dsrs.confidence import clopper_pearson, clopper_pearson_lower
 from dsrs.errors import NotEnoughVotes
-from dsrs.laws import GeneralizedGaussian, Truncated
+from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, Truncated
 from dsrs.records import Interval, Observation
 from dsrs.sampling.certificates import certify_method, certify_votes
 from dsrs.sampling.plan import SamplingPlan
@@ -20,7 +20,7 @@ LAW = GeneralizedGaussian(30, 0.5, 8)
 PLAN = SamplingPlan(LAW, n=4000, additional=("truncated:heuristic", "rescaled:0.8x"))
 
 
-def stream(name: str, hits: int, total: int, q: tuple[str, float] | None = None) -> Votes:
+def stream(name: str, hits: int, total: int, q: AdditionalLaw | None = None) -> Votes:
     rest = (0,) * 63
     return Votes(name, (total - hits, hits), (total, *rest), (hits, *rest), q)
 
@@ -32,8 +32,8 @@ def sampled(*votes: Votes, stopped: bool = False) -> SampledInput:
 FULL = sampled(
     stream("p1", 1800, 2000),
     stream("p2", 1820, 2000),
-    stream("q:truncated", 1950, 2000, ("truncated", 0.7)),
-    stream("q:rescaled", 1940, 2000, ("rescaled", 0.4)),
+    stream("q:truncated", 1950, 2000, Truncated(LAW, 0.7)),
+    stream("q:rescaled", 1940, 2000, Rescaled(LAW, 0.4)),
 )
 
 
@@ -124,7 +124,7 @@ def test_contradicting_intervals_abstain() -> None:
     odd = sampled(
         stream("p1", 1900, 2000),
         stream("p2", 1900, 2000),
-        stream("q:truncated", 200, 2000, ("truncated", 0.7)),
+        stream("q:truncated", 200, 2000, Truncated(LAW, 0.7)),
     )
     certificate = certify_method(odd, PLAN, "truncated")
     assert certificate.status == "abstained"

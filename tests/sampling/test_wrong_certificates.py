@@ -12,7 +12,7 @@ from known_classifiers import Ball, Linear, margin_of, monte_carlo_slack
 from numpy.typing import NDArray
 
 from dsrs.classifiers import Classifier
-from dsrs.laws import GeneralizedGaussian, additional_law
+from dsrs.laws import GeneralizedGaussian
 from dsrs.records import HISTOGRAM_BINS, Certificate
 from dsrs.sampling import SampledInput, SamplingPlan, VoteCollector, certify_votes, sample_input
 from dsrs.sampling.collect import Histogram, WorkUnit
@@ -175,7 +175,7 @@ def _compare(sampled: SampledInput, classifier: Linear | Ball) -> None:
         known = (
             classifier.probability(law)
             if votes.q is None
-            else classifier.probability_under(additional_law(*votes.q, law))  # type: ignore[arg-type]
+            else classifier.probability_under(votes.q)  # type: ignore[arg-type]
         )
         deviation = (known * (1 - known) / votes.total) ** 0.5
         assert abs(votes.successes / votes.total - known) <= 4 * deviation, votes.stream

@@ -130,8 +130,7 @@ def _describe(certificate: MonteCarloCertificate) -> str:
     lines.append(f"P_A >= {floor_digits(certificate.p_lower, 6)}")
     for seen in certificate.additional:
         # Not the law's own description: its radius T is measured in the l2 norm.
-        law = f"{seen.law.kind}:{seen.law.value:.6g}"
-        lines.append(f"Q_A >= {floor_digits(seen.q_lower, 6)} under {law}")
+        lines.append(f"Q_A >= {floor_digits(seen.q_lower, 6)} under {seen.law.short_text}")
     lines.append("")
     if certificate.status == "certified" and certificate.dual_bound is not None:
         radius = floor_digits(certificate.radius, 6)

@@ -1,19 +1,31 @@
-"""Noise laws: radial distributions, weights, sampling."""
+"""Noise laws: their facts, their components for the kernels, sampling, text and JSON form."""
 
-from dsrs.laws.additional import AdditionalLaw, ShellLaw, sample_additional
+from dsrs.laws.additional import AdditionalLaw, sample_additional
+from dsrs.laws.component import Component
 from dsrs.laws.generalized_gaussian import GeneralizedGaussian
-from dsrs.laws.naming import additional_law, parse_additional_law
+from dsrs.laws.naming import (
+    additional_law,
+    chosen_from_votes,
+    law_from_dict,
+    parse_additional_law,
+    register,
+)
 from dsrs.laws.rescaled import Rescaled
 from dsrs.laws.truncated import Truncated, heuristic_percentile
+from dsrs.laws.weighted import Weighted
 
 __all__ = [
     "AdditionalLaw",
+    "Component",
     "GeneralizedGaussian",
     "Rescaled",
-    "ShellLaw",
     "Truncated",
+    "Weighted",
     "additional_law",
+    "chosen_from_votes",
     "heuristic_percentile",
+    "law_from_dict",
     "parse_additional_law",
+    "register",
     "sample_additional",
 ]

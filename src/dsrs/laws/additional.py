@@ -1,70 +1,127 @@
-"""What an additional law Q is to the rest of the package."""
+"""What an additional law Q is to the package. A new law is one file with these names."""
 
 from __future__ import annotations
 
-import math
-from typing import Any, NamedTuple, Protocol
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
+from dsrs.errors import InvalidInput
+from dsrs.laws.component import Component
 from dsrs.laws.generalized_gaussian import Floats, FloatType, GeneralizedGaussian, with_norms
+from dsrs.laws.parameters import shown
 
 
-class ShellLaw(NamedTuple):
-    """The radial law of an isotropic Q on the shells t of P, as numbers that kernels can use.
+@dataclass(frozen=True, slots=True)
+class AdditionalLaw(ABC):
+    """An isotropic law Q beside the smoothing law P = `base`.
 
-    rate * t follows Gamma(shape, 1), restricted to start < t <= stop, a set of probability `mass`.
-    P itself is ShellLaw(shape=m).
+    A law is a frozen dataclass whose further fields are its parameters. It is known to the rest of
+    the package once its class is in `naming.KINDS`.
     """
 
-    shape: float
-    rate: float = 1.0
-    start: float = 0.0
-    stop: float = math.inf
-    mass: float = 1.0
+    kind: ClassVar[str]  # one word, as in `truncated:0.8`
 
-    def log_weight(self, t: ArrayLike, m: float) -> Floats:
-        """ln w(t) = ln q/p against P of shape m (MATH 1); -inf outside the support."""
-        shells = np.asarray(t, dtype=np.float64)
-        inside = (shells > self.start) & (shells <= self.stop)
-        level = self.shape * math.log(self.rate) - math.log(self.mass)
-        level += float(special.gammaln(m) - special.gammaln(self.shape))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            curved = special.xlogy(self.shape - m, shells)
-            return np.where(inside, level + curved - (self.rate - 1) * shells, -np.inf)
+    base: GeneralizedGaussian
 
-
-class AdditionalLaw(Protocol):
-    """An isotropic law Q beside the smoothing law P. A new law is one file with these names."""
+    @abstractmethod
+    def components(self) -> tuple[Component, ...]:
+        """Its density on the shells t of P; terms of one shell add up."""
 
     @property
-    def base(self) -> GeneralizedGaussian:
-        """The smoothing law P that the weight refers to."""
+    @abstractmethod
+    def falls(self) -> bool:
+        """Whether its density at x never rises with |x|."""
 
     @property
-    def kind(self) -> str:
-        """One word, as in `truncated:0.8`."""
+    @abstractmethod
+    def full_support(self) -> bool:
+        """Whether its density is positive almost everywhere."""
 
-    @property
-    def value(self) -> float:
-        """The number after the colon: a percentile for truncated, beta for rescaled."""
-
-    def shell_law(self) -> ShellLaw:
-        """Its radial law on the shells of P, which fixes the weight w(t) = q/p."""
-
+    @abstractmethod
     def radial_cdf(self, norm: ArrayLike) -> Floats:
         """Pr[|x| <= norm] under Q."""
 
+    @abstractmethod
     def radial_quantile(self, probability: ArrayLike) -> Floats:
         """The norm below which noise from Q stays with this probability."""
 
-    def sample_norms(self, count: int, generator: np.random.Generator) -> Floats:
-        """Independent noise norms under Q."""
-
+    @abstractmethod
     def describe(self) -> str:
         """For people."""
+
+    @property
+    @abstractmethod
+    def text(self) -> str:
+        """`kind:...`, from which `naming.parse_additional_law` makes exactly this law again."""
+
+    @property
+    def short_text(self) -> str:
+        """The text for a narrow column, with a few digits; it need not parse."""
+        return self.kind
+
+    @classmethod
+    @abstractmethod
+    def from_text(
+        cls, value: str, base: GeneralizedGaussian, p_lower: float | None
+    ) -> AdditionalLaw:
+        """The law of the text `kind:value`. `p_lower`, the lower bound of P_A, is for heuristics.
+
+        A ValueError becomes a message that shows the text.
+        """
+
+    def sample_norms(self, count: int, generator: np.random.Generator) -> Floats:
+        """Independent noise norms under Q, by inverse transform unless the law knows better."""
+        return self.radial_quantile(generator.random(count))
+
+    def p_range(self, q_lower: float, q_upper: float) -> tuple[float, float]:
+        """The least and the largest P_A that Q_A in [q_lower, q_upper] allows, where known.
+
+        The extreme classifiers are right on the shells of largest, or of smallest, weight q/p.
+        """
+        return 0.0, 1.0
+
+    def log_weight(self, t: ArrayLike) -> Floats:
+        """ln w(t) = ln q/p on the shells of P (MATH 1); -inf outside the support."""
+        m = self.base.m
+        shells = np.maximum(np.asarray(t, dtype=np.float64), np.finfo(np.float64).tiny)
+        u = np.log(shells / m)
+        log_q = np.full(u.shape, -np.inf)
+        for component in self.components():
+            inside = (shells > component.start) & (shells <= component.stop)
+            log_q[inside] = np.logaddexp(log_q[inside], component.log_density(u[inside], m))
+        return np.asarray(log_q - Component.gamma(m, m).log_density(u, m))
+
+    def resembles(self, other: AdditionalLaw) -> bool:
+        """Whether both are the same law but for rounding, as rescaled:0.8x is rescaled:0.4."""
+        mine, others = self.components(), other.components()
+        return self.base == other.base and (
+            len(mine) == len(others) and bool(np.allclose(mine, others, rtol=1e-9, atol=1e-9))
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON, without loss: `kind` and the parameters, but not the base."""
+        return {"kind": self.kind} | {name: getattr(self, name) for name in self._parameters()}
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any], base: GeneralizedGaussian) -> AdditionalLaw:
+        """The law that `to_dict` was made from; `naming.law_from_dict` finds the class."""
+        parameters = {name: value for name, value in fields.items() if name != "kind"}
+        if parameters.keys() != set(cls._parameters()):
+            raise InvalidInput(
+                f"a law of kind {cls.kind} has the parameters {', '.join(cls._parameters())}, "
+                f"got {shown(parameters)}"
+            )
+        return cls(base, **parameters)
+
+    @classmethod
+    def _parameters(cls) -> list[str]:
+        return [each.name for each in dataclasses.fields(cls) if each.init and each.name != "base"]
 
 
 def sample_additional(

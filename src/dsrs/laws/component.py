@@ -10,6 +10,9 @@ import functools
 import math
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 class Component(NamedTuple):
     """One term c t^(a-1) e^(-b t) of a density of t, on start < t <= stop.
@@ -52,6 +55,12 @@ class Component(NamedTuple):
         height = log_gamma_peak(m) + m * (u - math.expm1(u)) + log_weight
         return cls(height, m + power, 1.0, u, start, stop)
 
+    def log_density(self, u: NDArray[np.float64], m: float) -> NDArray[np.float64]:
+        """The logarithm above, as if the term had no start and no stop."""
+        away = u - self.anchor
+        pull = self.rate * m * math.exp(self.anchor)
+        return self.log_height + self.exponent * away - pull * np.expm1(away)
+
 
 @functools.lru_cache(maxsize=4096)
 def log_gamma_peak(shape: float) -> float:
@@ -64,3 +73,10 @@ def log_gamma_peak(shape: float) -> float:
     square = shape * shape
     series = (1 / 12 - (1 / 360 - 1 / (1260 * square)) / square) / shape
     return 0.5 * math.log(shape / (2 * math.pi)) - series
+
+
+def log_gamma_step(x: float, step: float) -> float:
+    """ln Gamma(x + step) - ln Gamma(x) for x, step > 0, without losing digits for large x."""
+    end = x + step
+    smooth = x * math.log1p(step / x) + step * math.log(end) - step
+    return smooth - (log_gamma_peak(end) - log_gamma_peak(x))

@@ -1,33 +1,37 @@
-"""Laws by name, as the command line and tables write them."""
+"""Laws by name: text of the command line and of tables, and JSON. The one place that reads them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
-from dsrs.errors import UnknownLaw
+from dsrs.errors import InvalidInput, UnknownLaw
 from dsrs.laws.additional import AdditionalLaw
 from dsrs.laws.generalized_gaussian import GeneralizedGaussian
+from dsrs.laws.parameters import real_number, shown
 from dsrs.laws.rescaled import Rescaled
 from dsrs.laws.truncated import Truncated
+from dsrs.laws.weighted import Weighted
 
-# A new law is added here under its `kind`.
-KINDS: dict[str, Callable[[GeneralizedGaussian, float], AdditionalLaw]] = {
-    "truncated": Truncated,
-    "rescaled": Rescaled,
-}
+Law = TypeVar("Law", bound=type[AdditionalLaw])
+
+# A new law is added here.
+KINDS: dict[str, type[AdditionalLaw]] = {law.kind: law for law in (Truncated, Rescaled, Weighted)}
 
 
-def additional_law(kind: str, value: float, base: GeneralizedGaussian) -> AdditionalLaw:
-    """The additional law of this kind; `value` is a percentile (truncated) or beta (rescaled)."""
-    if kind not in KINDS:
-        raise UnknownLaw(f"`q_shape` must be one of {', '.join(sorted(KINDS))}, got {kind!r}")
-    return KINDS[kind](base, value)
+def register(law: Law) -> Law:
+    """Make a law of another package known to all commands and formats, under its `kind`."""
+    if KINDS.get(law.kind, law) is not law:
+        raise InvalidInput(f"there is a law of kind {law.kind!r} already")
+    KINDS[law.kind] = law
+    return law
 
 
 def parse_additional_law(
     text: str, base: GeneralizedGaussian, p_lower: float | None = None
 ) -> AdditionalLaw:
-    """Read `truncated:0.8`, `truncated:T=12.5`, `truncated:heuristic`, `rescaled:0.4`.
+    """Read `truncated:0.8`, `truncated:T=12.5`, `truncated:heuristic`, `rescaled:0.4`,
+    `rescaled:0.8x` (times sigma), `weighted:...` (see `Weighted`).
 
     `truncated:heuristic` (and `truncated:paper-heuristic`) need the lower bound of P_A.
     """
@@ -35,18 +39,40 @@ def parse_additional_law(
     if kind not in KINDS or not colon:
         raise UnknownLaw(
             f"a law is written KIND:VALUE with KIND one of {', '.join(sorted(KINDS))} "
-            f"(for example truncated:0.8 or rescaled:0.4), got {text!r}"
+            f"(for example truncated:0.8 or rescaled:0.4), got {shown(text)}"
         )
-    if kind == "truncated" and value in ("heuristic", "paper-heuristic"):
-        if p_lower is None:
-            raise UnknownLaw(f"{text!r} needs the lower bound of P_A")
-        rule = "recorded" if value == "heuristic" else "paper"
-        return Truncated.by_heuristic(base, p_lower, rule)  # type: ignore[arg-type]
-    at_radius = kind == "truncated" and value.upper().startswith("T=")
     try:
-        number = float(value[2:] if at_radius else value)
+        return KINDS[kind].from_text(value, base, p_lower)
+    except InvalidInput:
+        raise
     except ValueError:
-        raise UnknownLaw(f"expected a number after {kind + ':'!r}, got {value!r}") from None
-    if at_radius:
-        return Truncated.at_radius(base, number)
-    return additional_law(kind, number, base)
+        raise UnknownLaw(
+            f"expected a number after {kind + ':'!r}, such as truncated:0.8, got {shown(value)}"
+        ) from None
+
+
+def chosen_from_votes(text: str) -> bool:
+    """Whether the law of this text depends on the votes under P, by a heuristic."""
+    return text.endswith("heuristic")
+
+
+def law_from_dict(fields: Mapping[str, Any], base: GeneralizedGaussian) -> AdditionalLaw:
+    """The law that `AdditionalLaw.to_dict` was made from.
+
+    The first version wrote `kind` and one number, `value`.
+    """
+    kind = fields.get("kind") if isinstance(fields, Mapping) else None
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise UnknownLaw(
+            f"the `kind` of a law must be one of {', '.join(sorted(KINDS))}, got {shown(fields)}"
+        )
+    if fields.keys() == {"kind", "value"}:
+        return additional_law(kind, fields["value"], base)
+    return KINDS[kind].from_dict(fields, base)
+
+
+def additional_law(kind: str, value: float, base: GeneralizedGaussian) -> AdditionalLaw:
+    """The law of a kind with one parameter: a percentile (truncated) or beta (rescaled)."""
+    if kind not in KINDS:
+        raise UnknownLaw(f"`q_shape` must be one of {', '.join(sorted(KINDS))}, got {kind!r}")
+    return parse_additional_law(f"{kind}:{real_number('value', value)!r}", base)

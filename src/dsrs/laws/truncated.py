@@ -4,32 +4,42 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from dsrs.errors import InvalidInput
-from dsrs.laws.additional import ShellLaw
-from dsrs.laws.generalized_gaussian import Floats, GeneralizedGaussian
+from dsrs.errors import InvalidInput, UnknownLaw
+from dsrs.laws.additional import AdditionalLaw
+from dsrs.laws.component import Component
+from dsrs.laws.generalized_gaussian import Floats, GeneralizedGaussian, checked_probability
+from dsrs.laws.parameters import real_number
 
 Heuristic = Literal["paper", "recorded"]
 
 
 @dataclass(frozen=True, slots=True)
-class Truncated:
+class Truncated(AdditionalLaw):
     """P restricted to the ball that holds the share `percentile` of its mass."""
 
-    base: GeneralizedGaussian
+    kind: ClassVar[str] = "truncated"
+
     percentile: float
 
     def __post_init__(self) -> None:
-        if not 0 < self.percentile <= 1:
+        percentile = real_number("percentile", self.percentile)
+        if not 0 < percentile <= 1:
             raise InvalidInput(
-                f"`percentile` of a truncated law must be in (0, 1], got {self.percentile!r}"
+                f"`percentile` of a truncated law must be in (0, 1], got {percentile!r}"
             )
-        object.__setattr__(self, "percentile", float(self.percentile))
+        object.__setattr__(self, "percentile", percentile)
+        if self.tau < np.finfo(np.float64).tiny:
+            raise InvalidInput(
+                f"`percentile` of a truncated law must be larger for a shape as small as "
+                f"{self.base.m:.3g}: the ball that holds {percentile:g} of the mass is too small "
+                "to compute with"
+            )
 
     @classmethod
     def at_radius(cls, base: GeneralizedGaussian, radius: float) -> Truncated:
@@ -45,17 +55,28 @@ class Truncated:
         """The paper's choice of T from the lower bound of P_A."""
         return cls(base, heuristic_percentile(p_lower, rule))
 
-    @property
-    def kind(self) -> str:
-        return "truncated"
+    @classmethod
+    def from_text(cls, value: str, base: GeneralizedGaussian, p_lower: float | None) -> Truncated:
+        """`0.8` is a share of the mass, `T=12.5` a radius, `heuristic` the choice of the paper."""
+        if value in ("heuristic", "paper-heuristic"):
+            if p_lower is None:
+                raise UnknownLaw(f"'truncated:{value}' needs the lower bound of P_A")
+            return cls.by_heuristic(base, p_lower, "recorded" if value == "heuristic" else "paper")
+        if value.upper().startswith("T="):
+            return cls.at_radius(base, float(value[2:]))
+        return cls(base, float(value))
 
     @property
-    def value(self) -> float:
-        return self.percentile
+    def text(self) -> str:
+        return f"{self.kind}:{self.percentile!r}"
+
+    @property
+    def short_text(self) -> str:
+        return f"{self.kind}:{self.percentile:.4g}"
 
     @property
     def tau(self) -> float:
-        """The shell t of the truncation radius: T^2 / (2 s'^2)."""
+        """The shell t of the truncation radius."""
         return float(special.gammaincinv(self.base.m, self.percentile))
 
     @property
@@ -63,19 +84,27 @@ class Truncated:
         """T."""
         return float(self.base.norm(self.tau))
 
-    def shell_law(self) -> ShellLaw:
-        return ShellLaw(shape=self.base.m, stop=self.tau, mass=self.percentile)
+    @property
+    def falls(self) -> bool:
+        return True
+
+    @property
+    def full_support(self) -> bool:
+        return math.isinf(self.tau)
+
+    def components(self) -> tuple[Component, ...]:
+        m = self.base.m
+        return (Component.gamma(m, m, coefficient=1 / self.percentile, stop=self.tau),)
+
+    def p_range(self, q_lower: float, q_upper: float) -> tuple[float, float]:
+        return q_lower * self.percentile, 1 - (1 - q_upper) * self.percentile
 
     def radial_cdf(self, norm: ArrayLike) -> Floats:
         return np.minimum(self.base.radial_cdf(norm) / self.percentile, 1.0)
 
     def radial_quantile(self, probability: ArrayLike) -> Floats:
-        share = np.asarray(probability, dtype=np.float64) * self.percentile
-        return self.base.radial_quantile(share)
-
-    def sample_norms(self, count: int, generator: np.random.Generator) -> Floats:
-        # Inverse transform: never rejects, so a sample costs the same for every percentile.
-        return np.minimum(self.radial_quantile(generator.random(count)), self.radius)
+        share = checked_probability(probability) * self.percentile
+        return np.minimum(self.base.radial_quantile(share), self.radius)
 
     def describe(self) -> str:
         return f"truncated at {self.percentile:.4g} of the mass (T = {self.radius:.5g})"

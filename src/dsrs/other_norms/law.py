@@ -18,19 +18,21 @@ Norm = Literal["l1", "l2", "linf"]
 
 @dataclass(frozen=True, slots=True)
 class NormLaw:
-    """Noise with density proportional to |x|^(-2k) exp(-|x|^2 / (2 s'^2)), |x| in the given norm.
+    """Noise with density proportional to |x|^(-2k) exp(-(|x| / s)^eta), |x| in the given norm.
 
     For every norm |x| and x / |x| are independent, the direction follows the cone measure of the
-    unit sphere, and t = |x|^2 / (2 s'^2) follows Gamma(d/2 - k, 1), as in MATH 1. So the shells,
-    and the additional laws as weights on shells, are those of the l2 law `radial`.
+    unit sphere, and t = (|x| / s)^eta follows Gamma((d - 2k) / eta, 1), as in MATH 12. So the
+    shells, and the additional laws as weights on shells, are those of the l2 law `radial`. The
+    l1 norm with eta = 1 and k = 0 is noise of independent Laplace coordinates.
 
-    `sigma` is the root mean square of one coordinate, for every norm and k; this fixes s'.
+    `sigma` is the root mean square of one coordinate, for every norm, k and eta; this fixes s.
     """
 
     norm: Norm
     d: int
     sigma: float
     k: float = 0.0
+    eta: float = 2.0
 
     def __post_init__(self) -> None:
         if self.norm not in get_args(Norm):
@@ -39,25 +41,29 @@ class NormLaw:
         object.__setattr__(self, "d", radial.d)
         object.__setattr__(self, "sigma", radial.sigma)
         object.__setattr__(self, "k", radial.k)
+        object.__setattr__(self, "eta", radial.eta)
 
     @property
     def radial(self) -> GeneralizedGaussian:
         """The l2 law with the same shells; additional laws are built on it."""
-        return GeneralizedGaussian(self.d, self.sigma, self.k)
+        return GeneralizedGaussian(self.d, self.sigma, self.k, self.eta)
 
     @property
     def scale(self) -> float:
-        """s', from sigma^2 = 2 m s'^2 E[u_1^2] with u uniform on the unit sphere."""
+        """The unit of length s / sqrt(2), from sigma^2 = E |x|^2 E[u_1^2].
+
+        |x| are the norms of `radial` in another unit; u is uniform on the unit sphere.
+        """
         coordinate = {
             "l1": 2 / (self.d * (self.d + 1)),
             "l2": 1 / self.d,
             "linf": (self.d + 2) / (3 * self.d),
         }[self.norm]
-        return self.sigma / math.sqrt(2 * self.radial.m * coordinate)
+        return self.radial.scale / math.sqrt(self.d * coordinate)
 
     def norms(self, t: ArrayLike) -> Floats:
-        """The noise norm s' sqrt(2t) of shell t."""
-        return np.asarray(self.scale * np.sqrt(2 * np.asarray(t, dtype=np.float64)))
+        """The noise norm of shell t."""
+        return self.radial.norm(t) * (self.scale / self.radial.scale)
 
     def sample_shells(
         self, count: int, generator: np.random.Generator, additional: AdditionalLaw | None = None
@@ -90,8 +96,9 @@ class NormLaw:
 
     def describe(self) -> str:
         """For people."""
-        return f"{self.norm} noise(d={self.d}, k={self.k:.10g}, sigma={self.sigma:g})"
+        eta = "" if self.eta == 2 else f", eta={self.eta:.10g}"
+        return f"{self.norm} noise(d={self.d}, k={self.k:.10g}{eta}, sigma={self.sigma:g})"
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {"norm": self.norm, "d": self.d, "sigma": self.sigma, "k": self.k}
+        return {"norm": self.norm} | self.radial.to_dict()

@@ -15,13 +15,13 @@ import numpy as np
 
 from dsrs.confidence import AlphaBudget, Share, empirical_bernstein_upper
 from dsrs.errors import AlphaOverspent, InvalidInput
-from dsrs.laws import AdditionalLaw, ShellLaw
+from dsrs.laws import AdditionalLaw
 from dsrs.other_norms.law import Floats, NormLaw
 from dsrs.other_norms.multipliers import (
     best_multipliers,
+    check_nonincreasing,
     density_ratios,
     excess,
-    nonincreasing_laws,
 )
 from dsrs.other_norms.worst_shift import ShellSample
 from dsrs.records import Status
@@ -72,8 +72,7 @@ class MonteCarloCertificate:
             "law": self.law.to_dict(),
             "p_lower": self.p_lower,
             "additional": [
-                {"kind": seen.law.kind, "value": seen.law.value, "q_lower": seen.q_lower}
-                for seen in self.additional
+                {"law": seen.law.to_dict(), "q_lower": seen.q_lower} for seen in self.additional
             ],
             "radius": self.radius,
             "status": self.status,
@@ -110,7 +109,8 @@ def certify_by_monte_carlo(
     for name, count in (("samples", samples), ("search_samples", search_samples)):
         if count != int(count) or count < 100:
             raise InvalidInput(f"`{name}` must be a whole number >= 100, got {count!r}")
-    others = nonincreasing_laws(law, [seen.law for seen in additional])
+    others = [seen.law for seen in additional]
+    check_nonincreasing(law, others)
     if not budget.remaining:
         raise AlphaOverspent(
             f"nothing is left of alpha = {budget.alpha!r} for the Monte Carlo test; spent on:\n"
@@ -150,7 +150,7 @@ class _Search:
     """Radius and multipliers that look good on one shared sample; nothing here is trusted."""
 
     sample: ShellSample
-    others: Sequence[ShellLaw]
+    others: Sequence[AdditionalLaw]
     errors: Floats
     share: float
 
@@ -196,7 +196,7 @@ class _Search:
 def fresh_dual_bounds(
     law: NormLaw,
     rungs: Sequence[tuple[float, Floats]],
-    others: Sequence[ShellLaw],
+    others: Sequence[AdditionalLaw],
     errors: Floats,
     samples: int,
     share: float,

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import optimize
 
 from dsrs.errors import InvalidInput
-from dsrs.laws import AdditionalLaw, ShellLaw
+from dsrs.laws import AdditionalLaw
 from dsrs.other_norms.law import Floats, NormLaw
 from dsrs.other_norms.worst_shift import ShellSample
 
@@ -18,32 +18,24 @@ _LARGEST_LOG_RATIO = 600.0
 _LOG_MULTIPLIERS = (-40.0, 60.0)
 
 
-def nonincreasing_laws(law: NormLaw, additional: Sequence[AdditionalLaw]) -> list[ShellLaw]:
-    """The additional laws on the shells of `law`, checked for what the worst shift needs.
-
-    The density in R^d is proportional to t^(shape - d/2) exp(-rate t) and must not increase in t.
-    """
-    laws = []
+def check_nonincreasing(law: NormLaw, additional: Sequence[AdditionalLaw]) -> None:
+    """Refuse additional laws without what the worst shift needs: a density that never rises."""
     for other in additional:
         if other.base != law.radial:
             raise InvalidInput(
                 f"an additional law must be built on `law.radial` = {law.radial}, got {other.base}"
             )
-        shells = other.shell_law()
-        if shells.start > 0 or shells.shape > law.d / 2:
+        if not other.falls:
             raise InvalidInput(
                 "the density of an additional law must not increase with the norm, "
                 f"that of `{other.describe()}` does; take a truncated or rescaled law"
             )
-        laws.append(shells)
-    return laws
 
 
-def density_ratios(sample: ShellSample, radius: float, laws: Sequence[ShellLaw]) -> Floats:
+def density_ratios(sample: ShellSample, radius: float, laws: Sequence[AdditionalLaw]) -> Floats:
     """For each draw x: p(x + delta) / p(x), then q_i(x + delta) / p(x); one column a law."""
     shells, log_ratio = sample.shifted(radius)
-    m = sample.law.radial.m
-    columns = [log_ratio, *(log_ratio + law.log_weight(shells, m) for law in laws)]
+    columns = [log_ratio, *(log_ratio + law.log_weight(shells) for law in laws)]
     return np.asarray(np.exp(np.minimum(np.stack(columns, axis=1), _LARGEST_LOG_RATIO)))
 
 

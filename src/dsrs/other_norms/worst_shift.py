@@ -76,8 +76,9 @@ class ShellSample:
             growth = square / (1 + np.sqrt(np.maximum(1 + square, 0.0)))
         else:
             growth = ratio - 2 * np.minimum(self.overlap, ratio)
-        # growth = |x + delta| / |x| - 1; phi(t) = -k ln t - t as in MATH 1.
-        added = self.t * growth * (2 + growth)
+        # growth = |x + delta| / |x| - 1; the log-density is -2k ln |x| - t as in MATH 12.
         with np.errstate(divide="ignore"):
-            log_ratio = -2 * self.law.k * np.log1p(np.maximum(growth, -1.0)) - added
+            log_growth = np.log1p(np.maximum(growth, -1.0))
+            added = self.t * np.expm1(self.law.eta * log_growth)
+            log_ratio = -2 * self.law.k * log_growth - added
         return np.maximum(self.t + added, 0.0), log_ratio

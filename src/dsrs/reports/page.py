@@ -95,7 +95,7 @@ def _certificate_fields(one: Outcome, method: str) -> dict[str, Any]:
             seen = certificate.additional[0]
             q = seen.interval
             fields["q"] = [floor_number(q.lower, DIGITS), ceil_number(q.upper, DIGITS)]
-            fields["law"] = f"{seen.law.kind}:{seen.law.value:.4g}"
+            fields["law"] = seen.law.short_text
     return fields
 
 

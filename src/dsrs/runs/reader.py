@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from dsrs.errors import InvalidInput, StoreCorrupted, StoreError
+from dsrs.laws import GeneralizedGaussian
 from dsrs.records import Certificate
 from dsrs.runs.result import RunResult
 from dsrs.runs.schema import STORE_NAME, checksum_of, connect, damage_as_error, damaged, read_config
@@ -69,7 +70,7 @@ class Run:
     def result(self, index: int) -> RunResult:
         """One finished input."""
         with damage_as_error(self.store):
-            return read_result(self._connection, index, self.store)
+            return read_result(self._connection, index, self.plan.law, self.store)
 
     def close(self) -> None:
         self._connection.close()
@@ -86,7 +87,9 @@ class Run:
         self.close()
 
 
-def read_result(connection: sqlite3.Connection, index: int, store: Path) -> RunResult:
+def read_result(
+    connection: sqlite3.Connection, index: int, law: GeneralizedGaussian, store: Path
+) -> RunResult:
     """One input with its votes and certificates, after its checksum was compared."""
     row = connection.execute(
         "SELECT label, predicted, target, stopped, seconds, thumbnail, checksum "
@@ -113,7 +116,7 @@ def read_result(connection: sqlite3.Connection, index: int, store: Path) -> RunR
                 label=label,
                 predicted=predicted,
                 target=target,
-                votes=tuple(Votes.from_dict(json.loads(body)) for (body,) in votes),
+                votes=tuple(Votes.from_dict(json.loads(body), law) for (body,) in votes),
                 stopped=bool(stopped),
                 seconds=seconds,
             ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -11,7 +10,7 @@ from typing import TypeVar
 
 from dsrs.certification import certify
 from dsrs.errors import InvalidInput, NotEnoughVotes
-from dsrs.laws import Truncated
+from dsrs.laws import Truncated, chosen_from_votes, parse_additional_law
 from dsrs.records import HISTOGRAM_BINS, Certificate, Interval, Observation
 from dsrs.runs.accuracy import MethodAccuracy, certified_accuracy
 from dsrs.runs.certifying import Watch
@@ -21,7 +20,7 @@ from dsrs.runs.reader import Run, open_run
 from dsrs.runs.result import RunResult
 from dsrs.runs.writer import start_run
 from dsrs.sampling.certificates import certify_method
-from dsrs.sampling.plan import NEYMAN_PEARSON, SamplingPlan, resolve_additional
+from dsrs.sampling.plan import NEYMAN_PEARSON, SamplingPlan
 from dsrs.sampling.strategies import double_sampling_alphas, two_sided_interval
 from dsrs.sampling.votes import FIRST, SECOND, SampledInput
 
@@ -141,14 +140,14 @@ def _ball(text: str, plan: SamplingPlan, sampled: SamplingPlan) -> Truncated | N
     """The ball that stands in for a law that was not sampled; None for one that was."""
     if text in sampled.additional:
         return None
-    if not text.endswith("heuristic"):
-        law = resolve_additional(text, plan.law)
+    if not chosen_from_votes(text):
+        law = parse_additional_law(text, plan.law)
         others = [
-            resolve_additional(other, plan.law)
+            parse_additional_law(other, plan.law)
             for other in sampled.additional
-            if not other.endswith("heuristic")
+            if not chosen_from_votes(other)
         ]
-        if any(o.kind == law.kind and math.isclose(o.value, law.value) for o in others):
+        if any(other.resembles(law) for other in others):
             return None
         if isinstance(law, Truncated) and (law.percentile * HISTOGRAM_BINS).is_integer():
             return law

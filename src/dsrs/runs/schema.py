@@ -20,7 +20,7 @@ from dsrs.errors import StoreCorrupted, StoreError, StoreTooNew
 
 STORE_NAME = "run.sqlite"
 APPLICATION_ID = int.from_bytes(b"DSRS", "big")
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2  # 1 named a law by one word and one number; it is still read
 BUSY_SECONDS = 60.0  # a reader waits this long for a writer's transaction
 
 TABLES = """
@@ -85,7 +85,7 @@ def connect(path: Path, *, writable: bool) -> sqlite3.Connection:
     )
     try:
         with damage_as_error(path):
-            _check_format(connection, path)
+            _check_format(connection, path, writable)
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute(f"PRAGMA query_only = {'OFF' if writable else 'ON'}")
@@ -141,7 +141,7 @@ def _check_header(path: Path) -> None:
         raise StoreCorrupted(damaged(path, "it does not start like an SQLite database"))
 
 
-def _check_format(connection: sqlite3.Connection, path: Path) -> None:
+def _check_format(connection: sqlite3.Connection, path: Path, writable: bool) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION_ID or version < 1:
@@ -150,6 +150,11 @@ def _check_format(connection: sqlite3.Connection, path: Path) -> None:
         raise StoreTooNew(
             f"{path} was written in format {version}, and this version of dsrs reads up to "
             f"{FORMAT_VERSION}; upgrade with: pip install --upgrade dsrs"
+        )
+    if writable and version < FORMAT_VERSION:
+        raise StoreError(
+            f"{path} was written in format {version} by an earlier version of dsrs: it can be "
+            "shown, exported and certified again, but not continued; use another --output"
         )
     findings = [row[0] for row in connection.execute("PRAGMA quick_check(3)")]
     if findings != ["ok"]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 from dsrs.certification import certify
 from dsrs.errors import InfeasibleBox, NotEnoughVotes
-from dsrs.laws import additional_law
+from dsrs.laws import chosen_from_votes, parse_additional_law
 from dsrs.records import Certificate, Interval, Observation
-from dsrs.sampling.plan import NEYMAN_PEARSON, SamplingPlan, resolve_additional
+from dsrs.sampling.plan import NEYMAN_PEARSON, SamplingPlan
 from dsrs.sampling.strategies import (
     double_sampling_alphas,
     fallback_interval,
@@ -61,7 +59,7 @@ def _neyman_pearson(sampled: SampledInput, plan: SamplingPlan) -> Certificate:
 
 def _double_sampling(sampled: SampledInput, plan: SamplingPlan, text: str) -> Certificate:
     if sampled.stopped:
-        law = resolve_additional(text, plan.law, p_lower=0.0)
+        law = parse_additional_law(text, plan.law, p_lower=0.0)
         return certify(plan.law, ANYTHING, Observation(law, ANYTHING))
     first = _exactly(sampled, FIRST, plan.n_first)
     p_alpha, q_alpha = double_sampling_alphas(plan.alpha, plan.alpha_share)
@@ -74,7 +72,7 @@ def _double_sampling(sampled: SampledInput, plan: SamplingPlan, text: str) -> Ce
     votes = _under_additional(sampled, plan, text)
     if votes is None and p.lower <= 0.5:
         # No vote under Q can help a class without a majority under P, so none may have been taken.
-        law = resolve_additional(text, plan.law, p_lower=p.lower)
+        law = parse_additional_law(text, plan.law, p_lower=p.lower)
         return certify(plan.law, p, Observation(law, ANYTHING))
     if votes is None or votes.q is None or votes.total != plan.n_second:
         found = "none" if votes is None else str(votes.total)
@@ -83,12 +81,11 @@ def _double_sampling(sampled: SampledInput, plan: SamplingPlan, text: str) -> Ce
             f"{found}; it has votes of: {_inventory(sampled)}"
         )
     q = two_sided_interval(votes.successes, votes.total, q_alpha)
-    law = additional_law(*votes.q, plan.law)
     try:
-        return certify(plan.law, p, Observation(law, q))
+        return certify(plan.law, p, Observation(votes.q, q))
     except InfeasibleBox:
         # The intervals contradict each other, so one of them is wrong: part of alpha. Abstain.
-        return certify(plan.law, ANYTHING, Observation(law, ANYTHING))
+        return certify(plan.law, ANYTHING, Observation(votes.q, ANYTHING))
 
 
 def _exactly(sampled: SampledInput, stream: str, count: int) -> Votes:
@@ -103,20 +100,22 @@ def _exactly(sampled: SampledInput, stream: str, count: int) -> Votes:
 
 def _under_additional(sampled: SampledInput, plan: SamplingPlan, text: str) -> Votes | None:
     """The votes that were taken under the law of this name."""
-    if text.endswith("heuristic"):
+    if chosen_from_votes(text):
         names = (ADDITIONAL + plan.method_of(text), ADDITIONAL + text)
         found = (votes for votes in map(sampled.stream, names) if votes is not None)
         return next(found, None)
-    law = resolve_additional(text, plan.law)
+    law = parse_additional_law(text, plan.law)
     for votes in sampled.votes:
-        if votes.q and votes.q[0] == law.kind and math.isclose(votes.q[1], law.value):
+        if votes.q is not None and votes.q.resembles(law):
             return votes
     return None
 
 
 def _inventory(sampled: SampledInput) -> str:
     under = {
-        votes.stream: f" under {votes.q[0]}:{votes.q[1]:.6g}" for votes in sampled.votes if votes.q
+        votes.stream: f" under {votes.q.short_text}"
+        for votes in sampled.votes
+        if votes.q is not None
     }
     return ", ".join(
         f"{votes.stream} ({votes.total}{under.get(votes.stream, '')})" for votes in sampled.votes

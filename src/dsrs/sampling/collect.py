@@ -107,7 +107,7 @@ def votes_of(histogram: Histogram, stream: str, target: int, law: NoiseLaw) -> V
         counts=tuple(histogram.sum(axis=1).tolist()),
         trials=tuple(histogram.sum(axis=0).tolist()),
         hits=tuple(histogram[target].tolist()),
-        q=None if isinstance(law, GeneralizedGaussian) else (law.kind, law.value),
+        q=None if isinstance(law, GeneralizedGaussian) else law,
     )
 
 

@@ -69,4 +69,4 @@ def _seeds(seed: int, index: int, stream: str, *block: int) -> np.random.SeedSeq
 def _gaussian_sigma(law: NoiseLaw) -> float | None:
     if isinstance(law, Rescaled):
         law = law.law
-    return law.sigma if isinstance(law, GeneralizedGaussian) and law.k == 0 else None
+    return law.sigma if isinstance(law, GeneralizedGaussian) and law.is_gaussian else None

@@ -6,8 +6,8 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dsrs.errors import DataError, InvalidInput, UnknownLaw
-from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, parse_additional_law
+from dsrs.errors import DataError, InvalidInput
+from dsrs.laws import GeneralizedGaussian, parse_additional_law
 
 Target = Literal["label", "predicted"]
 
@@ -32,7 +32,8 @@ class SamplingPlan:
     alpha: failure probability of each certificate.
     additional: the laws Q, one method each: `truncated:heuristic`, `truncated:paper-heuristic`,
         `truncated:0.6` (share of P's mass), `truncated:T=12.5`, `rescaled:0.4` (beta),
-        `rescaled:0.8x` (beta = 0.8 sigma). Empty: Neyman-Pearson only.
+        `rescaled:0.8x` (beta = 0.8 sigma), `weighted:...` (see `laws.Weighted`). Empty:
+        Neyman-Pearson only.
     neyman_pearson: also give Neyman-Pearson its n votes; False saves the second part under P.
     sample_share: share of n that a double-sampling method spends under P.
     alpha_share: share of alpha that a double-sampling method spends on P's interval.
@@ -81,7 +82,7 @@ class SamplingPlan:
         if not (self.neyman_pearson or self.additional):
             raise InvalidInput("nothing to certify with: no additional law and no Neyman-Pearson")
         for text in self.additional:
-            resolve_additional(text, self.law, p_lower=0.5)
+            parse_additional_law(text, self.law, p_lower=0.5)
         if self.additional and not 0 < self.n_first < self.n:
             raise InvalidInput(
                 f"`n` = {self.n} votes cannot be split between P and Q with "
@@ -128,23 +129,6 @@ class SamplingPlan:
             raise DataError(f"the fields of a sampling plan are missing or unknown: {strange}")
         law = GeneralizedGaussian.from_dict(fields["law"])
         return cls(**(fields | {"law": law, "additional": tuple(fields["additional"])}))
-
-
-def resolve_additional(
-    text: str, law: GeneralizedGaussian, p_lower: float | None = None
-) -> AdditionalLaw:
-    """The additional law of this name; `rescaled:0.8x` is a factor of sigma.
-
-    Heuristics need `p_lower`, the lower bound of P_A.
-    """
-    kind, _, value = text.partition(":")
-    if kind == "rescaled" and value.endswith("x"):
-        try:
-            factor = float(value[:-1])
-        except ValueError:
-            raise UnknownLaw(f"expected a factor such as 0.8x, got {value!r}") from None
-        return Rescaled(law, factor * law.sigma)
-    return parse_additional_law(text, law, p_lower)
 
 
 def default_batch(d: int) -> int:

@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from dsrs.classifiers import Classifier
 from dsrs.errors import DataError, InvalidInput
+from dsrs.laws import parse_additional_law
 from dsrs.sampling.collect import Histogram, VoteCollector, WorkUnit, votes_of
 from dsrs.sampling.noise import NoiseLaw
-from dsrs.sampling.plan import SamplingPlan, resolve_additional
+from dsrs.sampling.plan import SamplingPlan
 from dsrs.sampling.strategies import falls_back, hopeless, looks, p_interval
 from dsrs.sampling.votes import ADDITIONAL, FIRST, SECOND, SELECTION, SampledInput, Votes
 
@@ -113,7 +114,7 @@ class _Sampling:
         if goes_on_under_p or useless:
             return taken
         for text in plan.additional:
-            law = resolve_additional(text, plan.law, p.lower)
+            law = parse_additional_law(text, plan.law, p.lower)
             taken.append(self.votes(ADDITIONAL + plan.method_of(text), law, target))
         return taken
 

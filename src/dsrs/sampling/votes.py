@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dsrs.errors import DataError, InvalidInput
+from dsrs.laws import AdditionalLaw, GeneralizedGaussian, law_from_dict
 from dsrs.records import HISTOGRAM_BINS
 
 SELECTION = "selection"
@@ -22,14 +23,14 @@ class Votes:
     the votes under P) or `q:METHOD` (votes under an additional law). `counts[c]` is the number of
     votes for class c. `trials[b]` votes had a noise norm in bin b of the equal-mass radial bins of
     P (also when the law sampled was Q), and `hits[b]` of these were for the certified class.
-    `q` is the kind and value of the additional law that was sampled; None means P.
+    `q` is the additional law that was sampled; None means P.
     """
 
     stream: str
     counts: tuple[int, ...]
     trials: tuple[int, ...]
     hits: tuple[int, ...]
-    q: tuple[str, float] | None = None
+    q: AdditionalLaw | None = None
 
     def __post_init__(self) -> None:
         if not (len(self.trials) == len(self.hits) == HISTOGRAM_BINS):
@@ -62,21 +63,27 @@ class Votes:
             "counts": list(self.counts),
             "trials": list(self.trials),
             "hits": list(self.hits),
-            "q": None if self.q is None else list(self.q),
+            "q": None if self.q is None else self.q.to_dict(),
         }
 
     @classmethod
-    def from_dict(cls, fields: dict[str, Any]) -> Votes:
-        """The votes that `to_dict` was made from."""
+    def from_dict(cls, fields: dict[str, Any], base: GeneralizedGaussian) -> Votes:
+        """The votes that `to_dict` was made from; `base` is the smoothing law P of the run.
+
+        The first version wrote `q` as a list of kind and value.
+        """
         try:
+            q = fields["q"]
+            if isinstance(q, list):
+                q = dict(zip(("kind", "value"), q, strict=True))
             return cls(
                 stream=str(fields["stream"]),
                 counts=tuple(int(count) for count in fields["counts"]),
                 trials=tuple(int(count) for count in fields["trials"]),
                 hits=tuple(int(count) for count in fields["hits"]),
-                q=None if fields["q"] is None else (str(fields["q"][0]), float(fields["q"][1])),
+                q=None if q is None else law_from_dict(q, base),
             )
-        except (KeyError, TypeError, IndexError) as error:
+        except (KeyError, TypeError) as error:
             raise DataError(
                 f"expected the fields of one stream of votes, got {fields!r}"
             ) from error
@@ -118,15 +125,15 @@ class SampledInput:
         }
 
     @classmethod
-    def from_dict(cls, fields: dict[str, Any]) -> SampledInput:
-        """The record that `to_dict` was made from."""
+    def from_dict(cls, fields: dict[str, Any], base: GeneralizedGaussian) -> SampledInput:
+        """The record that `to_dict` was made from; `base` is the smoothing law P of the run."""
         try:
             return cls(
                 index=int(fields["index"]),
                 label=None if fields["label"] is None else int(fields["label"]),
                 predicted=None if fields["predicted"] is None else int(fields["predicted"]),
                 target=int(fields["target"]),
-                votes=tuple(Votes.from_dict(votes) for votes in fields["votes"]),
+                votes=tuple(Votes.from_dict(votes, base) for votes in fields["votes"]),
                 stopped=bool(fields["stopped"]),
                 seconds=float(fields["seconds"]),
             )

@@ -28,7 +28,7 @@ def sample_noise(
             f"has {math.prod(images.shape[1:])} values"
         )
     directions = torch.randn(images.shape, device=images.device, dtype=torch.float32)
-    if isinstance(law, GeneralizedGaussian) and law.k == 0:
+    if isinstance(law, GeneralizedGaussian) and law.is_gaussian:
         return directions.mul_(law.sigma)
     norms = law.sample_norms(len(images), generator).astype(np.float32)
     lengths = directions.flatten(1).norm(dim=1)

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dsrs.errors import DataError, InvalidInput
+from dsrs.laws import Rescaled, parse_additional_law
 from dsrs.runs.formats.dsrs_logs import (
     HEURISTIC_RULE,
     LoggedRadius,
@@ -98,6 +99,10 @@ def dsrs_log_texts(run: Run, methods: Iterable[str]) -> dict[str, str]:
             "the DSRS logs have no place for a fall-back or for a run that was certified again; "
             "use csv or jsonl"
         )
+    if plan.law.eta != 2:
+        raise InvalidInput(
+            f"the DSRS logs have no place for `eta`, which is {plan.law.eta:g}; use csv or jsonl"
+        )
     model = _model_name(run.config["model"]["description"])
     texts: dict[str, str] = {}
     for method in methods:
@@ -129,7 +134,13 @@ def _double_sampling_texts(
         second = _header(plan, *budget, rule=rule)
         name = f"{first.law}-th-{first.k_text}-{first.sigma!r}-{rule}"
     else:
-        beta = next((found.law.value for found in seen.values()), plan.law.sigma)
+        law = parse_additional_law(text, plan.law)
+        if not isinstance(law, Rescaled):
+            raise InvalidInput(
+                f"the DSRS logs have no place for {method!r}, only for truncated and rescaled "
+                "laws; use csv or jsonl"
+            )
+        beta = law.beta
         second = LogHeader(plan.law.k, beta, *budget)
         name = f"{first.law}-{first.k_text}-{first.sigma!r}-{beta!r}"
     intervals = {index: found.interval for index, found in seen.items()}

@@ -126,14 +126,16 @@ def _joined(
         if _fell_back(row, interval, q):
             joined.append(row)
             continue
-        percentile = None if q.rule is None else _percentile(q.rule, row.p_lower or 0.0, path)
+        if q.rule is None:
+            q_law = f"rescaled:{q.sigma!r}"
+        else:
+            q_law = f"truncated:{_percentile(q.rule, row.p_lower or 0.0, path)!r}"
         joined.append(
             dataclasses.replace(
                 row,
                 n=p.n + q.n,
                 alpha=p.alpha + q.alpha,
-                q_shape="rescaled" if percentile is None else "truncated",
-                q_value=q.sigma if percentile is None else percentile,
+                q_law=q_law,
                 q_lower=interval.lower,
                 q_upper=interval.upper,
             )

@@ -21,8 +21,8 @@ class ResultRow:
     """The columns of the CSV, JSON lines and Parquet formats, in their order.
 
     A format that does not hold a column leaves it None. `target` is the class that the radius is
-    for; `n` and `alpha` are the budget of the whole method. `q_shape` and `q_value` name the
-    additional law as `dsrs recertify` reads it: a percentile (truncated) or beta (rescaled).
+    for; `n` and `alpha` are the budget of the whole method. `q_law` is the exact text of the
+    additional law, such as `rescaled:0.4`, as `dsrs recertify` reads it.
     """
 
     index: int
@@ -35,13 +35,13 @@ class ResultRow:
     np_radius: float | None = None
     d: int | None = None
     k: float | None = None
+    eta: float | None = None
     sigma: float | None = None
     n: int | None = None
     alpha: float | None = None
     p_lower: float | None = None
     p_upper: float | None = None
-    q_shape: str | None = None
-    q_value: float | None = None
+    q_law: str | None = None
     q_lower: float | None = None
     q_upper: float | None = None
     seconds: float | None = None
@@ -99,13 +99,13 @@ def _row(
         np_radius=certificate.np_radius,
         d=certificate.law.d,
         k=certificate.law.k,
+        eta=certificate.law.eta,
         sigma=certificate.law.sigma,
         n=plan["n"],
         alpha=plan["alpha"],
         p_lower=certificate.p.lower,
         p_upper=certificate.p.upper,
-        q_shape=seen.law.kind if seen else None,
-        q_value=seen.law.value if seen else None,
+        q_law=seen.law.text if seen else None,
         q_lower=seen.interval.lower if seen else None,
         q_upper=seen.interval.upper if seen else None,
         seconds=result.seconds,
@@ -129,6 +129,9 @@ def row_from_text(cells: Mapping[str, str | None], where: str) -> ResultRow:
         if text is None or text == "":
             continue
         values[name] = parsed(text, kind, name, where)
+    if "q_law" not in values and cells.get("q_shape") and cells.get("q_value"):
+        # Two columns of the first version and of the published tables.
+        values["q_law"] = f"{cells['q_shape']}:{cells['q_value']}"
     if "index" not in values:
         raise DataError(f"{where}: the column `index` is missing or empty")
     return checked_row(values, where)

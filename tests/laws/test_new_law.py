@@ -1,0 +1,67 @@
+"""The door for new laws: a law in a file of its own, registered, sampled and kept."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dsrs.errors import InvalidInput, UnknownLaw
+from dsrs.laws import (
+    GeneralizedGaussian,
+    Truncated,
+    law_from_dict,
+    naming,
+    parse_additional_law,
+    register,
+    sample_additional,
+)
+from dsrs.records import Certificate, Interval, Observation
+from dsrs.sampling.votes import Votes
+from laws.annulus import Annulus
+
+BASE = GeneralizedGaussian(20, 0.5, 4.0)
+
+
+@pytest.fixture
+def annulus(monkeypatch: pytest.MonkeyPatch) -> Annulus:
+    monkeypatch.setattr(naming, "KINDS", dict(naming.KINDS))
+    register(Annulus)
+    return Annulus(BASE, 0.1, 0.7)
+
+
+def test_it_is_read_back_from_text_and_json(annulus: Annulus) -> None:
+    assert parse_additional_law("annulus:0.1-0.7", BASE) == annulus
+    assert parse_additional_law(annulus.text, BASE) == annulus
+    assert law_from_dict(json.loads(json.dumps(annulus.to_dict())), BASE) == annulus
+    with pytest.raises(UnknownLaw, match="annulus"):
+        parse_additional_law("annulus:wide", BASE)
+    with pytest.raises(InvalidInput, match="low, high"):
+        law_from_dict({"kind": "annulus", "low": 0.1}, BASE)
+
+
+def test_it_is_sampled_from_its_own_shells(annulus: Annulus) -> None:
+    noise = sample_additional(annulus, 4000, np.random.default_rng(1))
+    norms = np.linalg.norm(noise, axis=1)
+    assert stats.kstest(norms, annulus.radial_cdf).pvalue > 1e-3
+    low, high = BASE.radial_quantile([0.1, 0.7])
+    assert low <= norms.min() < norms.max() <= high
+
+
+def test_it_travels_with_records(annulus: Annulus) -> None:
+    seen = Observation(annulus, Interval(0.9, 1.0))
+    made = Certificate(BASE, Interval(0.8, 0.9), (seen,), 0.0, 0.0, "abstained", "neyman-pearson")
+    assert Certificate.from_json(made.to_json()) == made
+    votes = Votes("q:annulus", (3, 0), (3,) + (0,) * 63, (0,) * 64, annulus)
+    assert Votes.from_dict(json.loads(json.dumps(votes.to_dict())), BASE) == votes
+
+
+def test_a_kind_is_taken_once(annulus: Annulus) -> None:
+    class Other(Annulus):
+        kind = "truncated"
+
+    with pytest.raises(InvalidInput, match="already"):
+        register(Other)
+    assert naming.KINDS["truncated"] is Truncated
