@@ -136,7 +136,7 @@ def _unit_neyman_pearson(
     steps = np.empty((1, 3))
     problem = problem_of(law, constraints_of(law, Interval(p_lower, 1.0), ()))
     found = _searched(problem, 0.0, z / law.scale, steps)
-    if not found.count:
+    if not found.steps:
         return 0.0, 0.0, 0.0
     return rounded_radius(law, found.rho), float(steps[0, 2]), float(steps[0, 1])
 
@@ -179,11 +179,11 @@ def _double_sampling(
             spread(constraints, step[2:], count),
             float(step[1]),
         )
-        for step in steps[: found.count]
+        for step in steps[: found.steps]
     )
     if not proof or proof[0].radius <= best.radius:
         return best
-    if floor > 0 and not search.is_solid(problem, steps[found.count - 1, 2:].copy()):
+    if floor > 0 and not search.is_solid(problem, steps[found.steps - 1, 2:].copy()):
         # The chain of hollow steps ends where the proof of the floor takes over.
         proof += best.steps
     return replace(best, steps=proof, method="double-sampling")

@@ -52,7 +52,7 @@ class Constraint:
             upper, upper_from = interval.upper, source
         if lower > upper + EDGE:
             raise InfeasibleBox(
-                f"two intervals of the same probability do not meet: one ends at {upper:.6g}, the "
+                f"no classifier fits two intervals of one probability: one ends at {upper:.6g}, the "
                 f"other begins at {lower:.6g}"
             )
         return Constraint(
@@ -64,7 +64,7 @@ def constraints_of(
     law: GeneralizedGaussian, p: Interval, additional: Sequence[Observation]
 ) -> list[Constraint]:
     """P's constraint first, then those of the other laws that say anything."""
-    own = (Component.gamma(law.m, law.m),)
+    own: tuple[Component, ...] = (Component.gamma(law.m, law.m),)
     found = {own: Constraint(own, True, True, p.lower, p.upper, 0, 0)}
     for i, seen in enumerate(additional, start=1):
         if seen.law.base != law:
@@ -79,9 +79,8 @@ def constraints_of(
             falls, full = seen.law.falls, seen.law.full_support
             ends = seen.interval.lower, seen.interval.upper
             found[terms] = Constraint(terms, falls, full, *ends, i, i)
-    return [
-        each for each in found.values() if each.components == own or (each.lower, each.upper) != (0, 1)
-    ]
+    p_constraint = found.pop(own)
+    return [p_constraint, *(each for each in found.values() if (each.lower, each.upper) != (0, 1))]
 
 
 def problem_of(

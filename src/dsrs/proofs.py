@@ -42,7 +42,8 @@ def find_flaw(certificate: Certificate) -> str | None:
         return f"unknown status {found.status!r}"
     if found.method not in ("neyman-pearson", "double-sampling"):
         return f"unknown method {found.method!r}"
-    if (found.status == "certified") != (found.radius > 0) or (found.radius > 0) != bool(found.proof):
+    certified = found.status == "certified"
+    if certified != (found.radius > 0) or certified != bool(found.proof):
         return f"the status {found.status} does not fit the radius {found.radius!r} and its proof"
     for step in found.proof:
         if len(step.multipliers) != count + 1:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
-from dsrs.errors import InvalidInput
+from dsrs.errors import DataError, InvalidInput
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, law_from_dict
+from dsrs.laws.parameters import real_number, shown
 
 Status = Literal["certified", "abstained", "undecided"]
 Method = Literal["neyman-pearson", "double-sampling"]
@@ -44,13 +45,15 @@ class Observation:
         return {"law": self.law.to_dict(), "q": [self.interval.lower, self.interval.upper]}
 
     @classmethod
-    def from_dict(cls, fields: dict[str, Any], base: GeneralizedGaussian) -> Observation:
+    def from_dict(cls, fields: Any, base: GeneralizedGaussian) -> Observation:
         """The observation that `to_dict` was made from.
 
         The first version wrote the law's `kind` and `value` beside `q`.
         """
-        law = fields.get("law", {name: fields.get(name) for name in ("kind", "value")})
-        return cls(law_from_dict(law, base), Interval(*fields["q"]))
+        law = _field(fields, "law") if "law" in fields else None
+        if law is None:
+            law = {name: _field(fields, name) for name in ("kind", "value")}
+        return cls(law_from_dict(law, base), _interval(_field(fields, "q", list)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ class Certificate:
     """No perturbation shorter than `radius` (l2) changes the smoothed answer, with its proof.
 
     `proof` is checked by `dsrs.check` without any search. Most proofs are one step at `radius`;
-    see `dsrs.duality.proof` for when more are needed.
+    docs/math.md 5 says when more are needed.
     """
 
     law: GeneralizedGaussian
@@ -120,6 +123,7 @@ class Certificate:
             "np_radius": _finite(self.np_radius),
             "status": self.status,
             "method": self.method,
+            "complete": self.complete,
             "proof": [
                 {
                     "radius": _finite(step.radius),
@@ -131,35 +135,81 @@ class Certificate:
         }
 
     @classmethod
-    def from_dict(cls, fields: dict[str, Any]) -> Certificate:
-        """The certificate that `to_dict` was made from."""
-        law = GeneralizedGaussian.from_dict(fields["law"])
-        return cls(
-            law=law,
-            p=Interval(*fields["p"]),
-            additional=tuple(Observation.from_dict(seen, law) for seen in fields["additional"]),
-            radius=float(fields["radius"]),
-            np_radius=float(fields["np_radius"]),
-            status=fields["status"],
-            method=fields["method"],
-            proof=tuple(
-                ProofStep(
-                    float(step["radius"]),
-                    tuple(map(float, step["multipliers"])),
-                    step["dual_bound"],
+    def from_dict(cls, fields: Any) -> Certificate:
+        """The certificate that `to_dict` was made from; whatever else it is raises `DataError`.
+
+        Derived numbers are not believed: the radii of other norms must be those of this radius.
+        """
+        try:
+            law = GeneralizedGaussian.from_dict(_field(fields, "law", dict))
+            found = cls(
+                law=law,
+                p=_interval(_field(fields, "p", list)),
+                additional=tuple(
+                    Observation.from_dict(seen, law) for seen in _field(fields, "additional", list)
+                ),
+                radius=_number(_field(fields, "radius")),
+                np_radius=_number(_field(fields, "np_radius")),
+                status=_field(fields, "status", str),
+                method=_field(fields, "method", str),
+                proof=tuple(_proof_step(step) for step in _field(fields, "proof", list)),
+                complete=_field(fields, "complete", bool) if "complete" in fields else True,
+            )
+        except InvalidInput as error:
+            raise DataError(f"this is not a certificate: {error}") from None
+        for name in ("linf_radius", "l1_radius"):
+            if name in fields and _number(fields[name]) != getattr(found, name):
+                raise DataError(
+                    f"`{name}` must be {getattr(found, name)!r} for a radius of {found.radius!r}, "
+                    f"got {shown(fields[name])}"
                 )
-                for step in fields["proof"]
-            ),
-        )
+        return found
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Certificate:
-        return cls.from_dict(json.loads(text))
+        """The certificate that `to_json` wrote."""
+        try:
+            fields = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"expected a certificate in JSON: {error}") from None
+        return cls.from_dict(fields)
+
+
+def _field(fields: Any, name: str, kind: type = object) -> Any:
+    """One entry of a JSON object, of the kind it must have."""
+    if not isinstance(fields, dict) or name not in fields:
+        raise DataError(f"this is not a certificate: `{name}` is missing")
+    if not isinstance(fields[name], kind):
+        raise DataError(f"this is not a certificate: `{name}` is {shown(fields[name])}")
+    return fields[name]
+
+
+def _number(value: Any) -> float:
+    """A float of JSON, with infinity as text, as `_finite` writes it."""
+    if value in ("inf", "-inf"):
+        return float(value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise DataError(f"this is not a certificate: expected a number, got {shown(value)}")
+    return real_number("a number of the certificate", value)
+
+
+def _interval(ends: list[Any]) -> Interval:
+    if len(ends) != 2:
+        raise DataError(f"this is not a certificate: an interval has two ends, got {shown(ends)}")
+    return Interval(_number(ends[0]), _number(ends[1]))
+
+
+def _proof_step(step: Any) -> ProofStep:
+    return ProofStep(
+        _number(_field(step, "radius")),
+        tuple(_number(value) for value in _field(step, "multipliers", list)),
+        _number(_field(step, "dual_bound")),
+    )
 
 
 def _finite(value: float) -> float | str:
-    # JSON has no infinity; float() reads the string back.
+    # JSON has no infinity.
     return value if math.isfinite(value) else str(value)

@@ -17,11 +17,13 @@ ALLOWED = {
     "confidence": set(),
     "records": {"laws"},
     "duality": {"laws", "records"},
-    "certify": {"duality", "laws", "records"},
-    "table": {"certify", "laws", "records"},
+    "constraints": {"duality", "laws", "records"},
+    "certification": {"constraints", "duality", "laws", "records"},
+    "proofs": {"certification", "constraints", "duality", "laws", "records"},
+    "table": {"certification", "duality", "laws", "records"},
     "classifiers": set(),
     "datasets": set(),
-    "sampling": {"certify", "classifiers", "confidence", "laws", "records"},
+    "sampling": {"certification", "classifiers", "confidence", "laws", "records"},
     "reports": {"laws", "records", "runs", "sampling"},
 }
 
@@ -60,7 +62,9 @@ def test_nobody_imports_the_command_line() -> None:
 
 def test_the_core_needs_no_heavy_framework() -> None:
     heavy = {"torch", "onnxruntime", "onnx", "sklearn", "matplotlib", "PIL", "pyarrow"}
-    for room in ("laws", "confidence", "records", "duality", "certify", "table", "sampling"):
+    for room in (*ALLOWED, "sampling"):
+        if room in ("classifiers", "datasets", "reports"):
+            continue
         for file in files_of(room):
             for node in ast.walk(ast.parse(file.read_text())):
                 names = [a.name for a in node.names] if isinstance(node, ast.Import) else []

@@ -7,9 +7,10 @@ import math
 import numpy as np
 import pytest
 
+from dsrs.constraints import constraints_of, problem_of
 from dsrs.duality.bound import dual_bound
-from dsrs.duality.geometry import geometry, shells
-from dsrs.laws import GeneralizedGaussian, additional_law
+from dsrs.laws import AdditionalLaw, GeneralizedGaussian, additional_law
+from dsrs.records import Interval, Observation
 from oracle.shells import dual_bound as exact_bound
 
 # d, k, sigma, r, l1, l2, shape, value: every sign, kinks, small d, thin and wide shells.
@@ -26,6 +27,18 @@ CASES = [
     (5_000_000, 2_499_995, 1.0, 1.5, 0.9, 4.0, "truncated", 0.5),
     (20, 9.5, 1.0, 0.5, 1.2, 0.8, "truncated", 0.6),
 ]
+
+
+def bound(
+    law: GeneralizedGaussian,
+    extra: AdditionalLaw,
+    p: tuple[float, float],
+    q: tuple[float, float],
+    multipliers: tuple[float, float],
+    radius: float,
+) -> float:
+    constraints = constraints_of(law, Interval(*p), [Observation(extra, Interval(*q))])
+    return dual_bound(problem_of(law, constraints), np.array(multipliers), radius / law.scale)
 
 
 def random_case(generator: np.random.Generator) -> tuple[object, ...]:
@@ -86,19 +99,16 @@ def test_large_multipliers_lose_no_digits(shape: str, value: float, l2: float) -
     Q = 1 - 2.0 ** -round(math.log2(2 * l2))
     d, k, sigma, r, l1, P = 3072, 1530, 0.5, 1.4, 0.3, 0.97
     law = GeneralizedGaussian(d, sigma, k)
-    table = shells(law, (additional_law(shape, value, law),))
-    ends, multipliers = np.array([P, Q]), np.array([l1, l2])
-    ours = dual_bound(geometry(law), table, ends, ends, multipliers, r / law.scale)
+    ours = bound(law, additional_law(shape, value, law), (P, P), (Q, Q), (l1, l2), r)
     exact = float(exact_bound(d, k, sigma, r, l1, l2, P, Q, shape, value, digits=40))
     assert -1e-15 <= exact - ours <= 1e-9
 
 
 def test_an_infinite_multiplier_is_the_limit_of_large_ones() -> None:
     law = GeneralizedGaussian(3072, 0.5, 1530)
-    table = shells(law, (additional_law("truncated", 0.8, law),))
-    ends = np.array([0.97, 1.0])
+    extra = additional_law("truncated", 0.8, law)
     at = [
-        dual_bound(geometry(law), table, ends, ends, np.array([0.3, l2]), 0.08)
+        bound(law, extra, (0.97, 0.97), (1.0, 1.0), (0.3, l2), 0.08 * law.scale)
         for l2 in (1e10, 1e14, np.inf)
     ]
     assert at[0] < at[1] < at[2] + 1e-13
@@ -107,7 +117,6 @@ def test_an_infinite_multiplier_is_the_limit_of_large_ones() -> None:
 
 def test_large_negative_multipliers_prove_nothing() -> None:
     law = GeneralizedGaussian(3072, 0.5, 1530)
-    table = shells(law, (additional_law("rescaled", 0.475, law),))
-    lowers, uppers = np.array([0.0, 5e-9]), np.array([1.7e-4, 2.2e-4])
-    multipliers = np.array([-1.1e250, 1.5e248])
-    assert dual_bound(geometry(law), table, lowers, uppers, multipliers, 0.01) < 0
+    extra = additional_law("rescaled", 0.475, law)
+    p, q, multipliers = (0.0, 1.7e-4), (5e-9, 2.2e-4), (-1.1e250, 1.5e248)
+    assert bound(law, extra, p, q, multipliers, 0.01 * law.scale) < 0

@@ -97,7 +97,7 @@ class Part(NamedTuple):
 @kernel
 def is_spent(problem: Problem) -> bool:
     """Whether the search has used up its work. Work is counted, so that results can be repeated."""
-    return problem.work[0] > problem.work[1]
+    return bool(problem.work[0] > problem.work[1])
 
 
 @kernel
@@ -185,9 +185,7 @@ def integrate(
                 problem.work[0] += 1.0
                 u = centre + half * NESTED_NODES[j]
                 if line == np.inf:
-                    values[j], slacks[j] = curve_integrand(
-                        base, parts, active, multipliers, rho, u
-                    )
+                    values[j], slacks[j] = curve_integrand(base, parts, active, multipliers, rho, u)
                 else:
                     values[j] = line_integrand(base, rho, line, u)
             coarse, middle, fine, size = 0.0, 0.0, 0.0, 0.0

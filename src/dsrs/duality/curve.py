@@ -123,9 +123,9 @@ def graded_end(start: float, stop: float, first: float, last: float, step: int) 
     """
     half = 0.5 * (stop - start)
     if step < first:
-        return start + half * 4.0 ** (step + 1.0 - first)
+        return start + half * math.pow(4.0, step + 1.0 - first)
     if step < first + last:
-        return stop - half * 4.0 ** (first - step)
+        return stop - half * math.pow(4.0, first - step)
     return stop
 
 

@@ -117,7 +117,7 @@ def _upper_end(shape: float, start: float) -> float:
 def log_term(parts: Components, j: int, u: float) -> float:
     """Log-density in u of component j, its cuts ignored."""
     w = u - parts.anchor[j]
-    return parts.log_height[j] + parts.exponent[j] * w - parts.decay[j] * math.expm1(w)
+    return float(parts.log_height[j] + parts.exponent[j] * w - parts.decay[j] * math.expm1(w))
 
 
 @kernel

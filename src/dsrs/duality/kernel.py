@@ -37,7 +37,6 @@ WORTH_WAITING = 1e5  # integrands; interpreted they take some ten seconds
 POLL_SECONDS = 0.5
 
 _kernels: dict[Callable[..., Any], str] = {}
-_entries: list[Entry] = []
 _compiled: dict[str, Callable[..., Any]] = {}
 _lock = threading.Lock()
 _compiler: subprocess.Popen[bytes] | None = None
@@ -72,8 +71,7 @@ class Entry:
 
 def entry(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """Mark a kernel as one that is called from outside; other kernels call `NAME.function`."""
-    _entries.append(Entry(kernel(function)))
-    return _entries[-1]
+    return Entry(kernel(function))  # type: ignore[return-value]
 
 
 def switch() -> str:
@@ -105,7 +103,7 @@ def prepare(certificates: int) -> str:
             _load(folder)
         elif certificates >= WORTH_COMPILING:
             if folder:
-                command = [sys.executable, "-m", "dsrs.duality.compiling"]
+                command = [sys.executable, "-m", "dsrs.compiling"]
                 _compiler = subprocess.Popen(command, stdin=subprocess.DEVNULL)
             else:
                 _load(None)
@@ -151,17 +149,17 @@ def _load(folder: Path | None) -> None:
     spaces: dict[str, dict[str, Any]] = {}
     compiled: dict[Callable[..., Any], Callable[..., Any]] = {}
     # Numba chooses the place of a function's cache when it is decorated.
-    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder or "")
+    settings: Any = numba.config
+    before, settings.CACHE_DIR = settings.CACHE_DIR, str(folder or "")
     try:
         for function in _kernels:
             name = function.__module__
             space = spaces.setdefault(name, dict(vars(sys.modules[name])))
             copy = types.FunctionType(function.__code__, space, function.__name__)
             copy.__module__ = name
-            options = {"nogil": True, "cache": folder is not None}
-            compiled[function] = numba.njit(copy, **options)
+            compiled[function] = numba.njit(nogil=True, cache=folder is not None)(copy)
     finally:
-        numba.config.CACHE_DIR = before
+        settings.CACHE_DIR = before
     for space in spaces.values():
         for name, value in space.items():
             plain = value.function if isinstance(value, Entry) else value

@@ -129,7 +129,7 @@ def line_search(
 
 @kernel
 def start_alone(search: Search, rho: float, found: Floats) -> None:
-    """The multiplier that would be best under Gaussian noise for one constraint: P, or the surest."""
+    """The multiplier that Gaussian noise would want for one constraint: P, or the surest."""
     lowers = search.problem.lowers
     surest = 0
     for i in range(1, len(lowers)):

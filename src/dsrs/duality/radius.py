@@ -2,8 +2,8 @@
 
 One evaluation of B at radius r proves every shorter shift too if the positive part of g falls with
 |x| ("solid" multipliers): then B falls with r. For other multipliers ("hollow") B can rise with r,
-and the proof is a chain: a step with margin B - 1/2 covers the shifts below it whose total variation
-stays within the margin, and the steps leave no gap above a radius that solid multipliers prove, or 0.
+and the proof is a chain: a step with margin B - 1/2 covers the shifts below it as far as their
+total variation stays within the margin; no gap is left above a radius proved already, or 0.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MOST_STEPS = 100
 
 
 class Crossing(NamedTuple):
-    """Where the searched B falls to 1/2; `rho` and `fall` count only if the outcome is CERTIFIED."""
+    """Where the searched B falls to 1/2; the numbers count only if the outcome is CERTIFIED."""
 
     outcome: int
     rho: float
@@ -46,11 +46,11 @@ class Crossing(NamedTuple):
 
 
 class Proved(NamedTuple):
-    """What was proved above a floor: CERTIFIED comes with `count` rows of proof."""
+    """What was proved above a floor: CERTIFIED comes with `steps` rows of proof."""
 
     outcome: int
     rho: float
-    count: int
+    steps: int
     complete: bool  # False: the work ran out before the search was finished
 
 

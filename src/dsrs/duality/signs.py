@@ -3,7 +3,7 @@
 Both questions are settled on cells of u by Taylor's theorem: a term exp(L) of g has a concave L, so
 its largest value on a cell is known, and with it a bound of the second derivative. A cell is halved
 until g has one sign on it, or is monotone on it (then it has at most one zero, found by bisection),
-or is within rounding of 0 all over (then its sign is not claimed, and what it might take is charged).
+or is within rounding of 0 all over (then no sign is claimed, and what it might take is charged).
 No zero can hide between two cells; docs/math.md 6 has the argument.
 """
 
@@ -50,7 +50,7 @@ def cell_bounds(
         a, decay = parts.exponent[j], parts.decay[j]
         first = decay * math.exp(low - parts.anchor[j])
         last = decay * math.exp(min(high - parts.anchor[j], 700.0))
-        # The log of the term is concave, with slope a - first at the left end, a - last at the right.
+        # The log of the term is concave, its slope a - first on the left, a - last on the right.
         peak = low
         if a >= last:
             peak = high

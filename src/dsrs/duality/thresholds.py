@@ -251,9 +251,7 @@ def split_multipliers(
             value, slope = line_value(
                 search, rho, tau, edge_at(search, tau, inner.a), edge_at(search, tau, outer.a)
             )
-            last, last_slope = line_value(
-                search, rho, end, edge_at(search, end, outer.a), np.inf
-            )
+            last, last_slope = line_value(search, rho, end, edge_at(search, end, outer.a), np.inf)
             value += inner.value + outer.value + last
             slope += inner.slope + outer.slope + last_slope
             return value, slope

@@ -2,7 +2,7 @@
 
 For any g the integral of min(g(x), p(x - delta)) changes by at most the total variation between the
 two shifted laws, so by at most TV(h) for a step of length h along delta. The two are equally likely
-on the plane halfway, hence TV(h) = Pr[|x_1| < h/2], x_1 one coordinate of the noise (docs/math.md 5).
+on the plane halfway, hence TV(h) = Pr[|x_1| < h/2], x_1 a coordinate of the noise (docs/math.md 5).
 It grows with h and is finite for every law, where a Lipschitz rate exists for smooth ones only.
 """
 

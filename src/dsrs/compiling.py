@@ -1,4 +1,4 @@
-"""Fill the cache of compiled kernels: `python -m dsrs.duality.compiling`, a process of its own."""
+"""Fill the cache of compiled kernels: `python -m dsrs.compiling`, a process of its own."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def main() -> int:
         return 1
     os.environ[kernel.SWITCH] = "compiled"
     from dsrs.certification import certify
-    from dsrs.duality.variation import total_variation
     from dsrs.constraints import constraints_of, problem_of
+    from dsrs.duality.variation import total_variation
     from dsrs.laws import GeneralizedGaussian, Rescaled
     from dsrs.proofs import check
     from dsrs.records import Interval, Observation
