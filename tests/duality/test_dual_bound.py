@@ -58,14 +58,7 @@ def compare(case: tuple[object, ...]) -> None:
     law = GeneralizedGaussian(d, sigma, k)
     extra = additional_law(shape, value, law)
     P, Q = 0.93, 0.96
-    ours = dual_bound(
-        geometry(law),
-        shells(law, (extra,)),
-        np.array([P, Q]),
-        np.array([P, Q]),
-        np.array([float(l1), float(l2)]),
-        r / law.scale,
-    )
+    ours = bound(law, extra, (P, P), (Q, Q), (float(l1), float(l2)), r)
     exact = float(exact_bound(d, k, sigma, r, l1, l2, P, Q, shape, value))
     gap = exact - ours
     # At most the exact value; below it by no more than tolerance and rounding allowance.

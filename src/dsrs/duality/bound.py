@@ -293,14 +293,19 @@ def bound_on(problem: Problem, pieces: Pieces, multipliers: Floats, rho: float) 
     value, error, scale = part.value, part.error, 1.0 + part.slack
     few = problem.base.d < KINKED_DIMENSION
     underflow = ANGLE_UNDERFLOW_FEW if few else ANGLE_UNDERFLOW
+    simple = True
+    for i in range(len(multipliers)):
+        simple = (
+            simple and multipliers[i] >= 0.0 and (multipliers[i] == 0.0 or problem.falls[i] == 1.0)
+        )
     for i in range(len(multipliers)):
         size = abs(multipliers[i])
         if ends[i] != 1.0 and size > 0.0:
             value -= multipliers[i] * (1.0 - ends[i])
             scale += size * (1.0 - ends[i])
         if size < np.inf:
-            # Tails that are left out; twice, so that the argument of docs/math.md 5 has room.
-            error += size * (4.0 * TAIL + underflow)
+            # Tails left out only raise B if g >= 0; else twice their mass, as docs/math.md 5 needs.
+            error += size * (underflow if simple else underflow + 4.0 * TAIL)
     error += HIDDEN + rounding_of(parts) * scale
     found = value - error
     return found if found == found else -np.inf
