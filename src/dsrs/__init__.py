@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
     from dsrs.proofs import check
     from dsrs.records import Certificate, Interval, Observation
-    from dsrs.sampling import SmoothedClassifier
+    from dsrs.smoothed import SmoothedClassifier
     from dsrs.table import certify_rows, certify_table
 
 __version__ = "0.1.0"
@@ -26,7 +26,7 @@ _HOMES = {
     "Interval": "dsrs.records",
     "Observation": "dsrs.records",
     "Rescaled": "dsrs.laws",
-    "SmoothedClassifier": "dsrs.sampling",
+    "SmoothedClassifier": "dsrs.smoothed",
     "Truncated": "dsrs.laws",
     "Weighted": "dsrs.laws",
     "certify": "dsrs.certification",

@@ -1,22 +1,5 @@
-"""Votes under noise: seeds, batches, budgets, and the certificates they allow."""
+"""Votes under noise: seeds, batches, workers. Knows no strategy."""
 
-from dsrs.sampling.certificates import certify_method, certify_votes
-from dsrs.sampling.collect import VoteCollector, WorkUnit, count_votes
-from dsrs.sampling.plan import SamplingPlan
-from dsrs.sampling.sample import sample_input
-from dsrs.sampling.smoothed import Prediction, SmoothedClassifier
-from dsrs.sampling.votes import SampledInput, Votes
+from dsrs.sampling.collect import Setting, VoteCollector, WorkUnit, count_votes
 
-__all__ = [
-    "Prediction",
-    "SampledInput",
-    "SamplingPlan",
-    "SmoothedClassifier",
-    "VoteCollector",
-    "Votes",
-    "WorkUnit",
-    "certify_method",
-    "certify_votes",
-    "count_votes",
-    "sample_input",
-]
+__all__ = ["Setting", "VoteCollector", "WorkUnit", "count_votes"]

@@ -20,11 +20,9 @@ from numpy.typing import NDArray
 
 from dsrs.classifiers import Classifier
 from dsrs.errors import ClassifierError, InvalidInput
-from dsrs.laws import GeneralizedGaussian
+from dsrs.laws import AdditionalLaw, GeneralizedGaussian
 from dsrs.records import HISTOGRAM_BINS
-from dsrs.sampling.noise import NOISE_BLOCK, NoiseLaw, NoiseStream, radial_edges
-from dsrs.sampling.plan import SamplingPlan
-from dsrs.sampling.votes import Votes
+from dsrs.sampling.noise import NOISE_BLOCK, NoiseStream, radial_edges
 
 # votes[c, b]: votes for class c whose noise norm fell into radial bin b.
 Histogram = NDArray[np.int64]
@@ -34,61 +32,73 @@ UNIT_SAMPLES = 512
 
 
 @dataclass(frozen=True, slots=True)
+class Setting:
+    """What all votes of a run have in common: the smoothing law, the seed, rows of a forward pass."""
+
+    base: GeneralizedGaussian
+    seed: int
+    batch: int
+
+
+@dataclass(frozen=True, slots=True)
 class WorkUnit:
-    """Samples `first` (a multiple of NOISE_BLOCK and of the batch) up to `stop` of one stream."""
+    """Samples `first` up to `stop` of one stream; `law` None is P."""
 
     index: int
-    stream: str
-    law: NoiseLaw
+    purpose: str
+    law: AdditionalLaw | None
     first: int
     stop: int
 
 
 def count_votes(
-    classifier: Classifier, x: NDArray[np.float32], plan: SamplingPlan, unit: WorkUnit
+    classifier: Classifier, x: NDArray[np.float32], setting: Setting, unit: WorkUnit
 ) -> Histogram:
     """The votes of one unit of work; they add up, for any division of a stream into units."""
-    return _VoteCounter(classifier, x, plan, unit).count(unit.first, unit.stop)
+    return _VoteCounter(classifier, x, setting, unit).count(unit.first, unit.stop)
 
 
 class _VoteCounter:
     """Counts votes of one stream, with buffers that serve any number of its units.
 
-    Every forward pass has exactly `plan.batch` rows. Rows past the end of a unit carry noise as
+    Every forward pass has exactly `setting.batch` rows. Rows before and after a unit carry noise as
     well, but are not counted: a model's rounding may depend on the shape of its batch.
     """
 
     def __init__(
-        self, classifier: Classifier, x: NDArray[np.float32], plan: SamplingPlan, of: WorkUnit
+        self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, of: WorkUnit
     ) -> None:
         self._classifier = classifier
         self._x = x
         self._flat = np.ascontiguousarray(x, dtype=np.float32).ravel()
-        self._batch = plan.batch
-        self._stream = NoiseStream(of.law, plan.seed, of.index, of.stream)
-        self._edges = radial_edges(plan.law)
+        self._batch = setting.batch
+        self._stream = NoiseStream(of.law or setting.base, setting.seed, of.index, of.purpose)
+        self._edges = radial_edges(setting.base)
         # Noise comes in whole blocks, the model takes whole batches: one buffer serves both.
-        self._rows = max(plan.batch, NOISE_BLOCK)
+        self._rows = max(setting.batch, NOISE_BLOCK)
         self._noisy = np.empty((self._rows, x.size), dtype=np.float32)
         self._norms = np.empty(self._rows)
 
     def count(self, start: int, stop: int) -> Histogram:
         classes = self._classifier.num_classes
         votes = np.zeros(classes * HISTOGRAM_BINS, dtype=np.int64)
-        for first in range(start, stop, self._rows):
-            self._add_block(first, min(self._rows, stop - first), votes)
+        # A sample has its place in a batch, wherever a unit begins.
+        for first in range(start - start % self._rows, stop, self._rows):
+            begin, end = max(start - first, 0), min(stop - first, self._rows)
+            self._add_block(first, begin, end, votes)
         return votes.reshape(classes, HISTOGRAM_BINS)
 
-    def _add_block(self, first: int, wanted: int, votes: NDArray[np.int64]) -> None:
+    def _add_block(self, first: int, begin: int, end: int, votes: NDArray[np.int64]) -> None:
+        """Count rows begin <= i < end of the block whose first sample is `first`."""
         batch = self._batch
-        filled = -(-wanted // batch) * batch
+        filled = -(-end // batch) * batch
         self._stream.add_to(self._flat, first, self._noisy[:filled], self._norms[:filled])
-        bins = np.searchsorted(self._edges, self._norms[:wanted])
-        for start in range(0, filled, batch):
+        bins = np.searchsorted(self._edges, self._norms[:filled])
+        for start in range(begin - begin % batch, filled, batch):
             rows = self._noisy[start : start + batch].reshape(batch, *self._x.shape)
-            classes = self._classifier.classify(rows)[: wanted - start]
-            cells = classes * HISTOGRAM_BINS + bins[start : start + batch]
-            votes += _tally(cells, votes.size, self._classifier)
+            counted = slice(max(begin, start), min(end, start + batch))
+            classes = self._classifier.classify(rows)[counted.start - start : counted.stop - start]
+            votes += _tally(classes * HISTOGRAM_BINS + bins[counted], votes.size, self._classifier)
 
 
 def _tally(cells: NDArray[np.int64], size: int, classifier: Classifier) -> Histogram:
@@ -98,17 +108,6 @@ def _tally(cells: NDArray[np.int64], size: int, classifier: Classifier) -> Histo
             f"got classes {cells.min() // HISTOGRAM_BINS} to {cells.max() // HISTOGRAM_BINS}"
         )
     return np.bincount(cells, minlength=size)
-
-
-def votes_of(histogram: Histogram, stream: str, target: int, law: NoiseLaw) -> Votes:
-    """The record of a stream whose hits are those of class `target`."""
-    return Votes(
-        stream=stream,
-        counts=tuple(histogram.sum(axis=1).tolist()),
-        trials=tuple(histogram.sum(axis=0).tolist()),
-        hits=tuple(histogram[target].tolist()),
-        q=None if isinstance(law, GeneralizedGaussian) else law,
-    )
 
 
 class VoteCollector:
@@ -139,16 +138,16 @@ class VoteCollector:
         self,
         classifier: Classifier,
         x: NDArray[np.float32],
-        plan: SamplingPlan,
+        setting: Setting,
         whole: WorkUnit,
     ) -> Histogram:
         """The votes of a long unit, shared out among the workers in shorter ones."""
-        units = _Shared(_cut(whole, max(UNIT_SAMPLES, plan.batch)))
+        units = _Shared(_cut(whole, max(UNIT_SAMPLES, setting.batch)))
 
         def drain() -> Histogram:
             votes = np.zeros((classifier.num_classes, HISTOGRAM_BINS), dtype=np.int64)
             try:
-                counter = _VoteCounter(classifier, x, plan, whole)
+                counter = _VoteCounter(classifier, x, setting, whole)
                 for unit in units:
                     votes += counter.count(unit.first, unit.stop)
             finally:
@@ -186,8 +185,12 @@ class _Shared:
 
 
 def _cut(whole: WorkUnit, samples: int) -> Iterator[WorkUnit]:
-    for first in range(whole.first, whole.stop, samples):
-        yield replace(whole, first=first, stop=min(first + samples, whole.stop))
+    first = whole.first
+    while first < whole.stop:
+        # Units end where batches do.
+        stop = min(first - first % samples + samples, whole.stop)
+        yield replace(whole, first=first, stop=stop)
+        first = stop
 
 
 def available_cores() -> int:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,17 +19,17 @@ NoiseLaw = GeneralizedGaussian | AdditionalLaw
 
 
 class NoiseStream:
-    """Noisy copies of an input: sample number i is a function of (seed, index, stream, law, i).
+    """Noisy copies of an input: sample number i is a function of (seed, index, purpose, law, i).
 
     Gaussian noise is sigma times normals. Every other isotropic law is a uniform direction times
     a norm drawn by the law itself.
     """
 
-    def __init__(self, law: NoiseLaw, seed: int, index: int, stream: str) -> None:
+    def __init__(self, law: NoiseLaw, seed: int, index: int, purpose: str) -> None:
         self._law = law
         self._sigma = _gaussian_sigma(law)
-        self._address = (seed, index, stream)
-        self._key = stream_key(seed, index, stream)
+        self._address = (seed, index, stream_name(law, purpose))
+        self._key = stream_key(*self._address)
 
     def add_to(
         self,
@@ -50,6 +53,15 @@ class NoiseStream:
     def _block_norms(self, block: int) -> NDArray[np.float64]:
         bits = np.random.Philox(_seeds(*self._address, block))
         return self._law.sample_norms(NOISE_BLOCK, np.random.Generator(bits))
+
+
+def stream_name(law: NoiseLaw, purpose: str) -> str:
+    """What sets a stream of votes apart from every other one of the same input and seed."""
+    if isinstance(law, GeneralizedGaussian):
+        facts = {"purpose": purpose, "p": law.to_dict()}
+    else:
+        facts = {"purpose": purpose, "p": law.base.to_dict(), "q": law.to_dict()}
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
 def stream_key(seed: int, index: int, stream: str) -> NDArray[np.uint32]:

@@ -7,38 +7,40 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from dsrs.errors import DataError, InvalidInput
-from dsrs.laws import GeneralizedGaussian, parse_additional_law
+from dsrs.laws import GeneralizedGaussian
+from dsrs.laws.parameters import shown
+from dsrs.strategies.base import Strategy
+from dsrs.strategies.naming import method_name, strategy_of
+from dsrs.strategies.neyman_pearson import NEYMAN_PEARSON
 
 Target = Literal["label", "predicted"]
 
-NEYMAN_PEARSON = "np"
-DEFAULT_ADDITIONAL = ("truncated:heuristic",)
+DEFAULT_METHODS = (NEYMAN_PEARSON, "truncated:heuristic")
 # Counters of the noise generator are 32 bits wide.
 MAX_VOTES = 2**32 - 2**16
 MAX_BATCH = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class SamplingPlan:
-    """The budget of one input and the laws to sample.
+class Plan:
+    """The smoothing law, the budget of one input, and the methods to certify it with.
 
     With the same plan, classifier and input, the votes are the same: on any number of workers, in
     any order of inputs, stopped in between or not.
 
     law: the smoothing law P.
-    n: votes of each method under its laws. Neyman-Pearson has all n under P; a double-sampling
-        method has `n_first` under P (shared by all methods) and `n_second` under its Q.
+    methods: `np` (Neyman-Pearson), `tailored` (a law Q chosen for each input), and laws Q of double
+        sampling: `truncated:heuristic`, `truncated:paper-heuristic`, `truncated:0.6` (share of P's
+        mass), `truncated:T=12.5`, `rescaled:0.4` (beta), `rescaled:0.8x` (beta = 0.8 sigma),
+        `weighted:...` (see `laws.Weighted`).
+    n: votes of each method. Neyman-Pearson has all under P; double sampling `n_first` under P
+        (shared by all methods) and `n_second` under its Q.
     n0: votes that choose the class to certify where there is no label.
     alpha: failure probability of each certificate.
-    additional: the laws Q, one method each: `truncated:heuristic`, `truncated:paper-heuristic`,
-        `truncated:0.6` (share of P's mass), `truncated:T=12.5`, `rescaled:0.4` (beta),
-        `rescaled:0.8x` (beta = 0.8 sigma), `weighted:...` (see `laws.Weighted`). Empty:
-        Neyman-Pearson only.
-    neyman_pearson: also give Neyman-Pearson its n votes; False saves the second part under P.
     sample_share: share of n that a double-sampling method spends under P.
     alpha_share: share of alpha that a double-sampling method spends on P's interval.
     fallback: when all `n_first` votes are right, a double-sampling method goes on under P instead
-        of Q (paper, appendix on heuristics; see `strategies` for its alpha).
+        of Q (see `double_sampling.fallback_interval` for its alpha).
     early_stop: stop on inputs that cannot be certified any more; they are abstained on.
     target: certify the `label` where there is one, or always the `predicted` class.
     batch: rows of every forward pass, always full: a model's floating-point results may depend on
@@ -46,12 +48,11 @@ class SamplingPlan:
     """
 
     law: GeneralizedGaussian
+    methods: tuple[str, ...] = DEFAULT_METHODS
     n: int = 100_000
     n0: int = 100
     alpha: float = 0.001
     seed: int = 0
-    additional: tuple[str, ...] = DEFAULT_ADDITIONAL
-    neyman_pearson: bool = True
     sample_share: float = 0.5
     alpha_share: float = 0.5
     fallback: bool = False
@@ -67,7 +68,7 @@ class SamplingPlan:
         for name in ("alpha", "sample_share", "alpha_share"):
             value = getattr(self, name)
             if not (isinstance(value, (int, float)) and 0 < value < 1):
-                raise InvalidInput(f"`{name}` must be in (0, 1), got {value!r}")
+                raise InvalidInput(f"`{name}` must be in (0, 1), got {shown(value)}")
         if self.target not in ("label", "predicted"):
             raise InvalidInput(f"`target` must be 'label' or 'predicted', got {self.target!r}")
         if not self.batch:
@@ -76,59 +77,59 @@ class SamplingPlan:
             raise InvalidInput(
                 f"`batch` must be a power of two up to {MAX_BATCH}, got {self.batch}"
             )
-        object.__setattr__(self, "additional", tuple(self.additional))
-        if len(set(self.additional)) < len(self.additional):
-            raise InvalidInput(f"`additional` names a law twice: {', '.join(self.additional)}")
-        if not (self.neyman_pearson or self.additional):
-            raise InvalidInput("nothing to certify with: no additional law and no Neyman-Pearson")
-        for text in self.additional:
-            parse_additional_law(text, self.law, p_lower=0.5)
-        if self.additional and not 0 < self.n_first < self.n:
+        object.__setattr__(self, "methods", tuple(self.methods))
+        if len(set(self.methods)) < len(self.methods):
+            raise InvalidInput(f"`methods` names one twice: {', '.join(self.methods)}")
+        if not self.methods:
+            raise InvalidInput("`methods` must name at least one method, such as np")
+        self.strategies()
+        if self.laws and not 0 < self.n_first < self.n:
             raise InvalidInput(
                 f"`n` = {self.n} votes cannot be split between P and Q with "
                 f"`sample_share` = {self.sample_share:g}; use more votes"
             )
 
     @property
+    def laws(self) -> tuple[str, ...]:
+        """The methods that are laws of double sampling."""
+        return tuple(text for text in self.methods if ":" in text)
+
+    @property
     def n_first(self) -> int:
-        """Votes under P that a double-sampling method uses (stream `p1`)."""
-        return round(self.n * self.sample_share) if self.additional else self.n
+        """Votes under P that a double-sampling method uses."""
+        return round(self.n * self.sample_share)
 
     @property
     def n_second(self) -> int:
-        """Votes of stream `p2`, and of each `q:` stream."""
+        """Votes under Q that a double-sampling method uses."""
         return self.n - self.n_first
 
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """Names of the certificates: `np`, then one for each additional law."""
-        baseline = (NEYMAN_PEARSON,) if self.neyman_pearson else ()
-        return baseline + tuple(self.method_of(text) for text in self.additional)
+    def strategies(self) -> dict[str, Strategy]:
+        """The strategy of each method, by the name of its certificates."""
+        return {self.name_of(text): strategy_of(self, text) for text in self.methods}
 
-    def method_of(self, text: str) -> str:
-        """`truncated` for `truncated:0.6`; the whole text where several laws share a kind."""
-        kind = text.partition(":")[0]
-        alike = [other for other in self.additional if other.partition(":")[0] == kind]
-        return text if len(alike) > 1 else kind
+    def name_of(self, text: str) -> str:
+        """`truncated` for `truncated:0.6`; the whole text where several methods share the word."""
+        return method_name(text, self.methods)
 
-    def replace(self, **changes: Any) -> SamplingPlan:
+    def replace(self, **changes: Any) -> Plan:
         """The same plan with some fields changed."""
         return dataclasses.replace(self, **changes)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, without loss."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return fields | {"law": self.law.to_dict(), "additional": list(self.additional)}
+        return fields | {"law": self.law.to_dict(), "methods": list(self.methods)}
 
     @classmethod
-    def from_dict(cls, fields: dict[str, Any]) -> SamplingPlan:
+    def from_dict(cls, fields: dict[str, Any]) -> Plan:
         """The plan that `to_dict` was made from."""
         known = {field.name for field in dataclasses.fields(cls)}
         if set(fields) != known:
             strange = ", ".join(sorted(set(fields) ^ known))
-            raise DataError(f"the fields of a sampling plan are missing or unknown: {strange}")
+            raise DataError(f"the fields of a plan are missing or unknown: {strange}")
         law = GeneralizedGaussian.from_dict(fields["law"])
-        return cls(**(fields | {"law": law, "additional": tuple(fields["additional"])}))
+        return cls(**(fields | {"law": law, "methods": tuple(fields["methods"])}))
 
 
 def default_batch(d: int) -> int:
@@ -138,4 +139,4 @@ def default_batch(d: int) -> int:
 
 def _whole(name: str, value: object, least: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise InvalidInput(f"`{name}` must be a whole number >= {least}, got {value!r}")
+        raise InvalidInput(f"`{name}` must be a whole number >= {least}, got {shown(value)}")

@@ -14,11 +14,10 @@ from dsrs.classifiers import Classifier
 from dsrs.errors import DataError
 from dsrs.laws import GeneralizedGaussian
 from dsrs.records import Certificate
-from dsrs.sampling.certificates import certify_method
-from dsrs.sampling.collect import VoteCollector, WorkUnit
-from dsrs.sampling.plan import DEFAULT_ADDITIONAL, SamplingPlan
-from dsrs.sampling.sample import checked_input, sample_input
-from dsrs.sampling.votes import SampledInput
+from dsrs.sampling import VoteCollector, WorkUnit
+from dsrs.strategies import DEFAULT_METHODS, Plan
+from dsrs.votes import SampledInput
+from dsrs.voting import checked_input, sample_input, setting_of
 
 PREDICTION = "predict"
 
@@ -54,12 +53,11 @@ class SmoothedClassifier:
         a less accurate classifier.
     n: votes for one certificate. More votes give a larger radius, and take longer.
     alpha: how often a certificate may be wrong, at most.
-    additional: the second noise law of double sampling, for example `truncated:heuristic` or
-        `rescaled:0.8x`; None certifies by Neyman-Pearson alone.
+    method: how to certify: `np`, `tailored`, or a law of double sampling such as `rescaled:0.8x`.
     n0: votes that choose the class to certify when no label is given.
     seed: the same seed gives the same votes, whatever the machine's number of cores.
     workers: threads; all cores when None.
-    options: further fields of `SamplingPlan`, such as `fallback=True` or `early_stop=True`.
+    options: further fields of `Plan`, such as `fallback=True` or `early_stop=True`.
     """
 
     def __init__(
@@ -69,7 +67,7 @@ class SmoothedClassifier:
         *,
         n: int = 100_000,
         alpha: float = 0.001,
-        additional: str | None = DEFAULT_ADDITIONAL[0],
+        method: str = DEFAULT_METHODS[-1],
         n0: int = 100,
         seed: int = 0,
         workers: int | None = None,
@@ -77,16 +75,7 @@ class SmoothedClassifier:
     ) -> None:
         self.classifier = classifier
         self.workers = workers
-        self.plan = SamplingPlan(
-            law,
-            n=n,
-            n0=n0,
-            alpha=alpha,
-            seed=seed,
-            additional=() if additional is None else (additional,),
-            neyman_pearson=additional is None,
-            **options,
-        )
+        self.plan = Plan(law, (method,), n=n, n0=n0, alpha=alpha, seed=seed, **options)
 
     def predict(self, x: ArrayLike, n: int = 1000, alpha: float | None = None) -> Prediction:
         """The class of the smoothed classifier at x, or an abstention.
@@ -97,9 +86,10 @@ class SmoothedClassifier:
         """
         plan = self.plan.replace(n0=n, alpha=self.plan.alpha if alpha is None else alpha)
         image = checked_input(self.classifier, x, plan, index=0)
-        unit = WorkUnit(input_number(x), PREDICTION, plan.law, 0, plan.n0)
+        unit = WorkUnit(input_number(x), PREDICTION, None, 0, plan.n0)
         with VoteCollector(self.workers) as collector:
-            counts = collector.collect(self.classifier, image, plan, unit).sum(axis=1)
+            votes = collector.collect(self.classifier, image, setting_of(plan), unit)
+        counts = votes.sum(axis=1)
         second, top = (int(place) for place in np.argsort(counts, kind="stable")[-2:])
         best, rest = int(counts[top]), int(counts[second])
         told_apart = bool(stats.binomtest(best, best + rest, 0.5).pvalue <= plan.alpha)
@@ -116,7 +106,8 @@ class SmoothedClassifier:
         "abstained" and radius 0 mean that no robustness could be proved. The certificate is wrong
         with probability at most `alpha` over the votes.
         """
-        return certify_method(self.sample(x, label), self.plan, self.plan.methods[0])
+        (strategy,) = self.plan.strategies().values()
+        return strategy.certificate(self.sample(x, label))
 
     def sample(self, x: ArrayLike, label: int | None = None) -> SampledInput:
         """The votes behind `certify`, to keep or to certify again with another alpha."""

@@ -1,0 +1,63 @@
+"""Double sampling from votes under P alone: those that fell into a ball are votes under Q."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dsrs.errors import NotEnoughVotes
+from dsrs.laws import Truncated, chosen_from_votes, parse_additional_law
+from dsrs.records import HISTOGRAM_BINS, Certificate, Observation
+from dsrs.strategies.base import (
+    ANYTHING,
+    Strategy,
+    Want,
+    abstention,
+    certify_or_abstain,
+)
+from dsrs.strategies.double_sampling import double_sampling_alphas, two_sided_interval
+from dsrs.strategies.futility import given_up
+from dsrs.votes import ESTIMATION, SampledInput
+
+
+@dataclass(frozen=True, slots=True)
+class BallOfVotes(Strategy):
+    """Q is P truncated to a ball of whole histogram bins, observed by P's own votes.
+
+    Let N of the n votes under P fall into the ball and Z of these hit: given N, Z is
+    Binomial(N, Q_A), so Clopper and Pearson's interval misses Q_A with probability at most a2 for
+    every N, hence at most a2. P's interval from the same n votes misses P_A with probability at
+    most a1. The sum is alpha; the two need not be independent. The ball must be chosen without
+    looking at the votes.
+    """
+
+    help: ClassVar[str] = "a ball of P's own votes as the second law"
+
+    @property
+    def ball(self) -> Truncated:
+        law = None
+        if not chosen_from_votes(self.text):
+            law = parse_additional_law(self.text, self.plan.law)
+        if isinstance(law, Truncated) and (law.percentile * HISTOGRAM_BINS).is_integer():
+            return law
+        raise NotEnoughVotes(
+            f"there are no votes under {self.text}; votes under P allow "
+            f"truncated:B/{HISTOGRAM_BINS} with a whole B, such as truncated:0.5; sample again with "
+            "`dsrs certify` for other laws"
+        )
+
+    def want(self, seen: SampledInput) -> Want | None:
+        taken = seen.taken(ESTIMATION, None)
+        return Want(ESTIMATION, None, self.plan.n) if taken < self.plan.n else None
+
+    def certificate(self, seen: SampledInput) -> Certificate:
+        plan, ball = self.plan, self.ball
+        if plan.early_stop and given_up(seen, None, plan.n):
+            return abstention(plan.law, ball)
+        votes = seen.first(ESTIMATION, None, seen.taken(ESTIMATION, None))
+        bins = round(ball.percentile * HISTOGRAM_BINS)
+        inside, hits = sum(votes.trials[:bins]), sum(votes.hits[:bins])
+        p_alpha, q_alpha = double_sampling_alphas(plan.alpha, plan.alpha_share)
+        p = two_sided_interval(votes.successes, votes.total, p_alpha)
+        q = two_sided_interval(hits, inside, q_alpha) if inside else ANYTHING
+        return certify_or_abstain(plan.law, p, Observation(ball, q))

@@ -1,0 +1,91 @@
+"""One input on its way: asks the strategies of a plan what they want, until they want no more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrs.errors import InvalidInput
+from dsrs.records import Certificate
+from dsrs.strategies.base import Want
+from dsrs.strategies.plan import Plan
+from dsrs.votes import ESTIMATION, SELECTION, SampledInput, Votes
+
+# votes[c, b]: votes for class c whose noise norm fell into radial bin b.
+Histogram = NDArray[np.int64]
+
+
+class Session:
+    """The votes of one input so far. Whoever has the classifier fetches what `want` names."""
+
+    def __init__(self, plan: Plan, index: int, label: int | None) -> None:
+        target = label if plan.target == "label" else None
+        self.plan = plan
+        self.seen = SampledInput(index, label, None, target)
+        self._strategies = plan.strategies()
+
+    def want(self) -> Want | None:
+        """The votes to take next, or None.
+
+        Of all that is wanted of one stream the least is taken first, so that each strategy finds
+        the counts after the numbers of votes that it asks for.
+        """
+        if self.seen.target is None:
+            return Want(SELECTION, None, self.plan.n0)
+        wants = [one.want(self.seen) for one in self._strategies.values()]
+        first = next((want for want in wants if want is not None), None)
+        if first is None:
+            return None
+        alike = [
+            want.stop
+            for want in wants
+            if want and (want.purpose, want.law) == (first.purpose, first.law)
+        ]
+        return replace(first, stop=min(alike))
+
+    def add(self, want: Want, votes: Histogram) -> None:
+        """The votes that were taken: all from where the stream ended up to `want.stop`."""
+        start = self.seen.taken(want.purpose, want.law)
+        if votes.sum() != want.stop - start:
+            raise InvalidInput(f"expected {want.stop - start} votes, got {votes.sum()}")
+        seen = self.seen
+        if seen.target is None:
+            seen = replace(seen, target=int(votes.sum(axis=1).argmax()))
+        assert seen.target is not None
+        taken = Votes(
+            want.purpose,
+            want.law,
+            start,
+            counts=tuple(votes.sum(axis=1).tolist()),
+            trials=tuple(votes.sum(axis=0).tolist()),
+            hits=tuple(votes[seen.target].tolist()),
+        )
+        seen = replace(seen, votes=(*seen.votes, taken))
+        for one in self._strategies.values():
+            if one.text not in seen.choices:
+                law = one.choose(seen)
+                if law is not None:
+                    seen = replace(seen, choices={**seen.choices, one.text: law})
+        self.seen = seen
+
+    def finish(self, seconds: float) -> SampledInput:
+        """The votes with what they predict."""
+        for purpose in (SELECTION, ESTIMATION):
+            under_p = [v for v in self.seen.votes if v.purpose == purpose and v.law is None]
+            if under_p:
+                counts = np.sum([votes.counts for votes in under_p], axis=0)
+                return replace(self.seen, predicted=int(np.argmax(counts)), seconds=seconds)
+        return replace(self.seen, seconds=seconds)
+
+
+def certificates_of(seen: SampledInput, plan: Plan) -> dict[str, Certificate]:
+    """The certificate of each method of `plan`, by name (`np`, `truncated`, `rescaled`).
+
+    `plan` may differ from the plan that sampled the votes in alpha, its split, and the methods, as
+    far as the votes allow it; `NotEnoughVotes` says what is missing otherwise. A law that was
+    chosen from votes is not chosen again. Choose alpha and method without looking at the results,
+    or the failure probability is no longer alpha.
+    """
+    return {name: one.certificate(seen) for name, one in plan.strategies().items()}

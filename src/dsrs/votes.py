@@ -1,0 +1,190 @@
+"""What was seen for one input: votes by class and by noise norm, each under one law."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dsrs.errors import DataError, InvalidInput, NotEnoughVotes
+from dsrs.laws import AdditionalLaw, GeneralizedGaussian, law_from_dict
+from dsrs.records import HISTOGRAM_BINS
+
+# What votes are for: those that choose (the class, a law) are never those that a bound rests on.
+SELECTION = "selection"
+ESTIMATION = "estimation"
+
+
+@dataclass(frozen=True, slots=True)
+class Votes:
+    """Consecutive votes of one stream: noisy copies of one input, independent, under one law.
+
+    A stream is named by its `purpose` and its law; its samples are numbered, and these begin at
+    `start`. `counts[c]` is the number of votes for class c. `trials[b]` votes had a noise norm in
+    bin b of the equal-mass radial bins of P (also when the law was Q), and `hits[b]` of these were
+    for the certified class. `law` is the additional law that was sampled; None means P.
+    """
+
+    purpose: str
+    law: AdditionalLaw | None
+    start: int
+    counts: tuple[int, ...]
+    trials: tuple[int, ...]
+    hits: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if self.start < 0:
+            raise InvalidInput(f"`start` must not be negative, got {self.start}")
+        if not (len(self.trials) == len(self.hits) == HISTOGRAM_BINS):
+            raise InvalidInput(
+                f"`trials` and `hits` must have {HISTOGRAM_BINS} bins, "
+                f"got {len(self.trials)} and {len(self.hits)}"
+            )
+        if sum(self.counts) != sum(self.trials):
+            raise InvalidInput(
+                f"`counts` and `trials` must count the same votes, "
+                f"got {sum(self.counts)} and {sum(self.trials)}"
+            )
+        if any(not 0 <= h <= t for h, t in zip(self.hits, self.trials, strict=True)):
+            raise InvalidInput("`hits` must be between 0 and `trials` in every bin")
+
+    @property
+    def total(self) -> int:
+        """Number of votes."""
+        return sum(self.counts)
+
+    @property
+    def successes(self) -> int:
+        """Number of votes for the certified class."""
+        return sum(self.hits)
+
+    @property
+    def stop(self) -> int:
+        """The number of the first sample after these."""
+        return self.start + self.total
+
+    def plus(self, more: Votes) -> Votes:
+        """These votes and those that follow them."""
+        return Votes(
+            self.purpose,
+            self.law,
+            self.start,
+            *(
+                tuple(a + b for a, b in zip(mine, others, strict=True))
+                for mine, others in (
+                    (self.counts, more.counts),
+                    (self.trials, more.trials),
+                    (self.hits, more.hits),
+                )
+            ),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON, without loss."""
+        return {
+            "purpose": self.purpose,
+            "law": None if self.law is None else self.law.to_dict(),
+            "start": self.start,
+            "counts": list(self.counts),
+            "trials": list(self.trials),
+            "hits": list(self.hits),
+        }
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any], base: GeneralizedGaussian) -> Votes:
+        """The votes that `to_dict` was made from; `base` is the smoothing law P of the run."""
+        try:
+            law = fields["law"]
+            return cls(
+                purpose=str(fields["purpose"]),
+                law=None if law is None else law_from_dict(law, base),
+                start=int(fields["start"]),
+                counts=tuple(int(count) for count in fields["counts"]),
+                trials=tuple(int(count) for count in fields["trials"]),
+                hits=tuple(int(count) for count in fields["hits"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(f"expected the fields of votes ({error}), got {fields!r}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class SampledInput:
+    """All votes of one input.
+
+    `target` is the class whose hits were counted and that is certified: the label where there is
+    one (unless the plan says otherwise), else the class that the selection votes chose. None: not
+    chosen yet. `predicted` is the most frequent class of the selection votes, or of the votes under
+    P where there was no selection. `choices` holds the law that each strategy chose from votes.
+    """
+
+    index: int
+    label: int | None
+    predicted: int | None
+    target: int | None
+    votes: tuple[Votes, ...] = ()
+    choices: Mapping[str, AdditionalLaw] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    def taken(self, purpose: str, law: AdditionalLaw | None) -> int:
+        """How many votes of this stream there are."""
+        return sum(votes.total for votes in self._stream(purpose, law))
+
+    def first(self, purpose: str, law: AdditionalLaw | None, count: int) -> Votes:
+        """The first `count` votes of a stream."""
+        found = None
+        for votes in self._stream(purpose, law):
+            found = votes if found is None else found.plus(votes)
+            if found.total >= count:
+                break
+        if found is None or found.total != count:
+            raise NotEnoughVotes(
+                f"input {self.index} needs the first {count} {purpose} votes under "
+                f"{'P' if law is None else law.text}, and has: {self.inventory()}; keep n and the "
+                "shares as they were sampled"
+            )
+        return found
+
+    def ends(self, purpose: str, law: AdditionalLaw | None) -> list[int]:
+        """After how many votes of a stream counts are known."""
+        return [votes.stop for votes in self._stream(purpose, law)]
+
+    def inventory(self) -> str:
+        """What there is, for messages."""
+        streams: dict[str, int] = {}
+        for votes in self.votes:
+            name = f"{votes.purpose} under {'P' if votes.law is None else votes.law.text}"
+            streams[name] = streams.get(name, 0) + votes.total
+        return ", ".join(f"{name} ({count})" for name, count in streams.items()) or "none"
+
+    def _stream(self, purpose: str, law: AdditionalLaw | None) -> Iterable[Votes]:
+        return (votes for votes in self.votes if votes.purpose == purpose and votes.law == law)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON, without loss."""
+        return {
+            "index": self.index,
+            "label": self.label,
+            "predicted": self.predicted,
+            "target": self.target,
+            "votes": [votes.to_dict() for votes in self.votes],
+            "choices": {text: law.to_dict() for text, law in self.choices.items()},
+            "seconds": self.seconds,
+        }
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any], base: GeneralizedGaussian) -> SampledInput:
+        """The record that `to_dict` was made from; `base` is the smoothing law P of the run."""
+        try:
+            return cls(
+                index=int(fields["index"]),
+                label=None if fields["label"] is None else int(fields["label"]),
+                predicted=None if fields["predicted"] is None else int(fields["predicted"]),
+                target=None if fields["target"] is None else int(fields["target"]),
+                votes=tuple(Votes.from_dict(votes, base) for votes in fields["votes"]),
+                choices={
+                    str(text): law_from_dict(law, base) for text, law in fields["choices"].items()
+                },
+                seconds=float(fields["seconds"]),
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise DataError(f"expected the fields of one sampled input, got {fields!r}") from error

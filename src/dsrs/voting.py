@@ -1,0 +1,76 @@
+"""Take the votes of one input: whatever the strategies of its plan want, from a classifier."""
+
+from __future__ import annotations
+
+import math
+from contextlib import nullcontext
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dsrs.classifiers import Classifier
+from dsrs.errors import DataError, InvalidInput
+from dsrs.sampling import Setting, VoteCollector, WorkUnit
+from dsrs.strategies import Plan, Session
+from dsrs.votes import SampledInput
+
+
+def setting_of(plan: Plan) -> Setting:
+    """What the sampler needs to know of a plan."""
+    return Setting(plan.law, plan.seed, plan.batch)
+
+
+def sample_input(
+    classifier: Classifier,
+    x: ArrayLike,
+    plan: Plan,
+    index: int,
+    label: int | None = None,
+    collector: VoteCollector | None = None,
+) -> SampledInput:
+    """Sample one input as `plan` says.
+
+    `index` numbers the input: it keys the noise, so the same index always sees the same noise.
+    `collector` keeps its worker threads from one input to the next; without one, all cores are
+    used for this call.
+    """
+    started = perf_counter()
+    image = checked_input(classifier, x, plan, index)
+    if label is not None and not 0 <= label < classifier.num_classes:
+        raise DataError(
+            f"the label of input {index} must be a class from 0 to {classifier.num_classes - 1}, "
+            f"got {label}"
+        )
+    session, setting = Session(plan, index, label), setting_of(plan)
+    with VoteCollector() if collector is None else nullcontext(collector) as workers:
+        while (want := session.want()) is not None:
+            start = session.seen.taken(want.purpose, want.law)
+            unit = WorkUnit(index, want.purpose, want.law, start, want.stop)
+            session.add(want, workers.collect(classifier, image, setting, unit))
+    return session.finish(perf_counter() - started)
+
+
+def checked_input(
+    classifier: Classifier, x: ArrayLike, plan: Plan, index: int
+) -> NDArray[np.float32]:
+    """`x` as float32, or an error that says what does not fit the classifier and the law."""
+    image = np.asarray(x)
+    if image.shape != tuple(classifier.input_shape):
+        raise DataError(
+            f"input {index} must have the classifier's shape {tuple(classifier.input_shape)}, "
+            f"got {image.shape}"
+        )
+    if image.size != plan.law.d:
+        raise InvalidInput(
+            f"the noise law has d = {plan.law.d}, but the classifier's inputs have "
+            f"{math.prod(image.shape)} numbers; use d = {math.prod(image.shape)}"
+        )
+    if not np.issubdtype(image.dtype, np.floating):
+        raise DataError(
+            f"input {index} must be floating point in the classifier's units "
+            f"{classifier.bounds}, got {image.dtype}"
+        )
+    if not np.isfinite(image).all():
+        raise DataError(f"input {index} must be finite numbers, but it holds NaN or infinity")
+    return np.ascontiguousarray(image, dtype=np.float32)
