@@ -68,7 +68,8 @@ _MAKING = """
 _SIZES_AND_CHECKS = """
     Bool Float FloatImplicit Int IntImplicit ScalarImplicit device dim
     element_size get_device has_torch_function is_complex is_contiguous is_floating_point
-    is_autocast_cpu_enabled is_autocast_enabled is_grad_enabled is_nonzero is_scripting item len numel result_type size stride sym_numel
+    is_autocast_cpu_enabled is_autocast_enabled is_grad_enabled is_nonzero is_scripting item len
+    numel result_type size stride sym_numel
     sym_size sym_stride sym_constrain_range sym_constrain_range_for_size warn
     _assert_async _assert_scalar _assert_tensor_metadata
 """
@@ -107,15 +108,14 @@ TENSOR_OPERATORS = frozenset(
 )
 
 # Nodes of a TorchScript graph that are not tensor operators: values, control flow, errors.
-SCRIPT_NODES = frozenset(
-    """
+_SCRIPT_NODES = """
     Constant CreateObject DictConstruct EnumName EnumValue GetAttr If ListConstruct ListUnpack Loop
     ModuleContainerIndex NumToTensor Param RaiseException Return SetAttr StringIndex TupleConstruct
     TupleIndex TupleSlice TupleUnpack Uninitialized abs data device dtype isinstance is_cpu is_cuda
     is_meta is_mkldnn is_mps is_nested is_quantized is_sparse is_xla itemsize layout max min
     rangelist requires_grad tolist type unchecked_cast unchecked_unwrap_optional
-    """.split()
-)
+"""
+SCRIPT_NODES = frozenset(_SCRIPT_NODES.split())
 
 # Control flow of exported programs, whose branches are graphs of the same operators.
 HIGHER_ORDER_OPERATORS = frozenset({"cond", "while_loop", "wrap_with_set_grad_enabled"})
