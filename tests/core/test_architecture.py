@@ -15,6 +15,8 @@ ROOT = Path(dsrs.__file__).parent
 ALLOWED = {
     "laws": set(),
     "confidence": set(),
+    "files": set(),
+    "rounding": set(),
     "records": {"laws"},
     "duality": {"laws", "records"},
     "constraints": {"duality", "laws", "records"},
@@ -24,7 +26,7 @@ ALLOWED = {
     "classifiers": set(),
     "datasets": set(),
     "sampling": {"certification", "classifiers", "confidence", "laws", "records"},
-    "reports": {"laws", "records", "runs", "sampling"},
+    "reports": {"files", "laws", "records", "rounding", "runs", "sampling"},
 }
 
 

@@ -1,17 +1,8 @@
-"""Plain-text tables, with numbers rounded down."""
+"""Plain-text tables."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from decimal import ROUND_FLOOR, Decimal
-
-
-def floor_digits(value: float, digits: int) -> str:
-    """`value` with so many decimals, never above it: 0.9999 with 2 digits is 0.99."""
-    if math.isinf(value):
-        return "inf" if value > 0 else "-inf"
-    return str(Decimal(value).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_FLOOR))
 
 
 def table(rows: Sequence[Sequence[object]], headers: Sequence[str]) -> str:

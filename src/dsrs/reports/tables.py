@@ -13,7 +13,8 @@ from dsrs import __version__
 from dsrs.reports.bootstrap import Estimate, Resampling
 from dsrs.reports.measures import MethodMeasures, RunMeasures
 from dsrs.reports.report import Report
-from dsrs.reports.rounding import (
+from dsrs.reports.summary import method_name
+from dsrs.rounding import (
     ceil_number,
     ceil_text,
     floor_number,
@@ -22,7 +23,6 @@ from dsrs.reports.rounding import (
     percent_up,
     signed,
 )
-from dsrs.reports.summary import method_name
 
 CSV_DIGITS = 6
 RADIUS_DIGITS = 3

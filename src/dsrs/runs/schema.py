@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from dsrs.errors import StoreCorrupted, StoreError, StoreTooNew
+from dsrs.files.whole import unfinished_path
 
 STORE_NAME = "run.sqlite"
 APPLICATION_ID = int.from_bytes(b"DSRS", "big")
@@ -56,8 +57,10 @@ CREATE TABLE certificate (
 
 def create_store(path: Path, config: str) -> None:
     """A new store with its config; it appears under `path` whole, or not at all."""
-    draft = path.with_name(path.name + ".draft")
-    draft.unlink(missing_ok=True)
+    try:
+        draft = unfinished_path(path)
+    except OSError as error:
+        raise StoreError(f"{path.parent} cannot be written: {error.strerror}") from None
     connection = sqlite3.connect(draft, isolation_level=None)
     try:
         connection.executescript(
@@ -66,9 +69,12 @@ def create_store(path: Path, config: str) -> None:
         )
         connection.execute("INSERT INTO run VALUES (?, ?)", (config, checksum_of(config)))
         connection.execute("COMMIT")
-    finally:
         connection.close()
-    draft.replace(path)
+        draft.replace(path)
+    except BaseException:
+        connection.close()
+        draft.unlink(missing_ok=True)
+        raise
 
 
 def connect(path: Path, *, writable: bool) -> sqlite3.Connection:

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from dsrs.errors import StoreError
+from dsrs.files.whole import UNFINISHED
 from dsrs.runs.config import check_same_run, versions
 from dsrs.runs.reader import content_of
 from dsrs.runs.result import RunResult
@@ -131,8 +132,12 @@ def _make_folder(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise StoreError(f"{folder} is a file; --output must be a new folder or a run to continue")
     if folder.is_dir() and not (folder / STORE_NAME).exists():
-        ours = {LOCK_NAME, f"{LOCK_NAME}-journal", f"{STORE_NAME}.draft"}
-        strange = sorted(item.name for item in folder.iterdir() if item.name not in ours)
+        ours = {LOCK_NAME, f"{LOCK_NAME}-journal"}
+        strange = sorted(
+            item.name
+            for item in folder.iterdir()
+            if item.name not in ours and not _is_unfinished(item.name)
+        )
         if strange:
             raise StoreError(
                 f"{folder} is not empty and holds no run (it has {strange[0]}); "
@@ -144,8 +149,14 @@ def _make_folder(folder: Path) -> None:
         raise StoreError(f"{folder} cannot be created: {error.strerror}") from None
 
 
+def _is_unfinished(name: str) -> bool:
+    return name.startswith(f".{STORE_NAME}.") and UNFINISHED in name
+
+
 def _lock(folder: Path) -> sqlite3.Connection:
     # An SQLite lock works on every system, and the system frees it when the process is killed.
+    if (folder / LOCK_NAME).is_symlink():
+        raise StoreError(f"{folder / LOCK_NAME} is a link; a run folder holds only its own files")
     connection = sqlite3.connect(folder / LOCK_NAME, timeout=0, isolation_level=None)
     try:
         connection.execute("BEGIN EXCLUSIVE")

@@ -50,6 +50,5 @@ def train_model(
         torch.set_num_threads(threads)
     where = choose_device(device)
     bits = choose_precision(precision, where)
-    folder.mkdir(parents=True, exist_ok=True)
     trained = train(dataset, settings, folder, device=where, precision=bits, watcher=watcher)
     return write_model(folder, trained, settings, dataset, test)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from dsrs.errors import DataError, InvalidInput
+from dsrs.errors import InvalidInput
+from dsrs.files.whole import write_whole
 from dsrs.laws import Rescaled, parse_additional_law
 from dsrs.runs.formats.dsrs_logs import (
     HEURISTIC_RULE,
@@ -21,6 +21,7 @@ from dsrs.runs.formats.dsrs_logs import (
 from dsrs.runs.formats.row import ResultRow, rows_of
 from dsrs.runs.formats.table import csv_text, jsonl_text, parquet_bytes
 from dsrs.runs.formats.tsv import tsv_text
+from dsrs.runs.outputs import check_output
 from dsrs.runs.reader import Run
 from dsrs.runs.result import RunResult
 from dsrs.sampling.plan import NEYMAN_PEARSON, SamplingPlan
@@ -35,19 +36,25 @@ FORMATS = {
 }
 
 
-def export_run(run: Run, output: Path, form: str, method: str | None = None) -> list[Path]:
+def export_run(
+    run: Run, output: Path, form: str, method: str | None = None, *, overwrite: bool = False
+) -> list[Path]:
     """Write the results of a run; return the files written.
 
-    A TSV log holds one method, which must be named when the run has several.
+    A TSV log holds one method, which must be named when the run has several. `overwrite` lets
+    files of the same kind be replaced.
     """
     methods = run.plan.methods
     if method is not None and method not in methods:
         raise InvalidInput(f"`method` must be one of {', '.join(methods)}, got {method!r}")
     if form == "dsrs-logs":
         texts = dsrs_log_texts(run, (method,) if method else methods)
+        for name in texts:
+            check_output(output / name, form, overwrite)
         for name, text in texts.items():
             write_whole(output / name, text.encode())
         return [output / name for name in texts]
+    check_output(output, form, overwrite)
     if form == "tsv" and method is None:
         if len(methods) > 1:
             raise InvalidInput(
@@ -75,20 +82,6 @@ def write_rows(rows: Iterable[ResultRow], output: Path, form: str) -> None:
         raise InvalidInput(f"`format` must be one of {', '.join(FORMATS)}, got {form!r}")
     # Without a time inside, the same rows give the same bytes.
     write_whole(output, gzip.compress(content, mtime=0) if output.suffix == ".gz" else content)
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that it is never seen half: into a draft beside it, then renamed."""
-    draft = path.with_name(path.name + ".draft")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with draft.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror}") from None
 
 
 def dsrs_log_texts(run: Run, methods: Iterable[str]) -> dict[str, str]:
