@@ -8,7 +8,7 @@ from typing import Any
 
 from dsrs.errors import InvalidInput
 from dsrs.runs.formats import FORMATS, format_of, import_rows, write_rows
-from dsrs.runs.outputs import check_output
+from dsrs.runs.formats.outputs import check_output
 
 EPILOG = """\
 examples:

@@ -24,7 +24,7 @@ from dsrs.files.csv_rows import ENCODING, KEPT_BYTES, CsvRow, open_csv
 from dsrs.files.whole import whole_file
 from dsrs.rounding import floor_text
 from dsrs.runs.formats import format_of
-from dsrs.runs.outputs import check_output
+from dsrs.runs.formats.outputs import check_output
 from dsrs.table import REQUIRED_COLUMNS, RESULT_COLUMNS, RowOutcome, certify_rows
 
 MOST_ERRORS_SHOWN = 20

@@ -15,8 +15,8 @@ from dsrs.records import HISTOGRAM_BINS, Certificate, Interval, Observation
 from dsrs.runs.accuracy import MethodAccuracy, certified_accuracy
 from dsrs.runs.certifying import Watch
 from dsrs.runs.formats.exporting import format_of, write_rows
+from dsrs.runs.formats.outputs import check_output
 from dsrs.runs.formats.row import rows_of
-from dsrs.runs.outputs import check_output
 from dsrs.runs.reader import Run, open_run
 from dsrs.runs.result import RunResult
 from dsrs.runs.writer import start_run

@@ -18,10 +18,10 @@ from dsrs.runs.formats.dsrs_logs import (
     radius_log_text,
     sampling_log_text,
 )
+from dsrs.runs.formats.outputs import check_output
 from dsrs.runs.formats.row import ResultRow, rows_of
 from dsrs.runs.formats.table import csv_text, jsonl_text, parquet_bytes
 from dsrs.runs.formats.tsv import tsv_text
-from dsrs.runs.outputs import check_output
 from dsrs.runs.reader import Run
 from dsrs.runs.result import RunResult
 from dsrs.sampling.plan import NEYMAN_PEARSON, SamplingPlan
