@@ -131,5 +131,7 @@ def _column(rows: list[Fields], name: str) -> Floats:
 
 def _rows(path: Path) -> Iterator[Fields]:
     with open_csv(path) as table:
+        if "model" not in table.header:
+            raise DataError(f"cannot read {str(path)!r}: it has no column `model`")
         for row in table.good_rows(str(path)):
             yield row.cells
