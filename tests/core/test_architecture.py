@@ -24,7 +24,7 @@ ALLOWED = {
     "proofs": {"certification", "constraints", "duality", "laws", "records"},
     "table": {"certification", "duality", "laws", "records"},
     "classifiers": set(),
-    "datasets": set(),
+    "datasets": {"files"},
     "sampling": {"certification", "classifiers", "confidence", "laws", "records"},
     "reports": {"files", "laws", "records", "rounding", "runs", "sampling"},
 }

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dsrs.files.foreign_text import one_line
+
 
 def table(rows: Sequence[Sequence[object]], headers: Sequence[str]) -> str:
     """Aligned columns: text to the left, numbers (and what looks like them) to the right."""
-    cells = [[str(cell) for cell in row] for row in rows]
+    cells = [[one_line(str(cell)) for cell in row] for row in rows]
     columns = range(len(headers))
     widths = [max([len(headers[c]), *(len(row[c]) for row in cells)]) for c in columns]
     numeric = [all(_looks_numeric(row[c]) for row in cells) for c in columns]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dsrs.cli.progress import Progress
+from dsrs.cli.terminal import ERASE_LINE
 from dsrs.datasets import Dataset, load_dataset
 from dsrs.errors import DataError, InvalidInput
 from dsrs.rounding import floor_text
@@ -164,7 +165,7 @@ class _Printer:
         if self.quiet:
             return
         if sys.stderr.isatty():
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            print(ERASE_LINE, end="", file=sys.stderr, flush=True)
         print(
             f"epoch {record['epoch']}/{self.epochs}: k {record['k']:g}, "
             f"learning rate {record['learning_rate']:g}, loss {record['loss']:.4f}, "

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from dsrs.errors import DataError
+from dsrs.files.unpacking import GZIP_MAGIC
 
-GZIP_MAGIC = b"\x1f\x8b"
 CUT = (EOFError, zlib.error, gzip.BadGzipFile)
 ENCODING, KEPT_BYTES = "utf-8", "surrogateescape"
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import gzip
-import zlib
 from pathlib import Path
 
 from dsrs.errors import DataError, InvalidInput
+from dsrs.files.unpacking import GZIP_MAGIC, unpacked_gzip
 from dsrs.laws import heuristic_percentile
 from dsrs.records import Interval
 from dsrs.runs.formats.dsrs_logs import (
@@ -23,7 +22,6 @@ from dsrs.runs.formats.table import read_csv, read_jsonl, read_parquet
 from dsrs.runs.formats.tsv import HEADER, read_tsv
 from dsrs.table import REQUIRED_COLUMNS
 
-GZIP_MAGIC = b"\x1f\x8b"
 PARQUET_MAGIC = b"PAR1"
 
 
@@ -165,11 +163,9 @@ def content_of_file(path: Path) -> bytes:
     """The bytes of a file, unpacked if it is a .gz file."""
     try:
         content = path.read_bytes()
-        return gzip.decompress(content) if content.startswith(GZIP_MAGIC) else content
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"{path} is a damaged .gz file: {error}") from None
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from None
+    return unpacked_gzip(content, str(path)) if content.startswith(GZIP_MAGIC) else content
 
 
 def _text(path: Path, content: bytes) -> str:
