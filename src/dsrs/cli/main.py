@@ -20,6 +20,7 @@ VERBS = (
     "certify",
     "report",
     "show",
+    "repair",
     "export",
     "import_",
     "train",

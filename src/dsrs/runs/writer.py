@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from datetime import datetime, timezone
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from dsrs.errors import StoreError
+from dsrs.files.folders import make_folders, remove_empty
 from dsrs.files.whole import UNFINISHED
 from dsrs.runs.config import check_same_run, versions
 from dsrs.runs.reader import content_of
@@ -34,16 +36,22 @@ def start_run(path: str | Path, config: Mapping[str, Any]) -> RunWriter:
     holds something else, cannot be written, or another process writes to it.
     """
     folder = Path(path)
-    _make_folder(folder)
-    lock = _lock(folder)
+    made = _make_folder(folder)
     try:
-        store = folder / STORE_NAME
-        if not store.exists():
+        lock = _lock(folder)
+    except BaseException:
+        remove_empty(made)
+        raise
+    store = folder / STORE_NAME
+    try:
+        # A run without results holds nothing that could be mixed: its start has failed.
+        if not store.exists() or _is_empty(store):
             with damage_as_error(store):
                 create_store(store, json.dumps(config, allow_nan=False))
-        return RunWriter(folder, connect(store, writable=True), lock, config)
+        return RunWriter(folder, connect(store, writable=True), lock, config, made)
     except BaseException:
         lock.close()
+        _remove_traces(folder, made)
         raise
 
 
@@ -56,8 +64,10 @@ class RunWriter:
         connection: sqlite3.Connection,
         lock: sqlite3.Connection,
         config: Mapping[str, Any],
+        made: list[Path],
     ) -> None:
         self.path = path
+        self._made = made
         self.store = path / STORE_NAME
         self._connection = connection
         self._lock = lock
@@ -126,9 +136,27 @@ class RunWriter:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+        if kind is not None:
+            _remove_traces(self.path, self._made)
 
 
-def _make_folder(folder: Path) -> None:
+def _is_empty(store: Path) -> bool:
+    with closing(connect(store, writable=False)) as connection, damage_as_error(store):
+        (inputs,) = connection.execute("SELECT count(*) FROM input").fetchone()
+        return not inputs
+
+
+def _remove_traces(folder: Path, made: list[Path]) -> None:
+    """After a start that failed before the first input: leave the place as it was found."""
+    store = folder / STORE_NAME
+    if store.exists() and not _is_empty(store):
+        return
+    store.unlink(missing_ok=True)
+    (folder / LOCK_NAME).unlink(missing_ok=True)
+    remove_empty(made)
+
+
+def _make_folder(folder: Path) -> list[Path]:
     if folder.exists() and not folder.is_dir():
         raise StoreError(f"{folder} is a file; --output must be a new folder or a run to continue")
     if folder.is_dir() and not (folder / STORE_NAME).exists():
@@ -144,7 +172,7 @@ def _make_folder(folder: Path) -> None:
                 "--output must be a new folder or a run to continue"
             )
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        return make_folders(folder)
     except OSError as error:
         raise StoreError(f"{folder} cannot be created: {error.strerror}") from None
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from dsrs.errors import InvalidInput
 from dsrs.files.whole import write_whole
@@ -96,7 +98,7 @@ def dsrs_log_texts(run: Run, methods: Iterable[str]) -> dict[str, str]:
         raise InvalidInput(
             f"the DSRS logs have no place for `eta`, which is {plan.law.eta:g}; use csv or jsonl"
         )
-    model = _model_name(run.config["model"]["description"])
+    model = _model_name(run.config["model"])
     texts: dict[str, str] = {}
     for method in methods:
         if method == NEYMAN_PEARSON:
@@ -162,7 +164,16 @@ def _p_log(header: LogHeader, results: list[RunResult], method: str) -> str:
     )
 
 
-def _model_name(description: str) -> str:
-    """The model's file name without its ending, as one safe path component."""
-    stem = Path(description.split(";")[0].split()[-1]).stem
-    return re.sub(r"[^A-Za-z0-9._-]+", "_", stem) or "model"
+def _model_name(model: Mapping[str, Any]) -> str:
+    """The model's file name without its ending and a piece of its fingerprint, as a safe path.
+
+    Two models of one file name have logs of their own.
+    """
+    title = model["description"].partition(";")[0]
+    # "ONNX net.onnx (cpu, onnxruntime)": the kind before the name and the engine behind it go.
+    named = re.fullmatch(
+        r"(?:ONNX model|ONNX|TorchScript|exported program)?(.*?)(?:\([^()]*\))?", title.strip()
+    )
+    stem = Path(named[1].strip() if named else title).stem
+    safe = re.sub(r"[^A-Za-z0-9._-]+", "_", stem).strip("._") or "model"
+    return f"{safe}-{hashlib.sha256(model['fingerprint'].encode()).hexdigest()[:8]}"
