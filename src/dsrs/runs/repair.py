@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from dsrs.errors import StoreCorrupted, StoreError
-from dsrs.runs.reader import existing_folder, read_result
+from dsrs.errors import StoreError
+from dsrs.runs.reader import Run, existing_folder
 from dsrs.runs.result import RunResult
-from dsrs.runs.schema import STORE_NAME, connect, damage_as_error, read_config
+from dsrs.runs.schema import STORE_NAME, connect
 from dsrs.runs.writer import start_run
 
 
@@ -37,14 +36,13 @@ def repair_run(path: str | Path, output: str | Path) -> Repair:
     folder, target = existing_folder(path), Path(output)
     if (target / STORE_NAME).exists():
         raise StoreError(f"{target} already holds a run; choose another --output")
-    store = folder / STORE_NAME
-    with closing(connect(store, writable=False, whole=False)) as connection:
-        with damage_as_error(store):
-            config = read_config(connection, store)
+    connection = connect(folder / STORE_NAME, writable=False, whole=False)
+    with closing(connection):
+        run = Run(folder, connection)
         indices, complete = _indices(connection)
-        found = dict(_read(connection, indices, store))
+        found = {index: _result(run, index) for index in indices}
     dropped = {index: one for index, one in found.items() if isinstance(one, str)}
-    with start_run(target, config) as writer:
+    with start_run(target, run.config) as writer:
         for result in found.values():
             if isinstance(result, RunResult):
                 writer.add(result)
@@ -72,12 +70,9 @@ def _indices(connection: sqlite3.Connection) -> tuple[list[int], bool]:
     return sorted(found), complete
 
 
-def _read(
-    connection: sqlite3.Connection, indices: list[int], store: Path
-) -> Iterator[tuple[int, RunResult | str]]:
-    for index in indices:
-        try:
-            with damage_as_error(store):
-                yield index, read_result(connection, index, store)
-        except (StoreCorrupted, StoreError) as error:
-            yield index, str(error)
+def _result(run: Run, index: int) -> RunResult | str:
+    """The result of one input, or why there is none."""
+    try:
+        return run.result(index)
+    except StoreError as error:
+        return str(error)

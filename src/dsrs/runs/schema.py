@@ -150,9 +150,7 @@ def _check_header(path: Path) -> None:
         raise StoreCorrupted(damaged(path, "it does not start like an SQLite database"))
 
 
-def _check_format(
-    connection: sqlite3.Connection, path: Path, writable: bool, whole: bool
-) -> None:
+def _check_format(connection: sqlite3.Connection, path: Path, writable: bool, whole: bool) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION_ID or version < 1:
