@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.certification import certify
-from dsrs.errors import InvalidInput
+from dsrs.errors import DsrsError, InvalidInput
 from dsrs.laws import (
     AdditionalLaw,
     GeneralizedGaussian,
@@ -148,8 +148,11 @@ def _outcomes(rows: list[Mapping[str, Any]]) -> list[RowOutcome]:
     for row in rows:
         try:
             outcomes.append(RowOutcome(certify_row(row), None))
-        except InvalidInput as error:
-            outcomes.append(RowOutcome(None, str(error)))
+        except (DsrsError, ArithmeticError, ValueError) as error:
+            # Numbers beyond the range of floats may overflow anywhere: one row, not the table.
+            ours = isinstance(error, DsrsError)
+            text = str(error) if ours else f"cannot be computed from these numbers: {error}"
+            outcomes.append(RowOutcome(None, text))
     return outcomes
 
 

@@ -114,6 +114,30 @@ def test_the_fingerprint_is_of_the_bytes_and_of_external_weights(tmp_path: Path)
     assert load_classifier(outside).fingerprint != before.fingerprint
 
 
+@pytest.mark.parametrize("kind", ["above", "absolute", "link"])
+def test_weights_outside_the_folder_of_the_model_are_refused(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Recent releases of ONNX Runtime refuse this themselves; older ones do not.
+    def never(*_: Any, **__: Any) -> None:
+        raise AssertionError("the model was given to ONNX Runtime")
+
+    monkeypatch.setattr("dsrs.classifiers.onnx_file._session", never)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    outside = tmp_path / ("outside" * 30)  # a name whose length takes two bytes
+    outside.write_bytes(WEIGHTS.tobytes())
+    (folder / "link").symlink_to(outside)
+    places = {"above": f"../{outside.name}", "absolute": str(outside), "link": "link"}
+    model = linear_model()
+    onnx.external_data_helper.set_external_data(model.graph.initializer[0], places[kind])
+    model.graph.initializer[0].ClearField("raw_data")
+    path = folder / "net.onnx"
+    path.write_bytes(model.SerializeToString())
+    with pytest.raises(ClassifierError, match="outside its own folder"):
+        load_classifier(path)
+
+
 def test_nan_weights_are_found_when_loading(tmp_path: Path) -> None:
     with pytest.raises(ClassifierError, match="finite logits, got nan"):
         load_classifier(save(tmp_path, weights=np.full((6, 3), np.nan, np.float32)))

@@ -99,7 +99,7 @@ def test_import_does_not_overwrite_by_default(capsys: pytest.CaptureFixture[str]
     main(["export", "run"])
     before = Path("run.csv").read_bytes()
     assert main(["import", "run.csv"]) == 2
-    assert "run.csv exists" in capsys.readouterr().err
+    assert "run.csv is the file to read" in capsys.readouterr().err
     assert Path("run.csv").read_bytes() == before
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import gzip
 import io
 import json
@@ -12,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from dsrs.cli.main import main
-from dsrs.cli.tables import floor_digits, table
+from dsrs.cli.tables import table
+from dsrs.rounding import floor_text
 
 LAW = ["--d", "3072", "--k", "1530", "--sigma", "0.5"]
 SECOND = ["--q-law", "truncated:0.8", "--q", "0.995", "1.0"]
@@ -102,10 +104,67 @@ def test_recertify_reports_bad_rows_by_line_and_goes_on(tmp_path: Path, capsys) 
     assert recertify(tmp_path, *lines) == 1
     err = capsys.readouterr().err
     assert "line 3: error: `p_lower` must not exceed `p_upper`" in err
-    assert "line 4: error: expected 10 fields" in err
-    assert "line 5: error: expected 10 fields" in err
+    assert "line 4: error: expected 10 cells" in err
+    assert "line 5: error: expected 10 cells" in err
     found = rows(tmp_path / "out.csv")
     assert [row["status"][:5] for row in found] == ["certi", "error", "error", "error", "certi"]
+
+
+def test_one_row_that_cannot_be_computed_does_not_stop_the_others(tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
+    start, end = GOOD.split(",", 1)[0], "0.97,0.98,truncated,0.8,0.995,1.0"
+    bad = [
+        f"{start},inf,0,0.5,{end}",
+        f"{start},784,391.9999999999999,0.5,{end}",
+        f"{start},784,380,0.5,0.97,0.98,rescaled,1e200,0.9,1.0",
+        f"{start},784,380,0.5,0.97,0.98,rescaled,1e-200,0.9,1.0",
+        '"' + "9" * 140_000 + '"' + GOOD.removeprefix(start),
+    ]
+    assert recertify(tmp_path, GOOD, *bad, GOOD) == 1
+    err = capsys.readouterr().err
+    assert [f"line {line}: error" in err for line in range(2, 9)] == [False, *[True] * 5, False]
+    found = rows(tmp_path / "out.csv")
+    assert found[0]["certified_radius"] == found[-1]["certified_radius"] != ""
+
+
+def test_bytes_that_are_not_text_are_reported_and_kept(tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
+    source, target = tmp_path / "in.csv", tmp_path / "out.csv"
+    start = GOOD.split(",", 1)[0].encode()
+    odd = b"caf\xe9" + GOOD.encode().removeprefix(start)
+    source.write_bytes(b"\n".join([HEADER.encode(), odd, GOOD.encode()]) + b"\n")
+    assert main(["recertify", str(source), "--output", str(target), "--quiet"]) == 1
+    assert "line 2: error: some bytes are not UTF-8" in capsys.readouterr().err
+    assert b"caf\xe9," in target.read_bytes()
+    assert target.read_bytes().splitlines()[2].endswith(b"certified")
+
+
+def test_a_cut_gz_is_certified_up_to_the_cut(tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
+    source, target = tmp_path / "in.csv.gz", tmp_path / "out.csv"
+    abstained = ",".join(["1", "784", "0", "0.5", "0.1", "0.2", "", "", "", ""])
+    lines = [f"{i}{abstained[1:]}" for i in range(3000)]
+    source.write_bytes(gzip.compress("\n".join([HEADER, *lines]).encode())[:-400])
+    assert main(["recertify", str(source), "--output", str(target), "--quiet"]) == 1
+    assert "cut or damaged" in capsys.readouterr().err
+    found = rows(target)
+    assert len(found) > 100
+    assert {row["status"] for row in found[:-1]} == {"abstained"}
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
+    source, target = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text(f"{HEADER},sigma\n{GOOD},0.25\n")
+    assert main(["recertify", str(source), "--output", str(target)]) == 2
+    assert "'sigma' more than once" in capsys.readouterr().err
+    assert not target.exists()
+
+
+def test_a_full_disk_leaves_no_half_table(tmp_path: Path, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    assert recertify(tmp_path, GOOD) == 2
+    assert "No space left on device" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.csv"]
 
 
 def test_recertify_refuses_what_it_cannot_do(tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
@@ -114,7 +173,7 @@ def test_recertify_refuses_what_it_cannot_do(tmp_path: Path, capsys) -> None:  #
     target = ["--output", str(tmp_path / "out.csv")]
     for words, message in [
         ([str(table_file), *target], "lacks the column"),
-        ([str(tmp_path / "none.csv"), *target], "cannot open"),
+        ([str(tmp_path / "none.csv"), *target], "cannot be read"),
         ([str(table_file), "--output", str(table_file)], "must not be the table itself"),
         ([str(table_file)], "--output is needed"),
         ([str(table_file), *target, "--alpha", "0.1"], "need a run folder"),
@@ -143,7 +202,7 @@ def test_interrupt_keeps_finished_rows(tmp_path: Path, monkeypatch, capsys) -> N
 
 
 def test_printed_digits_round_down() -> None:
-    assert floor_digits(0.99999, 2) == "0.99"
-    assert floor_digits(-0.001, 2) == "-0.01"
-    assert floor_digits(math.inf, 3) == "inf"
+    assert floor_text(0.99999, 2) == "0.99"
+    assert floor_text(-0.001, 2) == "-0.01"
+    assert floor_text(math.inf, 3) == "inf"
     assert table([["a", "1.0"], ["bb", "10.0"]], ["x", "y"]).splitlines()[2] == "a    1.0"

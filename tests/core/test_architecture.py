@@ -15,6 +15,8 @@ ROOT = Path(dsrs.__file__).parent
 ALLOWED = {
     "laws": set(),
     "confidence": set(),
+    "files": set(),
+    "rounding": set(),
     "records": {"laws"},
     "duality": {"laws", "records"},
     "constraints": {"duality", "laws", "records"},
@@ -22,9 +24,9 @@ ALLOWED = {
     "proofs": {"certification", "constraints", "duality", "laws", "records"},
     "table": {"certification", "duality", "laws", "records"},
     "classifiers": set(),
-    "datasets": set(),
+    "datasets": {"files"},
     "sampling": {"certification", "classifiers", "confidence", "laws", "records"},
-    "reports": {"laws", "records", "runs", "sampling"},
+    "reports": {"files", "laws", "records", "rounding", "runs", "sampling"},
 }
 
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from dsrs.duality.geometry import geometry, shells
 from scipy import optimize, special
 
 from dsrs import (
@@ -18,7 +19,6 @@ from dsrs import (
     certify,
 )
 from dsrs.duality.bound import dual_bound
-from dsrs.duality.geometry import geometry, shells
 from dsrs.errors import InfeasibleBox
 
 BEYOND = 1e-5  # of sigma

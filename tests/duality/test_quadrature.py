@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 import pytest
+from dsrs.duality.geometry import Floats, Geometry, geometry, shells
+from dsrs.duality.shell import shell_pieces
 from numba import njit
 
 from dsrs.duality.bound import (
@@ -18,9 +20,7 @@ from dsrs.duality.bound import (
     line_integrand,
 )
 from dsrs.duality.curve import KINKED_DIMENSION, active_on, jumps, strips
-from dsrs.duality.geometry import Floats, Geometry, geometry, shells
 from dsrs.duality.rules import NESTED_NODES, NESTED_WEIGHTS
-from dsrs.duality.shell import shell_pieces
 from dsrs.laws import GeneralizedGaussian, additional_law
 
 

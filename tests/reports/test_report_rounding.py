@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsrs.reports.rounding import (
+from dsrs.rounding import (
     ceil_number,
     ceil_text,
     floor_number,

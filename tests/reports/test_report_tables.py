@@ -120,3 +120,13 @@ def test_markdown_and_latex_keep_names_as_they_are(make_result) -> None:  # type
     assert latex_escape("50% ~ \\x^2 #1 $") == (
         r"50\% \textasciitilde{} \textbackslash{}x\textasciicircum{}2 \#1 \$"
     )
+
+
+def test_names_cannot_act_in_markdown_and_csv(make_result) -> None:  # type: ignore[no-untyped-def]
+    name = "=cmd|' /C calc'!A0<img src=x onerror=alert(1)>\x1b[2J"
+    run = RunSummary.from_results(name, [make_result(0, {"np": 1.0})])
+    report = make_report([run], [1.0], FAST)
+    for table in (markdown_table(report), csv_table(report), latex_table(report)):
+        assert "\x1b" not in table
+    assert "<img" not in markdown_table(report)
+    assert all(line.startswith(("run,", "'=cmd")) for line in csv_table(report).splitlines())

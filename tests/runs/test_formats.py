@@ -200,25 +200,56 @@ def test_dsrs_logs_follow_the_recorded_layout(run_folder: Path, tmp_path: Path) 
     with open_run(run_folder) as run:
         files = export_run(run, tmp_path / "logs", "dsrs-logs")
     assert sorted(str(file.relative_to(tmp_path / "logs")) for file in files) == [
-        "new-radius/net.pth/new-rad-general-gaussian-380-0.5-0.4-500-0.0005.txt",
-        "new-radius/net.pth/new-rad-general-gaussian-th-380-0.5-x-500-0.0005.txt",
-        "orig-radius/net.pth/orig-rad-general-gaussian-380-0.5-1000-0.001.txt",
-        "sampling/net.pth/general-gaussian-380-0.4-500-0.0005.txt",
-        "sampling/net.pth/general-gaussian-380-0.5-1000-0.001.txt",
-        "sampling/net.pth/general-gaussian-380-0.5-500-0.0005-x.txt",
-        "sampling/net.pth/general-gaussian-380-0.5-500-0.0005.txt",
+        "new-radius/net-ca0df2c9.pth/new-rad-general-gaussian-380-0.5-0.4-500-0.0005.txt",
+        "new-radius/net-ca0df2c9.pth/new-rad-general-gaussian-th-380-0.5-x-500-0.0005.txt",
+        "orig-radius/net-ca0df2c9.pth/orig-rad-general-gaussian-380-0.5-1000-0.001.txt",
+        "sampling/net-ca0df2c9.pth/general-gaussian-380-0.4-500-0.0005.txt",
+        "sampling/net-ca0df2c9.pth/general-gaussian-380-0.5-1000-0.001.txt",
+        "sampling/net-ca0df2c9.pth/general-gaussian-380-0.5-500-0.0005-x.txt",
+        "sampling/net-ca0df2c9.pth/general-gaussian-380-0.5-500-0.0005.txt",
     ]
-    text = (tmp_path / "logs/sampling/net.pth/general-gaussian-380-0.5-1000-0.001.txt").read_text()
+    text = (
+        tmp_path / "logs/sampling/net-ca0df2c9.pth/general-gaussian-380-0.5-1000-0.001.txt"
+    ).read_text()
     assert text.startswith(
         "\nx disttype general-gaussian\nx k 380\nx std 0.5\nx N 1000\nx alpha 0.001\n"
         "\no 0 0.7 0.7\n"
     )
 
 
+@pytest.mark.parametrize(
+    ("description", "name"),
+    [
+        ("ONNX net.onnx (cpu, onnxruntime); input (1, 28, 28) in [0, 1]", "net"),
+        ("TorchScript my net.ts (cpu, PyTorch); input (1, 28, 28)", "my_net"),
+        ("exported program ../a.b.pt2 (cuda:0, PyTorch); input (3,)", "a.b"),
+        ("brightness 1; input (1, 28, 28) in [0, 1]", "brightness_1"),
+        ("../..; input", "model"),
+    ],
+)
+def test_dsrs_logs_are_named_after_the_model(
+    tmp_path: Path,
+    config: dict[str, Any],
+    make_result: Callable[..., RunResult],
+    description: str,
+    name: str,
+) -> None:
+    folders = set()
+    for fingerprint in ("one", "two"):
+        model = {"description": description, "fingerprint": fingerprint}
+        with start_run(tmp_path / fingerprint, config | {"model": model}) as writer:
+            writer.add(make_result(1))
+        with open_run(tmp_path / fingerprint) as run:
+            files = export_run(run, tmp_path / "logs", "dsrs-logs", "np")
+        folders |= {file.parent.name for file in files}
+    assert len(folders) == 2  # models of one name do not overwrite each other's logs
+    assert all(re.fullmatch(rf"{re.escape(name)}-[0-9a-f]{{8}}\.pth", one) for one in folders)
+
+
 def test_dsrs_logs_come_back_with_intervals_and_radii(run_folder: Path, tmp_path: Path) -> None:
     with open_run(run_folder) as run:
         export_run(run, tmp_path, "dsrs-logs")
-    folder = tmp_path / "sampling/net.pth"
+    folder = tmp_path / "sampling/net-ca0df2c9.pth"
     p_log = folder / "general-gaussian-380-0.5-500-0.0005.txt"
     q_log = folder / "general-gaussian-380-0.4-500-0.0005.txt"
     columns = ("index", "d", "k", "sigma", "p_lower", "p_upper")
@@ -232,7 +263,9 @@ def test_dsrs_logs_come_back_with_intervals_and_radii(run_folder: Path, tmp_path
     for back in import_rows(p_log, q_log=heuristic):
         assert back.p_lower is not None
         assert back.q_law == f"truncated:{heuristic_percentile(back.p_lower)!r}"
-    radii = tmp_path / "new-radius/net.pth/new-rad-general-gaussian-380-0.5-0.4-500-0.0005.txt"
+    radii = (
+        tmp_path / "new-radius/net-ca0df2c9.pth/new-rad-general-gaussian-380-0.5-0.4-500-0.0005.txt"
+    )
     for back, row in zip(import_rows(radii), rows_in(run_folder, "rescaled"), strict=True):
         assert (back.index, back.radius, back.status) == (row.index, row.radius, row.status)
 
@@ -253,7 +286,7 @@ def test_intervals_of_a_fallback_are_not_taken_for_those_of_q(tmp_path: Path) ->
 def test_a_q_log_must_be_that_of_another_law(run_folder: Path, tmp_path: Path) -> None:
     with open_run(run_folder) as run:
         export_run(run, tmp_path, "dsrs-logs")
-    p_log = tmp_path / "sampling/net.pth/general-gaussian-380-0.5-500-0.0005.txt"
+    p_log = tmp_path / "sampling/net-ca0df2c9.pth/general-gaussian-380-0.5-500-0.0005.txt"
     with pytest.raises(DataError, match="law is not known"):
         import_rows(p_log, q_log=p_log)
     other = tmp_path / "other.txt"

@@ -10,10 +10,11 @@ from __future__ import annotations
 import io
 import json
 import re
-import zipfile
 from pathlib import Path
 from typing import Any
 
+from dsrs.classifiers.model_archive import archive_of, entries_of
+from dsrs.classifiers.tensor_operators import HIGHER_ORDER_OPERATORS, TENSOR_OPERATORS
 from dsrs.errors import ClassifierError
 
 # Sizes: arithmetic of integers and of symbols such as s77, in these functions only.
@@ -22,41 +23,41 @@ SIZE_EXPRESSION = re.compile(
     r"|[su]\d+|\d+|Integer|Add|Mul|Pow|Max|Min|Mod|PythonMod|FloorDiv|CleanDiv|[ +\-*(),])*"
 )
 OPERATOR = re.compile(
-    r"torch\.ops\.(?:aten|prims)\.\w+\.\w+|torch\.ops\.higher_order\.\w+"
+    rf"torch\.ops\.aten\.(?:{'|'.join(sorted(TENSOR_OPERATORS))})\.\w+"
+    rf"|torch\.ops\.higher_order\.(?:{'|'.join(sorted(HIGHER_ORDER_OPERATORS))})"
     r"|_operator\.(?:add|sub|mul|floordiv|truediv|mod|neg|pow|getitem|eq|ne|lt|le|gt|ge)"
 )
+# Strings that PyTorch evaluates or looks up, by their keys.
+CHECKED_STRINGS = {"target": OPERATOR, "as_operator": OPERATOR, "expr_str": SIZE_EXPRESSION}
+# The shape of arguments and answers; other kinds name Python modules, which would be imported.
+TREES = (None, "builtins.tuple", "builtins.list", "builtins.dict")
 RAW_TENSOR = re.compile(r"(?:weight|tensor)_\d+")
 
 KEPT = re.compile(
     r"archive_format|archive_version|byteorder|\.data/\w+|models/model\.json"
     r"|data/weights/(?:weight_\d+|model_weights_config\.json)"
-    r"|data/constants/(?:tensor_\d+|model_constants_config\.json)"
+    r"|data/constants/(?:tensor_\d+|model_constants_config\.json)|data/sample_inputs/model\.pt"
 )
 
 
 def without_code(path: Path) -> io.BytesIO:
     """The archive at `path`, rewritten so that `torch.export.load` finds only data in it."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            entries = {name.partition("/")[2]: archive.read(name) for name in archive.namelist()}
-    except (zipfile.BadZipFile, OSError, NotImplementedError) as error:
-        raise ClassifierError(f"{path.name} is not a torch.export archive: {error}") from error
+    entries = entries_of(path, "a torch.export archive")
     program = entries.get("models/model.json")
     if program is None:
         raise ClassifierError(
             f"{path.name} holds no exported program in the present format; "
             "save it again with torch.export.save of PyTorch 2.8 or later, or export it to ONNX"
         )
-    kept = {name: content for name, content in entries.items() if KEPT.fullmatch(name)}
     for name in (
         "data/weights/model_weights_config.json",
         "data/constants/model_constants_config.json",
     ):
-        _refuse_pickled(_parsed(kept.get(name, b""), path), path)
-    kept["models/model.json"] = _checked_program(_parsed(program, path), path)
+        _refuse_pickled(_parsed(entries.get(name, b""), path), path)
+    entries["models/model.json"] = _checked_program(_parsed(program, path), path)
     # torch reads an empty file as "no example inputs".
-    kept["data/sample_inputs/model.pt"] = b""
-    return _zipped(kept)
+    entries["data/sample_inputs/model.pt"] = b""
+    return archive_of(entries, KEPT)
 
 
 def _parsed(content: bytes, path: Path) -> Any:
@@ -95,21 +96,36 @@ def _check_strings(value: Any, path: Path) -> None:
         for part in value:
             _check_strings(part, path)
     elif isinstance(value, dict):
-        for key, allowed in (("target", OPERATOR), ("expr_str", SIZE_EXPRESSION)):
+        for key, allowed in CHECKED_STRINGS.items():
             text = value.get(key)
             if isinstance(text, str) and not allowed.fullmatch(text):
                 raise ClassifierError(
                     f"{path.name} uses {text!r} as {key}, which is not an operation of plain "
                     "tensors; export the model to ONNX"
                 )
+        for key in ("in_spec", "out_spec"):
+            if isinstance(value.get(key), str):
+                _check_tree(_parsed(value[key].encode(), path), path)
+        if isinstance(value.get("target"), str) and "inputs" in value:
+            value["metadata"] = {}  # notes on a node, with names that torch looks up
         for part in value.values():
             _check_strings(part, path)
 
 
-def _zipped(entries: dict[str, bytes]) -> io.BytesIO:
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
-        for name, content in entries.items():
-            archive.writestr(f"model/{name}", content)
-    stream.seek(0)
-    return stream
+def _check_tree(tree: Any, path: Path) -> None:
+    """Refuse a nesting of arguments that is not made of tuples, lists and dictionaries."""
+    if isinstance(tree, list):
+        for part in tree:
+            _check_tree(part, path)
+    elif isinstance(tree, dict):
+        context = tree.get("context")
+        names = _parsed(context.encode(), path) if isinstance(context, str) else context
+        plain = names is None or (
+            isinstance(names, list) and all(isinstance(name, str | int) for name in names)
+        )
+        if tree.get("type") not in TREES or not plain:
+            raise ClassifierError(
+                f"{path.name} nests its arguments in {tree.get('type')!r} with {context!r}, "
+                "expected tuples, lists and dictionaries; export the model to ONNX"
+            )
+        _check_tree(tree.get("children_spec"), path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,10 +13,8 @@ from numpy.typing import NDArray
 from dsrs.classifiers.base import UNIT_BOUNDS
 from dsrs.classifiers.callable import CallableClassifier, Forward, from_callable
 from dsrs.classifiers.fixed_batch import in_fixed_batches
+from dsrs.classifiers.onnx_weights import external_weights
 from dsrs.errors import ClassifierError, InvalidInput, MissingExtra
-
-# How protobuf stores the key of a tensor's external file; the value's length and bytes follow.
-EXTERNAL_DATA = re.compile(rb"\x0a\x08location\x12([\x01-\x7f])")
 
 
 def from_onnx(
@@ -41,6 +38,10 @@ def from_onnx(
     if threads < 1:
         raise InvalidInput(f"`threads` must be at least 1, got {threads}")
     title = name or ("ONNX model" if isinstance(model, bytes) else f"ONNX {Path(model).name}")
+    if not isinstance(model, bytes) and not Path(model).is_file():
+        raise ClassifierError(f"there is no model file {str(model)!r}")
+    # Before anything of the model is read by the runtime: it looks where the weights lie.
+    identity = fingerprint or _fingerprint(model)
     session = _session(model, title, threads, device)
     source = _only_input(session, title)
     shape = _input_shape(source, input_shape, title)
@@ -54,7 +55,7 @@ def from_onnx(
         num_classes,
         bounds=bounds,
         name=f"{title} ({device}, onnxruntime)",
-        fingerprint=fingerprint or _fingerprint(model),
+        fingerprint=identity,
     )
 
 
@@ -86,8 +87,6 @@ def _session(model: str | Path | bytes, title: str, threads: int, device: str) -
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    if not isinstance(model, bytes) and not Path(model).is_file():
-        raise ClassifierError(f"there is no model file {str(model)!r}")
     loadable = model if isinstance(model, bytes) else str(model)
     try:
         return runtime.InferenceSession(loadable, options, providers=[provider])
@@ -152,20 +151,17 @@ def _forward(session: Any, source: str, target: str, title: str) -> Forward:
 
 
 def _fingerprint(model: str | Path | bytes) -> str:
-    content = model if isinstance(model, bytes) else Path(model).read_bytes()
+    """The hash of the model's bytes and of its weights; refuses weights from anywhere else."""
+    if isinstance(model, bytes):
+        return f"sha256:{hashlib.sha256(model).hexdigest()}"
+    path = Path(model)
+    content = path.read_bytes()
     digest = hashlib.sha256(content)
-    if not isinstance(model, bytes):
-        # Large models keep their weights in files beside the graph: these are the model as well.
-        for weights in _external_files(content, Path(model).parent):
-            with weights.open("rb") as stream:
-                while part := stream.read(1 << 20):
-                    digest.update(part)
+    # Large models keep their weights in files beside the graph: these are the model as well.
+    for weights in external_weights(content, path):
+        if not weights.is_file():
+            raise ClassifierError(f"{path.name} wants its weights in {weights}, which is no file")
+        with weights.open("rb") as stream:
+            while part := stream.read(1 << 20):
+                digest.update(part)
     return f"sha256:{digest.hexdigest()}"
-
-
-def _external_files(content: bytes, folder: Path) -> list[Path]:
-    names = {
-        content[match.end() : match.end() + match[1][0]]
-        for match in EXTERNAL_DATA.finditer(content)
-    }
-    return sorted(folder / name.decode() for name in names if name.isascii() and b"\0" not in name)

@@ -12,6 +12,7 @@ from dsrs.classifiers.base import UNIT_BOUNDS
 from dsrs.classifiers.callable import CallableClassifier, from_callable
 from dsrs.classifiers.exported_archive import without_code
 from dsrs.classifiers.fixed_batch import in_fixed_batches
+from dsrs.classifiers.script_archive import check_graphs, registered_operators, without_effects
 from dsrs.classifiers.torch_module import eager_forward, imported_torch, refuse_training_mode
 from dsrs.errors import ClassifierError
 
@@ -72,13 +73,15 @@ def _from_torchscript(
     title = f"TorchScript {path.name}"
     if input_shape is None:
         raise ClassifierError(f"{title} does not say its input shape; give `input_shape`")
+    archive = without_effects(path, registered_operators(torch))
     try:
         with warnings.catch_warnings():
             # PyTorch deprecates TorchScript, but people have the files.
             warnings.simplefilter("ignore", DeprecationWarning)
-            module = torch.jit.load(str(path), map_location=device)
+            module = torch.jit.load(archive, map_location=device)
     except (RuntimeError, ValueError) as error:
         raise ClassifierError(f"{title} cannot be loaded: {error}") from error
+    check_graphs(module, title)
     refuse_training_mode(module, title)
     return from_callable(
         eager_forward(module, torch.device(device), title),

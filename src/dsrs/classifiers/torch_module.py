@@ -89,7 +89,7 @@ def from_torch(
 def refuse_training_mode(module: Any, title: str) -> None:
     """Raise ClassifierError if any part of `module` is in training mode."""
     for path, part in module.named_modules():
-        if part.training:
+        if getattr(part, "training", False):  # a frozen module has no mode any more
             raise ClassifierError(
                 f"{title} must be in evaluation mode, but {path or 'it'} is in training mode, "
                 "where dropout and batch normalisation make answers random; call .eval() first"
@@ -101,7 +101,7 @@ def eager_forward(module: Any, place: Any, title: str) -> Forward:
     torch = imported_torch()
 
     def forward(batch: NDArray[np.float32]) -> NDArray[Any]:
-        if module.training:
+        if getattr(module, "training", False):
             raise ClassifierError(f"{title} was switched to training mode; call .eval()")
         with torch.inference_mode():
             try:

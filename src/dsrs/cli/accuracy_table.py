@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
-from dsrs.cli.tables import floor_digits, table
+from dsrs.cli.tables import table
+from dsrs.rounding import floor_text, percent
 from dsrs.runs.accuracy import MethodAccuracy
 
 
@@ -17,17 +19,11 @@ def accuracy_table(accuracies: Sequence[MethodAccuracy], labelled: bool) -> str:
     rows = [
         [
             found.method,
-            *(floor_percent(count, found.total) for count in found.correct),
-            floor_digits(found.average_radius, 4),
+            *(percent(Fraction(count, found.total)) for count in found.correct),
+            floor_text(found.average_radius, 4),
             f"{found.abstained}/{found.total}",
         ]
         for found in accuracies
     ]
     what = "certified accuracy (%)" if labelled else "inputs with a certificate (%), no labels,"
     return f"{what} at l2 radius r, {first.total} inputs\n{table(rows, headers)}"
-
-
-def floor_percent(count: int, total: int) -> str:
-    """A share in percent with one decimal, rounded down exactly."""
-    tenths = 1000 * count // total
-    return f"{tenths // 10}.{tenths % 10}"

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from dsrs.cli.radius import certificate_from
-from dsrs.cli.tables import floor_digits
 from dsrs.errors import DataError
 from dsrs.proofs import find_flaw
+from dsrs.rounding import floor_text
 
 
 def add_parser(verbs: Any) -> None:
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
         flaw = find_flaw(certificate)
         failed += flaw is not None
         claim = (
-            f"radius {floor_digits(certificate.radius, 6)}"
+            f"radius {floor_text(certificate.radius, 6)}"
             if certificate.status == "certified"
             else certificate.status
         )

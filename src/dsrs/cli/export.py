@@ -32,6 +32,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--format", choices=tuple(FORMATS), default="csv")
     parser.add_argument("--method", help="only this method, such as np or truncated")
     parser.add_argument("--output", help="file (for dsrs-logs: folder); default: beside the run")
+    parser.add_argument("--overwrite", action="store_true", help="replace files of the same kind")
     parser.set_defaults(run=run)
 
 
@@ -40,6 +41,9 @@ def run(arguments: argparse.Namespace) -> int:
     ending = FORMATS[arguments.format] or "-logs"
     output = Path(arguments.output or folder.parent / f"{folder.resolve().name}{ending}")
     with open_run(folder) as opened:
-        for path in export_run(opened, output, arguments.format, arguments.method):
+        paths = export_run(
+            opened, output, arguments.format, arguments.method, overwrite=arguments.overwrite
+        )
+        for path in paths:
             print(f"wrote {path}")
     return 0

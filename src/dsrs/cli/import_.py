@@ -8,6 +8,7 @@ from typing import Any
 
 from dsrs.errors import InvalidInput
 from dsrs.runs.formats import FORMATS, format_of, import_rows, write_rows
+from dsrs.runs.formats.outputs import check_output
 
 EPILOG = """\
 examples:
@@ -35,6 +36,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--d", type=int, help="dimension of the input, which DSRS logs do not say")
     parser.add_argument("--q-log", help="DSRS sampling log of the additional law")
     parser.add_argument("--output", help="table to write: .csv, .jsonl, .parquet or .tsv, also .gz")
+    parser.add_argument("--overwrite", action="store_true", help="replace a table of that name")
     parser.set_defaults(run=run)
 
 
@@ -44,8 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
     form = format_of(output)
     if form is None:
         raise InvalidInput(f"--output must end in .csv, .jsonl, .parquet or .tsv, got {output}")
-    if arguments.output is None and output.exists():
-        raise InvalidInput(f"{output} exists; name the table to write with --output")
+    if output.exists() and source.exists() and output.samefile(source):
+        raise InvalidInput(f"{output} is the file to read; name the table to write with --output")
+    check_output(output, form, arguments.overwrite)
     q_log = None if arguments.q_log is None else Path(arguments.q_log)
     rows = import_rows(source, arguments.format, d=arguments.d, q_log=q_log)
     write_rows(rows, output, form)

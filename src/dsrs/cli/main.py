@@ -8,6 +8,7 @@ import signal
 import sys
 from importlib import import_module
 
+from dsrs.cli.terminal import printable_output
 from dsrs.errors import DsrsError
 
 # In the order in which `dsrs --help` shows them.
@@ -19,6 +20,7 @@ VERBS = (
     "certify",
     "report",
     "show",
+    "repair",
     "export",
     "import_",
     "train",
@@ -55,6 +57,11 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; return its exit code."""
+    with printable_output():
+        return _run(argv)
+
+
+def _run(argv: list[str] | None) -> int:
     arguments = build_parser().parse_args(argv)
     try:
         code: int = arguments.run(arguments)

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from dsrs.cli.tables import floor_digits, table
+from dsrs.cli.tables import table
 from dsrs.confidence import AlphaBudget, clopper_pearson_lower
 from dsrs.errors import InvalidInput
 from dsrs.laws import parse_additional_law
 from dsrs.other_norms import MonteCarloCertificate, NormLaw, SeenUnder, certify_by_monte_carlo
+from dsrs.rounding import floor_text
 
 DESCRIPTION = """\
 Prove a radius against shifts in the l1 or l-infinity norm, for noise that is round in that norm
@@ -127,15 +128,15 @@ def _parse_votes(text: str) -> tuple[int, int]:
 
 def _describe(certificate: MonteCarloCertificate) -> str:
     lines = [certificate.law.describe()]
-    lines.append(f"P_A >= {floor_digits(certificate.p_lower, 6)}")
+    lines.append(f"P_A >= {floor_text(certificate.p_lower, 6)}")
     for seen in certificate.additional:
         # Not the law's own description: its radius T is measured in the l2 norm.
-        lines.append(f"Q_A >= {floor_digits(seen.q_lower, 6)} under {seen.law.short_text}")
+        lines.append(f"Q_A >= {floor_text(seen.q_lower, 6)} under {seen.law.short_text}")
     lines.append("")
     if certificate.status == "certified" and certificate.dual_bound is not None:
-        radius = floor_digits(certificate.radius, 6)
+        radius = floor_text(certificate.radius, 6)
         lines.append(f"certified {certificate.law.norm} radius  {radius}")
-        bound = floor_digits(certificate.dual_bound, 6)
+        bound = floor_text(certificate.dual_bound, 6)
         multipliers = ", ".join(f"{value:.6g}" for value in certificate.multipliers)
         lines.append(f"class probability there >= {bound}, by multipliers {multipliers}")
     elif certificate.status == "abstained":

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dsrs.cli.progress import Progress
-from dsrs.cli.tables import floor_digits, table
+from dsrs.cli.tables import table
 from dsrs.errors import InvalidInput
+from dsrs.files.whole import write_whole
 from dsrs.paper.logs import read_logs
 from dsrs.paper.opt_truncation import OptSettings
 from dsrs.paper.published import TABLES
@@ -24,6 +25,7 @@ from dsrs.paper.reference_tables import (
 )
 from dsrs.paper.table_formats import FORMATS
 from dsrs.paper.tables import RadiiOf, RecordedAccuracy, compare_tables, runs_needed
+from dsrs.rounding import floor_text
 
 if TYPE_CHECKING:
     from dsrs.paper.opt_comparison import ComparedTruncation
@@ -113,7 +115,7 @@ def run_tables(arguments: argparse.Namespace) -> int:
     if arguments.out is None:
         print(text, end="")
     else:
-        arguments.out.write_text(text, encoding="utf-8")
+        write_whole(arguments.out, text.encode("utf-8"))
     return 1 if any(cell.short for cell in cells) else 0
 
 
@@ -159,7 +161,7 @@ def run_opt(arguments: argparse.Namespace) -> int:
     means = [np.mean([getattr(row, name) for row in rows]) for name in RADIUS_NAMES]
     print(
         "mean radius: Neyman-Pearson {}, heuristic {}, Opt {}".format(
-            *(floor_digits(float(mean), 4) for mean in means)
+            *(floor_text(float(mean), 4) for mean in means)
         )
     )
     return 0
@@ -168,12 +170,12 @@ def run_opt(arguments: argparse.Namespace) -> int:
 def _opt_line(row: ComparedTruncation) -> list[str]:
     return [
         str(row.index),
-        floor_digits(row.p_lower, 4),
-        floor_digits(row.np_radius, 4),
+        floor_text(row.p_lower, 4),
+        floor_text(row.np_radius, 4),
         f"{row.heuristic_percentile:.3f}",
-        floor_digits(row.heuristic_radius, 4),
+        floor_text(row.heuristic_radius, 4),
         f"{row.opt_percentile:.3f}",
-        floor_digits(row.opt_radius, 4),
+        floor_text(row.opt_radius, 4),
     ]
 
 

@@ -6,6 +6,8 @@ import sys
 import time
 from types import TracebackType
 
+from dsrs.cli.terminal import ERASE_LINE
+
 BAR_WIDTH = 28
 REDRAW_SECONDS = 0.2  # a terminal
 LOG_SECONDS = 30.0  # a file or a pipe: whole lines, and few of them
@@ -56,7 +58,7 @@ class Progress:
             return
         line = self._line(self._last_shown - self._start)
         if self._terminal:
-            print("\r\x1b[K" + line, end="\n" if final else "", file=sys.stderr, flush=True)
+            print(ERASE_LINE + line, end="\n" if final else "", file=sys.stderr, flush=True)
         else:
             print(line, file=sys.stderr, flush=True)
 

@@ -7,11 +7,12 @@ import math
 from typing import Any
 
 from dsrs.certification import certify
-from dsrs.cli.tables import floor_digits, table
+from dsrs.cli.tables import table
 from dsrs.confidence import AlphaBudget, clopper_pearson, clopper_pearson_lower
 from dsrs.errors import InvalidInput
 from dsrs.laws import GeneralizedGaussian, parse_additional_law
 from dsrs.records import Certificate, Interval, Observation
+from dsrs.rounding import floor_text
 
 EXAMPLES = """\
 examples:
@@ -139,14 +140,14 @@ def describe(certificate: Certificate) -> str:
     lines += ["", table(rows, ["certificate", "l2 radius", "l-inf radius", "l1 radius"])]
     if found.additional and 0 < found.np_radius < math.inf:
         gain = 100 * (found.radius / found.np_radius - 1)
-        lines.append(f"\ngain of double sampling: {floor_digits(gain, 2)}%")
+        lines.append(f"\ngain of double sampling: {floor_text(gain, 2)}%")
     lines += ["", _proof(found)]
     return "\n".join(lines)
 
 
 def _row(name: str, radius: float, found: Certificate) -> list[str]:
     infinity = radius / math.sqrt(found.law.d)
-    return [name, floor_digits(radius, 6), floor_digits(infinity, 6), floor_digits(radius, 6)]
+    return [name, floor_text(radius, 6), floor_text(infinity, 6), floor_text(radius, 6)]
 
 
 def _proof(found: Certificate) -> str:
@@ -162,8 +163,8 @@ def _proof(found: Certificate) -> str:
         f"{name} = {value:.9g}" for name, value in zip(names, step.multipliers, strict=True)
     )
     text = (
-        f"proof: at shift {floor_digits(step.radius, 9)} the multipliers {values}\n"
-        f"       give the class a probability of at least {floor_digits(step.dual_bound, 10)} > 1/2"
+        f"proof: at shift {floor_text(step.radius, 9)} the multipliers {values}\n"
+        f"       give the class a probability of at least {floor_text(step.dual_bound, 10)} > 1/2"
     )
     if len(found.proof) > 1:
         text += f"\n       ({len(found.proof)} steps cover the shorter shifts)"

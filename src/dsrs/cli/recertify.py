@@ -5,19 +5,26 @@ from __future__ import annotations
 import argparse
 import csv
 import gzip
+import io
 import json
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 from dsrs.cli.accuracy_table import accuracy_table
 from dsrs.cli.progress import Progress
-from dsrs.cli.tables import floor_digits, table
+from dsrs.cli.tables import table
 from dsrs.errors import DataError, InvalidInput
+from dsrs.files.csv_rows import ENCODING, KEPT_BYTES, CsvRow, open_csv
+from dsrs.files.whole import whole_file
+from dsrs.rounding import floor_text
+from dsrs.runs.formats import format_of
+from dsrs.runs.formats.outputs import check_output
 from dsrs.table import REQUIRED_COLUMNS, RESULT_COLUMNS, RowOutcome, certify_rows
 
 MOST_ERRORS_SHOWN = 20
@@ -46,6 +53,7 @@ def add_parser(verbs: Any) -> None:
     )
     parser.add_argument("source", help="a table (.csv, .csv.gz) or a run folder")
     parser.add_argument("--output", help="a .csv or .csv.gz file; for a run also a new run folder")
+    parser.add_argument("--overwrite", action="store_true", help="replace a table of that name")
     parser.add_argument("--workers", type=int, help="threads (default: all cores)")
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
@@ -67,8 +75,11 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.output:
         raise InvalidInput("--output is needed for a table: where shall the rows go?")
     target = Path(arguments.output)
-    if target.exists() and target.samefile(source):
+    if target.exists() and source.exists() and target.samefile(source):
         raise InvalidInput("--output must not be the table itself")
+    if format_of(target) != "csv":
+        raise InvalidInput(f"--output of a table must end in .csv or .csv.gz, got {target}")
+    check_output(target, "csv", arguments.overwrite)
     return _recertify_table(source, target, arguments)
 
 
@@ -82,6 +93,7 @@ def _recertify_run(arguments: argparse.Namespace) -> int:
         method=arguments.method,
         q=arguments.q,
         output=arguments.output,
+        overwrite=arguments.overwrite,
         progress=lambda total: Progress(total, "certifying again", quiet=arguments.quiet),
     )
     if arguments.json:
@@ -111,30 +123,19 @@ def _recertify_table(source: Path, target: Path, arguments: argparse.Namespace) 
     began = time.monotonic()
     interrupted = False
     with ExitStack() as stack:
-        reader = csv.DictReader(stack.enter_context(_open(source, "rt")))
-        header = list(reader.fieldnames or [])
-        missing = [name for name in REQUIRED_COLUMNS if name not in header]
+        found = stack.enter_context(open_csv(source))
+        missing = [name for name in REQUIRED_COLUMNS if name not in found.header]
         if missing:
             raise DataError(f"{source} lacks the column(s) {', '.join(missing)}")
-        kept = [name for name in header if name not in RESULT_COLUMNS]
-        writer = csv.writer(stack.enter_context(_open(target, "wt")), lineterminator="\n")
+        kept = [name for name in found.header if name not in RESULT_COLUMNS]
+        writer = csv.writer(stack.enter_context(_writing(target)), lineterminator="\n")
         writer.writerow([*kept, *RESULT_COLUMNS])
         bar = stack.enter_context(Progress(count, "certifying", quiet=arguments.quiet))
-        waiting: list[tuple[int, dict[str, Any]]] = []
-
-        def rows() -> Iterator[dict[str, Any]]:
-            for row in reader:
-                waiting.append((reader.line_num, row))
-                yield row
-
         try:
-            for outcome in certify_rows(rows(), arguments.workers):
-                line, row = waiting.pop(0)
-                if None in row or None in row.values():
-                    outcome = RowOutcome(None, f"expected {len(header)} fields, as in the header")
+            for row, outcome in _outcomes(found.rows, arguments.workers):
                 fields = outcome.fields()
-                _count(tally, fields, line)
-                values = [row.get(name) for name in kept]
+                _count(tally, fields, row.line)
+                values = [row.cells.get(name, "") for name in kept]
                 writer.writerow([*values, *(_text(fields[name]) for name in RESULT_COLUMNS)])
                 bar.advance()
         except KeyboardInterrupt:
@@ -143,6 +144,24 @@ def _recertify_table(source: Path, target: Path, arguments: argparse.Namespace) 
     if interrupted:
         raise KeyboardInterrupt
     return 1 if tally.errors else 0
+
+
+def _outcomes(rows: Iterator[CsvRow], workers: int | None) -> Iterator[tuple[CsvRow, RowOutcome]]:
+    """Each row with its outcome, in order; a row that could not be read has its reason already."""
+    waiting: deque[CsvRow] = deque()
+
+    def readable() -> Iterator[dict[str, str]]:
+        for row in rows:
+            waiting.append(row)
+            if row.error is None:
+                yield row.cells
+
+    for outcome in certify_rows(readable(), workers):
+        while waiting[0].error is not None:
+            yield (bad := waiting.popleft()), RowOutcome(None, bad.error)
+        yield waiting.popleft(), outcome
+    for bad in waiting:
+        yield bad, RowOutcome(None, bad.error)
 
 
 def _count(tally: Tally, fields: dict[str, Any], line: int) -> None:
@@ -176,8 +195,8 @@ def _report(tally: Tally, target: Path, seconds: float, as_json: bool) -> None:
         print(json.dumps(summary))
         return
     rows = [
-        ["Neyman-Pearson", floor_digits(tally.np_total / good, 6), "-"],
-        ["double sampling", floor_digits(tally.total / good, 6), f"{tally.improved:,}"],
+        ["Neyman-Pearson", floor_text(tally.np_total / good, 6), "-"],
+        ["double sampling", floor_text(tally.total / good, 6), f"{tally.improved:,}"],
     ]
     print(table(rows, ["certificate", "mean radius", "rows improved"]))
     print(
@@ -191,14 +210,20 @@ def _text(value: float | str) -> str:
 
 
 def _count_rows(path: Path) -> int:
-    with _open(path, "rt") as file:
-        return max(sum(1 for _ in file) - 1, 0)
+    with open_csv(path) as found:
+        return sum(1 for _ in found.rows)
 
 
-def _open(path: Path, mode: str) -> IO[str]:
-    try:
-        if path.suffix == ".gz":
-            return cast(IO[str], gzip.open(path, mode, newline=""))
-        return open(path, mode.replace("t", ""), newline="")
-    except OSError as error:
-        raise DataError(f"cannot open {path}: {error.strerror or error}") from None
+@contextmanager
+def _writing(path: Path) -> Iterator[IO[str]]:
+    """A table that appears whole at the end, compressed if its name ends in .gz."""
+    with ExitStack() as stack:
+        stream = stack.enter_context(whole_file(path))
+        # Without a name and a time inside, the same rows give the same bytes.
+        packed = gzip.GzipFile("", "wb", fileobj=stream, mtime=0) if path.suffix == ".gz" else None
+        if packed is not None:
+            stack.enter_context(packed)
+        text = io.TextIOWrapper(packed or stream, ENCODING, KEPT_BYTES, newline="")
+        yield text
+        text.flush()
+        text.detach()

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from dsrs.cli.accuracy_table import accuracy_table
+from dsrs.files.foreign_text import one_line
 from dsrs.runs import Run, certified_accuracy, open_run
 
 EPILOG = """\
@@ -50,8 +51,8 @@ def _settings(opened: Run) -> str:
     plan, config = opened.plan, opened.config
     return "\n".join(
         [
-            f"model    {config['model']['description']}",
-            f"data     {config['data']['name']}",
+            f"model    {one_line(config['model']['description'])}",
+            f"data     {one_line(config['data']['name'])}",
             f"noise    {plan.law.describe()}",
             f"votes    n = {plan.n:,}, alpha = {plan.alpha:g}, seed = {plan.seed}",
             f"methods  {', '.join(plan.methods)}",

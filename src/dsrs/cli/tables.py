@@ -1,22 +1,15 @@
-"""Plain-text tables, with numbers rounded down."""
+"""Plain-text tables."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from decimal import ROUND_FLOOR, Decimal
 
-
-def floor_digits(value: float, digits: int) -> str:
-    """`value` with so many decimals, never above it: 0.9999 with 2 digits is 0.99."""
-    if math.isinf(value):
-        return "inf" if value > 0 else "-inf"
-    return str(Decimal(value).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_FLOOR))
+from dsrs.files.foreign_text import one_line
 
 
 def table(rows: Sequence[Sequence[object]], headers: Sequence[str]) -> str:
     """Aligned columns: text to the left, numbers (and what looks like them) to the right."""
-    cells = [[str(cell) for cell in row] for row in rows]
+    cells = [[one_line(str(cell)) for cell in row] for row in rows]
     columns = range(len(headers))
     widths = [max([len(headers[c]), *(len(row[c]) for row in cells)]) for c in columns]
     numeric = [all(_looks_numeric(row[c]) for row in cells) for c in columns]

@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from dsrs.cli.tables import floor_digits, table
+from dsrs.cli.tables import table
 from dsrs.paper.concentration import (
     THEOREM_2_RATE,
     Growth,
@@ -22,6 +22,7 @@ from dsrs.paper.concentration import (
 )
 from dsrs.paper.dimension import paper_dimensions
 from dsrs.paper.tightness import check_theorem_1
+from dsrs.rounding import floor_text
 
 THEOREM_6_DIMENSIONS = tuple(4**power for power in range(2, 14))
 RATES = (0.5, 0.1, 0.05, THEOREM_2_RATE)
@@ -78,10 +79,10 @@ Checked = tuple[str, Any, bool]
 def _tightness() -> Checked:
     result = check_theorem_1()
     rows = [
-        ("Neyman-Pearson", floor_digits(result.neyman_pearson, 5)),
-        (f"Q truncated to the disc of radius {result.disc:.4f}", floor_digits(result.truncated, 5)),
-        ("Q on the decision region", floor_digits(result.region, 5)),
-        ("true radius of the smoothed classifier", floor_digits(result.true_radius, 5)),
+        ("Neyman-Pearson", floor_text(result.neyman_pearson, 5)),
+        (f"Q truncated to the disc of radius {result.disc:.4f}", floor_text(result.truncated, 5)),
+        ("Q on the decision region", floor_text(result.region, 5)),
+        ("true radius of the smoothed classifier", floor_text(result.true_radius, 5)),
     ]
     text = (
         "Theorem 1: a star-shaped region in the plane, Gaussian noise, sigma = 1, "
@@ -103,9 +104,9 @@ def _growth() -> Checked:
             [
                 (
                     growth.d,
-                    floor_digits(growth.radius, 4),
-                    floor_digits(growth.theorem_2, 4),
-                    floor_digits(growth.rate, 5),
+                    floor_text(growth.radius, 4),
+                    floor_text(growth.theorem_2, 4),
+                    floor_text(growth.rate, 5),
                 )
                 for growth in rows
             ],
@@ -131,7 +132,7 @@ def _impossibility() -> Checked:
         "Theorem 6: k = 0, sigma = 1, right exactly on the ball with P_con = 0.6; "
         "no method certifies more than the true radius\n"
         + table(
-            [(g.d, floor_digits(g.radius, 4), floor_digits(g.rate, 5)) for g in rows],
+            [(g.d, floor_text(g.radius, 4), floor_text(g.rate, 5)) for g in rows],
             ["d", "true radius", "radius / sqrt(d)"],
         )
         + "\n"

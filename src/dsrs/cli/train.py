@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from dsrs.cli.progress import Progress
-from dsrs.cli.tables import floor_digits
+from dsrs.cli.terminal import ERASE_LINE
 from dsrs.datasets import Dataset, load_dataset
 from dsrs.errors import DataError, InvalidInput
+from dsrs.rounding import floor_text
 from dsrs.training import TrainingSettings, paper_settings, train_model
 from dsrs.training.hyperparameters import DATA, with_recipe
 from dsrs.training.recipes import RECIPES
@@ -88,8 +89,8 @@ def run(arguments: argparse.Namespace) -> int:
         print("test accuracy: not measured (the data has no test split)")
     else:
         print(
-            f"test accuracy: {floor_digits(card['test']['clean_accuracy'], 4)} clean, "
-            f"{floor_digits(card['test']['noisy_accuracy'], 4)} under noise "
+            f"test accuracy: {floor_text(card['test']['clean_accuracy'], 4)} clean, "
+            f"{floor_text(card['test']['noisy_accuracy'], 4)} under noise "
             f"({card['test']['images']:,} images)"
         )
     print(f"wrote {output / 'model.onnx'}, model.safetensors and card.json")
@@ -164,11 +165,11 @@ class _Printer:
         if self.quiet:
             return
         if sys.stderr.isatty():
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            print(ERASE_LINE, end="", file=sys.stderr, flush=True)
         print(
             f"epoch {record['epoch']}/{self.epochs}: k {record['k']:g}, "
             f"learning rate {record['learning_rate']:g}, loss {record['loss']:.4f}, "
-            f"accuracy under noise {floor_digits(record['noisy_accuracy'], 4)}, "
+            f"accuracy under noise {floor_text(record['noisy_accuracy'], 4)}, "
             f"{record['seconds']:.0f} s",
             flush=True,
         )

@@ -6,9 +6,7 @@ the values in C order.
 
 from __future__ import annotations
 
-import gzip
 import math
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +14,7 @@ from numpy.typing import NDArray
 
 from dsrs.datasets.dataset import Dataset
 from dsrs.errors import DataError
+from dsrs.files.unpacking import unpacked_gzip
 
 UNSIGNED_BYTE = 0x08
 PREFIXES = {"train": "train", "test": "t10k"}
@@ -67,11 +66,11 @@ def read_idx(path: Path, axes: int) -> NDArray[np.uint8]:
 def _bytes_of(path: Path) -> NDArray[np.uint8]:
     try:
         if path.suffix == ".gz":
-            return np.frombuffer(gzip.decompress(path.read_bytes()), np.uint8)
+            return np.frombuffer(unpacked_gzip(path.read_bytes(), str(path)), np.uint8)
         if path.stat().st_size == 0:
             raise DataError(f"{path}: the file is empty")
         return np.memmap(path, np.uint8, "r")
-    except (OSError, EOFError, zlib.error) as error:
+    except OSError as error:
         raise DataError(f"{path}: cannot be read: {error}") from error
 
 

@@ -6,7 +6,7 @@ import tokenize
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dsrs.datasets.arrays import UNIT_BOUNDS
 from dsrs.datasets.dataset import Dataset
 from dsrs.errors import DataError
+from dsrs.files.unpacking import check_unpacked
 
 IMAGE_NAMES = ("x", "X", "images", "data", "inputs")
 LABEL_NAMES = ("y", "Y", "labels", "targets")
@@ -48,11 +49,15 @@ def load_npz(
             archive = np.load(stream, allow_pickle=False)
             if isinstance(archive, np.ndarray):
                 raise DataError(f"{path}: expected an .npz archive, got one array (.npy)")
-            images = archive[_found(archive.files, IMAGE_NAMES, split, path)]
-            key = _label_key(archive.files, split)
-            labels = None if key is None else archive[key]
+            key = _found(archive.files, IMAGE_NAMES, split, path)
+            label_key = _label_key(archive.files, split)
+            _check_size(stream, {key, label_key}, path)
+            images = archive[key]
+            labels = None if label_key is None else archive[label_key]
     except UNREADABLE as error:
-        raise DataError(f"{path}: expected an .npz archive of plain arrays: {error}") from error
+        raise DataError(
+            f"{path}: expected an .npz archive of plain arrays: {_reason(error)}"
+        ) from None
     return Dataset.from_arrays(images, labels, name=str(path), bounds=bounds)
 
 
@@ -71,11 +76,35 @@ def _array(path: Path) -> NDArray[Any]:
     try:
         found = np.load(path, mmap_mode="r", allow_pickle=False)
     except UNREADABLE as error:
-        raise DataError(f"{path}: expected an .npy file of a plain array: {error}") from error
+        raise DataError(
+            f"{path}: expected an .npy file of a plain array: {_reason(error)}"
+        ) from None
     if not isinstance(found, np.ndarray):
         found.close()
         raise DataError(f"{path}: expected one array (.npy), got an .npz archive")
     return found
+
+
+def _check_size(stream: BinaryIO, names: set[str | None], path: Path) -> None:
+    """Refuse an archive whose wanted arrays unfold to far more than they take on disk."""
+    place = stream.tell()
+    with zipfile.ZipFile(stream) as archive:
+        wanted = [e for e in archive.infolist() if e.filename.removesuffix(".npy") in names]
+    stream.seek(place)
+    packed, unpacked = (
+        sum(getattr(entry, size) for entry in wanted) for size in ("compress_size", "file_size")
+    )
+    check_unpacked(packed, unpacked, str(path))
+
+
+def _reason(error: BaseException) -> str:
+    """What is wrong, without NumPy's advice to read pickles all the same."""
+    if "pickle" in str(error) or "Python objects" in str(error):
+        return (
+            "it holds Python objects, which could run code when they are read, so they are never "
+            "opened; save numbers, such as images.astype('float32')"
+        )
+    return str(error)
 
 
 def _found(names: list[str], usual: tuple[str, ...], split: str, path: Path) -> str:

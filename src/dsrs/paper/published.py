@@ -9,11 +9,12 @@ so they are filed under 0.50 here.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+
+from dsrs.files.csv_rows import csv_table
 
 TABLES = ("best-over-sigma", "per-sigma", "variants", "truncation-choice")
 TITLES = {
@@ -96,4 +97,5 @@ def _accuracy_row(fields: dict[str, str]) -> PublishedRow:
 
 def _read(name: str) -> Iterator[dict[str, str]]:
     file = resources.files("dsrs.paper").joinpath("data").joinpath(name)
-    return csv.DictReader(file.read_text(encoding="utf-8").splitlines())
+    table = csv_table(file.read_text(encoding="utf-8").splitlines(keepends=True), name)
+    return (row.cells for row in table.good_rows(name))

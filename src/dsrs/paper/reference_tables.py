@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.errors import DataError
+from dsrs.files.csv_rows import open_csv
 from dsrs.laws import GeneralizedGaussian
 from dsrs.paper.recorded import Floats, Ints, RecordedRun, RunName
 
@@ -131,8 +130,8 @@ def _column(rows: list[Fields], name: str) -> Floats:
 
 
 def _rows(path: Path) -> Iterator[Fields]:
-    try:
-        with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
-            yield from csv.DictReader(lines)
-    except (OSError, EOFError) as error:
-        raise DataError(f"cannot read {str(path)!r}: {error}") from None
+    with open_csv(path) as table:
+        if "model" not in table.header:
+            raise DataError(f"cannot read {str(path)!r}: it has no column `model`")
+        for row in table.good_rows(str(path)):
+            yield row.cells

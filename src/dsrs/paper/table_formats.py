@@ -12,7 +12,7 @@ from typing import Any
 
 from dsrs.paper.published import TITLES
 from dsrs.paper.tables import Cell
-from dsrs.reports.rounding import floor_number, floor_text, signed
+from dsrs.rounding import floor_number, floor_text, signed
 
 NOT_COVERED = "-"
 

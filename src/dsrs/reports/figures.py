@@ -10,6 +10,7 @@ import numpy as np
 
 from dsrs import __version__
 from dsrs.errors import InvalidInput
+from dsrs.files.whole import whole_file
 from dsrs.reports.report import Report
 from dsrs.reports.series import P_BINS, GainBand, InputPoints, StepCurve
 from dsrs.reports.style import method_color, print_style, run_color, run_dash, run_marker
@@ -39,8 +40,8 @@ def save_figures(report: Report, folder: Path, formats: Sequence[str]) -> list[P
     for name, figure in draw_figures(report).items():
         for suffix in formats:
             path = folder / f"{name}.{suffix}"
-            with print_style():
-                figure.savefig(path, format=suffix, metadata=_metadata(suffix))
+            with print_style(), whole_file(path) as stream:
+                figure.savefig(stream, format=suffix, metadata=_metadata(suffix))
             paths.append(path)
     return paths
 

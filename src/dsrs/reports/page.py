@@ -14,11 +14,11 @@ from typing import Any
 
 from dsrs import __version__
 from dsrs.reports.report import Report
-from dsrs.reports.rounding import ceil_number, floor_number
 from dsrs.reports.series import DIGITS, P_BINS
 from dsrs.reports.style import DARK_PALETTE, PALETTE, method_place
 from dsrs.reports.summary import BASELINE, Outcome, RunSummary, method_name
 from dsrs.reports.tables import Cell, Row, interval_note, summary_rows
+from dsrs.rounding import ceil_number, floor_number
 
 GENERATOR = "dsrs report"
 SCRIPTS = ("charts.js", "figures.js", "inputs.js")

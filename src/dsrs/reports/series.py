@@ -16,8 +16,8 @@ from dsrs.records import HISTOGRAM_BINS
 from dsrs.reports.bootstrap import Floats, Resampling
 from dsrs.reports.envelope import shared_methods, sigma_families
 from dsrs.reports.measures import measure_run
-from dsrs.reports.rounding import floor_number
 from dsrs.reports.summary import BASELINE, Outcome, RunSummary
+from dsrs.rounding import floor_number
 
 DIGITS = 4
 P_BINS = 20

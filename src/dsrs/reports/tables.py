@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from dsrs import __version__
+from dsrs.files.foreign_text import csv_name, markdown_name, one_line
 from dsrs.reports.bootstrap import Estimate, Resampling
 from dsrs.reports.measures import MethodMeasures, RunMeasures
 from dsrs.reports.report import Report
-from dsrs.reports.rounding import (
+from dsrs.reports.summary import method_name
+from dsrs.rounding import (
     ceil_number,
     ceil_text,
     floor_number,
@@ -22,7 +24,6 @@ from dsrs.reports.rounding import (
     percent_up,
     signed,
 )
-from dsrs.reports.summary import method_name
 
 CSV_DIGITS = 6
 RADIUS_DIGITS = 3
@@ -92,7 +93,7 @@ def markdown_table(report: Report) -> str:
     for row in summary_rows(report):
         cells = [row.clean, row.abstention, row.average_radius, *row.accuracy]
         texts = [f"{one.value} [{one.low}, {one.high}]" if one else "" for one in cells]
-        lines.append(_markdown_line([row.run, row.label, *texts]))
+        lines.append(_markdown_line([markdown_name(row.run), markdown_name(row.label), *texts]))
     return "\n".join(lines) + "\n"
 
 
@@ -134,8 +135,8 @@ def csv_table(report: Report) -> str:
         one: Estimate = record["estimate"]
         writer.writerow(
             [
-                record["run"],
-                record["method"],
+                csv_name(record["run"]),
+                csv_name(record["method"]),
                 int(record["gain"]),
                 record["quantity"],
                 "" if record["radius"] is None else f"{record['radius']:g}",
@@ -195,7 +196,7 @@ def latex_escape(text: str) -> str:
         "^": r"\textasciicircum{}",
         **{mark: "\\" + mark for mark in "&%$#_{}"},
     }
-    return "".join(special.get(mark, mark) for mark in text)
+    return "".join(special.get(mark, mark) for mark in one_line(text))
 
 
 def _run_rows(measured: RunMeasures) -> list[Row]:
@@ -237,7 +238,7 @@ def _cell(texts: Sequence[str], one: Estimate, gain: bool, better: int = 1) -> C
 
 
 def _markdown_line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    return "| " + " | ".join(cells) + " |"
 
 
 def _latex_cell(cell: Cell) -> str:

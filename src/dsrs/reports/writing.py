@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from dsrs.errors import DataError, InvalidInput
+from dsrs.files.whole import write_whole
 from dsrs.reports.figures import FIGURES, checked_formats, save_figures
 from dsrs.reports.page import GENERATOR, html_page
 from dsrs.reports.report import Report
 from dsrs.reports.tables import csv_table, json_document, latex_table, markdown_table
-from dsrs.runs.schema import STORE_NAME
+from dsrs.runs.formats.outputs import refuse_run_folder
 
 TABLES = {
     "summary.md": markdown_table,
@@ -27,7 +27,7 @@ HEAD_BYTES = 512  # the mark of a page is within its first lines
 
 def check_page_path(path: Path) -> None:
     """Refuse a path that holds something else than a report page, or lies in a run folder."""
-    _refuse_run_folder(path.parent)
+    refuse_run_folder(path.parent)
     if not path.parent.is_dir():
         raise InvalidInput(f"the folder {path.parent} does not exist; make it, or choose another")
     if path.is_dir():
@@ -60,7 +60,7 @@ def figure_names(formats: Sequence[str]) -> list[str]:
 
 def check_folder(folder: Path, names: Iterable[str]) -> None:
     """Refuse a folder where a file of these names exists that no report has written."""
-    _refuse_run_folder(folder)
+    refuse_run_folder(folder)
     if folder.exists() and not folder.is_dir():
         raise InvalidInput(f"{folder} is a file; expected a folder")
     ours = _listed(folder)
@@ -83,8 +83,7 @@ def write_tables(report: Report, folder: Path) -> list[Path]:
 def write_figures(report: Report, folder: Path, formats: Sequence[str]) -> list[Path]:
     """Write the figures in these formats into `folder`; return the paths."""
     _claim(folder, figure_names(formats))
-    with _as_data_error(folder):
-        return save_figures(report, folder, formats)
+    return save_figures(report, folder, formats)
 
 
 def _claim(folder: Path, names: Iterable[str]) -> None:
@@ -108,20 +107,8 @@ def _listed(folder: Path) -> set[str]:
             raise DataError(f"{manifest} is not a list of report files: {error}") from error
 
 
-def _refuse_run_folder(folder: Path) -> None:
-    for parent in (folder.resolve(), *folder.resolve().parents):
-        if (parent / STORE_NAME).exists():
-            raise InvalidInput(
-                f"{folder} lies in the run folder {parent}, which holds only the run; "
-                "write the report beside it"
-            )
-
-
 def _write_text(path: Path, text: str) -> None:
-    part = path.with_name(path.name + ".part")
-    with _as_data_error(path):
-        part.write_text(text, encoding="utf-8", newline="\n")
-        os.replace(part, path)
+    write_whole(path, text.encode("utf-8"))
 
 
 @contextmanager

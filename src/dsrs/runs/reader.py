@@ -20,11 +20,17 @@ from dsrs.sampling.votes import SampledInput, Votes
 
 def open_run(path: str | Path) -> Run:
     """Open a run folder for reading; also while `dsrs certify` writes to it."""
+    folder = existing_folder(path)
+    return Run(folder, connect(folder / STORE_NAME, writable=False))
+
+
+def existing_folder(path: str | Path) -> Path:
+    """The folder at `path`, or StoreError."""
     folder = Path(path)
     if not folder.is_dir():
         what = "is not a folder" if folder.exists() else "does not exist"
         raise StoreError(f"{folder} {what}; expected the --output of `dsrs certify`")
-    return Run(folder, connect(folder / STORE_NAME, writable=False))
+    return folder
 
 
 class Run:

@@ -15,6 +15,7 @@ from dsrs.records import HISTOGRAM_BINS, Certificate, Interval, Observation
 from dsrs.runs.accuracy import MethodAccuracy, certified_accuracy
 from dsrs.runs.certifying import Watch
 from dsrs.runs.formats.exporting import format_of, write_rows
+from dsrs.runs.formats.outputs import check_output
 from dsrs.runs.formats.row import rows_of
 from dsrs.runs.reader import Run, open_run
 from dsrs.runs.result import RunResult
@@ -34,6 +35,7 @@ def recertify_run(
     method: str | None = None,
     q: Sequence[str] | None = None,
     output: str | Path | None = None,
+    overwrite: bool = False,
     progress: Watch | None = None,
 ) -> list[MethodAccuracy]:
     """Certify a run again; return what each method proves.
@@ -42,8 +44,11 @@ def recertify_run(
     and `q` replaces the additional laws; what is None stays. The votes allow the laws that were
     sampled, and truncated laws at a multiple of 1/64 (see `intervals_with_ball`); NotEnoughVotes
     says what they do not allow. `output` is a file (.csv, .jsonl, .parquet, .tsv) or a new run
-    folder, with the votes.
+    folder, with the votes; a file is replaced with `overwrite` only.
     """
+    form = None if output is None else format_of(Path(output))
+    if output is not None and form is not None:
+        check_output(Path(output), form, overwrite)
     with open_run(path) as run:
         plan = replanned(run.plan, alpha=alpha, method=method, q=q)
         # All is certified before anything is written: one input may be refused.
@@ -55,7 +60,6 @@ def recertify_run(
         if output is None:
             return certified_accuracy(results)
         target = Path(output)
-        form = format_of(target)
         if form is None:
             return certified_accuracy(_kept(run, plan, results, target))
         kept = list(results)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from dsrs.errors import StoreCorrupted, StoreError, StoreTooNew
+from dsrs.files.whole import unfinished_path
 
 STORE_NAME = "run.sqlite"
 APPLICATION_ID = int.from_bytes(b"DSRS", "big")
@@ -56,8 +57,10 @@ CREATE TABLE certificate (
 
 def create_store(path: Path, config: str) -> None:
     """A new store with its config; it appears under `path` whole, or not at all."""
-    draft = path.with_name(path.name + ".draft")
-    draft.unlink(missing_ok=True)
+    try:
+        draft = unfinished_path(path)
+    except OSError as error:
+        raise StoreError(f"{path.parent} cannot be written: {error.strerror}") from None
     connection = sqlite3.connect(draft, isolation_level=None)
     try:
         connection.executescript(
@@ -66,13 +69,19 @@ def create_store(path: Path, config: str) -> None:
         )
         connection.execute("INSERT INTO run VALUES (?, ?)", (config, checksum_of(config)))
         connection.execute("COMMIT")
-    finally:
         connection.close()
-    draft.replace(path)
+        draft.replace(path)
+    except BaseException:
+        connection.close()
+        draft.unlink(missing_ok=True)
+        raise
 
 
-def connect(path: Path, *, writable: bool) -> sqlite3.Connection:
-    """A connection to a store that has passed all checks of its file."""
+def connect(path: Path, *, writable: bool, whole: bool = True) -> sqlite3.Connection:
+    """A connection to a store that has passed all checks of its file.
+
+    Without `whole`, its pages are not checked: what is read may be damaged.
+    """
     _check_header(path)
     # A reader opens read-write where it may: only so can SQLite undo a transaction that was cut.
     mode = "rw" if writable or os.access(path, os.W_OK) else "ro"
@@ -85,7 +94,7 @@ def connect(path: Path, *, writable: bool) -> sqlite3.Connection:
     )
     try:
         with damage_as_error(path):
-            _check_format(connection, path, writable)
+            _check_format(connection, path, writable, whole)
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute(f"PRAGMA query_only = {'OFF' if writable else 'ON'}")
@@ -141,7 +150,7 @@ def _check_header(path: Path) -> None:
         raise StoreCorrupted(damaged(path, "it does not start like an SQLite database"))
 
 
-def _check_format(connection: sqlite3.Connection, path: Path, writable: bool) -> None:
+def _check_format(connection: sqlite3.Connection, path: Path, writable: bool, whole: bool) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION_ID or version < 1:
@@ -156,11 +165,14 @@ def _check_format(connection: sqlite3.Connection, path: Path, writable: bool) ->
             f"{path} was written in format {version} by an earlier version of dsrs: it can be "
             "shown, exported and certified again, but not continued; use another --output"
         )
-    findings = [row[0] for row in connection.execute("PRAGMA quick_check(3)")]
-    if findings != ["ok"]:
+    findings = [row[0] for row in connection.execute("PRAGMA quick_check(3)")] if whole else []
+    if findings not in ([], ["ok"]):
         raise StoreCorrupted(damaged(path, "; ".join(findings)))
 
 
 def damaged(path: Path, why: str) -> str:
     """The message of a StoreCorrupted."""
-    return f"{path} is damaged and nothing was read from it: {why}; restore a copy or start again"
+    return (
+        f"{path} is damaged and nothing was read from it: {why}; restore a copy, or keep what is "
+        "sound with `dsrs repair`"
+    )

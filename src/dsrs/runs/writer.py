@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from datetime import datetime, timezone
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from dsrs.errors import StoreError
+from dsrs.files.folders import make_folders, remove_empty
+from dsrs.files.whole import UNFINISHED
 from dsrs.runs.config import check_same_run, versions
 from dsrs.runs.reader import content_of
 from dsrs.runs.result import RunResult
@@ -33,16 +36,22 @@ def start_run(path: str | Path, config: Mapping[str, Any]) -> RunWriter:
     holds something else, cannot be written, or another process writes to it.
     """
     folder = Path(path)
-    _make_folder(folder)
-    lock = _lock(folder)
+    made = _make_folder(folder)
     try:
-        store = folder / STORE_NAME
-        if not store.exists():
+        lock = _lock(folder)
+    except BaseException:
+        remove_empty(made)
+        raise
+    store = folder / STORE_NAME
+    try:
+        # A run without results holds nothing that could be mixed: its start has failed.
+        if not store.exists() or _is_empty(store):
             with damage_as_error(store):
                 create_store(store, json.dumps(config, allow_nan=False))
-        return RunWriter(folder, connect(store, writable=True), lock, config)
+        return RunWriter(folder, connect(store, writable=True), lock, config, made)
     except BaseException:
         lock.close()
+        _remove_traces(folder, made)
         raise
 
 
@@ -55,8 +64,10 @@ class RunWriter:
         connection: sqlite3.Connection,
         lock: sqlite3.Connection,
         config: Mapping[str, Any],
+        made: list[Path],
     ) -> None:
         self.path = path
+        self._made = made
         self.store = path / STORE_NAME
         self._connection = connection
         self._lock = lock
@@ -125,27 +136,55 @@ class RunWriter:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+        if kind is not None:
+            _remove_traces(self.path, self._made)
 
 
-def _make_folder(folder: Path) -> None:
+def _is_empty(store: Path) -> bool:
+    with closing(connect(store, writable=False)) as connection, damage_as_error(store):
+        (inputs,) = connection.execute("SELECT count(*) FROM input").fetchone()
+        return not inputs
+
+
+def _remove_traces(folder: Path, made: list[Path]) -> None:
+    """After a start that failed before the first input: leave the place as it was found."""
+    store = folder / STORE_NAME
+    if store.exists() and not _is_empty(store):
+        return
+    store.unlink(missing_ok=True)
+    (folder / LOCK_NAME).unlink(missing_ok=True)
+    remove_empty(made)
+
+
+def _make_folder(folder: Path) -> list[Path]:
     if folder.exists() and not folder.is_dir():
         raise StoreError(f"{folder} is a file; --output must be a new folder or a run to continue")
     if folder.is_dir() and not (folder / STORE_NAME).exists():
-        ours = {LOCK_NAME, f"{LOCK_NAME}-journal", f"{STORE_NAME}.draft"}
-        strange = sorted(item.name for item in folder.iterdir() if item.name not in ours)
+        ours = {LOCK_NAME, f"{LOCK_NAME}-journal"}
+        strange = sorted(
+            item.name
+            for item in folder.iterdir()
+            if item.name not in ours and not _is_unfinished(item.name)
+        )
         if strange:
             raise StoreError(
                 f"{folder} is not empty and holds no run (it has {strange[0]}); "
                 "--output must be a new folder or a run to continue"
             )
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        return make_folders(folder)
     except OSError as error:
         raise StoreError(f"{folder} cannot be created: {error.strerror}") from None
 
 
+def _is_unfinished(name: str) -> bool:
+    return name.startswith(f".{STORE_NAME}.") and UNFINISHED in name
+
+
 def _lock(folder: Path) -> sqlite3.Connection:
     # An SQLite lock works on every system, and the system frees it when the process is killed.
+    if (folder / LOCK_NAME).is_symlink():
+        raise StoreError(f"{folder / LOCK_NAME} is a link; a run folder holds only its own files")
     connection = sqlite3.connect(folder / LOCK_NAME, timeout=0, isolation_level=None)
     try:
         connection.execute("BEGIN EXCLUSIVE")

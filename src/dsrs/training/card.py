@@ -14,6 +14,7 @@ import torch
 
 import dsrs
 from dsrs.datasets.dataset import Dataset
+from dsrs.files.whole import write_whole
 from dsrs.training.architectures import parameter_count
 from dsrs.training.batches import class_count
 from dsrs.training.evaluation import accuracy
@@ -62,7 +63,7 @@ def write_model(
             "python": platform.python_version(),
         },
     }
-    (folder / CARD_NAME).write_text(json.dumps(card, indent=2, allow_nan=False) + "\n")
+    write_whole(folder / CARD_NAME, (json.dumps(card, indent=2, allow_nan=False) + "\n").encode())
     return card
 
 

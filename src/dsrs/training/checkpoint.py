@@ -7,7 +7,6 @@ needs to end with the same weights as one that was never interrupted.
 
 from __future__ import annotations
 
-import os
 import pickle
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ import numpy as np
 import torch
 
 from dsrs.errors import StoreCorrupted, StoreMismatch, StoreTooNew
+from dsrs.files.whole import whole_file
 from dsrs.training.settings import TrainingSettings
 
 FORMAT = 1
@@ -37,9 +37,7 @@ class Checkpoint:
 
 def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     """Replace the checkpoint of `folder`; a crash leaves the old one or the new one."""
-    target = folder / FILE_NAME
-    partial = target.with_suffix(".partial")
-    with partial.open("wb") as file:
+    with whole_file(folder / FILE_NAME) as stream:
         torch.save(
             {
                 "format": FORMAT,
@@ -50,11 +48,8 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
                 "optimizer": checkpoint.optimizer,
                 "history": checkpoint.history,
             },
-            file,
+            stream,
         )
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(partial, target)
 
 
 def load_checkpoint(folder: Path, settings: TrainingSettings, data: str) -> Checkpoint | None:

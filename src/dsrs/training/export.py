@@ -14,6 +14,7 @@ import torch
 from torch import nn
 
 from dsrs.errors import ClassifierError, MissingExtra
+from dsrs.files.whole import write_whole
 
 # Logits of both runtimes differ by float32 rounding, in other orders of summation.
 EXPORT_TOLERANCE = 1e-3
@@ -22,10 +23,11 @@ EXPORT_TOLERANCE = 1e-3
 def save_safetensors(model: nn.Module, path: Path) -> None:
     """Weights and buffers, under the names of the module's state."""
     try:
-        from safetensors.torch import save_file
+        from safetensors.torch import save
     except ImportError:
         raise MissingExtra("safetensors", "train") from None
-    save_file({name: value.contiguous() for name, value in model.state_dict().items()}, path)
+    state = {name: value.contiguous() for name, value in model.state_dict().items()}
+    write_whole(path, save(state))
 
 
 def save_onnx(model: nn.Module, input_shape: Sequence[int], path: Path) -> float:
@@ -60,8 +62,8 @@ def save_onnx(model: nn.Module, input_shape: Sequence[int], path: Path) -> float
         chatter.setLevel(level)
     if program is None:
         raise ClassifierError("the model cannot be exported to ONNX; model.safetensors is there")
-    path.write_bytes(_without_traces(program.model_proto))
-    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    content = _without_traces(program.model_proto)
+    session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
     # Another batch size than the example's: an export that froze it would fail here.
     images = example.repeat(3, *[1] * len(input_shape))[:5]
     (logits,) = session.run(["logits"], {"images": images.numpy()})
@@ -74,6 +76,7 @@ def save_onnx(model: nn.Module, input_shape: Sequence[int], path: Path) -> float
             f"{path} answers differently from the module it was made from: logits differ by "
             f"{difference:g}; keep model.safetensors and report this"
         )
+    write_whole(path, content)
     return difference
 
 

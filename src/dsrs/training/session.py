@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput, MissingExtra, StoreMismatch
+from dsrs.files.folders import make_folders, remove_empty
 from dsrs.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
@@ -50,6 +51,10 @@ def train_model(
         torch.set_num_threads(threads)
     where = choose_device(device)
     bits = choose_precision(precision, where)
-    folder.mkdir(parents=True, exist_ok=True)
-    trained = train(dataset, settings, folder, device=where, precision=bits, watcher=watcher)
+    made = make_folders(folder)
+    try:
+        trained = train(dataset, settings, folder, device=where, precision=bits, watcher=watcher)
+    except BaseException:
+        remove_empty(made)  # a start that failed leaves nothing behind
+        raise
     return write_model(folder, trained, settings, dataset, test)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dsrs.files.whole import whole_file
 from dsrs.reports.style import print_style
 
 if TYPE_CHECKING:
@@ -26,5 +27,5 @@ def canvas(
         figure = Figure(figsize=(width * columns, height))
         FigureCanvasAgg(figure)
         yield list(figure.subplots(1, columns, squeeze=False)[0])
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=dpi)
+        with whole_file(path) as stream:
+            figure.savefig(stream, format=path.suffix.removeprefix("."), dpi=dpi)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gzip
-import os
+import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
-from dsrs.errors import DataError, InvalidInput
+from dsrs.errors import InvalidInput
+from dsrs.files.whole import write_whole
 from dsrs.laws import Rescaled, parse_additional_law
 from dsrs.runs.formats.dsrs_logs import (
     HEURISTIC_RULE,
@@ -18,6 +20,7 @@ from dsrs.runs.formats.dsrs_logs import (
     radius_log_text,
     sampling_log_text,
 )
+from dsrs.runs.formats.outputs import check_output
 from dsrs.runs.formats.row import ResultRow, rows_of
 from dsrs.runs.formats.table import csv_text, jsonl_text, parquet_bytes
 from dsrs.runs.formats.tsv import tsv_text
@@ -35,19 +38,25 @@ FORMATS = {
 }
 
 
-def export_run(run: Run, output: Path, form: str, method: str | None = None) -> list[Path]:
+def export_run(
+    run: Run, output: Path, form: str, method: str | None = None, *, overwrite: bool = False
+) -> list[Path]:
     """Write the results of a run; return the files written.
 
-    A TSV log holds one method, which must be named when the run has several.
+    A TSV log holds one method, which must be named when the run has several. `overwrite` lets
+    files of the same kind be replaced.
     """
     methods = run.plan.methods
     if method is not None and method not in methods:
         raise InvalidInput(f"`method` must be one of {', '.join(methods)}, got {method!r}")
     if form == "dsrs-logs":
         texts = dsrs_log_texts(run, (method,) if method else methods)
+        for name in texts:
+            check_output(output / name, form, overwrite)
         for name, text in texts.items():
             write_whole(output / name, text.encode())
         return [output / name for name in texts]
+    check_output(output, form, overwrite)
     if form == "tsv" and method is None:
         if len(methods) > 1:
             raise InvalidInput(
@@ -77,20 +86,6 @@ def write_rows(rows: Iterable[ResultRow], output: Path, form: str) -> None:
     write_whole(output, gzip.compress(content, mtime=0) if output.suffix == ".gz" else content)
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that it is never seen half: into a draft beside it, then renamed."""
-    draft = path.with_name(path.name + ".draft")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with draft.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror}") from None
-
-
 def dsrs_log_texts(run: Run, methods: Iterable[str]) -> dict[str, str]:
     """File name -> text of every log of the original DSRS layout that these methods fill."""
     plan, results = run.plan, list(run.results())
@@ -103,7 +98,7 @@ def dsrs_log_texts(run: Run, methods: Iterable[str]) -> dict[str, str]:
         raise InvalidInput(
             f"the DSRS logs have no place for `eta`, which is {plan.law.eta:g}; use csv or jsonl"
         )
-    model = _model_name(run.config["model"]["description"])
+    model = _model_name(run.config["model"])
     texts: dict[str, str] = {}
     for method in methods:
         if method == NEYMAN_PEARSON:
@@ -169,7 +164,16 @@ def _p_log(header: LogHeader, results: list[RunResult], method: str) -> str:
     )
 
 
-def _model_name(description: str) -> str:
-    """The model's file name without its ending, as one safe path component."""
-    stem = Path(description.split(";")[0].split()[-1]).stem
-    return re.sub(r"[^A-Za-z0-9._-]+", "_", stem) or "model"
+def _model_name(model: Mapping[str, Any]) -> str:
+    """The model's file name without its ending and a piece of its fingerprint, as a safe path.
+
+    Two models of one file name have logs of their own.
+    """
+    title = model["description"].partition(";")[0]
+    # "ONNX net.onnx (cpu, onnxruntime)": the kind before the name and the engine behind it go.
+    named = re.fullmatch(
+        r"(?:ONNX model|ONNX|TorchScript|exported program)?(.*?)(?:\([^()]*\))?", title.strip()
+    )
+    stem = Path(named[1].strip() if named else title).stem
+    safe = re.sub(r"[^A-Za-z0-9._-]+", "_", stem).strip("._") or "model"
+    return f"{safe}-{hashlib.sha256(model['fingerprint'].encode()).hexdigest()[:8]}"

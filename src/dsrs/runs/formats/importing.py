@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import gzip
-import zlib
 from pathlib import Path
 
 from dsrs.errors import DataError, InvalidInput
+from dsrs.files.unpacking import GZIP_MAGIC, unpacked_gzip
 from dsrs.laws import heuristic_percentile
 from dsrs.records import Interval
 from dsrs.runs.formats.dsrs_logs import (
@@ -21,8 +20,8 @@ from dsrs.runs.formats.dsrs_logs import (
 from dsrs.runs.formats.row import ResultRow, parsed
 from dsrs.runs.formats.table import read_csv, read_jsonl, read_parquet
 from dsrs.runs.formats.tsv import HEADER, read_tsv
+from dsrs.table import REQUIRED_COLUMNS
 
-GZIP_MAGIC = b"\x1f\x8b"
 PARQUET_MAGIC = b"PAR1"
 
 
@@ -34,7 +33,7 @@ def import_rows(
     `form` is recognised from the content when not given. A sampling log of the DSRS scripts does
     not say the dimension `d`, and holds one law: `q_log` is the log of the additional law.
     """
-    content = _content(path)
+    content = content_of_file(path)
     form = form or recognised(path, content)
     if q_log is not None and form != "dsrs-logs":
         raise InvalidInput(f"a log of Q belongs to a DSRS sampling log, and {path} is {form}")
@@ -67,7 +66,8 @@ def recognised(path: Path, content: bytes) -> str:
         return "jsonl"
     if line.startswith("x ") or (line and all(map(_is_number, line.split()))):
         return "dsrs-logs"
-    if "index" in line.split(","):
+    columns = set(line.split(","))
+    if "index" in columns or columns.issuperset(REQUIRED_COLUMNS):
         return "csv"
     raise DataError(
         f"{path}: the format is not known; expected a TSV log (idx label predict ...), CSV with "
@@ -103,7 +103,7 @@ def _log_rows(path: Path, text: str, q_log: Path | None) -> list[ResultRow]:
     ]
     if q_log is None:
         return rows
-    return _joined(rows, log, read_sampling_log(q_log, _text(q_log, _content(q_log))), q_log)
+    return _joined(rows, log, read_sampling_log(q_log, _text(q_log, content_of_file(q_log))), q_log)
 
 
 def _joined(
@@ -159,19 +159,18 @@ def _percentile(rule: str, p_lower: float, path: Path) -> float:
     return value
 
 
-def _content(path: Path) -> bytes:
+def content_of_file(path: Path) -> bytes:
+    """The bytes of a file, unpacked if it is a .gz file."""
     try:
         content = path.read_bytes()
-        return gzip.decompress(content) if content.startswith(GZIP_MAGIC) else content
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"{path} is a damaged .gz file: {error}") from None
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from None
+    return unpacked_gzip(content, str(path)) if content.startswith(GZIP_MAGIC) else content
 
 
 def _text(path: Path, content: bytes) -> str:
     try:
-        return content.decode("utf-8")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise DataError(f"{path} is neither text nor Parquet") from None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from dsrs.records import Certificate, Interval, Observation
 if TYPE_CHECKING:
     from dsrs.runs.result import RunResult
 
+METHOD_NAME = re.compile(r"[A-Za-z0-9][ -~]*")  # not what a spreadsheet takes for a formula
 ABSTAINED = -1  # what the class column of other people's logs says for "abstained"
 
 
@@ -53,6 +55,11 @@ class ResultRow:
             value = getattr(self, name)
             if value is not None and not value >= 0:
                 raise DataError(f"`{name}` of input {self.index} must be >= 0, got {value!r}")
+        if self.method is not None and not METHOD_NAME.fullmatch(self.method):
+            raise DataError(
+                f"`method` of input {self.index} must start with a letter or digit and be "
+                f"printable, got {self.method!r}"
+            )
         for lower, upper in ((self.p_lower, self.p_upper), (self.q_lower, self.q_upper)):
             if lower is not None and upper is not None:
                 Interval(lower, upper)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dsrs.errors import DataError, MissingExtra
+from dsrs.files.csv_rows import csv_table
 from dsrs.runs.formats.row import COLUMNS, ResultRow, row_from_text
 
 
@@ -27,17 +28,10 @@ def csv_text(rows: Iterable[ResultRow]) -> str:
 
 def read_csv(path: Path, text: str) -> list[ResultRow]:
     """The rows of a CSV table with at least the column `index`."""
-    reader = csv.DictReader(io.StringIO(text), strict=True)
-    rows = []
-    try:
-        for number, cells in enumerate(reader, start=2):
-            where = f"{path}, line {number}"
-            if None in cells or None in cells.values():
-                raise DataError(f"{where}: expected {len(reader.fieldnames or [])} cells")
-            rows.append(row_from_text(cells, where))
-    except csv.Error as error:
-        raise DataError(f"{path} cannot be read as CSV: {error}") from None
-    return rows
+    table = csv_table(text.splitlines(keepends=True), str(path))
+    return [
+        row_from_text(row.cells, f"{path}, line {row.line}") for row in table.good_rows(str(path))
+    ]
 
 
 def jsonl_text(rows: Iterable[ResultRow]) -> str:

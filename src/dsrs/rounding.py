@@ -14,7 +14,9 @@ Exact = Fraction | float | int
 
 
 def floor_text(value: Exact, digits: int) -> str:
-    """`value` with so many decimals, never above it."""
+    """`value` with so many decimals, never above it: 0.9999 with 2 digits is 0.99."""
+    if value in (math.inf, -math.inf):
+        return str(value)
     return _decimal_text(math.floor(Fraction(value) * 10**digits), digits)
 
 

@@ -1,0 +1,46 @@
+"""`dsrs repair`: the sound inputs of a damaged run, in a new run folder."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+MOST_SHOWN = 20
+EPILOG = """\
+examples:
+  dsrs repair runs/mine                        writes runs/mine-repaired
+  dsrs certify ... --output runs/mine-repaired   does the dropped inputs again
+
+the damaged run is not changed. Exit code 1 if anything was dropped.
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "repair",
+        help="save the sound inputs of a damaged run",
+        description="Copy every input whose checksum holds into a new run folder, and say what "
+        "was dropped.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("run_folder", metavar="RUN", help="damaged run folder")
+    parser.add_argument("--output", help="new run folder (default: RUN-repaired)")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from dsrs.runs.repair import repair_run
+
+    folder = Path(arguments.run_folder)
+    output = Path(arguments.output or folder.with_name(f"{folder.resolve().name}-repaired"))
+    done = repair_run(folder, output)
+    for index, reason in list(done.dropped.items())[:MOST_SHOWN]:
+        print(f"dropped input {index}: {reason}")
+    if len(done.dropped) > MOST_SHOWN:
+        print(f"and {len(done.dropped) - MOST_SHOWN:,} more")
+    if done.may_lack_more:
+        print("the list of inputs is damaged as well: there may have been others")
+    print(f"{len(done.kept):,} inputs kept, {len(done.dropped):,} dropped: {output}")
+    return 1 if done.dropped or done.may_lack_more else 0

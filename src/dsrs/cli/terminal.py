@@ -1,0 +1,35 @@
+"""What the commands print, without control characters from names and messages of others."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from typing import Any, TextIO, cast
+
+from dsrs.files.foreign_text import printable
+
+# How our own progress bar redraws its line; it stands first in what is written.
+ERASE_LINE = "\r\x1b[K"
+
+
+class PrintableStream:
+    """A text stream that writes control characters out, but for those of the progress bar."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        own = ERASE_LINE if text.startswith(ERASE_LINE) else ""
+        return self._stream.write(own + printable(text.removeprefix(own)))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def printable_output() -> Iterator[None]:
+    """Inside, everything that is printed is printable."""
+    out, err = (cast(TextIO, PrintableStream(stream)) for stream in (sys.stdout, sys.stderr))
+    with redirect_stdout(out), redirect_stderr(err):
+        yield
