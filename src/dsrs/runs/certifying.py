@@ -13,10 +13,9 @@ from dsrs.runs.config import run_config
 from dsrs.runs.result import RunResult
 from dsrs.runs.thumbnail import thumbnail
 from dsrs.runs.writer import start_run
-from dsrs.sampling.certificates import certify_votes
-from dsrs.sampling.collect import VoteCollector
-from dsrs.sampling.plan import SamplingPlan
-from dsrs.sampling.sample import sample_input
+from dsrs.sampling import VoteCollector
+from dsrs.strategies import Plan, certificates_of
+from dsrs.voting import sample_input
 
 
 class Counter(Protocol):
@@ -36,7 +35,7 @@ Watch = Callable[[int], AbstractContextManager[Counter]]
 def certify_run(
     classifier: Classifier,
     dataset: Dataset,
-    plan: SamplingPlan,
+    plan: Plan,
     indices: Sequence[int],
     output: str | Path,
     *,
@@ -61,7 +60,7 @@ def certify_run(
             for index in todo:
                 x = dataset.input(index)
                 sampled = sample_input(classifier, x, plan, index, dataset.label(index), collector)
-                certificates = certify_votes(sampled, plan)
+                certificates = certificates_of(sampled, plan)
                 writer.add(RunResult(sampled, certificates, thumbnail(x, classifier.bounds)))
                 if counter:
                     counter.advance()

@@ -11,7 +11,7 @@ from typing import Any
 from dsrs.classifiers.base import Classifier
 from dsrs.datasets.dataset import Dataset
 from dsrs.errors import StoreMismatch
-from dsrs.sampling.plan import SamplingPlan
+from dsrs.strategies import Plan
 
 # Results depend on these sections; the rest of the config is for people to read.
 _BINDING = ("plan", "sampled_plan", "model", "data", "device")
@@ -20,7 +20,7 @@ _PACKAGES = ("numpy", "scipy", "numba", "onnxruntime", "torch", "scikit-learn")
 
 
 def run_config(
-    classifier: Classifier, dataset: Dataset, plan: SamplingPlan, device: str = "cpu"
+    classifier: Classifier, dataset: Dataset, plan: Plan, device: str = "cpu"
 ) -> dict[str, Any]:
     """The config of a run, for JSON."""
     return {

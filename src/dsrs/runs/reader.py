@@ -9,13 +9,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from dsrs.errors import InvalidInput, StoreCorrupted, StoreError
-from dsrs.laws import GeneralizedGaussian
+from dsrs.errors import DataError, InvalidInput, StoreCorrupted, StoreError
 from dsrs.records import Certificate
+from dsrs.runs.first_format import FIRST_FORMAT, choices_of, plan_fields, votes_fields
 from dsrs.runs.result import RunResult
 from dsrs.runs.schema import STORE_NAME, checksum_of, connect, damage_as_error, damaged, read_config
-from dsrs.sampling.plan import SamplingPlan
-from dsrs.sampling.votes import SampledInput, Votes
+from dsrs.strategies import Plan
+from dsrs.votes import SampledInput
 
 
 def open_run(path: str | Path) -> Run:
@@ -44,14 +44,15 @@ class Run:
             self.config = read_config(connection, self.store)
 
     @property
-    def plan(self) -> SamplingPlan:
+    def plan(self) -> Plan:
         """The methods of the certificates, and how they spend alpha."""
-        return SamplingPlan.from_dict(self.config["plan"])
+        return Plan.from_dict(plan_fields(self.config["plan"]))
 
     @property
-    def sampled_plan(self) -> SamplingPlan:
+    def sampled_plan(self) -> Plan:
         """What was sampled: `plan`, unless the run was certified again with another one."""
-        return SamplingPlan.from_dict(self.config.get("sampled_plan", self.config["plan"]))
+        fields = self.config.get("sampled_plan", self.config["plan"])
+        return Plan.from_dict(plan_fields(fields))
 
     @property
     def sessions(self) -> list[dict[str, Any]]:
@@ -76,7 +77,7 @@ class Run:
     def result(self, index: int) -> RunResult:
         """One finished input."""
         with damage_as_error(self.store):
-            return read_result(self._connection, index, self.plan.law, self.store)
+            return read_result(self._connection, index, self.sampled_plan, self.store)
 
     def close(self) -> None:
         self._connection.close()
@@ -93,13 +94,13 @@ class Run:
         self.close()
 
 
-def read_result(
-    connection: sqlite3.Connection, index: int, law: GeneralizedGaussian, store: Path
-) -> RunResult:
+def read_result(connection: sqlite3.Connection, index: int, plan: Plan, store: Path) -> RunResult:
     """One input with its votes and certificates, after its checksum was compared."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    first_format = version == FIRST_FORMAT
     row = connection.execute(
-        "SELECT label, predicted, target, stopped, seconds, thumbnail, checksum "
-        "FROM input WHERE idx = ?",
+        f"SELECT label, predicted, target, {'stopped' if first_format else 'choices'}, seconds, "
+        "thumbnail, checksum FROM input WHERE idx = ?",
         (index,),
     ).fetchone()
     if row is None:
@@ -114,22 +115,29 @@ def read_result(
     ).fetchall()
     if checksum != checksum_of(content_of([index, *fields], votes, certificates), thumbnail):
         raise StoreCorrupted(damaged(store, f"the checksum of input {index} does not match"))
-    label, predicted, target, stopped, seconds = fields
+    label, predicted, target, choices, seconds = fields
     try:
+        bodies = [json.loads(body) for (body,) in votes]
+        if first_format:
+            chosen = choices_of(bodies, plan.methods)
+            bodies = [votes_fields(body, plan.n_first) for body in bodies]
+        else:
+            chosen = json.loads(choices)
+        sampled = {
+            "index": index,
+            "label": label,
+            "predicted": predicted,
+            "target": target,
+            "votes": bodies,
+            "choices": chosen,
+            "seconds": seconds,
+        }
         return RunResult(
-            SampledInput(
-                index=index,
-                label=label,
-                predicted=predicted,
-                target=target,
-                votes=tuple(Votes.from_dict(json.loads(body), law) for (body,) in votes),
-                stopped=bool(stopped),
-                seconds=seconds,
-            ),
+            SampledInput.from_dict(sampled, plan.law),
             {method: Certificate.from_json(body) for method, _, _, body in certificates},
             thumbnail,
         )
-    except (InvalidInput, KeyError, TypeError) as error:
+    except (InvalidInput, DataError, KeyError, TypeError) as error:
         raise StoreCorrupted(f"{store}: input {index} cannot be read: {error}") from error
 
 

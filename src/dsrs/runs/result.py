@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from dsrs.records import Certificate
-from dsrs.sampling.votes import SampledInput, Votes
+from dsrs.votes import SampledInput, Votes
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from dsrs.files.whole import unfinished_path
 
 STORE_NAME = "run.sqlite"
 APPLICATION_ID = int.from_bytes(b"DSRS", "big")
-FORMAT_VERSION = 2  # 1 named a law by one word and one number; it is still read
+FORMAT_VERSION = 2  # 1 is still read: see first_format.py
 BUSY_SECONDS = 60.0  # a reader waits this long for a writer's transaction
 
 TABLES = """
@@ -32,7 +32,7 @@ CREATE TABLE input (
     label INTEGER,
     predicted INTEGER,
     target INTEGER NOT NULL,
-    stopped INTEGER NOT NULL,
+    choices TEXT NOT NULL,
     seconds REAL NOT NULL,
     thumbnail BLOB,
     checksum TEXT NOT NULL

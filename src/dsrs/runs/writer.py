@@ -98,7 +98,7 @@ class RunWriter:
             sampled.label,
             sampled.predicted,
             sampled.target,
-            int(sampled.stopped),
+            json.dumps({text: law.to_dict() for text, law in sampled.choices.items()}),
             float(sampled.seconds),
         ]
         votes = [(json.dumps(votes.to_dict()),) for votes in sampled.votes]

@@ -36,10 +36,8 @@ def looks(n: int) -> list[int]:
 
 def given_up(seen: SampledInput, law: AdditionalLaw | None, n: int) -> bool:
     """Whether the estimation votes under `law` showed at some look before n that it is hopeless."""
-    taken = seen.taken(ESTIMATION, law)
-    for end in looks(n):
-        if end <= taken:
-            votes = seen.first(ESTIMATION, law, end)
-            if hopeless(votes.successes, votes.total):
-                return True
+    for end in set(looks(n)).intersection(seen.ends(ESTIMATION, law)):
+        votes = seen.first(ESTIMATION, law, end)
+        if hopeless(votes.successes, votes.total):
+            return True
     return False

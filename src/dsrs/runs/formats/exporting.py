@@ -26,7 +26,7 @@ from dsrs.runs.formats.table import csv_text, jsonl_text, parquet_bytes
 from dsrs.runs.formats.tsv import tsv_text
 from dsrs.runs.reader import Run
 from dsrs.runs.result import RunResult
-from dsrs.sampling.plan import NEYMAN_PEARSON, SamplingPlan
+from dsrs.strategies import NEYMAN_PEARSON, Plan
 
 # Name -> the usual ending of such a file; the logs of the DSRS scripts are a folder.
 FORMATS = {
@@ -112,9 +112,9 @@ def dsrs_log_texts(run: Run, methods: Iterable[str]) -> dict[str, str]:
 
 
 def _double_sampling_texts(
-    plan: SamplingPlan, results: list[RunResult], method: str, model: str
+    plan: Plan, results: list[RunResult], method: str, model: str
 ) -> dict[str, str]:
-    text = next(text for text in plan.additional if plan.method_of(text) == method)
+    text = next(text for text in plan.methods if plan.name_of(text) == method)
     first = _header(plan, plan.n_first, plan.alpha * plan.alpha_share)
     budget = (plan.n_second, plan.alpha * (1 - plan.alpha_share))
     kind, _, value = text.partition(":")
@@ -154,7 +154,7 @@ def _double_sampling_texts(
     return texts
 
 
-def _header(plan: SamplingPlan, n: int, alpha: float, rule: str | None = None) -> LogHeader:
+def _header(plan: Plan, n: int, alpha: float, rule: str | None = None) -> LogHeader:
     return LogHeader(plan.law.k, plan.law.sigma, n, alpha, rule)
 
 
