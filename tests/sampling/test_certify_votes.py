@@ -134,6 +134,6 @@ def test_contradicting_intervals_abstain() -> None:
 def test_sampled_votes_can_be_certified_again() -> None:
     classifier = Ball(LAW, float(LAW.radial_quantile(0.9)))
     seen = sample_input(classifier, np.zeros(30, np.float32), PLAN, 3)
-    again = SampledInput.from_dict(seen.to_dict())
+    again = SampledInput.from_dict(seen.to_dict(), LAW)
     assert certify_votes(again, PLAN) == certify_votes(seen, PLAN)
     assert certify_votes(seen, PLAN)["truncated"].radius > 0

@@ -124,4 +124,4 @@ def test_votes_that_contradict_themselves_are_refused() -> None:
     with pytest.raises(DataError, match="one stream of votes"):
         Votes.from_dict({"stream": "p1"}, LAW)
     with pytest.raises(DataError, match="one sampled input"):
-        SampledInput.from_dict({"index": 1})
+        SampledInput.from_dict({"index": 1}, LAW)

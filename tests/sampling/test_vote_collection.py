@@ -116,8 +116,8 @@ def test_streams_hold_what_the_plan_says() -> None:
             assert max(votes.trials) < 2 * votes.total / 64
     truncated = seen.stream("q:truncated")
     assert truncated is not None
-    assert truncated.q is not None
-    share = truncated.q[1]
+    assert isinstance(truncated.q, Truncated)
+    share = truncated.q.percentile
     assert sum(truncated.trials[: int(64 * share)]) > 0.95 * truncated.total
     assert sum(truncated.trials[int(64 * share) + 1 :]) == 0
     # The ball's votes are decided by the norm alone: its histogram is a step.

@@ -12,12 +12,12 @@ from typing import Any
 from dsrs.classifiers import load_classifier
 from dsrs.classifiers.base import Classifier
 from dsrs.cli.accuracy_table import accuracy_table
+from dsrs.cli.law_options import LAW_FORMS, add_law_options, law_from
 from dsrs.cli.progress import Progress
 from dsrs.datasets import Dataset, load_dataset, select
 from dsrs.errors import InvalidInput
-from dsrs.laws import GeneralizedGaussian
 from dsrs.runs import certified_accuracy, certify_run, open_run
-from dsrs.sampling.plan import DEFAULT_ADDITIONAL, SamplingPlan
+from dsrs.strategies import DEFAULT_METHODS, NEYMAN_PEARSON, Plan
 
 EPILOG = """\
 examples:
@@ -38,6 +38,7 @@ the input, [0, 1] unless --bounds says otherwise.
 
 exit codes: 0 done, 2 bad arguments or input (nothing was changed), 130 interrupted (Ctrl-C; what
 was finished is kept).
+
 """
 
 
@@ -47,7 +48,7 @@ def add_parser(subparsers: Any) -> None:
         help="certify inputs of a classifier by sampling it under noise",
         description="Sample a classifier under noise, certify every chosen input by "
         "Neyman-Pearson and double sampling, and keep votes and certificates in a run folder.",
-        epilog=EPILOG,
+        epilog=EPILOG + LAW_FORMS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_model_options(parser.add_argument_group("model and data"))
@@ -99,8 +100,7 @@ def _add_model_options(group: argparse._ArgumentGroup) -> None:
 
 
 def _add_plan_options(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--sigma", type=float, required=True, help="size of the noise")
-    group.add_argument("--k", type=float, default=0.0, help="0 is the Gaussian (default)")
+    add_law_options(group)
     group.add_argument("--n", type=int, default=100_000, help="votes of each method")
     group.add_argument("--n0", type=int, default=100, help="votes that choose the class")
     group.add_argument(
@@ -111,8 +111,8 @@ def _add_plan_options(group: argparse._ArgumentGroup) -> None:
         "--q",
         action="append",
         metavar="LAW",
-        help="additional law: truncated:heuristic (default), truncated:0.8 (share of the mass), "
-        "rescaled:0.8x (times sigma), or none; give it again for several",
+        help="additional law (see below): truncated:heuristic (default), another one, or none; "
+        "give it again for several",
     )
     group.add_argument(
         "--share", type=float, default=0.5, help="share of votes under P (default: 0.5)"
@@ -166,17 +166,17 @@ def _dataset(arguments: argparse.Namespace) -> Dataset:
     return dataclasses.replace(dataset, labels=None) if arguments.no_labels else dataset
 
 
-def _plan(arguments: argparse.Namespace, dataset: Dataset) -> SamplingPlan:
-    laws = tuple(arguments.q or DEFAULT_ADDITIONAL)
+def _plan(arguments: argparse.Namespace, dataset: Dataset) -> Plan:
+    laws = tuple(arguments.q or DEFAULT_METHODS[1:])
     if "none" in laws and len(laws) > 1:
         raise InvalidInput(f"--q none cannot be used with other laws, got {', '.join(laws)}")
-    return SamplingPlan(
-        law=GeneralizedGaussian(math.prod(dataset.input_shape), arguments.sigma, arguments.k),
+    return Plan(
+        law=law_from(arguments, math.prod(dataset.input_shape)),
         n=arguments.n,
         n0=arguments.n0,
         alpha=arguments.alpha,
         seed=arguments.seed,
-        additional=() if laws == ("none",) else laws,
+        methods=(NEYMAN_PEARSON, *(() if laws == ("none",) else laws)),
         sample_share=arguments.share,
         alpha_share=arguments.alpha_share,
         fallback=arguments.fallback,
@@ -197,13 +197,13 @@ def _classifier(arguments: argparse.Namespace, dataset: Dataset) -> Classifier:
     )
 
 
-def _describe(classifier: Classifier, dataset: Dataset, plan: SamplingPlan, count: int) -> None:
+def _describe(classifier: Classifier, dataset: Dataset, plan: Plan, count: int) -> None:
     lines = [
         f"model: {classifier.description}",
         f"data: {dataset.name}, {count} of {len(dataset)} inputs, "
         f"{'without' if dataset.labels is None else 'with'} labels",
         f"noise: {plan.law.describe()}",
-        f"methods: {', '.join(plan.methods)}; n = {plan.n:,}, alpha = {plan.alpha:g}",
+        f"methods: {', '.join(plan.strategies())}; n = {plan.n:,}, alpha = {plan.alpha:g}",
     ]
     print("\n".join(lines), file=sys.stderr)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dsrs.cli.law_options import LAW_FORMS, add_law_options
 from dsrs.cli.tables import table
 from dsrs.confidence import AlphaBudget, clopper_pearson_lower
 from dsrs.errors import InvalidInput
@@ -28,6 +29,7 @@ examples:
   dsrs montecarlo --norm l1 --d 784 --k 380 --sigma 0.5 --p 0.9
   dsrs montecarlo --norm linf --d 784 --k 380 --sigma 0.5 --alpha 0.001 \\
       --p-votes 46000/50000 --q-law truncated:0.5 --q-votes 49900/50000
+
 """
 
 # The part of alpha that the Monte Carlo test gets when votes have to be paid as well.
@@ -39,22 +41,19 @@ def add_parser(subparsers: Any) -> None:
         "montecarlo",
         help="radii in the l1, l2 and l-infinity norms by Monte Carlo",
         description=DESCRIPTION,
-        epilog=EXAMPLES,
+        epilog=EXAMPLES + LAW_FORMS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--norm", required=True, choices=("l1", "l2", "linf"), help="norm of noise and of shifts"
     )
     parser.add_argument("--d", type=int, required=True, help="number of inputs (28x28 is 784)")
-    parser.add_argument("--k", type=float, default=0.0, help="exponent, 0 <= k < d/2 (default 0)")
-    parser.add_argument(
-        "--sigma", type=float, required=True, help="size of the noise: RMS of one coordinate"
-    )
+    add_law_options(parser, size="size of the noise: RMS of one coordinate")
     p = parser.add_mutually_exclusive_group(required=True)
     p.add_argument("--p", type=float, help="lower bound of the class's probability under the noise")
     p.add_argument("--p-votes", metavar="HITS/TRIALS", help="votes for the class under the noise")
     parser.add_argument(
-        "--q-law", metavar="LAW", help="additional law: truncated:0.5, rescaled:0.4, ..."
+        "--q-law", metavar="LAW", help="additional law, see below; its density must not rise"
     )
     q = parser.add_mutually_exclusive_group()
     q.add_argument("--q", type=float, help="lower bound of its probability under --q-law")
@@ -74,7 +73,7 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    law = NormLaw(arguments.norm, arguments.d, arguments.sigma, arguments.k)
+    law = NormLaw(arguments.norm, arguments.d, arguments.sigma, arguments.k, arguments.eta)
     observed = arguments.q is not None or arguments.q_votes is not None
     if observed != (arguments.q_law is not None):
         raise InvalidInput("an additional law needs both --q-law and one of --q, --q-votes")

@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 from dsrs.certification import certify
+from dsrs.cli.law_options import LAW_FORMS, add_law_options, law_from
 from dsrs.cli.tables import table
 from dsrs.confidence import AlphaBudget, clopper_pearson, clopper_pearson_lower
 from dsrs.errors import InvalidInput
@@ -28,8 +29,6 @@ examples:
 
   Several laws at once: repeat --q-law with --q or --q-votes, in the same order.
 
-laws: truncated:0.8 (share of the mass), truncated:T=31.8 (radius), truncated:heuristic (the
-paper's choice from the lower bound of P_A), rescaled:0.4 (another sigma).
 """
 
 
@@ -40,13 +39,12 @@ def add_parser(verbs: Any) -> None:
         description="Compute the largest l2 radius that can be proved from what sampling has "
         "learned: an interval for P_A, the probability of the class under the smoothing noise P, "
         "and optionally one for Q_A under each additional law Q.",
-        epilog=EXAMPLES,
+        epilog=EXAMPLES + LAW_FORMS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     noise = parser.add_argument_group("smoothing noise P")
     noise.add_argument("--d", type=int, required=True, help="input dimension, e.g. 3072")
-    noise.add_argument("--sigma", type=float, required=True, help="noise size")
-    noise.add_argument("--k", type=float, default=0.0, help="exponent; 0 (default) is Gaussian")
+    add_law_options(noise)
     seen = parser.add_argument_group("what is known")
     first = seen.add_mutually_exclusive_group(required=True)
     first.add_argument("--p", nargs=2, type=float, metavar=("LOW", "HIGH"), help="interval of P_A")
@@ -63,7 +61,7 @@ def add_parser(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    law = GeneralizedGaussian(arguments.d, arguments.sigma, arguments.k)
+    law = law_from(arguments, arguments.d)
     p, additional = _observed(arguments, law)
     certificate = certify(law, p, *additional)
     if arguments.json:

@@ -55,7 +55,7 @@ def _settings(opened: Run) -> str:
             f"data     {one_line(config['data']['name'])}",
             f"noise    {plan.law.describe()}",
             f"votes    n = {plan.n:,}, alpha = {plan.alpha:g}, seed = {plan.seed}",
-            f"methods  {', '.join(plan.methods)}",
+            f"methods  {', '.join(plan.strategies())}",
             f"started  {', '.join(session['started'] for session in opened.sessions)}",
         ]
     )

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from dsrs.cli.law_options import add_law_options
 from dsrs.cli.progress import Progress
 from dsrs.cli.terminal import ERASE_LINE
 from dsrs.datasets import Dataset, load_dataset
@@ -42,8 +43,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--data", required=True, help="dataset with a train split, as for certify")
     parser.add_argument("--output", required=True, type=Path, help="folder of the model")
     parser.add_argument("--recipe", choices=tuple(RECIPES), default="gaussian")
-    parser.add_argument("--sigma", type=float, required=True, help="size of the noise")
-    parser.add_argument("--k", type=float, default=0.0, help="exponent; 0 (default) is Gaussian")
+    add_law_options(parser)
     parser.add_argument("--resume", action="store_true", help="go on from the last epoch")
     paper = parser.add_argument_group("settings (default: the paper's)")
     paper.add_argument("--like", choices=DATA, help="whose settings; default: by the image size")
@@ -56,7 +56,9 @@ def add_parser(subparsers: Any) -> None:
     recipe = parser.add_argument_group("hyperparameters of a recipe (default: the paper's)")
     recipe.add_argument("--noises", type=int, help="noise vectors an image")
     recipe.add_argument("--lbd", type=float, help="consistency: weight of the divergence")
-    recipe.add_argument("--eta", type=float, help="consistency, smoothmix: weight of the 2nd term")
+    recipe.add_argument(
+        "--second-weight", type=float, help="consistency, smoothmix: weight of the 2nd term"
+    )
     recipe.add_argument("--steps", type=int, help="smoothmix: steps to the adversarial image")
     recipe.add_argument("--step-size", type=float, help="smoothmix: length of a step")
     machine = parser.add_argument_group("machine")
@@ -100,7 +102,9 @@ def run(arguments: argparse.Namespace) -> int:
 def settings_from(arguments: argparse.Namespace, dataset: Dataset) -> TrainingSettings:
     """The paper's settings for this data, with what the command line changes."""
     like = arguments.like or _similar(dataset.input_shape)
-    settings = paper_settings(like, arguments.recipe, arguments.sigma, arguments.k)
+    settings = paper_settings(
+        like, arguments.recipe, arguments.sigma, arguments.k, eta=arguments.eta
+    )
     if arguments.epochs is not None:
         settings = settings.in_epochs(arguments.epochs)
     if arguments.warm_up is not None:
@@ -115,13 +119,15 @@ def settings_from(arguments: argparse.Namespace, dataset: Dataset) -> TrainingSe
 
 def _recipe_changes(arguments: argparse.Namespace, settings: TrainingSettings) -> dict[str, Any]:
     changes = {}
-    for name in ("noises", "lbd", "eta", "steps", "step_size"):
-        value = getattr(arguments, name)
+    # `eta` is the recipes' own name of the weight; on the command line it belongs to the law.
+    options = {"noises": "noises", "lbd": "lbd", "eta": "second_weight"}
+    for name, option in {**options, "steps": "steps", "step_size": "step_size"}.items():
+        value = getattr(arguments, option)
         if value is None:
             continue
         if not hasattr(settings.recipe, name):
-            option = "--" + name.replace("_", "-")
-            raise InvalidInput(f"the recipe {settings.recipe.name} has no {option}")
+            shown = "--" + option.replace("_", "-")
+            raise InvalidInput(f"the recipe {settings.recipe.name} has no {shown}")
         changes[name] = value
     return changes
 

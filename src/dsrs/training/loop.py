@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -59,7 +59,8 @@ def train(
         raise InvalidInput(
             f"training takes images in [0, 1], {dataset.name} has bounds {dataset.bounds}"
         )
-    law = GeneralizedGaussian(math.prod(dataset.input_shape), settings.sigma, settings.k)
+    d = math.prod(dataset.input_shape)
+    law = GeneralizedGaussian(d, settings.sigma, settings.k, settings.eta)
     model = _fresh_model(dataset, settings)
     layout = _layout(dataset.input_shape)
     model.to(device).to(memory_format=layout)  # type: ignore[call-overload]
@@ -180,7 +181,7 @@ class _Session:
     def _training_law(self, epoch: int, step: int) -> GeneralizedGaussian:
         e = epoch if self.settings.warm_up_unit == "epoch" else step
         k = warm_up_k(self.law.k, e, self.settings.warm_up)
-        return GeneralizedGaussian(self.law.d, self.law.sigma, k)
+        return replace(self.law, k=k)
 
 
 def _layout(input_shape: tuple[int, ...]) -> torch.memory_format:

@@ -17,9 +17,9 @@ Augmentation = Literal["none", "crop-flip"]
 class TrainingSettings:
     """Recipe, smoothing law and optimisation. `hyperparameters` holds the paper's choices.
 
-    The law is the generalized Gaussian of `sigma` and `k` in the dimension of the data; `warm_up`
-    is e0 of `warm_up_k`, in epochs or optimiser steps. `decay_at` are the epochs after which
-    the learning rate is multiplied by `decay_factor`. `ramp_epochs`: see `Recipe.objective`.
+    The law is the generalized Gaussian of `sigma`, `k` and `eta` in the dimension of the data;
+    `warm_up` is e0 of `warm_up_k`, in epochs or optimiser steps. `decay_at` are the epochs after
+    which the learning rate is multiplied by `decay_factor`. `ramp_epochs`: see `Recipe.objective`.
     `batch_size` counts noisy images: a batch has batch_size / noises different ones.
     """
 
@@ -39,6 +39,7 @@ class TrainingSettings:
     ramp_epochs: int = 10
     augmentation: Augmentation = "none"
     seed: int = 0
+    eta: float = 2.0
 
     def __post_init__(self) -> None:
         if self.epochs < 1:

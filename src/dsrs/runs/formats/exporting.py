@@ -46,7 +46,7 @@ def export_run(
     A TSV log holds one method, which must be named when the run has several. `overwrite` lets
     files of the same kind be replaced.
     """
-    methods = run.plan.methods
+    methods = tuple(run.plan.strategies())
     if method is not None and method not in methods:
         raise InvalidInput(f"`method` must be one of {', '.join(methods)}, got {method!r}")
     if form == "dsrs-logs":
