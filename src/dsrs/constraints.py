@@ -52,8 +52,8 @@ class Constraint:
             upper, upper_from = interval.upper, source
         if lower > upper + EDGE:
             raise InfeasibleBox(
-                f"no classifier fits two intervals of one probability: one ends at {upper:.6g}, the "
-                f"other begins at {lower:.6g}"
+                f"no classifier fits two intervals of one probability: one ends at {upper:.6g}, "
+                f"the other begins at {lower:.6g}"
             )
         return Constraint(
             self.components, self.falls, self.full_support, lower, upper, lower_from, upper_from

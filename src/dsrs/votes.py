@@ -112,9 +112,10 @@ class SampledInput:
     """All votes of one input.
 
     `target` is the class whose hits were counted and that is certified: the label where there is
-    one (unless the plan says otherwise), else the class that the selection votes chose. None: not
-    chosen yet. `predicted` is the most frequent class of the selection votes, or of the votes under
-    P where there was no selection. `choices` holds the law that each strategy chose from votes.
+    one (unless the plan says otherwise), else the class that the selection votes chose; None only
+    while these are missing. `predicted` is the most frequent class of the selection votes, or of
+    the votes under P where there was no selection. `choices` holds the law that each strategy
+    chose from votes.
     """
 
     index: int

@@ -41,17 +41,17 @@ def run(arguments: argparse.Namespace) -> int:
     from dsrs.datasets import load_dataset
     from dsrs.reports import make_report, read_runs, write_page
     from dsrs.runs.certifying import certify_run
-    from dsrs.sampling.plan import SamplingPlan
+    from dsrs.strategies import NEYMAN_PEARSON, Plan
 
     with as_file(files("dsrs") / "demo") as folder:
         card = json.loads((folder / "card.json").read_text())
         dataset = load_dataset(folder / "images.npz")
         if not 1 <= arguments.images <= len(dataset):
             raise InvalidInput(f"--images must be from 1 to {len(dataset)}, got {arguments.images}")
-        plan = SamplingPlan(
+        plan = Plan(
             law=GeneralizedGaussian.from_dict(card["law"]),
             n=arguments.n,
-            additional=("truncated:heuristic", "rescaled:0.8x"),
+            methods=(NEYMAN_PEARSON, "truncated:heuristic", "rescaled:0.8x"),
             # Where every first vote agrees, more votes under P prove more than votes under Q.
             fallback=True,
         )

@@ -1,6 +1,6 @@
 """What a report knows of a run: one outcome for each input, and where it came from.
 
-`RunSummary.from_results` takes any iterable of results with the attributes of `ResultLike`, so the
+`RunSummary.from_results` takes any iterable of results with the attributes of `RunResult`, so the
 report depends on records only, not on how they are stored.
 """
 
@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,48 +19,18 @@ from numpy.typing import NDArray
 from dsrs.errors import DataError
 from dsrs.laws import GeneralizedGaussian
 from dsrs.records import HISTOGRAM_BINS, Certificate
+from dsrs.runs.result import RunResult
+from dsrs.votes import Votes
 
 BASELINE = "np"
 METHOD_NAMES = {
     "np": "Neyman-Pearson",
     "truncated": "DSRS truncated",
     "rescaled": "DSRS rescaled",
+    "tailored": "tailored law",
 }
-CERTIFYING_STREAMS = ("p1", "p2")  # votes under P that certificates are made of
 
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
-
-
-class VotesLike(Protocol):
-    """One stream of votes: which it is, and its radial histogram."""
-
-    @property
-    def stream(self) -> str: ...
-    @property
-    def trials(self) -> Sequence[int]: ...
-    @property
-    def hits(self) -> Sequence[int]: ...
-
-
-class ResultLike(Protocol):
-    """One certified input, as a run store yields it."""
-
-    @property
-    def index(self) -> int: ...
-    @property
-    def label(self) -> int | None: ...
-    @property
-    def predicted(self) -> int | None: ...
-    @property
-    def target(self) -> int: ...
-    @property
-    def votes(self) -> Sequence[VotesLike]: ...
-    @property
-    def certificates(self) -> Mapping[str, Certificate]: ...
-    @property
-    def seconds(self) -> float: ...
-    @property
-    def thumbnail(self) -> bytes | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +98,7 @@ class RunSummary:
     def from_results(
         cls,
         name: str,
-        results: Iterable[ResultLike],
+        results: Iterable[RunResult],
         *,
         family: str = "",
         data_fingerprint: str | None = None,
@@ -198,7 +168,7 @@ def method_name(method: str) -> str:
     return METHOD_NAMES.get(method, method)
 
 
-def _outcome(run: str, seen: ResultLike) -> Outcome:
+def _outcome(run: str, seen: RunResult) -> Outcome:
     where = f"run {run!r}, input {seen.index}"
     if seen.label is None:
         raise DataError(f"{where} has no label; certified accuracy needs the labels of all inputs")
@@ -210,7 +180,7 @@ def _outcome(run: str, seen: ResultLike) -> Outcome:
             )
     if seen.thumbnail is not None and not seen.thumbnail.startswith(PNG_SIGNATURE):
         raise DataError(f"{where}: expected a PNG thumbnail, got other bytes")
-    trials, hits = _radial_counts(where, seen.votes)
+    trials, hits = _radial_counts(seen.votes)
     return Outcome(
         index=seen.index,
         label=seen.label,
@@ -224,20 +194,14 @@ def _outcome(run: str, seen: ResultLike) -> Outcome:
     )
 
 
-def _radial_counts(
-    where: str, votes: Sequence[VotesLike]
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _radial_counts(votes: Sequence[Votes]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Trials and hits of all votes under P by noise norm."""
     trials = np.zeros(HISTOGRAM_BINS, dtype=np.int64)
     hits = np.zeros(HISTOGRAM_BINS, dtype=np.int64)
-    for stream in votes:
-        if stream.stream in CERTIFYING_STREAMS and len(stream.trials):
-            if len(stream.trials) != HISTOGRAM_BINS or len(stream.hits) != HISTOGRAM_BINS:
-                raise DataError(
-                    f"{where}: expected {HISTOGRAM_BINS} radial bins in stream "
-                    f"{stream.stream!r}, got {len(stream.trials)} and {len(stream.hits)}"
-                )
-            trials += np.asarray(stream.trials, dtype=np.int64)
-            hits += np.asarray(stream.hits, dtype=np.int64)
+    for taken in votes:
+        if taken.law is None:
+            trials += np.asarray(taken.trials, dtype=np.int64)
+            hits += np.asarray(taken.hits, dtype=np.int64)
     if not trials.any():
         return (), ()
     return tuple(trials.tolist()), tuple(hits.tolist())

@@ -123,9 +123,7 @@ def _watched(work: Iterable[T], total: int, progress: Watch | None) -> Iterator[
                 counter.advance()
 
 
-def _kept(
-    run: Run, plan: Plan, results: Iterable[RunResult], output: Path
-) -> Iterator[RunResult]:
+def _kept(run: Run, plan: Plan, results: Iterable[RunResult], output: Path) -> Iterator[RunResult]:
     """The results, after each was added to a new run folder."""
     config = run.config | {
         "plan": plan.to_dict(),

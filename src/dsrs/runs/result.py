@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from dsrs.errors import InvalidInput
 from dsrs.records import Certificate
 from dsrs.votes import SampledInput, Votes
 
@@ -34,6 +35,8 @@ class RunResult:
     @property
     def target(self) -> int:
         """The class that the certificates are for."""
+        if self.sampled.target is None:
+            raise InvalidInput(f"input {self.index} has no class to certify yet")
         return self.sampled.target
 
     @property

@@ -33,7 +33,7 @@ UNIT_SAMPLES = 512
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What all votes of a run have in common: the smoothing law, the seed, rows of a forward pass."""
+    """What all votes of a run share: the smoothing law, the seed, rows of a forward pass."""
 
     base: GeneralizedGaussian
     seed: int

@@ -42,8 +42,8 @@ class BallOfVotes(Strategy):
             return law
         raise NotEnoughVotes(
             f"there are no votes under {self.text}; votes under P allow "
-            f"truncated:B/{HISTOGRAM_BINS} with a whole B, such as truncated:0.5; sample again with "
-            "`dsrs certify` for other laws"
+            f"truncated:B/{HISTOGRAM_BINS} with a whole B, such as truncated:0.5; sample again "
+            "with `dsrs certify` for other laws"
         )
 
     def want(self, seen: SampledInput) -> Want | None:

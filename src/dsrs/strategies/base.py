@@ -39,7 +39,7 @@ class Want:
 
 @dataclass(frozen=True, slots=True)
 class Strategy(ABC):
-    """One way to certify an input. A new one is a file with these names, and a line in naming.py."""
+    """One way to certify an input. A new one is a file like this, and a line in naming.py."""
 
     plan: Plan
     text: str  # as it is written in the plan, such as `np` or `truncated:0.6`
@@ -55,7 +55,7 @@ class Strategy(ABC):
         """What the votes prove. Raises NotEnoughVotes where they are not those it wanted."""
 
     def choose(self, seen: SampledInput) -> AdditionalLaw | None:
-        """The law that this strategy chooses from votes, as soon as it can; it is kept with them."""
+        """The law that this strategy chooses from votes, as soon as it can; kept with them."""
         return None
 
 

@@ -71,9 +71,7 @@ class DoubleSampling(Strategy):
         if self.falls_back(first):
             both = seen.first(ESTIMATION, None, plan.n)
             hits, more = both.successes - first.successes, both.total - first.total
-            return certify_or_abstain(
-                plan.law, fallback_interval(first.total, hits, more, p_alpha)
-            )
+            return certify_or_abstain(plan.law, fallback_interval(first.total, hits, more, p_alpha))
         law = self.law(seen)
         if p.lower <= 0.5 and self.lacks_votes(seen, law):
             # No vote under Q can help a class without a majority under P, so none was taken.
@@ -134,9 +132,9 @@ def fallback_interval(first: int, successes: int, trials: int, p_alpha: float) -
     which this function returns; it is never below the usual bound at level a from n1 + y of
     n1 + n2 hits, because {X = n1, Y >= y} is part of {X + Y >= n1 + y}.
     The failure is then inside {P_A < L} or {D and P_A > U(X)} or {D and Q_A outside}, so its
-    probability is at most p_alpha/2 + p_alpha/2 + q_alpha = alpha. Nothing much is left to gain: for
-    P_A near the bound of branch F, branch D is almost sure, and its other two events can use up
-    their shares.
+    probability is at most p_alpha/2 + p_alpha/2 + q_alpha = alpha. Nothing much is left to gain:
+    for P_A near the bound of branch F, branch D is almost sure, and its other two events can use
+    up their shares.
     """
     if not (first >= 1 and 0 <= successes <= trials):
         raise InvalidInput(

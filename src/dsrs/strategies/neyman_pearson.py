@@ -27,7 +27,7 @@ def neyman_pearson_interval(successes: int, trials: int, alpha: float) -> Interv
 class NeymanPearson(Strategy):
     """n votes under P; see `neyman_pearson_interval` for alpha."""
 
-    help: ClassVar[str] = "all votes under P and one lower bound, as randomized smoothing usually does"
+    help: ClassVar[str] = "all votes under P, one lower bound: the usual certificate"
 
     def want(self, seen: SampledInput) -> Want | None:
         plan = self.plan
