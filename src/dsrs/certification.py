@@ -135,7 +135,7 @@ def _unit_neyman_pearson(
         return radius, multiplier, gaussian_bound(p_lower, multiplier, radius)
     steps = np.empty((1, 3))
     problem = problem_of(law, constraints_of(law, Interval(p_lower, 1.0), ()))
-    found = _searched(problem, 0.0, z / law.scale, steps)
+    found = searched(problem, 0.5, 0.0, z / law.scale, steps)
     if not found.steps:
         return 0.0, 0.0, 0.0
     return rounded_radius(law, found.rho), float(steps[0, 2]), float(steps[0, 1])
@@ -164,7 +164,7 @@ def _double_sampling(
     surest = max(each.lower for each in constraints)
     guess = 0.0 if floor else max(float(special.ndtri(surest)), 0.0) * law.sigma / law.scale
     steps = np.empty((search.LONGEST_CHAIN, len(constraints) + 2))
-    found = _searched(problem, floor / law.scale, guess, steps)
+    found = searched(problem, 0.5, floor / law.scale, guess, steps)
     if found.outcome == search.INFEASIBLE:
         raise InfeasibleBox("no classifier has probabilities inside all the given intervals")
     best = replace(
@@ -189,15 +189,17 @@ def _double_sampling(
     return replace(best, steps=proof, method="double-sampling")
 
 
-def _searched(problem: Problem, floor: float, guess: float, steps: Floats) -> search.Proved:
+def searched(
+    problem: Problem, level: float, floor: float, guess: float, steps: Floats
+) -> search.Proved:
     """`largest_radius`, compiled where interpreting would take too long. The answer is the same."""
     start, work = np.zeros(len(problem.lowers)), problem.work[1]
     problem.work[1] = min(work, affordable_work())
-    found = search.largest_radius(problem, floor, guess, start, steps)
+    found = search.largest_radius(problem, level, floor, guess, start, steps)
     if not found.complete and problem.work[1] < work:
         compile_kernels()
         problem.work[:] = 0.0, work
-        found = search.largest_radius(problem, floor, guess, start, steps)
+        found = search.largest_radius(problem, level, floor, guess, start, steps)
     return found
 
 

@@ -38,7 +38,7 @@ MOST_STEPS = 100
 
 
 class Crossing(NamedTuple):
-    """Where the searched B falls to 1/2; the numbers count only if the outcome is CERTIFIED."""
+    """Where the searched B falls to the level; the numbers count only if CERTIFIED."""
 
     outcome: int
     rho: float
@@ -106,14 +106,14 @@ def to_zero(
 
 @kernel
 def crossing_radius(
-    search: Search, floor: float, start: float, warm: Floats, found: Floats
+    search: Search, level: float, floor: float, start: float, warm: Floats, found: Floats
 ) -> Crossing:
-    """Where the searched B falls to 1/2, above `floor`: Newton on the logit of B inside a bracket.
+    """Where the searched B falls to `level`, above `floor`: Newton on the logit of B in a bracket.
 
-    `found` are the multipliers there. ABSTAINED when B <= 1/2 down to the floor, INFEASIBLE when B
-    exceeds 1, UNDECIDED when no end was found.
+    `found` are the multipliers there. ABSTAINED when B <= level down to the floor, INFEASIBLE when
+    B exceeds 1, UNDECIDED when no end was found.
     """
-    unit = search.problem.base.unit
+    unit, base_height = search.problem.base.unit, math.log(level / (1.0 - level))
     rates = np.zeros(len(found))
     low, high, rho = floor, np.inf, start
     last, last_height, last_fall = np.nan, 0.0, 0.0
@@ -122,7 +122,7 @@ def crossing_radius(
         if exceeds_one(search, value, found, rho):
             return Crossing(INFEASIBLE, 0.0, 0.0)
         inside = min(max(value, 1e-12), 1.0 - 1e-12)
-        height = math.log(inside / (1.0 - inside))
+        height = math.log(inside / (1.0 - inside)) - base_height
         if height > 0.0:
             low = rho
         elif rho <= floor:
@@ -160,7 +160,7 @@ def prove_at(search: Search, rho: float, warm: Floats, found: Floats) -> float:
 
 @kernel
 def largest_proved(
-    search: Search, crossing: Crossing, floor: float, warm: Floats, found: Floats
+    search: Search, crossing: Crossing, level: float, floor: float, warm: Floats, found: Floats
 ) -> tuple[float, float]:
     """The largest radius near the searched crossing with a proof, and its dual bound.
 
@@ -183,8 +183,8 @@ def largest_proved(
             value = bound_on(search.problem, search.whole, found, rho)
         else:
             value = prove_at(search, rho, warm, found)
-        gain = (value - 0.5) / slope if slope > 0.0 else 0.0
-        if value > 0.5 + SURPLUS:
+        gain = (value - level) / slope if slope > 0.0 else 0.0
+        if value > level + SURPLUS:
             best, best_value = rho, value
             best_found[:] = found
             if failed < np.inf:
@@ -211,7 +211,13 @@ def largest_proved(
 
 @kernel
 def chain_down(
-    search: Search, top: float, floor: float, warm: Floats, found: Floats, steps: Floats
+    search: Search,
+    level: float,
+    top: float,
+    floor: float,
+    warm: Floats,
+    found: Floats,
+    steps: Floats,
 ) -> int:
     """Prove every shift in [floor, top] with hollow multipliers, first of all `found`; rows of
     `steps` are (rho, dual bound, multipliers). Returns the number of rows, 0 if the chain breaks.
@@ -221,12 +227,12 @@ def chain_down(
     for n in range(len(steps)):
         # The multipliers of the step above mostly do; search again when they gain no more.
         value = bound_on(problem, search.whole, last, rho)
-        if not value - 0.5 > 1.02 * margin:
+        if not value - level > 1.02 * margin:
             found[:] = last
             searched = prove_at(search, rho, warm, found)
             if searched > value:
                 value, last[:] = searched, found
-        margin = value - 0.5 - SURPLUS
+        margin = value - level - SURPLUS
         steps[n, 0], steps[n, 1] = rho, value
         steps[n, 2:] = last
         if not margin > 0.0 or is_spent(problem):
@@ -249,11 +255,12 @@ def is_solid(problem: Problem, multipliers: Floats) -> bool:
 
 @entry
 def largest_radius(
-    problem: Problem, floor: float, guess: float, start: Floats, steps: Floats
+    problem: Problem, level: float, floor: float, guess: float, start: Floats, steps: Floats
 ) -> Proved:
-    """The largest provable radius (in units of the law's scale) above `floor`, proved already.
+    """The largest radius (in units of the law's scale) above `floor` with B > level.
 
-    The search starts at `guess`, or at the floor when that is 0, with the multipliers `start`.
+    Shifts up to the floor are proved already. The search starts at `guess`, or at the floor when
+    that is 0, with the multipliers `start`.
     Rows of proof are written to `steps`.
     """
     search = lay_nodes(problem)
@@ -261,17 +268,17 @@ def largest_radius(
     warm, found = np.zeros((3, 3)), start.copy()
     crossing = Crossing(ABSTAINED, 0.0, 0.0)
     if guess > 0.0 or floor > 0.0:
-        crossing = crossing_radius(search, floor, max(guess, floor), warm, found)
+        crossing = crossing_radius(search, level, floor, max(guess, floor), warm, found)
     else:
         # With no radius to start from: the smaller the shift, the worse the search is conditioned.
         for exponent in (3, 5, 7):
             first = unit * 10.0**-exponent
-            crossing = crossing_radius(search, first, first, warm, found)
+            crossing = crossing_radius(search, level, first, first, warm, found)
             if crossing.outcome != ABSTAINED:
                 break
     if crossing.outcome != CERTIFIED:
         return Proved(crossing.outcome, floor, 0, not is_spent(problem))
-    rho, value = largest_proved(search, crossing, floor, warm, found)
+    rho, value = largest_proved(search, crossing, level, floor, warm, found)
     if not rho > floor:
         near = crossing.rho <= floor + SETTLED * unit
         return Proved(ABSTAINED if near else UNDECIDED, floor, 0, not is_spent(problem))
@@ -281,7 +288,7 @@ def largest_radius(
         return Proved(CERTIFIED, rho, 1, not is_spent(problem))
     top, count = rho - CHAIN_MARGIN * unit, 0
     if top > floor:
-        count = chain_down(search, top, floor, warm, found, steps)
+        count = chain_down(search, level, top, floor, warm, found, steps)
     if count == 0:
         return Proved(UNDECIDED, floor, 0, not is_spent(problem))
     return Proved(CERTIFIED, top, count, not is_spent(problem))
