@@ -14,7 +14,7 @@ from dsrs.duality.radius import is_solid
 from dsrs.duality.variation import total_variation
 from dsrs.errors import InvalidInput
 from dsrs.laws import GeneralizedGaussian
-from dsrs.records import Certificate
+from dsrs.records import Certificate, Interval, Observation
 
 # Claimed numbers may differ from recomputed ones by rounding; bounds by the flat charge, since
 # laws that a proof does not use cut its integrals elsewhere.
@@ -38,12 +38,12 @@ def find_flaw(certificate: Certificate) -> str | None:
     found, count = certificate, len(certificate.additional)
     if not (found.radius >= 0 and found.np_radius >= 0):
         return f"a radius must be a number that is not negative, got {found.radius!r}"
-    if found.status not in ("certified", "abstained", "undecided"):
+    if found.status not in ("certified", "short", "abstained", "undecided"):
         return f"unknown status {found.status!r}"
-    if found.method not in ("neyman-pearson", "double-sampling"):
+    if found.method not in ("neyman-pearson", "double-sampling", "leading-class"):
         return f"unknown method {found.method!r}"
-    certified = found.status == "certified"
-    if certified != (found.radius > 0) or certified != bool(found.proof):
+    claims = found.status == "certified" or (found.status == "short" and found.radius > 0)
+    if claims != (found.radius > 0) or claims != bool(found.proof):
         return f"the status {found.status} does not fit the radius {found.radius!r} and its proof"
     for step in found.proof:
         if len(step.multipliers) != count + 1:
@@ -60,8 +60,12 @@ def find_flaw(certificate: Certificate) -> str | None:
         return f"the Neyman-Pearson radius is {np_radius!r}, not {found.np_radius!r}"
     if found.np_radius > found.radius:
         return f"the radius {found.radius!r} is below the Neyman-Pearson radius"
+    if (found.method == "leading-class") != (found.rival is not None):
+        return "a bound of the other classes belongs to the method leading-class"
     if found.radius == 0:
         return None
+    if found.rival is not None:
+        return _flaw_of_lead(found, found.rival)
     if found.proof[0].radius < found.radius:
         return f"the proof begins at {found.proof[0].radius!r}, below the radius"
     return _flaw_of_proof(found, constraints)
@@ -96,6 +100,31 @@ def _flaw_of_proof(found: Certificate, constraints: list[Constraint]) -> str | N
         if not total_variation(problem, gap) < value - 0.5:
             return f"{at} does not reach down to {below!r}"
     return None
+
+
+def _flaw_of_lead(found: Certificate, rival: float) -> str | None:
+    """What is wrong with the two bounds, of the class and against every other, that make a lead."""
+    if not 0 <= rival <= 1 or len(found.proof) != 2 or len(found.additional) > 1:
+        return "a lead is proved by two steps, from bounds under one law"
+    together = 0.0
+    for step, raised in zip(found.proof, (None, 1 - rival), strict=True):
+        p, additional = found.p, found.additional
+        if raised is not None and additional:
+            additional = (Observation(additional[0].law, Interval(raised, 1.0)),)
+        elif raised is not None:
+            p = Interval(raised, 1.0)
+        constraints = constraints_of(found.law, p, additional)
+        multipliers = gathered(constraints, step.multipliers)
+        if multipliers is None or not found.radius <= step.radius < math.inf:
+            return f"the step at {step.radius!r} does not fit the bounds of the certificate"
+        problem = problem_of(found.law, constraints)
+        value = bound_at(found.law, problem, multipliers, step.radius)
+        if not step.dual_bound <= value + HIDDEN or value > MOST:
+            return f"the step at {step.radius!r} claims {step.dual_bound!r}, but proves {value!r}"
+        if not is_solid(problem, multipliers):
+            return f"the step at {step.radius!r} says nothing of shorter shifts"
+        together += value
+    return None if together > 1 else f"the two bounds add up to {together!r} only"
 
 
 def bound_at(

@@ -12,8 +12,9 @@ from dsrs.errors import DataError, InvalidInput
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, law_from_dict
 from dsrs.laws.parameters import real_number, shown
 
-Status = Literal["certified", "abstained", "undecided"]
-Method = Literal["neyman-pearson", "double-sampling"]
+# `short`: a radius was asked for, and less was proved.
+Status = Literal["certified", "short", "abstained", "undecided"]
+Method = Literal["neyman-pearson", "double-sampling", "leading-class"]
 
 HISTOGRAM_BINS = 64
 
@@ -85,6 +86,7 @@ class Certificate:
     method: Method
     proof: tuple[ProofStep, ...] = field(default=())
     complete: bool = True  # False: the search ran out of work, a larger radius may be provable
+    rival: float | None = None  # upper bound of every other class, for `leading-class`
 
     @property
     def linf_radius(self) -> float:
@@ -124,6 +126,7 @@ class Certificate:
             "status": self.status,
             "method": self.method,
             "complete": self.complete,
+            "rival": self.rival,
             "proof": [
                 {
                     "radius": _finite(step.radius),
@@ -154,6 +157,7 @@ class Certificate:
                 method=_field(fields, "method", str),
                 proof=tuple(_proof_step(step) for step in _field(fields, "proof", list)),
                 complete=_field(fields, "complete", bool) if "complete" in fields else True,
+                rival=None if fields.get("rival") is None else _number(fields["rival"]),
             )
         except InvalidInput as error:
             raise DataError(f"this is not a certificate: {error}") from None

@@ -14,13 +14,14 @@ from dsrs.duality.bound import chosen_ends, is_spent
 from dsrs.duality.kernel import kernel
 from dsrs.duality.measure import measure
 from dsrs.duality.nodes import Search
-from dsrs.duality.scan import scan_multipliers, sweep_multipliers
+from dsrs.duality.scan import best_alone, scan_multipliers, sweep_multipliers
 from dsrs.duality.thresholds import rough_normal_quantile
 
 # What Newton's step may still gain in B when the search stops. Away from the optimum B is far from
 # quadratic, and gains are much larger than predicted.
 ENOUGH = 1e-13
 NEWTON_STEPS = 40
+FEW_NEWTON_STEPS = 8  # where one multiplier alone counts, and bisection is nearly as fast
 LINE_STEPS = 12
 STEEPEST = 1e-5  # slope of B at which a small gain is not believed
 
@@ -154,7 +155,8 @@ def general_multipliers(
     curvature = np.empty((count, count))
     value, by_rho = measure(search, rho, found, hits, sweeps, curvature)
     last_step, settled = np.zeros(count), False
-    for _ in range(NEWTON_STEPS):
+    single = count == 2 and search.problem.lowers[0] == 0.0 and search.problem.uppers[0] == 1.0
+    for _ in range(FEW_NEWTON_STEPS if single else NEWTON_STEPS):
         slope_of(search, found, hits, slope)
         step = newton_step(found, slope, curvature)
         gain = inner(slope, step)
@@ -168,7 +170,11 @@ def general_multipliers(
             break
     if not settled and count > 1 and not is_spent(search.problem):
         last_step[:] = 0.0
-        if count == 2:
+        if single:
+            # P says nothing: its multiplier is 0, and B is concave in the other.
+            found[0] = 0.0
+            best_alone(search, rho, found, 1, max(abs(found[1]), 1e-6))
+        elif count == 2:
             scan_multipliers(search, rho, found)
         else:
             sweep_multipliers(search, rho, found)
