@@ -14,16 +14,19 @@ import numpy as np
 import pytest
 
 from dsrs.classifiers import from_callable
+from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput, StoreError
 from dsrs.laws import GeneralizedGaussian, Weighted, parse_additional_law
+from dsrs.proofs import find_flaw
 from dsrs.records import Interval, Observation
-from dsrs.runs import RunResult, open_run, start_run
+from dsrs.runs import RunResult, certify_run, open_run, start_run
 from dsrs.runs.formats.exporting import export_run
 from dsrs.runs.formats.importing import import_rows
 from dsrs.runs.reader import content_of
 from dsrs.runs.schema import STORE_NAME, checksum_of
 from dsrs.sampling.plan import SamplingPlan
 from dsrs.sampling.sample import sample_input
+from dsrs.table import certify_row
 
 BASE = GeneralizedGaussian(784, 0.5, 380)
 TAILORED = Weighted(
@@ -89,6 +92,27 @@ def test_votes_under_a_weighted_law_come_from_its_shells() -> None:
     assert np.all(np.abs(counts - expected) <= 5 * np.sqrt(expected) + 1e-9)
 
 
+def test_a_weighted_law_goes_all_the_way(tmp_path: Path) -> None:
+    """Sampled, certified and kept in a run; exported, imported and certified again."""
+    law = GeneralizedGaussian(16, 0.5, 3.0, 1.5)
+    inner = Weighted(law, (4.0, 12.0), (0.0, -5.0), 0.0, -9.0)
+    plan = SamplingPlan(law, n=4000, additional=(inner.text,))
+    dataset = Dataset.from_arrays(np.zeros((2, 16), np.float32), [0, 0])
+    edge = float(law.radial_quantile(0.85))
+    classifier = from_callable(
+        lambda batch: (np.linalg.norm(batch, axis=1) > edge).astype(np.int64), (16,), 2, name="ball"
+    )
+    certify_run(classifier, dataset, plan, [0, 1], tmp_path / "run")
+    with open_run(tmp_path / "run") as run:
+        export_run(run, tmp_path / "rows.csv", "csv", "weighted")
+        made = run.result(1).certificates["weighted"]
+    assert made.additional[0].law == inner
+    assert find_flaw(made) is None
+    assert made.radius > made.np_radius > 0
+    row = dataclasses.asdict(import_rows(tmp_path / "rows.csv")[1])
+    assert certify_row(row) == made
+
+
 def test_a_column_pair_of_the_first_version_is_read(tmp_path: Path) -> None:
     (tmp_path / "old.csv").write_text("index,q_shape,q_value\n3,rescaled,0.4\n4,,\n")
     rows = import_rows(tmp_path / "old.csv")
@@ -118,7 +142,8 @@ def as_format_1(folder: Path) -> None:
             "SELECT position, body FROM certificate WHERE idx = ?", (index,)
         ).fetchall():
             made = json.loads(body)
-            del made["law"]["eta"]
+            del made["law"]["eta"], made["complete"]
+            made["linf_radius"] = math.nextafter(made["radius"] / 28.0, 0.0)
             made["additional"] = [
                 dict(zip(("kind", "value"), seen["law"].values(), strict=True)) | {"q": seen["q"]}
                 for seen in made["additional"]
