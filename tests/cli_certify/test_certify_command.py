@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from small_run import INPUTS, Certify, contents
 
-from dsrs.proofs import check
+from dsrs.certification import check
 from dsrs.runs import open_run
 from dsrs.runs.schema import STORE_NAME
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dsrs.certification import check
 from dsrs.classifiers import from_callable
 from dsrs.confidence import clopper_pearson
 from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput, NotEnoughVotes, StoreMismatch
 from dsrs.laws import GeneralizedGaussian, Truncated
-from dsrs.proofs import check
 from dsrs.records import HISTOGRAM_BINS
 from dsrs.runs import RunResult, certified_accuracy, certify_run, open_run
 from dsrs.runs.formats import export_run, import_rows

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from known_classifiers import Ball
 
-from dsrs.certification import certify
+from dsrs.certification import certify, check
 from dsrs.confidence import clopper_pearson, clopper_pearson_lower
 from dsrs.errors import NotEnoughVotes
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, Truncated
-from dsrs.proofs import check
 from dsrs.records import Interval, Observation
 from dsrs.sampling.certificates import certify_method, certify_votes
 from dsrs.sampling.plan import SamplingPlan
