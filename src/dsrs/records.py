@@ -141,7 +141,8 @@ class Certificate:
     def from_dict(cls, fields: Any) -> Certificate:
         """The certificate that `to_dict` was made from; whatever else it is raises `DataError`.
 
-        Derived numbers are not believed: the radii of other norms must be those of this radius.
+        Derived numbers are not believed: the radii of other norms must follow from this radius
+        (the first version rounded some of them further down).
         """
         try:
             law = GeneralizedGaussian.from_dict(_field(fields, "law", dict))
@@ -162,10 +163,10 @@ class Certificate:
         except InvalidInput as error:
             raise DataError(f"this is not a certificate: {error}") from None
         for name in ("linf_radius", "l1_radius"):
-            if name in fields and _number(fields[name]) != getattr(found, name):
+            if name in fields and not _number(fields[name]) <= getattr(found, name):
                 raise DataError(
-                    f"`{name}` must be {getattr(found, name)!r} for a radius of {found.radius!r}, "
-                    f"got {shown(fields[name])}"
+                    f"`{name}` must be at most {getattr(found, name)!r} for a radius of "
+                    f"{found.radius!r}, got {shown(fields[name])}"
                 )
         return found
 

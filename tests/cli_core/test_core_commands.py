@@ -42,6 +42,21 @@ def test_json_of_radius_is_a_certificate_that_check_accepts(capsys, tmp_path: Pa
     assert "DOES NOT HOLD" in capsys.readouterr().out
 
 
+def test_radius_reads_every_form_of_a_law_and_every_family(capsys) -> None:  # type: ignore[no-untyped-def]
+    def found(*words: str) -> dict[str, object]:
+        assert main(["radius", *LAW, "--p", "0.97", "0.98", *words, "--json"]) == 0
+        return dict(json.loads(capsys.readouterr().out))
+
+    q = ["--q", "0.995", "1.0"]
+    assert found("--q-law", "rescaled:0.8x", *q) == found("--q-law", "rescaled:0.4", *q)
+    assert found("--eta", "2") == found()
+    # A sharper edge of the noise: another law, another radius.
+    sharp = found("--eta", "4", "--q-law", "weighted:3:0,9:-4,outer=-9", *q)
+    assert sharp["law"]["eta"] == 4  # type: ignore[index]
+    assert sharp["additional"][0]["law"]["knots"] == [3, 9]  # type: ignore[index]
+    assert 0 < sharp["np_radius"] != found()["np_radius"]  # type: ignore[operator]
+
+
 def test_votes_spend_alpha_between_the_laws(capsys) -> None:  # type: ignore[no-untyped-def]
     votes = ["--p-votes", "48750/50000", "--alpha", "0.001", "--json"]
     main(["radius", *LAW, *votes])

@@ -57,6 +57,8 @@ def test_rows_are_read_as_results_are_taken() -> None:
         ({"sigma": ""}, "`sigma` must be a number"),
         ({"k": 1536}, "`k` must be in"),
         ({"d": 3072.5}, "`d` must be a whole number"),
+        ({"eta": 9}, "`eta` must be from 0.5 to 8"),
+        ({"q_law": "cauchy:1"}, "a law is written KIND:VALUE"),
         ({"q_shape": "cauchy"}, "`q_shape` must be one of"),
         ({"q_value": 0}, "`percentile`"),
         ({"q_lower": 0.5, "q_upper": 0.6}, "no classifier"),
@@ -72,6 +74,18 @@ def test_a_bad_row_is_named_and_does_not_stop_the_others(
     assert message in (outcomes[1].error or "")
     assert outcomes[0].certificate == outcomes[2].certificate is not None
     assert str(outcomes[1].fields()["status"]).startswith("error: ")
+
+
+def test_a_law_in_words_is_the_law_in_two_columns() -> None:
+    words = {"eta": "", "q_law": "truncated:0.8", "q_lower": 0.995, "q_upper": 1.0}
+    assert certify_row(ROW | words) == certify_row(ROW | SECOND)
+    assert certify_row(ROW | words | {"eta": 2}) == certify_row(ROW | SECOND)
+    other = certify_row(ROW | words | {"eta": 1})
+    assert other.law.eta == 1
+    assert other.radius != certify_row(ROW | SECOND).radius
+    columns = {name: [value] for name, value in (ROW | words).items()}
+    found = dsrs.certify_table(columns)
+    assert found["certified_radius"][0] == certify_row(ROW | SECOND).radius
 
 
 def test_an_empty_second_value_means_that_p_was_sampled_again() -> None:

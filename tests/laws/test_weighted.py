@@ -128,6 +128,18 @@ def test_a_flat_weight_is_p_and_a_line_is_not() -> None:
     assert np.allclose(steep.radial_cdf(norms), stats.gamma(9).cdf(t), rtol=1e-12)
 
 
+@pytest.mark.parametrize("shape", [1e-3, 0.01, 0.05, 0.3])
+@pytest.mark.parametrize("knot", [1e-8, 1e-3, 0.7])
+def test_long_flat_tails_end_in_a_sharp_edge(shape: float, knot: float) -> None:
+    """t^(m-1) e^-t with a small m: thousands of e-folds of ln t, then a fall within one."""
+    base = GeneralizedGaussian(10, 1.0, 5 - shape)
+    flat = Weighted(base, (knot,), (0.0,), 0.0, 0.0)
+    t = np.array([1e-20, 1e-10, 1e-4, 0.1, 1.0, 5.0])
+    with mp.workdps(30):
+        exact = [float(mp.gammainc(base.m, 0, mp.mpf(x), regularized=True)) for x in t]
+    assert np.allclose(flat.radial_cdf(base.norm(t)), exact, rtol=1e-14, atol=0)
+
+
 def test_the_scale_of_the_weight_is_free() -> None:
     law = LAWS["open at both ends"]
     louder = Weighted(BASE, law.knots, tuple(w + 5 for w in law.log_weights), 0.5, -20.0)

@@ -44,6 +44,15 @@ def test_votes_pay_from_the_same_alpha(capsys: pytest.CaptureFixture[str]) -> No
     assert record["radius"] > 0
 
 
+def test_the_exponent_eta_and_a_factor_of_sigma(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--eta", "1", "--p", "0.9", "--q-law", "rescaled:0.8x", "--q", "0.95", "--json"]
+    assert call(*LAW, *FEW, *words) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["law"]["eta"] == 1
+    assert record["additional"][0]["law"] == {"kind": "rescaled", "beta": 0.4}
+    assert record["radius"] > 0
+
+
 def test_abstaining_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert call(*LAW, *FEW, "--p", "0.4") == 0
     assert "abstained" in capsys.readouterr().out

@@ -26,9 +26,9 @@ def lengths(norm: str, vectors: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("norm", NORMS)
-@pytest.mark.parametrize("k", [0.0, 3.5])
-def test_sigma_is_the_size_of_a_coordinate(norm: str, k: float) -> None:
-    law = NormLaw(norm, 9, 0.7, k)
+@pytest.mark.parametrize(("k", "eta"), [(0.0, 2.0), (3.5, 2.0), (1.0, 1.0), (1.0, 4.0)])
+def test_sigma_is_the_size_of_a_coordinate(norm: str, k: float, eta: float) -> None:
+    law = NormLaw(norm, 9, 0.7, k, eta)
     noise = law.sample(40_000, np.random.default_rng(1))
     squares = np.square(noise).mean(axis=1)
     assert squares.mean() == pytest.approx(0.49, abs=5 * squares.std() / math.sqrt(40_000))
@@ -44,6 +44,12 @@ def test_shells_follow_the_gamma_law(norm: str) -> None:
     noise = law.sample(20_000, np.random.default_rng(2))
     t = 0.5 * np.square(lengths(norm, noise) / law.scale)
     assert stats.kstest(t, stats.gamma(law.radial.m).cdf).pvalue > 1e-3
+
+
+def test_l1_noise_of_eta_1_has_laplace_coordinates() -> None:
+    law = NormLaw("l1", 6, 0.7, eta=1.0)
+    noise = law.sample(20_000, np.random.default_rng(2))
+    assert stats.kstest(noise[:, 2], stats.laplace(scale=0.7 / math.sqrt(2)).cdf).pvalue > 1e-3
 
 
 @pytest.mark.parametrize("norm", NORMS)
@@ -78,9 +84,9 @@ def test_additional_laws_sample_their_shells(norm: str) -> None:
 
 
 @pytest.mark.parametrize("norm", NORMS)
-@pytest.mark.parametrize("size", [0.2, 1.5])
-def test_overlaps_stand_for_whole_vectors(norm: str, size: float) -> None:
-    law = NormLaw(norm, 7, 0.7, 1.0)
+@pytest.mark.parametrize(("size", "eta"), [(0.2, 2.0), (1.5, 2.0), (1.5, 1.0), (0.5, 4.0)])
+def test_overlaps_stand_for_whole_vectors(norm: str, size: float, eta: float) -> None:
+    law = NormLaw(norm, 7, 0.7, 1.0, eta)
     generator = np.random.default_rng(5)
     noise = law.sample(30_000, generator)
     radius = size * law.scale
@@ -92,7 +98,8 @@ def test_overlaps_stand_for_whole_vectors(norm: str, size: float) -> None:
     gained = np.round((after - before) / law.scale, 9)
     expected = np.round((law.norms(shells) - law.norms(sample.t)) / law.scale, 9)
     assert stats.ks_2samp(gained, expected).pvalue > 1e-3
-    log_density = [-2 * law.k * np.log(n) - 0.5 * np.square(n / law.scale) for n in (before, after)]
+    unit = law.scale * math.sqrt(2)
+    log_density = [-2 * law.k * np.log(n) - (n / unit) ** eta for n in (before, after)]
     direct = np.round(log_density[1] - log_density[0], 9)
     assert stats.ks_2samp(direct, np.round(log_ratio, 9)).pvalue > 1e-3
 

@@ -6,7 +6,6 @@ import dataclasses
 import json
 import math
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,46 +13,78 @@ import numpy as np
 import pytest
 
 from dsrs.classifiers import from_callable
+from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput, StoreError
-from dsrs.laws import GeneralizedGaussian, Weighted, parse_additional_law
-from dsrs.records import Interval, Observation
-from dsrs.runs import RunResult, open_run, start_run
+from dsrs.laws import (
+    AdditionalLaw,
+    GeneralizedGaussian,
+    Rescaled,
+    Truncated,
+    Weighted,
+    parse_additional_law,
+)
+from dsrs.proofs import find_flaw
+from dsrs.records import Certificate, Interval, Observation, ProofStep
+from dsrs.runs import RunResult, certify_run, open_run, start_run
 from dsrs.runs.formats.exporting import export_run
 from dsrs.runs.formats.importing import import_rows
 from dsrs.runs.reader import content_of
-from dsrs.runs.schema import STORE_NAME, checksum_of
-from dsrs.sampling.plan import SamplingPlan
-from dsrs.sampling.sample import sample_input
+from dsrs.runs.schema import APPLICATION_ID, STORE_NAME, checksum_of
+from dsrs.strategies import Plan
+from dsrs.table import certify_row
+from dsrs.votes import SampledInput, Votes
+from dsrs.voting import sample_input
 
 BASE = GeneralizedGaussian(784, 0.5, 380)
 TAILORED = Weighted(
     BASE, (1 / 3, 12.0, 12.0, 14.0, 14.0, 30.0), (0.1, 1 / 7, -math.inf, -math.inf, -2.0, -9.0), 0.5
 )
-MakeResult = Callable[..., RunResult]
 
 
-def tailored_result(made: RunResult) -> RunResult:
-    """A result whose additional law is TAILORED, with numbers that need all their digits."""
-    votes = dataclasses.replace(made.votes[2], stream="q:weighted", q=TAILORED)
-    seen = Observation(TAILORED, Interval(0.1 + 0.2, 1 - 1 / 3))
-    certificate = dataclasses.replace(made.certificates["truncated"], additional=(seen,))
-    sampled = dataclasses.replace(made.sampled, votes=(*made.votes[:2], votes))
-    return dataclasses.replace(made, sampled=sampled, certificates={"weighted": certificate})
+def votes(law: AdditionalLaw | None, total: int, hits: int, start: int = 0) -> Votes:
+    rest = (0,) * 63
+    return Votes("estimation", law, start, (total - hits, hits), (total, *rest), (hits, *rest))
+
+
+def result(law: AdditionalLaw) -> RunResult:
+    """A result under this additional law, with numbers that need all their digits."""
+    seen = Observation(law, Interval(0.1 + 0.2, 1 - 1 / 3))
+    made = Certificate(
+        law=BASE,
+        p=Interval(0.7, 0.9),
+        additional=(seen,),
+        radius=1 / 3,
+        np_radius=0.1,
+        status="certified",
+        method="double-sampling",
+        proof=(ProofStep(1 / 3, (0.1, 0.3), 0.5000001),),
+    )
+    sampled = SampledInput(7, 1, 1, 1, (votes(None, 500, 400), votes(law, 500, 490)))
+    return RunResult(sampled, {law.kind: made})
+
+
+def config(*methods: str) -> dict[str, Any]:
+    return {
+        "plan": Plan(BASE, methods=methods, n=1000).to_dict(),
+        "model": {"description": "ONNX model net.onnx", "fingerprint": "m1"},
+        "data": {"name": "digits", "fingerprint": "d1", "labels": True},
+        "device": "cpu",
+        "versions": {},
+    }
 
 
 @pytest.fixture
-def tailored_run(tmp_path: Path, config: dict[str, Any], make_result: MakeResult) -> Path:
-    plan = SamplingPlan(BASE, n=1000, additional=(TAILORED.text,), neyman_pearson=False)
-    with start_run(tmp_path / "tailored", config | {"plan": plan.to_dict()}) as writer:
-        writer.add(tailored_result(make_result(1)))
+def tailored_run(tmp_path: Path) -> Path:
+    with start_run(tmp_path / "tailored", config(TAILORED.text)) as writer:
+        writer.add(result(TAILORED))
     return tmp_path / "tailored"
 
 
-def test_a_weighted_law_is_kept_without_loss(tailored_run: Path, make_result: MakeResult) -> None:
+def test_a_weighted_law_is_kept_without_loss(tailored_run: Path) -> None:
     with open_run(tailored_run) as run:
-        assert run.result(1) == tailored_result(make_result(1))
-        assert run.plan.methods == ("weighted",)
-        assert parse_additional_law(run.plan.additional[0], run.plan.law) == TAILORED
+        assert run.result(7) == result(TAILORED)
+        (text,) = run.plan.methods
+    assert parse_additional_law(text, BASE) == TAILORED
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
@@ -77,16 +108,36 @@ def test_logs_of_the_original_scripts_have_no_place_for_it(
 def test_votes_under_a_weighted_law_come_from_its_shells() -> None:
     law = GeneralizedGaussian(16, 0.5, 3.0)
     hollow = Weighted(law, (4.0, 6.0), (0.0, 1.0))
-    plan = SamplingPlan(law, n=8000, additional=(hollow.text,), neyman_pearson=False)
+    plan = Plan(law, methods=(hollow.text,), n=8000)
     classifier = from_callable(lambda batch: np.zeros(len(batch), np.int64), (16,), 2)
-    seen = sample_input(classifier, np.zeros(16, np.float32), plan, 0, 0).stream("q:weighted")
-    assert seen is not None
-    assert seen.q == hollow
+    sampled = sample_input(classifier, np.zeros(16, np.float32), plan, 0, 0)
+    seen = sampled.first("estimation", hollow, 4000)
     edges = law.radial_quantile(np.arange(65) / 64)
     expected = 4000 * np.diff(hollow.radial_cdf(edges))
     counts = np.array(seen.trials)
     assert np.all(counts[expected == 0] == 0)
     assert np.all(np.abs(counts - expected) <= 5 * np.sqrt(expected) + 1e-9)
+
+
+def test_a_weighted_law_goes_all_the_way(tmp_path: Path) -> None:
+    """Sampled, certified and kept in a run; exported, imported and certified again."""
+    law = GeneralizedGaussian(16, 0.5, 3.0, 1.5)
+    inner = Weighted(law, (4.0, 12.0), (0.0, -5.0), 0.0, -9.0)
+    plan = Plan(law, methods=(inner.text,), n=4000)
+    dataset = Dataset.from_arrays(np.zeros((2, 16), np.float32), [0, 0])
+    edge = float(law.radial_quantile(0.85))
+    classifier = from_callable(
+        lambda batch: (np.linalg.norm(batch, axis=1) > edge).astype(np.int64), (16,), 2, name="ball"
+    )
+    certify_run(classifier, dataset, plan, [0, 1], tmp_path / "run")
+    with open_run(tmp_path / "run") as run:
+        export_run(run, tmp_path / "rows.csv", "csv", "weighted")
+        made = run.result(1).certificates["weighted"]
+    assert made.additional[0].law == inner
+    assert find_flaw(made) is None
+    assert made.radius > made.np_radius > 0
+    row = dataclasses.asdict(import_rows(tmp_path / "rows.csv")[1])
+    assert certify_row(row) == made
 
 
 def test_a_column_pair_of_the_first_version_is_read(tmp_path: Path) -> None:
@@ -95,64 +146,80 @@ def test_a_column_pair_of_the_first_version_is_read(tmp_path: Path) -> None:
     assert [row.q_law for row in rows] == ["rescaled:0.4", None]
 
 
-def as_format_1(folder: Path) -> None:
-    """Rewrite a store as the first version wrote it: a law is a word and a number."""
+FIRST_TABLES = """
+CREATE TABLE run (config TEXT NOT NULL, checksum TEXT NOT NULL);
+CREATE TABLE session (started TEXT NOT NULL, versions TEXT NOT NULL);
+CREATE TABLE input (idx INTEGER PRIMARY KEY, label INTEGER, predicted INTEGER,
+    target INTEGER NOT NULL, stopped INTEGER NOT NULL, seconds REAL NOT NULL, thumbnail BLOB,
+    checksum TEXT NOT NULL);
+CREATE TABLE votes (idx INTEGER NOT NULL, position INTEGER NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (idx, position)) WITHOUT ROWID;
+CREATE TABLE certificate (idx INTEGER NOT NULL, position INTEGER NOT NULL, method TEXT NOT NULL,
+    status TEXT NOT NULL, radius REAL NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (idx, position)) WITHOUT ROWID;
+"""
+
+
+def first_format_run(folder: Path, law: AdditionalLaw, value: float) -> None:
+    """The run of `result(law)` as the first version wrote it: a law is a word and a number."""
+    made = result(law)
+    plan = {
+        "law": {"d": 784, "sigma": 0.5, "k": 380.0},
+        "n": 1000,
+        "n0": 100,
+        "alpha": 0.001,
+        "seed": 0,
+        "additional": [f"{law.kind}:{value}"],
+        "neyman_pearson": False,
+        "sample_share": 0.5,
+        "alpha_share": 0.5,
+        "fallback": False,
+        "early_stop": False,
+        "target": "label",
+        "batch": 256,
+    }
+    old_config = json.dumps(config(law.text) | {"plan": plan})
+    bodies = []
+    for stream, seen in zip(("p1", f"q:{law.kind}"), made.votes, strict=True):
+        counts = {name: list(getattr(seen, name)) for name in ("counts", "trials", "hits")}
+        q = None if seen.law is None else [law.kind, value]
+        bodies.append((json.dumps({"stream": stream, **counts, "q": q}),))
+    certificate = made.certificates[law.kind]
+    fields = certificate.to_dict()
+    del fields["law"]["eta"], fields["complete"]
+    # It rounded down by one number, needed or not.
+    fields["linf_radius"] = math.nextafter(math.nextafter(certificate.radius / 28, 0.0), 0.0)
+    seen = certificate.additional[0].interval
+    fields["additional"] = [{"kind": law.kind, "value": value, "q": [seen.lower, seen.upper]}]
+    rows = [(law.kind, certificate.status, certificate.radius, json.dumps(fields))]
+    checksum = checksum_of(content_of([7, 1, 1, 1, 0, 0.0], bodies, rows), None)
+    folder.mkdir()
     connection = sqlite3.connect(folder / STORE_NAME)
-    (config,) = connection.execute("SELECT config FROM run").fetchone()
-    fields = json.loads(config)
-    del fields["plan"]["law"]["eta"]
-    old = json.dumps(fields)
-    connection.execute("UPDATE run SET config = ?, checksum = ?", (old, checksum_of(old)))
-    for (index,) in connection.execute("SELECT idx FROM input").fetchall():
-        for position, body in connection.execute(
-            "SELECT position, body FROM votes WHERE idx = ?", (index,)
-        ).fetchall():
-            votes = json.loads(body)
-            if votes["q"]:
-                votes["q"] = list(votes["q"].values())
-            connection.execute(
-                "UPDATE votes SET body = ? WHERE idx = ? AND position = ?",
-                (json.dumps(votes), index, position),
-            )
-        for position, body in connection.execute(
-            "SELECT position, body FROM certificate WHERE idx = ?", (index,)
-        ).fetchall():
-            made = json.loads(body)
-            del made["law"]["eta"]
-            made["additional"] = [
-                dict(zip(("kind", "value"), seen["law"].values(), strict=True)) | {"q": seen["q"]}
-                for seen in made["additional"]
-            ]
-            connection.execute(
-                "UPDATE certificate SET body = ? WHERE idx = ? AND position = ?",
-                (json.dumps(made), index, position),
-            )
-        row = connection.execute(
-            "SELECT label, predicted, target, stopped, seconds, thumbnail FROM input WHERE idx = ?",
-            (index,),
-        ).fetchone()
-        votes = connection.execute(
-            "SELECT body FROM votes WHERE idx = ? ORDER BY position", (index,)
-        ).fetchall()
-        certificates = connection.execute(
-            "SELECT method, status, radius, body FROM certificate WHERE idx = ? ORDER BY position",
-            (index,),
-        ).fetchall()
-        checksum = checksum_of(content_of([index, *row[:-1]], votes, certificates), row[-1])
-        connection.execute("UPDATE input SET checksum = ? WHERE idx = ?", (checksum, index))
-    connection.execute("PRAGMA user_version = 1")
+    connection.executescript(
+        f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 1;" + FIRST_TABLES
+    )
+    connection.execute("INSERT INTO run VALUES (?, ?)", (old_config, checksum_of(old_config)))
+    connection.execute("INSERT INTO input VALUES (7, 1, 1, 1, 0, 0.0, NULL, ?)", (checksum,))
+    for position, (body,) in enumerate(bodies):
+        connection.execute("INSERT INTO votes VALUES (7, ?, ?)", (position, body))
+    connection.execute("INSERT INTO certificate VALUES (7, 0, ?, ?, ?, ?)", rows[0])
     connection.commit()
     connection.close()
 
 
+@pytest.mark.parametrize(
+    ("law", "value"), [(Truncated(BASE, 0.1 + 0.2), 0.1 + 0.2), (Rescaled(BASE, 0.4), 0.4)], ids=str
+)
 def test_a_store_of_the_first_format_is_read_but_not_continued(
-    run_folder: Path, config: dict[str, Any], make_result: MakeResult
+    tmp_path: Path, law: AdditionalLaw, value: float
 ) -> None:
-    as_format_1(run_folder)
-    with open_run(run_folder) as run:
-        assert list(run.results()) == [make_result(index) for index in range(0, 99, 11)]
+    first_format_run(tmp_path / "run", law, value)
+    with open_run(tmp_path / "run") as run:
         assert run.plan.law == BASE
-    before = (run_folder / STORE_NAME).read_bytes()
+        assert run.result(7) == result(law)
+        export_run(run, tmp_path / "rows.csv", "csv")
+    assert import_rows(tmp_path / "rows.csv")[0].q_law == law.text
+    before = (tmp_path / "run" / STORE_NAME).read_bytes()
     with pytest.raises(StoreError, match=r"format 1 .* not continued"):
-        start_run(run_folder, config)
-    assert (run_folder / STORE_NAME).read_bytes() == before
+        start_run(tmp_path / "run", config(law.text))
+    assert (tmp_path / "run" / STORE_NAME).read_bytes() == before

@@ -9,13 +9,20 @@ from scipy import stats
 torch = pytest.importorskip("torch")
 
 from dsrs.errors import InvalidInput  # noqa: E402
-from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated  # noqa: E402
+from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted  # noqa: E402
 from dsrs.training.checkpoint import seed_epoch  # noqa: E402
 from dsrs.training.noise import NoiseLaw, sample_noise  # noqa: E402
 
 COUNT = 20_000
 P = GeneralizedGaussian(d=48, sigma=0.5, k=12)
-LAWS = [GeneralizedGaussian(d=48, sigma=0.5), P, Truncated(P, 0.6), Rescaled(P, 0.4)]
+LAWS = [
+    GeneralizedGaussian(d=48, sigma=0.5),
+    GeneralizedGaussian(d=48, sigma=0.5, eta=1),
+    P,
+    Truncated(P, 0.6),
+    Rescaled(P, 0.4),
+    Weighted(P, (6.0, 15.0), (0.0, -2.0)),
+]
 
 
 @pytest.fixture(params=LAWS, ids=lambda law: law.describe())

@@ -262,6 +262,12 @@ def test_options_reach_the_settings(dataset: Dataset) -> None:
     chosen = parsed(*words, "--recipe", "smoothmix", "--noises", "2", "--warm-up", "9")
     settings = verb.settings_from(chosen, dataset)
     assert (settings.recipe.noises, settings.warm_up, settings.epochs) == (2, 9, 150)
+    assert (settings.eta, settings.recipe.eta) == (2.0, 5.0)
+    # --eta is the law's; the weight that recipes call eta has another name here.
+    chosen = parsed(*words, "--recipe", "smoothmix", "--eta", "1.5", "--second-weight", "3")
+    settings = verb.settings_from(chosen, dataset)
+    assert (settings.eta, settings.recipe.eta) == (1.5, 3.0)
+    assert TrainingSettings.from_dict(json.loads(json.dumps(settings.to_dict()))) == settings
     with pytest.raises(InvalidInput, match="gaussian has no --lbd"):
         verb.settings_from(parsed(*words, "--lbd", "3"), dataset)
 

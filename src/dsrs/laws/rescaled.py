@@ -1,4 +1,4 @@
-"""Q = P with another size beta (paper appendix, MATH 1)."""
+"""Q = P with another size beta (paper, appendix; docs/method.md 3)."""
 
 from __future__ import annotations
 
