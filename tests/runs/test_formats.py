@@ -197,9 +197,7 @@ BAD_FILES = [
     (b"x disttype gaussian\nx k None\no 1 0.5 0.6\n", "`x std ...` are missing"),
     (b"x disttype gaussian\no 1 0.5\n", "expected `x key value` or"),
     (b"x k 380\nx k 390\n", "two logs of different settings"),
-    (b"0 0.5 0.1\n", "expected `index radius"),
-    (b"0 inf\n", "must be finite"),
-    (b"0 0.5\n1 0.5\n1 0.6\n", "input 1 comes twice"),
+    (b"0 0.5\n", "no l2 radii of a known law by its name"),
     (b"x k 380\no 1 0.5 0.6\no 1 0.5 0.7\n", "line 3: input 1 comes twice"),
     (b"index,radius\n1,inf\n", "infinite"),
     (b"index,radius\n1,0.5\n1,0.5\n", "input 1 comes twice"),
@@ -230,6 +228,27 @@ def test_bad_files_are_named(tmp_path: Path, content: bytes, message: str) -> No
     path.write_bytes(content)
     with pytest.raises(DataError, match=re.escape(message)):
         import_rows(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"0 0.5 0.1\n", "expected `index radius"),
+        (b"0 inf\n", "must be finite"),
+        (b"0 0.5\n1 0.5\n1 0.6\n", "input 1 comes twice"),
+    ],
+)
+def test_bad_logs_of_radii_are_named(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "orig-rad-general-gaussian-380-0.5-500-0.0005.txt"
+    path.write_bytes(b"0 0.5\n1 0.5\n0 0.6\n1 0.6\n")
+    assert [row.radius for row in import_rows(path)] == [0.6, 0.6]  # a log that was done again
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=re.escape(message)):
+        import_rows(path)
+    seconds = path.with_name(f"time-{path.name}")
+    seconds.write_bytes(b"0 12.5\n")
+    with pytest.raises(DataError, match="holds seconds"):
+        import_rows(seconds)
 
 
 @settings(deadline=None)

@@ -169,6 +169,13 @@ def read_radius_log(
     path: Path, text: str | None = None
 ) -> tuple[LogHeader, dict[int, LoggedRadius]]:
     """The law and the l2 radii of an `orig-rad-` or `new-rad-` file; `rule` is that of its Q."""
+    named = _RADIUS_STEM.fullmatch(_stem(path))
+    if named is None or (named["kind"] == "new-rad") != (named["q"] is not None):
+        what = "seconds" if path.name.startswith("time-") else "no l2 radii of a known law"
+        raise DataError(
+            f"{path} holds {what} by its name; expected orig-rad-LAW-K-SIGMA-N-ALPHA.txt or "
+            f"new-rad-LAW[-th]-K-SIGMA-Q-N-ALPHA.txt with the law {' or '.join(LAWS)}"
+        )
     radii: dict[int, LoggedRadius] = {}
     first: int | None = None
     since_start: set[int] = set()
@@ -186,13 +193,6 @@ def read_radius_log(
             since_start.clear()
         since_start.add(index)
         radii[index] = LoggedRadius(radius, tuple(multipliers))
-    named = _RADIUS_STEM.fullmatch(_stem(path))
-    if named is None or (named["kind"] == "new-rad") != (named["q"] is not None):
-        what = "seconds" if path.name.startswith("time-") else "no l2 radii of a known law"
-        raise DataError(
-            f"{path} holds {what} by its name; expected orig-rad-LAW-K-SIGMA-N-ALPHA.txt or "
-            f"new-rad-LAW[-th]-K-SIGMA-Q-N-ALPHA.txt with the law {' or '.join(LAWS)}"
-        )
     return _header(named.groupdict(), named["q"], str(path)), radii
 
 
