@@ -54,7 +54,8 @@ def test_each_log_is_taken_for_what_it_is(logs: Path) -> None:
             assert kind in ("landscape_sampling", "theory_simulations") or not path.stat().st_size
     other_norms = sum(path.name.startswith(("L1-", "infty-")) for path in logs.rglob("*.txt"))
     assert reasons["another norm"] == other_norms == 66  # two of them have their header twice
-    assert reasons["seconds"] == sum(path.name.startswith("time-") for path in logs.rglob("*.txt"))
+    timed = [path for path in logs.rglob("time-*.txt") if path.stat().st_size]
+    assert reasons["seconds"] == len(timed) > 150
     assert reasons["truncated law"] > 50
     assert reasons["rescaled Q"] > 20
     assert reasons["sampling read"] > 30
