@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dsrs.sampling.plan import SamplingPlan
+from dsrs.sampling.sample import sample_input
 
 from dsrs.classifiers import from_callable
 from dsrs.errors import InvalidInput, StoreError
@@ -22,8 +24,6 @@ from dsrs.runs.formats.exporting import export_run
 from dsrs.runs.formats.importing import import_rows
 from dsrs.runs.reader import content_of
 from dsrs.runs.schema import STORE_NAME, checksum_of
-from dsrs.sampling.plan import SamplingPlan
-from dsrs.sampling.sample import sample_input
 
 BASE = GeneralizedGaussian(784, 0.5, 380)
 TAILORED = Weighted(
