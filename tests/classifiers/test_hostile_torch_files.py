@@ -130,6 +130,7 @@ def test_a_scripted_module_cannot_write_over_a_file(tmp_path: Path) -> None:
         {"body": '    if torch.gt(torch.dim(x), 0):\n      torch.save(x, "{}")\n'},
         {"body": '    print("{}")\n'},
         {"body": "    y = '''{}'''\n"},
+        {"body": "    q = __torch__.torch.classes.quantized.Conv2dPackedParamsBase(x)\n"},
         {"body": "    pass # {}\n"},
         {"body": "  def __setstate__(self: __torch__.Net, s: str) -> NoneType:\n    return None\n"},
     ],
@@ -146,7 +147,7 @@ def test_source_of_torchscript_is_checked_before_pytorch_reads_it(
 def test_the_same_source_without_the_attack_is_read(tmp_path: Path) -> None:
     path = with_source(
         tmp_path / "net.ts",
-        constant='  size : Final[Tuple[int, int]] = (1, 1)\n  kind : Final[str] = "it\\\'s"\n',
+        constant='  classes : Final[int] = 3\n  kind : Final[str] = "it\\\'s"\n',
         default=", y: Optional[Tensor]=None, z: Tuple[int, int]=(1, 1)",
         body="    for i in range(torch.len([1, 2])):\n      y0 = torch.add(x, i)\n",
     )

@@ -18,6 +18,7 @@ ALLOWED = {
     "files": set(),
     "rounding": set(),
     "records": {"laws"},
+    "accuracy": {"records"},
     "duality": {"laws", "records"},
     "constraints": {"duality", "laws", "records"},
     "certification": {"constraints", "duality", "laws", "records"},
@@ -26,7 +27,7 @@ ALLOWED = {
     "classifiers": set(),
     "datasets": {"files"},
     "sampling": {"certification", "classifiers", "confidence", "laws", "records"},
-    "reports": {"files", "laws", "records", "rounding", "runs", "sampling"},
+    "reports": {"accuracy", "files", "laws", "records", "rounding", "runs", "sampling"},
 }
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dsrs.sampling.votes import SampledInput, Votes
 
 from dsrs.cli import report as verb
 from dsrs.errors import DsrsError, InvalidInput, StoreError
@@ -16,7 +17,6 @@ from dsrs.records import HISTOGRAM_BINS
 from dsrs.reports import read_run, read_runs
 from dsrs.reports.writing import MANIFEST
 from dsrs.runs import RunResult, start_run
-from dsrs.sampling.votes import SampledInput, Votes
 
 
 def store(

@@ -23,14 +23,14 @@ MARKDOWN = """\
 Certified accuracy in percent at l2 radius r, with 95 % bootstrap intervals over the test inputs \
 (100 resamples, seed 0; gains are paired by input).
 
-| run | certification | clean | abstained | ACR | r = 1 | r = 1.25 |
-| --- | --- | ---: | ---: | ---: | ---: | ---: |
-| a_1 & co | Neyman-Pearson | 100.0 [100.0, 100.0] | 0.0 [0.0, 0.0] | 1.234 [1.234, 1.234] | \
-100.0 [100.0, 100.0] | 0.0 [0.0, 0.0] |
-| a_1 & co | DSRS truncated | 100.0 [100.0, 100.0] | 0.0 [0.0, 0.0] | 1.500 [1.500, 1.500] | \
-100.0 [100.0, 100.0] | 100.0 [100.0, 100.0] |
-| a_1 & co | gain of DSRS truncated |  | 0.0 [0.0, 0.0] | +0.265 [+0.265, +0.265] | \
-0.0 [0.0, 0.0] | +100.0 [+100.0, +100.0] |
+| run | certification | clean: predicted | clean: certified | abstained | ACR | r = 1 | r = 1.25 |
+| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |
+| a_1 & co | Neyman-Pearson | 100.0 [100.0, 100.0] | 100.0 [100.0, 100.0] | 0.0 [0.0, 0.0] | \
+1.234 [1.234, 1.234] | 100.0 [100.0, 100.0] | 0.0 [0.0, 0.0] |
+| a_1 & co | DSRS truncated | 100.0 [100.0, 100.0] | 100.0 [100.0, 100.0] | 0.0 [0.0, 0.0] | \
+1.500 [1.500, 1.500] | 100.0 [100.0, 100.0] | 100.0 [100.0, 100.0] |
+| a_1 & co | gain of DSRS truncated |  | 0.0 [0.0, 0.0] | 0.0 [0.0, 0.0] | \
++0.265 [+0.265, +0.265] | 0.0 [0.0, 0.0] | +100.0 [+100.0, +100.0] |
 """
 LATEX = r"""% needs \usepackage{booktabs}
 % certified accuracy in percent; with 95 \% bootstrap intervals over the test inputs \
@@ -52,14 +52,17 @@ run,method,gain,quantity,radius,value,low,high
 a_1 & co,,0,clean accuracy,,1.000000,1.000000,1.000000
 a_1 & co,np,0,abstention,,0.000000,0.000000,0.000000
 a_1 & co,np,0,average radius,,1.234375,1.234375,1.234375
+a_1 & co,np,0,certified at 0,,1.000000,1.000000,1.000000
 a_1 & co,np,0,certified accuracy,1,1.000000,1.000000,1.000000
 a_1 & co,np,0,certified accuracy,1.25,0.000000,0.000000,0.000000
 a_1 & co,truncated,0,abstention,,0.000000,0.000000,0.000000
 a_1 & co,truncated,0,average radius,,1.500000,1.500000,1.500000
+a_1 & co,truncated,0,certified at 0,,1.000000,1.000000,1.000000
 a_1 & co,truncated,0,certified accuracy,1,1.000000,1.000000,1.000000
 a_1 & co,truncated,0,certified accuracy,1.25,1.000000,1.000000,1.000000
 a_1 & co,truncated,1,abstention,,0.000000,0.000000,0.000000
 a_1 & co,truncated,1,average radius,,0.265624,0.265624,0.265624
+a_1 & co,truncated,1,certified at 0,,0.000000,0.000000,0.000000
 a_1 & co,truncated,1,certified accuracy,1,0.000000,0.000000,0.000000
 a_1 & co,truncated,1,certified accuracy,1.25,1.000000,1.000000,1.000000
 """
@@ -88,7 +91,7 @@ def test_no_format_says_more_than_was_measured(hand_run: RunSummary) -> None:
     }
     rows = list(csv.DictReader(io.StringIO(csv_table(report))))
     numbers = json.loads(json_document(report))["numbers"]
-    assert len(rows) == len(numbers) == 1 + 2 * 4 + 4
+    assert len(rows) == len(numbers) == 1 + 2 * 5 + 5
     for row in rows + numbers:
         if row["quantity"] == "certified accuracy":
             one = exact[row["method"], bool(int(row["gain"])), float(row["radius"])]

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dsrs.sampling.plan import SamplingPlan
+from dsrs.sampling.votes import SampledInput, Votes
 
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, Truncated
 from dsrs.records import HISTOGRAM_BINS, Certificate, Interval, Observation, ProofStep
 from dsrs.runs import RunResult, start_run
 from dsrs.runs.thumbnail import thumbnail
-from dsrs.sampling.plan import SamplingPlan
-from dsrs.sampling.votes import SampledInput, Votes
 
 LAW = GeneralizedGaussian(d=784, sigma=0.5, k=380)
 PLAN = SamplingPlan(law=LAW, n=1000, additional=("truncated:heuristic", "rescaled:0.8x"))

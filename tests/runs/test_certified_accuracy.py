@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dsrs.reports import make_report
+from dsrs.reports.summary import RunSummary
 from dsrs.runs import RunResult, certified_accuracy
 from dsrs.runs.accuracy import MAX_GRID, radius_grid
 
@@ -38,6 +41,33 @@ def test_shares_are_counted_by_hand(make_result: MakeResult) -> None:
     assert (found.total, found.abstained) == (4, 1)
     assert found.average_radius == (0.5 + 1.0) / 4
     assert found.to_dict()["certified_accuracy"][2] == {"radius": 0.75, "accuracy": 0.25}
+
+
+def test_undecided_inputs_are_neither_certified_nor_abstained(make_result: MakeResult) -> None:
+    abstained = with_radius(make_result(5), 0.0, target=1)
+    undecided = RunResult(
+        abstained.sampled,
+        {"np": dataclasses.replace(abstained.certificates["np"], status="undecided")},
+    )
+    missing = RunResult(abstained.sampled, {})
+    results = [with_radius(make_result(1), 0.5, target=1), abstained, undecided, missing]
+    (found,) = certified_accuracy(results, [0.0])
+    assert found.correct == (1,)
+    assert (found.abstained, found.undecided, found.total) == (2, 1, 4)
+    assert found.average_radius == 0.125
+
+
+def test_runs_and_reports_agree_on_every_input(make_result: MakeResult) -> None:
+    results = [make_result(index) for index in range(12)]
+    report = make_report([RunSummary.from_results("run", results)], [0.0, 0.5, 1.0])
+    lines = {line.method: line for line in report.measures[0].methods}
+    for found in certified_accuracy(results, [0.0, 0.5, 1.0]):
+        line = lines[found.method]
+        shares = [Fraction(count, found.total) for count in found.correct]
+        assert [one.value for one in line.certified_accuracy] == shares
+        assert line.certified_at_zero.value == shares[0]
+        assert line.abstention.value == Fraction(found.abstained, found.total)
+        assert float(line.average_radius.value) == pytest.approx(found.average_radius)
 
 
 def test_without_labels_every_certificate_counts(make_result: MakeResult) -> None:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dsrs.cli.main import main
 from dsrs.errors import DataError, DsrsError, InvalidInput, MissingExtra
 from dsrs.laws import heuristic_percentile
 from dsrs.runs import RunResult, open_run, start_run
@@ -58,8 +59,8 @@ row_strategy = st.builds(
     index=st.integers(0, 10**9),
     label=st.none() | st.integers(0, 1000),
     method=st.none() | st.sampled_from(["np", "truncated:0.6"]),
-    status=st.sampled_from(["certified", "abstained", "undecided"]),
-    radius=st.none() | finite | st.just(float("inf")),
+    status=st.none() | st.just("certified"),
+    radius=st.none() | finite,
     d=st.none() | st.integers(2, 10**6),
     k=st.none() | finite,
     p_lower=st.none() | st.floats(0, 0.5),
@@ -68,8 +69,11 @@ row_strategy = st.builds(
 )
 
 
+CERTAIN = ResultRow(0, status="certified", radius=float("inf"), p_lower=1.0, p_upper=1.0)
+
+
 @settings(deadline=None)
-@given(st.lists(row_strategy, max_size=5))
+@given(st.lists(row_strategy | st.just(CERTAIN), max_size=5))
 def test_text_tables_round_trip_any_row(rows: list[ResultRow]) -> None:
     assert read_csv(Path("x"), csv_text(rows)) == rows
     assert read_jsonl(Path("x"), jsonl_text(rows)) == rows
@@ -91,8 +95,8 @@ def test_tsv_has_the_known_columns_and_abstains_with_minus_one(
     assert not (tmp_path / "other.tsv").exists()
     lines = (tmp_path / "log.tsv").read_text().splitlines()
     assert lines[0] == "idx\tlabel\tpredict\tradius\tcorrect\ttime"
-    assert re.fullmatch(r"0\t0\t-1\t0\.000000\t0\t\d:\d\d:\d\d\.\d{6}", lines[1])
-    assert re.fullmatch(r"11\t1\t1\t\d\.\d{6}\t1\t\d:\d\d:\d\d\.\d{6}", lines[2])
+    assert re.fullmatch(r"0\t0\t-1\t0\.0\t0\t\d:\d\d:\d\d\.\d{6}", lines[1])
+    assert re.fullmatch(r"11\t1\t1\t\d\.\d{10,}\t1\t\d:\d\d:\d\d\.\d{6}", lines[2])
 
 
 def test_tsv_comes_back_without_intervals(run_folder: Path, tmp_path: Path) -> None:
@@ -104,18 +108,38 @@ def test_tsv_comes_back_without_intervals(run_folder: Path, tmp_path: Path) -> N
         assert back.p_lower is None
         assert row.radius is not None
         assert back.radius is not None
-        assert row.radius - 1e-6 < back.radius <= row.radius
+        assert back.radius == row.radius
         assert back.seconds == pytest.approx(row.seconds, abs=1e-6)  # the format's microseconds
 
 
 @settings(deadline=None)
 @given(st.floats(0, 1e9), st.floats(0, 1e9))
-def test_tsv_never_rounds_a_radius_up(radius: float, seconds: float) -> None:
+def test_tsv_keeps_radii_exactly(radius: float, seconds: float) -> None:
     row = ResultRow(3, label=1, target=1, status="certified", radius=radius, seconds=seconds)
     (back,) = read_tsv(Path("x"), tsv_text([row]))
-    assert back.radius is not None
-    assert radius - 1e-6 <= back.radius <= radius
+    assert back.radius == radius
+    assert tsv_text([back]) == tsv_text([row])
     assert back.seconds == pytest.approx(seconds, abs=1e-6)
+
+
+def test_tables_of_several_methods_do_not_become_one_tsv() -> None:
+    rows = [
+        ResultRow(3, label=1, target=1, status="certified", radius=0.5, method=method)
+        for method in ("np", "truncated")
+    ]
+    with pytest.raises(InvalidInput, match="one method, and the table has np, truncated"):
+        tsv_text(rows)
+
+
+def test_conversions_between_tsv_and_csv_do_not_drift(tmp_path: Path) -> None:
+    log = tmp_path / "log.tsv"
+    log.write_bytes(TSV + b"7\t2\t2\t0.612\t1\t0:00:17.25\n8\t2\t-1\t0.0\t0\t0:00:17\n")
+    for number in range(3):
+        table, back = tmp_path / f"{number}.csv", tmp_path / f"{number}.tsv"
+        assert main(["import", str(log), "--output", str(table)]) == 0
+        assert main(["import", str(table), "--output", str(back)]) == 0
+        log = back
+    assert [line.split("\t")[3] for line in log.read_text().splitlines()[1:]] == ["0.612", "0.0"]
 
 
 def test_clock_and_days() -> None:
@@ -153,6 +177,7 @@ def test_parquet_without_pyarrow_names_the_extra(
     assert not (tmp_path / "rows.parquet").exists()
 
 
+TSV = b"idx\tlabel\tpredict\tradius\tcorrect\ttime\n"
 BAD_FILES = [
     (b"", "format is not known"),
     (b"a,b\n1,2\n", "format is not known"),
@@ -172,7 +197,28 @@ BAD_FILES = [
     (b"x disttype gaussian\nx k None\no 1 0.5 0.6\n", "`x std ...` are missing"),
     (b"x disttype gaussian\no 1 0.5\n", "expected `x key value` or"),
     (b"x k 380\nx k 390\n", "two logs of different settings"),
-    (b"0 0.5 0.1\n", "expected `index radius"),
+    (b"0 0.5\n", "no l2 radii of a known law by its name"),
+    (b"x k 380\no 1 0.5 0.6\no 1 0.5 0.7\n", "line 3: input 1 comes twice"),
+    (b"index,radius\n1,inf\n", "infinite"),
+    (b"index,radius\n1,0.5\n1,0.5\n", "input 1 comes twice"),
+    (b"index,method,radius\n1,np,0.5\n1,np,0.5\n", "input 1 of the method np comes twice"),
+    (b"index,status,radius\n1,abstained,0.5\n", "is abstained and has radius 0.5"),
+    (b"index,status\n1,proved\n", "`status` must be one of"),
+    (b"index,label\n1,-1\n", "`label` must not be negative"),
+    (b"index,d,k,sigma\n1,784,392,0.5\n", "`k` must be in [0, d/2)"),
+    (b"index,d,k,sigma\n1,784,0,-0.5\n", "`sigma` must be a positive"),
+    (b"index,sigma\n1,inf\n", "`sigma` must be positive"),
+    (b"index,d,k,sigma,q_law\n1,784,0,0.5,cauchy:1\n", "KIND:VALUE"),
+    (b"index,d,k,sigma,q_law\n1,784,0,0.5,truncated:1.5\n", "line 2"),
+    (b"index,alpha\n1,1.5\n", "`alpha` must be in (0, 1)"),
+    (b"index,n\n1,0\n", "`n` must be at least 1"),
+    (b"index,method\n1,=cmd|calc\n", "must start with a letter or digit"),
+    (b"index,index\n1,2\n", "more than once"),
+    (TSV + b"1\t2\t2\t0.5\t0\t0:00:01\n", "`correct` is 0"),
+    (TSV + b"1\t2\t3\t0.5\t1\t0:00:01\n", "`correct` is 1"),
+    (TSV + b"1\t2\t-1\t0.5\t0\t0:00:01\n", "is abstained and has radius 0.5"),
+    (TSV + b"1\t2\t2\tinf\t1\t0:00:01\n", "infinite"),
+    (TSV + b"1\t2\t2\t0.5\t1\t0:00:01\n" * 2, "input 1 comes twice"),
 ]
 
 
@@ -182,6 +228,27 @@ def test_bad_files_are_named(tmp_path: Path, content: bytes, message: str) -> No
     path.write_bytes(content)
     with pytest.raises(DataError, match=re.escape(message)):
         import_rows(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"0 0.5 0.1\n", "expected `index radius"),
+        (b"0 inf\n", "must be finite"),
+        (b"0 0.5\n1 0.5\n1 0.6\n", "input 1 comes twice"),
+    ],
+)
+def test_bad_logs_of_radii_are_named(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "orig-rad-general-gaussian-380-0.5-500-0.0005.txt"
+    path.write_bytes(b"0 0.5\n1 0.5\n0 0.6\n1 0.6\n")
+    assert [row.radius for row in import_rows(path)] == [0.6, 0.6]  # a log that was done again
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=re.escape(message)):
+        import_rows(path)
+    seconds = path.with_name(f"time-{path.name}")
+    seconds.write_bytes(b"0 12.5\n")
+    with pytest.raises(DataError, match="holds seconds"):
+        import_rows(seconds)
 
 
 @settings(deadline=None)
@@ -287,9 +354,13 @@ def test_a_q_log_must_be_that_of_another_law(run_folder: Path, tmp_path: Path) -
     with open_run(run_folder) as run:
         export_run(run, tmp_path, "dsrs-logs")
     p_log = tmp_path / "sampling/net-ca0df2c9.pth/general-gaussian-380-0.5-500-0.0005.txt"
-    with pytest.raises(DataError, match="law is not known"):
+    with pytest.raises(DataError, match="no log of a Q"):
         import_rows(p_log, q_log=p_log)
-    other = tmp_path / "other.txt"
+    renamed = tmp_path / "other.txt"
+    renamed.write_text(p_log.read_text())
+    with pytest.raises(DataError, match="the name alone tells"):
+        import_rows(renamed)
+    other = tmp_path / "general-gaussian-390-0.5-500-0.0005-0.8.txt"
     other.write_text(p_log.read_text().replace("x k 380", "x k 390"))
     with pytest.raises(DataError, match="k = 390"):
         import_rows(p_log, q_log=other)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from dsrs.sampling.certificates import certify_method, certify_votes
+from dsrs.sampling.plan import SamplingPlan
+from dsrs.sampling.sample import sample_input
+from dsrs.sampling.votes import SampledInput, Votes
 from known_classifiers import Ball
 
 from dsrs.certification import certify, check
@@ -11,10 +15,6 @@ from dsrs.confidence import clopper_pearson, clopper_pearson_lower
 from dsrs.errors import NotEnoughVotes
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, Truncated
 from dsrs.records import Interval, Observation
-from dsrs.sampling.certificates import certify_method, certify_votes
-from dsrs.sampling.plan import SamplingPlan
-from dsrs.sampling.sample import sample_input
-from dsrs.sampling.votes import SampledInput, Votes
 
 LAW = GeneralizedGaussian(30, 0.5, 8)
 PLAN = SamplingPlan(LAW, n=4000, additional=("truncated:heuristic", "rescaled:0.8x"))

@@ -6,13 +6,13 @@ import json
 from typing import Any
 
 import pytest
+from dsrs.sampling.plan import SamplingPlan, default_batch
+from dsrs.sampling.votes import SampledInput, Votes
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dsrs.errors import DataError, InvalidInput, UnknownLaw
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Truncated
-from dsrs.sampling.plan import SamplingPlan, default_batch
-from dsrs.sampling.votes import SampledInput, Votes
 
 LAW = GeneralizedGaussian(784, 0.5, 380)
 

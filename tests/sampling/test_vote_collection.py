@@ -8,15 +8,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from dsrs.sampling.plan import SamplingPlan
+from dsrs.sampling.sample import sample_input
+from dsrs.sampling.votes import SampledInput
 from known_classifiers import Ball, Linear
 from numpy.typing import NDArray
 
 from dsrs.errors import ClassifierError, DataError, InvalidInput
 from dsrs.laws import GeneralizedGaussian, Truncated
 from dsrs.sampling.collect import UNIT_SAMPLES, VoteCollector, WorkUnit, count_votes
-from dsrs.sampling.plan import SamplingPlan
-from dsrs.sampling.sample import sample_input
-from dsrs.sampling.votes import SampledInput
 
 LAW = GeneralizedGaussian(12, 0.5, 2)
 CLASSIFIER = Ball(LAW, reach=float(LAW.radial_quantile(0.8)))

@@ -41,9 +41,9 @@ TOKEN = re.compile(
     re.ASCII,
 )
 # Functions of the language that print, or run something elsewhere or later.
-REFUSED_FORMS = frozenset(
-    {"print", "fork", "awaitable", "rpc_async", "rpc_sync", "rpc_remote", "__setstate__", "classes"}
-)
+REFUSED_FORMS = frozenset({"print", "fork", "awaitable", "rpc_async", "rpc_sync", "rpc_remote"})
+RUN_AT_LOADING = "__setstate__"
+BUILT_IN_CLASSES = ["__torch__", ".", "torch", ".", "classes"]  # of C++, with code of their own
 ENDS_A_VALUE = re.compile(r'[\w"\])}]')  # a parenthesis behind it is a call
 
 
@@ -73,11 +73,13 @@ def check_source(text: str, where: str, registered: frozenset[str]) -> None:
     tokens = list(_tokens(text, where))
     _check_loading(tokens, where)
     harmless = TENSOR_OPERATORS | SCRIPT_NODES
-    texts = ["", *(token for _, token in tokens), *[""] * 4]
+    texts = ["", *(token for _, token in tokens), *[""] * 4]  # so that all have neighbours
     for i, token in enumerate(texts[1:-4], start=1):
         before, after = texts[i - 1], texts[i + 1]
-        if token in REFUSED_FORMS:
+        if token == RUN_AT_LOADING or (token in REFUSED_FORMS and before != "."):
             _refuse(token, where)
+        if texts[i : i + len(BUILT_IN_CLASSES)] == BUILT_IN_CLASSES:
+            _refuse("".join(BUILT_IN_CLASSES), where)
         if token == "torch" and before != ".":
             _check_operator("aten", texts[i + 2] if after == "." else "", where)
         elif token == "ops" and before != ".":

@@ -15,13 +15,20 @@ def accuracy_table(accuracies: Sequence[MethodAccuracy], labelled: bool) -> str:
     if not accuracies:
         return "no inputs are finished yet"
     first = accuracies[0]
-    headers = ["method", *(f"r={radius:g}" for radius in first.radii), "mean r", "abstained"]
+    headers = [
+        "method",
+        *(f"r={radius:g}" for radius in first.radii),
+        "mean r",
+        "abstained",
+        "undecided",
+    ]
     rows = [
         [
             found.method,
             *(percent(Fraction(count, found.total)) for count in found.correct),
             floor_text(found.average_radius, 4),
             f"{found.abstained}/{found.total}",
+            f"{found.undecided}/{found.total}",
         ]
         for found in accuracies
     ]

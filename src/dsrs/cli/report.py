@@ -82,14 +82,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def summary_text(report: Report) -> str:
     """The summary as aligned text; a gain whose interval excludes zero has a star."""
-    from dsrs.reports.tables import interval_note, summary_rows
+    from dsrs.reports.tables import SUMMARY_HEADS, interval_note, summary_rows
 
-    heads = ["run", "certification", "clean", "abstained", "ACR"]
+    heads = ["run", "certification", *SUMMARY_HEADS]
     heads += [f"r={radius:g}" for radius in report.radii]
     rows = []
     for row in summary_rows(report):
-        cells = [row.clean, row.abstention, row.average_radius, *row.accuracy]
-        texts = [cell.value + "*" * bool(cell.verdict) if cell else "" for cell in cells]
+        texts = [cell.value + "*" * bool(cell.verdict) if cell else "" for cell in row.cells]
         rows.append([row.run, row.label, *texts])
     note = (
         f"certified accuracy in percent at l2 radius r, {interval_note(report.resampling)}\n"

@@ -1,9 +1,8 @@
 """The numbers of a report: certified accuracy, average radius, clean accuracy, abstention.
 
-Certified accuracy at r is the share of inputs that are certified for their label with a radius of
-at least r, which proves the smoothed prediction right (paper, Section 6). The average certified
-radius counts all other inputs as 0 (Zhai et al. 2020). Clean accuracy is the share of inputs whose
-predicted class is the label. Estimates are exact fractions, so that rounding down is exact too.
+They are defined in `dsrs.accuracy`. Clean accuracy is the share of right predictions; what is
+certified at r = 0 is less, and has a column of its own. Estimates are exact fractions, so that
+rounding down is exact too.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from dsrs.accuracy import certified_at, counted_radii
 from dsrs.errors import InvalidInput
 from dsrs.reports.bootstrap import Estimate, Floats, Resampling, interval, resampled_means
 from dsrs.reports.summary import BASELINE, RunSummary
@@ -29,6 +29,7 @@ class MethodMeasures:
 
     method: str
     certified_accuracy: tuple[Estimate, ...]
+    certified_at_zero: Estimate
     average_radius: Estimate
     abstention: Estimate
 
@@ -95,12 +96,11 @@ def default_radii(runs: Sequence[RunSummary]) -> tuple[float, ...]:
 
 
 def _columns(run: RunSummary, method: str, grid: Sequence[float]) -> Floats:
-    """One row an input: certified at each radius (0 or 1), radius, abstained (0 or 1)."""
+    """One row an input: certified at each radius and at 0 (0 or 1), radius, abstained (0 or 1)."""
     proved = run.proved_radii(method)
-    certified = proved[:, None] >= np.asarray(grid)[None, :]
-    counted_radius = np.maximum(proved, 0.0)
+    certified = certified_at(proved, [*grid, 0.0])
     abstained = run.has_status(method, "abstained")
-    return np.column_stack([certified, counted_radius, abstained]).astype(np.float64)
+    return np.column_stack([certified, counted_radii(proved), abstained]).astype(np.float64)
 
 
 def _resampled(columns: dict[str, Floats], resampling: Resampling) -> dict[str, Floats]:
@@ -111,8 +111,8 @@ def _resampled(columns: dict[str, Floats], resampling: Resampling) -> dict[str, 
 
 
 def _measures(method: str, columns: Floats, samples: Floats, confidence: float) -> MethodMeasures:
-    *certified, radius, abstained = _estimates(columns, samples, confidence)
-    return MethodMeasures(method, tuple(certified), radius, abstained)
+    *certified, at_zero, radius, abstained = _estimates(columns, samples, confidence)
+    return MethodMeasures(method, tuple(certified), at_zero, radius, abstained)
 
 
 def _estimates(columns: Floats, samples: Floats, confidence: float) -> list[Estimate]:

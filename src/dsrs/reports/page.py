@@ -17,7 +17,7 @@ from dsrs.reports.report import Report
 from dsrs.reports.series import DIGITS, P_BINS
 from dsrs.reports.style import DARK_PALETTE, PALETTE, method_place
 from dsrs.reports.summary import BASELINE, Outcome, RunSummary, method_name
-from dsrs.reports.tables import Cell, Row, interval_note, summary_rows
+from dsrs.reports.tables import SUMMARY_HEADS, Cell, Row, interval_note, summary_rows
 from dsrs.rounding import ceil_number, floor_number
 
 GENERATOR = "dsrs report"
@@ -106,10 +106,10 @@ def _subtitle(report: Report) -> str:
 
 
 def _summary_table(report: Report) -> str:
-    heads = ["Run", "Certification", "Clean", "Abstained", "ACR"]
+    heads = ["Run", "Certification", *(text[0].upper() + text[1:] for text in SUMMARY_HEADS)]
+    span = f'<th colspan="{len(heads)}"></th><th colspan="{len(report.radii)}" scope="colgroup">'
     heads += [f"{radius:g}" for radius in report.radii]
     head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
-    span = f'<th colspan="5"></th><th colspan="{len(report.radii)}" scope="colgroup">'
     top = f"<tr>{span}Certified accuracy (%) at radius r</th></tr>"
     rows = list(summary_rows(report))
     body = []
@@ -121,11 +121,10 @@ def _summary_table(report: Report) -> str:
 
 def _summary_row(row: Row, span: int) -> str:
     run = f'<th scope="rowgroup" rowspan="{span}">{escape(row.run)}</th>' if span else ""
-    cells = [row.clean, row.abstention, row.average_radius, *row.accuracy]
     kinds = " ".join(["gain"] * row.is_gain + ["first"] * bool(span))
     return (
         f'<tr class="{kinds}">{run}<th scope="row">{escape(row.label)}</th>'
-        + "".join(_summary_cell(cell) for cell in cells)
+        + "".join(_summary_cell(cell) for cell in row.cells)
         + "</tr>\n"
     )
 

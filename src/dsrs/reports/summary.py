@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsrs.accuracy import proved_radius, status_of
 from dsrs.errors import DataError
 from dsrs.laws import GeneralizedGaussian
 from dsrs.records import HISTOGRAM_BINS, Certificate
@@ -68,13 +69,11 @@ class Outcome:
 
     def status(self, method: str) -> str:
         """certified, abstained or undecided; an input without a prediction is abstained."""
-        certificate = self.certificates.get(method)
-        return certificate.status if certificate else "abstained"
+        return status_of(self.certificates.get(method))
 
     def radius(self, method: str) -> float:
         """The certified l2 radius; 0 where nothing is certified."""
-        certificate = self.certificates.get(method)
-        return certificate.radius if certificate and certificate.status == "certified" else 0.0
+        return max(proved_radius(self.certificates.get(method), True), 0.0)
 
     def gain(self, method: str) -> Fraction:
         """Radius of the method minus radius of the baseline, exactly."""
@@ -146,15 +145,10 @@ class RunSummary:
         return np.array([one.status(method) == status for one in self.outcomes])
 
     def proved_radii(self, method: str) -> NDArray[np.float64]:
-        """Radius of each input that is certified for its label; -inf for the others.
-
-        Certified accuracy at r is then the share of values >= r, also at r = 0, where an
-        abstained input must not count.
-        """
-        for_label = np.array([one.for_label for one in self.outcomes])
-        counted = for_label & self.has_status(method, "certified")
-        radii = np.array([one.radius(method) for one in self.outcomes])
-        return np.where(counted, radii, -np.inf)
+        """Radius of each input that is certified for its label; see `dsrs.accuracy`."""
+        return np.array(
+            [proved_radius(one.certificates.get(method), one.for_label) for one in self.outcomes]
+        )
 
     def among(self, indices: Iterable[int]) -> RunSummary:
         """The same run, with these inputs only."""

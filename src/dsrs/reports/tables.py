@@ -28,7 +28,11 @@ from dsrs.rounding import (
 CSV_DIGITS = 6
 RADIUS_DIGITS = 3
 
-Quantity = Literal["certified accuracy", "average radius", "clean accuracy", "abstention"]
+Quantity = Literal[
+    "certified accuracy", "certified at 0", "average radius", "clean accuracy", "abstention"
+]
+# The columns before the radii. A right prediction is one thing, a certificate for it another.
+SUMMARY_HEADS = ("clean: predicted", "clean: certified", "abstained", "ACR")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +56,15 @@ class Row:
     method: str
     is_gain: bool
     clean: Cell | None
+    certified: Cell | None
     abstention: Cell | None
     average_radius: Cell | None
     accuracy: tuple[Cell, ...]
+
+    @property
+    def cells(self) -> list[Cell | None]:
+        """Those of SUMMARY_HEADS, then one for each radius."""
+        return [self.clean, self.certified, self.abstention, self.average_radius, *self.accuracy]
 
     @property
     def label(self) -> str:
@@ -71,7 +81,7 @@ def summary_rows(report: Report) -> list[Row]:
         for gain, lines in ((False, envelope.methods), (True, envelope.gains)):
             for method, estimates in lines.items():
                 cells = tuple(_percent_cell(one, gain) for one in estimates)
-                rows.append(Row(title, method, gain, None, None, None, cells))
+                rows.append(Row(title, method, gain, None, None, None, None, cells))
     return rows
 
 
@@ -82,7 +92,7 @@ def envelope_title(family: str) -> str:
 
 def markdown_table(report: Report) -> str:
     """A Markdown table in percent, with the interval behind each number."""
-    heads = ["run", "certification", "clean", "abstained", "ACR"]
+    heads = ["run", "certification", *SUMMARY_HEADS]
     heads += [f"r = {radius:g}" for radius in report.radii]
     lines = [
         f"Certified accuracy in percent at l2 radius r, {interval_note(report.resampling)}.",
@@ -91,8 +101,7 @@ def markdown_table(report: Report) -> str:
         _markdown_line(["---", "---", *["---:"] * (len(heads) - 2)]),
     ]
     for row in summary_rows(report):
-        cells = [row.clean, row.abstention, row.average_radius, *row.accuracy]
-        texts = [f"{one.value} [{one.low}, {one.high}]" if one else "" for one in cells]
+        texts = [f"{one.value} [{one.low}, {one.high}]" if one else "" for one in row.cells]
         lines.append(_markdown_line([markdown_name(row.run), markdown_name(row.label), *texts]))
     return "\n".join(lines) + "\n"
 
@@ -209,6 +218,7 @@ def _run_rows(measured: RunMeasures) -> list[Row]:
                     method=line.method,
                     is_gain=gain,
                     clean=None if gain else _percent_cell(measured.clean_accuracy),
+                    certified=_percent_cell(line.certified_at_zero, gain),
                     abstention=_abstention_cell(line.abstention, gain),
                     average_radius=_radius_cell(line.average_radius, gain),
                     accuracy=tuple(_percent_cell(one, gain) for one in line.certified_accuracy),
@@ -272,6 +282,7 @@ def _records(report: Report) -> list[dict[str, Any]]:
     def add_line(run: str, line: MethodMeasures, gain: bool) -> None:
         add(run, line.method, gain, "abstention", line.abstention)
         add(run, line.method, gain, "average radius", line.average_radius)
+        add(run, line.method, gain, "certified at 0", line.certified_at_zero)
         for radius, one in zip(report.radii, line.certified_accuracy, strict=True):
             add(run, line.method, gain, "certified accuracy", one, radius)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from dsrs.accuracy import certified_at, counted_radii, proved_radius, status_of
 from dsrs.runs.result import RunResult
 
 MAX_GRID = 12
@@ -18,7 +19,7 @@ class MethodAccuracy:
     """What one method proved over a run.
 
     `correct[i]` inputs are certified for their label at `radii[i]` or more; without labels, for
-    the class that was predicted. `abstained` counts inputs without a radius.
+    the class that was predicted. `abstained` and `undecided` inputs have no certificate.
     """
 
     method: str
@@ -26,6 +27,7 @@ class MethodAccuracy:
     radii: tuple[float, ...]
     correct: tuple[int, ...]
     abstained: int
+    undecided: int
     average_radius: float
 
     def share(self, position: int) -> float:
@@ -38,6 +40,7 @@ class MethodAccuracy:
             "method": self.method,
             "inputs": self.total,
             "abstained": self.abstained,
+            "undecided": self.undecided,
             "average_certified_radius": self.average_radius,
             "certified_accuracy": [
                 {"radius": radius, "accuracy": self.share(position)}
@@ -50,28 +53,26 @@ def certified_accuracy(
     results: Iterable[RunResult], radii: Iterable[float] | None = None
 ) -> list[MethodAccuracy]:
     """The accuracy of each method at `radii`, by default a round grid up to the largest radius."""
-    total = 0
-    proved: dict[str, list[float]] = {}
-    abstained: dict[str, int] = {}
-    for result in results:
-        total += 1
-        for method, certificate in result.certificates.items():
-            certified = certificate.status == "certified"
-            abstained[method] = abstained.get(method, 0) + (not certified)
-            right = result.label in (None, result.target)
-            proved.setdefault(method, []).extend([certificate.radius] * (certified and right))
-    largest = max((radius for found in proved.values() for radius in found), default=0.0)
+    seen = [(result.label in (None, result.target), result.certificates) for result in results]
+    methods = dict.fromkeys(method for _, certificates in seen for method in certificates)
+    proved = {
+        method: [proved_radius(found.get(method), for_label) for for_label, found in seen]
+        for method in methods
+    }
+    largest = max((max(column) for column in proved.values()), default=0.0)
     grid = tuple(radii) if radii is not None else radius_grid(largest)
+    statuses = {method: [status_of(found.get(method)) for _, found in seen] for method in methods}
     return [
         MethodAccuracy(
             method,
-            total,
+            len(seen),
             grid,
-            tuple(sum(radius >= at for radius in found) for at in grid),
-            abstained[method],
-            math.fsum(found) / total,
+            tuple(certified_at(column, grid).sum(axis=0).tolist()),
+            statuses[method].count("abstained"),
+            statuses[method].count("undecided"),
+            math.fsum(counted_radii(column).tolist()) / len(seen),
         )
-        for method, found in proved.items()
+        for method, column in proved.items()
     ]
 
 

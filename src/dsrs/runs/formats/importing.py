@@ -7,17 +7,9 @@ from pathlib import Path
 
 from dsrs.errors import DataError, InvalidInput
 from dsrs.files.unpacking import GZIP_MAGIC, unpacked_gzip
-from dsrs.laws import heuristic_percentile
-from dsrs.records import Interval
-from dsrs.runs.formats.dsrs_logs import (
-    FALLBACK_RULE,
-    HEURISTIC_RULE,
-    LogHeader,
-    SamplingLog,
-    read_radius_log,
-    read_sampling_log,
-)
-from dsrs.runs.formats.row import ResultRow, parsed
+from dsrs.runs.formats.dsrs_logs import read_sampling_log
+from dsrs.runs.formats.joining import interval_rows, joined_rows, radius_rows
+from dsrs.runs.formats.row import ResultRow, checked_row
 from dsrs.runs.formats.table import read_csv, read_jsonl, read_parquet
 from dsrs.runs.formats.tsv import HEADER, read_tsv
 from dsrs.table import REQUIRED_COLUMNS
@@ -48,7 +40,8 @@ def import_rows(
         else:
             known = ", ".join([*_READERS, "parquet", "dsrs-logs"])
             raise InvalidInput(f"`format` must be one of {known}, got {form!r}")
-    return rows if d is None else [dataclasses.replace(row, d=d) for row in rows]
+    _check_once(rows, path)
+    return rows if d is None else [_with_dimension(row, d, path) for row in rows]
 
 
 _READERS = {"tsv": read_tsv, "csv": read_csv, "jsonl": read_jsonl}
@@ -79,84 +72,28 @@ def _log_rows(path: Path, text: str, q_log: Path | None) -> list[ResultRow]:
     if not text.lstrip().startswith("x "):
         if q_log is not None:
             raise InvalidInput(f"{path} holds radii; give the sampling log of P with that of Q")
-        return [
-            ResultRow(
-                index,
-                radius=row.radius,
-                status="certified" if row.radius else "abstained",
-            )
-            for index, row in read_radius_log(path, text).items()
-        ]
-    log = read_sampling_log(path, text)
-    header = log.header
-    rows = [
-        ResultRow(
-            index,
-            k=header.k,
-            sigma=header.sigma,
-            n=header.n,
-            alpha=header.alpha,
-            p_lower=interval.lower,
-            p_upper=interval.upper,
-        )
-        for index, interval in log.intervals.items()
-    ]
+        return radius_rows(path, text)
+    log, rows = interval_rows(path, text)
     if q_log is None:
         return rows
-    return _joined(rows, log, read_sampling_log(q_log, _text(q_log, content_of_file(q_log))), q_log)
+    of_q = read_sampling_log(q_log, _text(q_log, content_of_file(q_log)))
+    return joined_rows(rows, log.header, of_q, path, q_log)
 
 
-def _joined(
-    rows: list[ResultRow], p_log: SamplingLog, q_log: SamplingLog, path: Path
-) -> list[ResultRow]:
-    """The rows that both logs hold, with the interval under Q where the log has one."""
-    p, q = p_log.header, q_log.header
-    if q.k != p.k:
-        raise DataError(f"{path} has k = {q.k:g}, and the log of P has k = {p.k:g}")
-    if q.sigma == p.sigma and q.rule is None:
-        raise DataError(
-            f"{path} has the sigma of P and no rule in its name, so its law is not known; "
-            "expected a name like general-gaussian-380-0.5-50000-0.0005-0.75.txt"
-        )
-    joined = []
+def _with_dimension(row: ResultRow, d: int, path: Path) -> ResultRow:
+    if row.d not in (None, d):
+        raise DataError(f"{path}: input {row.index} has d = {row.d}, and --d says {d}")
+    return checked_row(dataclasses.asdict(row) | {"d": d}, f"{path}, input {row.index}")
+
+
+def _check_once(rows: list[ResultRow], path: Path) -> None:
+    """Refuse a table that answers one input twice by one method."""
+    seen: set[tuple[int, str | None]] = set()
     for row in rows:
-        interval = q_log.intervals.get(row.index)
-        if interval is None:
-            continue
-        if _fell_back(row, interval, q):
-            joined.append(row)
-            continue
-        if q.rule is None:
-            q_law = f"rescaled:{q.sigma!r}"
-        else:
-            q_law = f"truncated:{_percentile(q.rule, row.p_lower or 0.0, path)!r}"
-        joined.append(
-            dataclasses.replace(
-                row,
-                n=p.n + q.n,
-                alpha=p.alpha + q.alpha,
-                q_law=q_law,
-                q_lower=interval.lower,
-                q_upper=interval.upper,
-            )
-        )
-    return joined
-
-
-def _fell_back(row: ResultRow, interval: Interval, q: LogHeader) -> bool:
-    """Whether the Q log holds an interval of P, which must not be taken for one of Q."""
-    if q.rule != FALLBACK_RULE:
-        return False
-    # The second test: q.n votes alone cannot prove such a lower bound.
-    most = (q.alpha / 2) ** (1 / q.n)
-    return row.p_upper == 1 or interval.lower > most * (1 + 1e-12)
-
-
-def _percentile(rule: str, p_lower: float, path: Path) -> float:
-    if rule in (HEURISTIC_RULE, FALLBACK_RULE):
-        return heuristic_percentile(p_lower)
-    value: float = parsed(rule, float, "the rule in the name", str(path))
-    return value
+        if (row.index, row.method) in seen:
+            method = f" of the method {row.method}" if row.method else ""
+            raise DataError(f"{path}: input {row.index}{method} comes twice")
+        seen.add((row.index, row.method))
 
 
 def content_of_file(path: Path) -> bytes:

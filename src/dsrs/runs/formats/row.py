@@ -6,15 +6,17 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from dsrs.errors import DataError, InvalidInput
-from dsrs.records import Certificate, Interval, Observation
+from dsrs.laws import GeneralizedGaussian, parse_additional_law
+from dsrs.records import Certificate, Interval, Observation, Status
 
 if TYPE_CHECKING:
     from dsrs.runs.result import RunResult
 
 METHOD_NAME = re.compile(r"[A-Za-z0-9][ -~]*")  # not what a spreadsheet takes for a formula
+STATUSES = get_args(Status)
 ABSTAINED = -1  # what the class column of other people's logs says for "abstained"
 
 
@@ -49,8 +51,10 @@ class ResultRow:
     seconds: float | None = None
 
     def __post_init__(self) -> None:
-        if self.index < 0:
-            raise DataError(f"`index` must not be negative, got {self.index}")
+        for name in ("index", "label", "predicted", "target"):
+            value = getattr(self, name)
+            if value is not None and value < 0:
+                raise DataError(f"`{name}` must not be negative, got {value}")
         for name in ("radius", "np_radius", "seconds"):
             value = getattr(self, name)
             if value is not None and not value >= 0:
@@ -63,6 +67,37 @@ class ResultRow:
         for lower, upper in ((self.p_lower, self.p_upper), (self.q_lower, self.q_upper)):
             if lower is not None and upper is not None:
                 Interval(lower, upper)
+        self._check_answer()
+        self._check_law()
+
+    def _check_answer(self) -> None:
+        """Refuse answers that contradict themselves."""
+        if self.status not in (None, *STATUSES):
+            raise DataError(f"`status` must be one of {', '.join(STATUSES)}, got {self.status!r}")
+        if self.status not in (None, "certified") and self.radius:
+            raise DataError(f"input {self.index} is {self.status} and has radius {self.radius!r}")
+        for name in ("radius", "np_radius"):
+            # Only a class that is certain under a law is proved everywhere.
+            if getattr(self, name) == math.inf and 1.0 not in (self.p_lower, self.q_lower):
+                raise DataError(f"`{name}` of input {self.index} is infinite without a certain law")
+
+    def _check_law(self) -> None:
+        """Refuse a law that does not exist, and budgets that cannot be."""
+        if self.n is not None and self.n < 1:
+            raise DataError(f"`n` must be at least 1, got {self.n}")
+        if self.alpha is not None and not 0 < self.alpha < 1:
+            raise DataError(f"`alpha` must be in (0, 1), got {self.alpha!r}")
+        if self.d is not None and self.sigma is not None:
+            law = GeneralizedGaussian(
+                self.d,
+                self.sigma,
+                0.0 if self.k is None else self.k,
+                2.0 if self.eta is None else self.eta,
+            )
+            if self.q_law is not None:
+                parse_additional_law(self.q_law, law, self.p_lower)
+        elif self.sigma is not None and not 0 < self.sigma < math.inf:
+            raise DataError(f"`sigma` must be positive and finite, got {self.sigma!r}")
 
     @property
     def correct(self) -> bool:

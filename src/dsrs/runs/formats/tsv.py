@@ -3,26 +3,32 @@
     idx  label  predict  radius  correct  time
 
 One line an input, one method a file. `predict` is -1 and `radius` 0 where the method abstained;
-`radius` is rounded down; `time` is h:mm:ss with optional decimals, as Python prints a timedelta.
+`radius` is written so that it reads back as the same number, neither more nor less; `time` is
+h:mm:ss with optional decimals, as Python prints a timedelta.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from decimal import ROUND_FLOOR, Decimal
 from pathlib import Path
 
 from dsrs.errors import DataError, InvalidInput
 from dsrs.runs.formats.row import ABSTAINED, ResultRow, checked_row, parsed
 
 HEADER = ("idx", "label", "predict", "radius", "correct", "time")
-RADIUS_DIGITS = 6
 _TIME = re.compile(r"(?:(\d+) days?, )?(\d+):(\d\d):(\d\d(?:\.\d+)?)")
 
 
 def tsv_text(rows: Iterable[ResultRow]) -> str:
     """The whole log of one method's rows."""
+    rows = list(rows)
+    methods = list(dict.fromkeys(row.method for row in rows))
+    if len(methods) > 1:
+        raise InvalidInput(
+            f"a TSV log holds one method, and the table has {', '.join(map(str, methods))}; "
+            "choose one, or use csv or jsonl"
+        )
     return "".join("\t".join(line) + "\n" for line in [HEADER, *map(_cells, rows)])
 
 
@@ -39,17 +45,10 @@ def _cells(row: ResultRow) -> tuple[str, ...]:
         str(row.index),
         str(row.label),
         str(row.target if answered else ABSTAINED),
-        _floored(row.radius if answered else 0.0),
+        repr(row.radius if answered else 0.0),
         str(int(row.correct)),
         clock(row.seconds or 0.0),
     )
-
-
-def _floored(radius: float) -> str:
-    if radius == float("inf"):
-        return "inf"
-    step = Decimal(1).scaleb(-RADIUS_DIGITS)
-    return str(Decimal(radius).quantize(step, rounding=ROUND_FLOOR))
 
 
 def clock(seconds: float) -> str:
@@ -80,10 +79,17 @@ def _row(cells: list[str], where: str) -> ResultRow:
         raise DataError(f"{where}: expected {len(HEADER)} columns, got {len(cells)}")
     predicted = parsed(cells[2], int, "predict", where)
     answered = predicted != ABSTAINED
+    label = parsed(cells[1], int, "label", where)
+    told = parsed(cells[4], int, "correct", where)
+    if told != int(answered and predicted == label):
+        raise DataError(
+            f"{where}: `correct` is {told}, and label {label} with predict {predicted} make it "
+            f"{int(answered and predicted == label)}"
+        )
     return checked_row(
         {
             "index": parsed(cells[0], int, "idx", where),
-            "label": parsed(cells[1], int, "label", where),
+            "label": label,
             "predicted": predicted if answered else None,
             "target": predicted if answered else None,
             "status": "certified" if answered else "abstained",

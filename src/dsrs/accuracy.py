@@ -1,0 +1,42 @@
+"""Certified accuracy, in one place for runs, reports and the paper's tables.
+
+Certified accuracy at r is the share of inputs that are certified for their label with a radius of
+at least r (paper, Section 6); abstained and undecided inputs count for nothing, also at r = 0. It
+is not the clean accuracy, the share of inputs whose predicted class is the label: a right
+prediction may have no certificate. The average certified radius counts all other inputs as 0 (Zhai
+et al. 2020).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dsrs.records import Certificate, Status
+
+NOTHING_PROVED = -np.inf  # below every radius, also below 0
+
+
+def status_of(certificate: Certificate | None) -> Status:
+    """How an input ended; one without a certificate has none because it has no prediction."""
+    return "abstained" if certificate is None else certificate.status
+
+
+def proved_radius(certificate: Certificate | None, for_label: bool) -> float:
+    """The radius that counts: that of a certificate for the label, and else NOTHING_PROVED."""
+    if certificate is None or certificate.status != "certified" or not for_label:
+        return NOTHING_PROVED
+    return certificate.radius
+
+
+def certified_at(proved: ArrayLike, radii: Sequence[float]) -> NDArray[np.bool_]:
+    """Which inputs are certified at which radii: one row an input, one column a radius."""
+    certified: NDArray[np.bool_] = np.asarray(proved)[:, None] >= np.asarray(radii)[None, :]
+    return certified
+
+
+def counted_radii(proved: ArrayLike) -> NDArray[np.float64]:
+    """The radii that the average is taken over."""
+    return np.maximum(np.asarray(proved, dtype=np.float64), 0.0)
