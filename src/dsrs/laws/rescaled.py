@@ -1,4 +1,4 @@
-"""Q = P with another size beta (paper appendix, MATH 1)."""
+"""Q = P with another size beta (docs/math.md 1)."""
 
 from __future__ import annotations
 

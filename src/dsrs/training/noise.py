@@ -18,7 +18,7 @@ def sample_noise(
 ) -> torch.Tensor:
     """Independent noise for each image of a batch, of its shape and on its device.
 
-    Noise is direction x norm (MATH 1). The norms are one number an image and come from the law
+    Noise is direction x norm (docs/math.md 1). The norms, one number an image, come from the law
     itself; the directions are normal vectors drawn on the device from torch's generator there.
     """
     d = law.d if isinstance(law, GeneralizedGaussian) else law.base.d
