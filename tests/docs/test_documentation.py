@@ -59,3 +59,19 @@ def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
         if not target.startswith(("http:", "https:")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_what_the_code_cites_is_in_the_documentation() -> None:
+    sections = set(re.findall(r"^## (\d+)\.", (ROOT / "docs/math.md").read_text(), flags=re.M))
+    here = Path(__file__).resolve()
+    for file in [*(ROOT / "src").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:
+        if file.resolve() == here:
+            continue
+        text = file.read_text()
+        for page in re.findall(r"\bdocs/[\w-]+\.md", text):
+            assert (ROOT / page).exists(), f"{file} cites {page}"
+        for cited in re.findall(r"docs/math\.md (\d+(?:(?:, | and )\d+)*)", text):
+            missing = set(re.findall(r"\d+", cited)) - sections
+            assert not missing, f"{file} cites section {missing} of docs/math.md"
+        # A page of formulas that the repository does not have.
+        assert not re.search(r"\bMATH\b", text), f"{file} cites MATH"

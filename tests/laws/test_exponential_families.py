@@ -23,7 +23,7 @@ FAMILIES = [
 
 @pytest.mark.parametrize("law", FAMILIES, ids=str)
 def test_size_and_shape(law: GeneralizedGaussian) -> None:
-    # E |x|^2 = sigma^2 d fixes the unit of length (MATH 12); mpmath has the Gamma functions.
+    # E |x|^2 = sigma^2 d fixes the unit of length (docs/math.md 1); mpmath has the Gamma functions.
     with mp.workdps(40):
         shape = (mp.mpf(law.d) - 2 * law.k) / law.eta
         square = mp.gamma(shape + mp.mpf(2) / law.eta) / mp.gamma(shape)

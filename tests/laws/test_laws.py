@@ -118,7 +118,8 @@ def test_sampling_depends_on_the_generator_alone() -> None:
 
 
 def test_heuristic_of_the_paper_and_of_the_recorded_runs() -> None:
-    # MATH 4: max(-0.08 ln(1 - P-) + 0.2, 0.5) in the text; without the max in the records.
+    # max(-0.08 ln(1 - P-) + 0.2, 0.5) in the text, without the max in the records
+    # (docs/differences.md).
     assert heuristic_percentile(0.9, "paper") == 0.5
     assert heuristic_percentile(0.9, "recorded") == pytest.approx(0.2 + 0.08 * math.log(10))
     assert heuristic_percentile(0.4, "recorded") == 0.5

@@ -1,4 +1,4 @@
-"""The shell integrals (MATH section 2) and the dual bound (section 3) in mpmath, easy to check.
+"""The shell integrals and the dual bound (docs/math.md 2 and 9) in mpmath, easy to check.
 
 On the shell t the noise makes an angle theta with the shift, of density ~ sin(theta)^(d-2), and
 LR = p(x - delta)/p(x) = exp(phi(s) - phi(t)) with s = t + rho^2/2 - rho sqrt(2t) cos(theta) and
@@ -69,7 +69,7 @@ def dual_bound(
     more: Sequence[Weight] = (),
     digits: int = 20,
 ) -> mp.mpf:
-    """B(l1, l2) = l1 P + l2 Q - E_t Phi_t(l1 + l2 w(t)) of MATH section 3.
+    """B(l1, l2) = l1 P + l2 Q - E_t Phi_t(l1 + l2 w(t)) of docs/math.md 2.
 
     Good to about 1e-15. Every law of `more` adds its l Q and its l w(t).
     P and Q are the ends of the intervals that the signs of the multipliers choose.

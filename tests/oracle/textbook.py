@@ -1,7 +1,8 @@
 """A slow textbook version of the certificates, straight from the paper's theorems and algorithms.
 
 Algorithm 1 picks (P_A, Q_A) in the box, Algorithm 3 (truncated Q) or 4 (rescaled Q) finds the dual
-variables, Algorithm 2 searches the radius; the slips of MATH section 4 are corrected. The value is
+variables, Algorithm 2 searches the radius; the slips of docs/differences.md are corrected. The
+value is
 
     C = R(l1, l2) + l1 (P_A - P(l1, l2)) + l2 (Q_A - Q(l1, l2)),
 

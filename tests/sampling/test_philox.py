@@ -125,7 +125,7 @@ def test_directions_have_their_norm_and_no_preference(d: int) -> None:
     noise = out.astype(np.float64) - 0.25
     np.testing.assert_allclose(np.linalg.norm(noise, axis=1), norms, rtol=3e-6)
     first = (1 + noise[:, 0] / norms) / 2
-    # (1 + c)/2 follows Beta((d-1)/2, (d-1)/2) for a uniform direction (MATH 2).
+    # (1 + c)/2 follows Beta((d-1)/2, (d-1)/2) for a uniform direction (docs/math.md 3).
     assert stats.kstest(first, stats.beta((d - 1) / 2, (d - 1) / 2).cdf).pvalue > 1e-3
 
 

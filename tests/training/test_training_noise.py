@@ -52,7 +52,7 @@ def test_directions_are_uniform_and_free_of_the_norm(noise: np.ndarray) -> None:
     directions = noise / norms[:, None]
     # Each coordinate of a direction has mean 0 and variance 1/d; 5 standard errors of 48 means.
     assert np.abs(directions.mean(axis=0)).max() < 5 / np.sqrt(48 * COUNT)
-    # (1 + c)/2 ~ Beta((d-1)/2, (d-1)/2) for a fixed direction (MATH 2).
+    # (1 + c)/2 ~ Beta((d-1)/2, (d-1)/2) for a fixed direction (docs/math.md 3).
     assert stats.kstest((1 + directions[:, 5]) / 2, stats.beta(23.5, 23.5).cdf).pvalue > 1e-3
     assert abs(np.corrcoef(norms, directions[:, 5])[0, 1]) < 5 / np.sqrt(COUNT)
 

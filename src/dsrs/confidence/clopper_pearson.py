@@ -1,7 +1,7 @@
 """Clopper-Pearson bounds of a probability from votes, never on the wrong side of the exact ones.
 
 The lower bound of `successes` in `trials` is the p with Pr[Bin(n, p) >= successes] = alpha.
-Library quantiles of the Beta law miss it by about 1e-13 to either side (MATH 4). Here such a
+Library quantiles of the Beta law miss it by about 1e-13 to either side (docs/math.md 11): such a
 quantile is only the first guess: Newton steps on the tail follow, then the bound moves outward
 until the tail, with its proved error bound, is on the safe side of alpha.
 """

@@ -304,7 +304,7 @@ def bound_on(problem: Problem, pieces: Pieces, multipliers: Floats, rho: float) 
             value -= multipliers[i] * (1.0 - ends[i])
             scale += size * (1.0 - ends[i])
         if size < np.inf:
-            # Tails left out only raise B if g >= 0; else twice their mass, as docs/math.md 5 needs.
+            # Tails left out only raise B if g >= 0; else twice their mass is due (docs/math.md 5).
             error += size * (underflow if simple else underflow + 4.0 * TAIL)
     error += HIDDEN + rounding_of(parts) * scale
     found = value - error

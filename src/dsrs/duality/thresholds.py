@@ -1,6 +1,6 @@
 """Multipliers where one threshold rules each region of shells: P alone, or one truncated law.
 
-Then P_A of each region fixes its threshold, an equation in one unknown (MATH 3).
+Then P_A of each region fixes its threshold, an equation in one unknown (docs/math.md 7).
 """
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ def alone_multipliers(
 def split_multipliers(
     search: Search, rho: float, warm: Floats, found: Floats, rates: Floats
 ) -> tuple[float, float]:
-    """One truncated law: two thresholds, each from an equation of its own (MATH 3).
+    """One truncated law: two thresholds, each from an equation of its own (docs/math.md 7).
 
     First with Q-; if that asks for a negative l2, with Q+; if that asks for a positive one,
     l2 = 0. B is concave, so exactly one of the three is the maximum. l1 < 0 never helps: then

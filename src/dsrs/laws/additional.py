@@ -87,7 +87,7 @@ class AdditionalLaw(ABC):
         return 0.0, 1.0
 
     def log_weight(self, t: ArrayLike) -> Floats:
-        """ln w(t) = ln q/p on the shells of P; -inf outside the support."""
+        """ln w(t) = ln q/p on the shells of P (docs/math.md 1); -inf outside the support."""
         m = self.base.m
         shells = np.maximum(np.asarray(t, dtype=np.float64), np.finfo(np.float64).tiny)
         u = np.log(shells / m)

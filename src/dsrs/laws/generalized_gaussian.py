@@ -1,8 +1,8 @@
 """The smoothing law P: Gaussian, generalized Gaussian and exponential-family noise.
 
-Symbols (docs/math.md 1, paper Table 1): dimension d, exponents k (0 <= k < d/2) and eta. The
-density at x is proportional to |x|^(-2k) exp(-t) with t = (|x| / s)^eta, so the direction is
-uniform and t follows Gamma(m, 1) with shape m = (d - 2k) / eta. The unit of length s is fixed by
+Symbols (docs/math.md 1): dimension d, exponents k (0 <= k < d/2) and eta. The density
+at x is proportional to |x|^(-2k) exp(-t) with t = (|x| / s)^eta, so the direction is uniform and
+t follows Gamma(m, 1) with shape m = (d - 2k) / eta. The unit of length s is fixed by
 E |x|^2 = sigma^2 d for every k and eta. eta = 2 is the generalized Gaussian, and k = 0 with it the
 Gaussian.
 """

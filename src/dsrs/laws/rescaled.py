@@ -1,4 +1,4 @@
-"""Q = P with another size beta (paper, appendix; docs/method.md 3)."""
+"""Q = P with another size beta (docs/math.md 1)."""
 
 from __future__ import annotations
 

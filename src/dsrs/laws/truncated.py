@@ -1,4 +1,4 @@
-"""Q = P truncated to the ball |x| <= T (paper Table 1; docs/method.md 3)."""
+"""Q = P truncated to the ball |x| <= T (docs/math.md 1)."""
 
 from __future__ import annotations
 
@@ -114,8 +114,9 @@ def heuristic_percentile(p_lower: float, rule: Heuristic = "recorded") -> float:
     """The paper's percentile from the lower bound of P_A (appendix, T heuristics).
 
     `paper`: max(-0.08 ln(1 - P-) + 0.2, 0.5), as the text states it. `recorded`: what the
-    recorded runs used (docs/method.md 5): the same line without the maximum for P- >= 0.5, and
-    0.5 below. Both are cut at 1 (P- -> 1), where Q is P itself.
+    recorded runs used (docs/differences.md): the same line without the maximum for P- >= 0.5, and
+    0.5 below.
+    Both are cut at 1 (P- -> 1), where Q is P itself.
     """
     if not 0 <= p_lower <= 1:
         raise InvalidInput(f"`p_lower` must be in [0, 1], got {p_lower!r}")

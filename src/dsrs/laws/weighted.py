@@ -1,4 +1,4 @@
-"""Q = lambda(t) P / nu with ln lambda piecewise linear in ln t (docs/method.md 3)."""
+"""Q = lambda(t) P / nu with ln lambda piecewise linear in ln t (docs/math.md 1 and 9)."""
 
 from __future__ import annotations
 

@@ -21,9 +21,9 @@ class NormLaw:
     """Noise with density proportional to |x|^(-2k) exp(-(|x| / s)^eta), |x| in the given norm.
 
     For every norm |x| and x / |x| are independent, the direction follows the cone measure of the
-    unit sphere, and t = (|x| / s)^eta follows Gamma((d - 2k) / eta, 1), as for l2. So the shells,
-    and the additional laws as weights on shells, are those of the l2 law `radial`. The l1 norm
-    with eta = 1 and k = 0 is noise of independent Laplace coordinates.
+    unit sphere, and t = (|x| / s)^eta follows Gamma((d - 2k) / eta, 1) (docs/math.md 1). So the
+    shells, and the additional laws as weights on shells, are those of the l2 law `radial`. The
+    l1 norm with eta = 1 and k = 0 is noise of independent Laplace coordinates.
 
     `sigma` is the root mean square of one coordinate, for every norm, k and eta; this fixes s.
     """

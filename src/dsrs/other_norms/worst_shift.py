@@ -76,7 +76,7 @@ class ShellSample:
             growth = square / (1 + np.sqrt(np.maximum(1 + square, 0.0)))
         else:
             growth = ratio - 2 * np.minimum(self.overlap, ratio)
-        # growth = |x + delta| / |x| - 1; the log-density is -2k ln |x| - t.
+        # growth = |x + delta| / |x| - 1; the log-density is -2k ln |x| - t as in docs/math.md 1.
         with np.errstate(divide="ignore"):
             log_growth = np.log1p(np.maximum(growth, -1.0))
             added = self.t * np.expm1(self.law.eta * log_growth)

@@ -2,11 +2,11 @@
 
 The simulated classifier is right on a ball around the input. sigma = 1, k = d/2 - 5; Q is P
 truncated at T, the median norm of Gaussian noise (P_con = 0.5), and P_A is the mass under P of the
-ball that holds 0.6 of Gaussian noise (MATH 5). What is known of Q_A makes the curves:
+ball that holds 0.6 of Gaussian noise (docs/differences.md). What is known of Q_A makes the curves:
 
     exact      Q_A = 1
     sampled    Q_A = alpha^(1/n), the lower bound from n votes that are all right
-    relaxed    Q_A = 1 - exp(-d^a): concentration fails with probability exp(-d^a) (MATH 4)
+    relaxed    Q_A = 1 - exp(-d^a): concentration fails with probability exp(-d^a)
 """
 
 from __future__ import annotations

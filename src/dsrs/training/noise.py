@@ -18,8 +18,8 @@ def sample_noise(
 ) -> torch.Tensor:
     """Independent noise for each image of a batch, of its shape and on its device.
 
-    Noise is direction x norm. The norms are one number an image and come from the law itself; the
-    directions are normal vectors drawn on the device from torch's generator there.
+    Noise is direction x norm (docs/math.md 1). The norms, one number an image, come from the law
+    itself; the directions are normal vectors drawn on the device from torch's generator there.
     """
     d = law.d if isinstance(law, GeneralizedGaussian) else law.base.d
     if math.prod(images.shape[1:]) != d:

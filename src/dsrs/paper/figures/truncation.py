@@ -66,7 +66,7 @@ def best_percentiles(sweep: list[RecordedRun], radii_of: RadiiOf) -> BestPercent
 
 
 def draw_heuristic(best: BestPercentiles, path: Path) -> None:
-    """Segments of the best percentiles under both readings of the heuristic (MATH 4)."""
+    """The best percentiles and both readings of the heuristic (docs/differences.md)."""
     # In -ln(1 - P-) the heuristic is a straight line, and the inputs spread out.
     grid = np.linspace(math.log(2), 9.5, 400)
     bounds = -np.expm1(-grid)
