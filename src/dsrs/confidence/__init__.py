@@ -8,6 +8,7 @@ from dsrs.confidence.clopper_pearson import (
     clopper_pearson_lower,
     clopper_pearson_upper,
 )
+from dsrs.confidence.randomized import randomized_lower, randomized_upper
 
 __all__ = [
     "AlphaBudget",
@@ -17,4 +18,6 @@ __all__ = [
     "clopper_pearson_lower",
     "clopper_pearson_upper",
     "empirical_bernstein_upper",
+    "randomized_lower",
+    "randomized_upper",
 ]

@@ -23,7 +23,15 @@ def plan_fields(old: Mapping[str, Any]) -> dict[str, Any]:
     fields = dict(old)
     try:
         methods = [NEYMAN_PEARSON] if fields.pop("neyman_pearson") else []
-        return fields | {"methods": [*methods, *fields.pop("additional")]}
+        methods += fields.pop("additional")
+        later: dict[str, Any] = {
+            "radius": None,
+            "radii": [],
+            "precision": None,
+            "classes": "top",
+            "bound": "plain",
+        }
+        return fields | later | {"methods": methods}
     except KeyError as error:
         raise DataError(f"the plan of this run lacks {error}") from None
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dsrs.confidence import clopper_pearson_lower
-from dsrs.records import Certificate, Interval
-from dsrs.strategies.base import Strategy, Want, abstention, certify_or_abstain
-from dsrs.strategies.futility import given_up, looks
-from dsrs.votes import ESTIMATION, SampledInput
+from dsrs.records import Interval
+from dsrs.strategies.base import Want
+from dsrs.strategies.one_bound import Estimation, OneBound
+from dsrs.votes import SELECTION, SampledInput
 
 NEYMAN_PEARSON = "np"
 
@@ -24,23 +24,13 @@ def neyman_pearson_interval(successes: int, trials: int, alpha: float) -> Interv
 
 
 @dataclass(frozen=True, slots=True)
-class NeymanPearson(Strategy):
-    """n votes under P; see `neyman_pearson_interval` for alpha."""
+class NeymanPearson(OneBound):
+    """n votes under P; see one_bound.py for alpha."""
 
     help: ClassVar[str] = "all votes under P, one lower bound: the usual certificate"
 
-    def want(self, seen: SampledInput) -> Want | None:
-        plan = self.plan
-        taken = seen.taken(ESTIMATION, None)
-        if taken >= plan.n or (plan.early_stop and given_up(seen, None, plan.n)):
-            return None
-        ends = looks(plan.n) if plan.early_stop else [plan.n]
-        return Want(ESTIMATION, None, next(end for end in ends if end > taken))
-
-    def certificate(self, seen: SampledInput) -> Certificate:
-        plan = self.plan
-        if plan.early_stop and given_up(seen, None, plan.n):
-            return abstention(plan.law)
-        votes = seen.first(ESTIMATION, None, plan.n)
-        p = neyman_pearson_interval(votes.successes, votes.total, plan.alpha)
-        return certify_or_abstain(plan.law, p)
+    def estimation(self, seen: SampledInput) -> Estimation | Want:
+        # Whether to compare the class with every other one is decided by selection votes.
+        if self.plan.classes == "all" and not seen.taken(SELECTION, None):
+            return Want(SELECTION, None, self.plan.n0)
+        return Estimation(None, self.plan.n)

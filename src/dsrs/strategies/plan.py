@@ -10,15 +10,20 @@ from dsrs.errors import DataError, InvalidInput
 from dsrs.laws import GeneralizedGaussian
 from dsrs.laws.parameters import shown
 from dsrs.strategies.base import Strategy
+from dsrs.strategies.goals import Goal
 from dsrs.strategies.naming import method_name, strategy_of
 from dsrs.strategies.neyman_pearson import NEYMAN_PEARSON
+from dsrs.strategies.one_bound import OneBound
 
 Target = Literal["label", "predicted"]
+Classes = Literal["top", "all"]
+Bound = Literal["plain", "randomized"]
 
 DEFAULT_METHODS = (NEYMAN_PEARSON, "truncated:heuristic")
 # Counters of the noise generator are 32 bits wide.
 MAX_VOTES = 2**32 - 2**16
 MAX_BATCH = 1024
+ADAPTIVE_BATCH = 64  # looks fall on whole batches, and the first may be the last
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,11 @@ class Plan:
     target: certify the `label` where there is one, or always the `predicted` class.
     batch: rows of every forward pass, always full: a model's floating-point results may depend on
         it, so it belongs to the plan and not to the machine. 0: chosen from d.
+    radius, radii, precision: stop as soon as the answer is known, at one of the looks fixed before
+        the votes: whether this radius is certified; between which of these radii it lies; the
+        radius to this relative precision. At most one of them; n is then the most votes.
+    classes: `top` certifies a majority; `all` may compare the class with every other one.
+    bound: `plain` Clopper-Pearson, or `randomized` (see `confidence.randomized`).
     """
 
     law: GeneralizedGaussian
@@ -59,6 +69,11 @@ class Plan:
     early_stop: bool = False
     target: Target = "label"
     batch: int = 0
+    radius: float | None = None
+    radii: tuple[float, ...] = ()
+    precision: float | None = None
+    classes: Classes = "top"
+    bound: Bound = "plain"
 
     def __post_init__(self) -> None:
         for name, least in (("n", 1), ("n0", 1), ("seed", 0), ("batch", 0)):
@@ -71,8 +86,16 @@ class Plan:
                 raise InvalidInput(f"`{name}` must be in (0, 1), got {shown(value)}")
         if self.target not in ("label", "predicted"):
             raise InvalidInput(f"`target` must be 'label' or 'predicted', got {self.target!r}")
+        for name, allowed in (("classes", ("top", "all")), ("bound", ("plain", "randomized"))):
+            if getattr(self, name) not in allowed:
+                raise InvalidInput(
+                    f"`{name}` must be {' or '.join(allowed)}, got {shown(getattr(self, name))}"
+                )
+        object.__setattr__(self, "radii", tuple(sorted(self.radii)))
+        adaptive = not self.goal.is_open
         if not self.batch:
-            object.__setattr__(self, "batch", default_batch(self.law.d))
+            batch = default_batch(self.law.d)
+            object.__setattr__(self, "batch", min(batch, ADAPTIVE_BATCH) if adaptive else batch)
         if self.batch.bit_count() != 1 or self.batch > MAX_BATCH:
             raise InvalidInput(
                 f"`batch` must be a power of two up to {MAX_BATCH}, got {self.batch}"
@@ -82,12 +105,22 @@ class Plan:
             raise InvalidInput(f"`methods` names one twice: {', '.join(self.methods)}")
         if not self.methods:
             raise InvalidInput("`methods` must name at least one method, such as np")
-        self.strategies()
+        others = [one.text for one in self.strategies().values() if not isinstance(one, OneBound)]
+        if others and (adaptive or self.classes == "all" or self.bound == "randomized"):
+            raise InvalidInput(
+                "a radius or precision to stop at, `classes` = all and `bound` = randomized are "
+                f"for methods with one bound (np, tailored), not for {', '.join(others)}"
+            )
         if self.laws and not 0 < self.n_first < self.n:
             raise InvalidInput(
                 f"`n` = {self.n} votes cannot be split between P and Q with "
                 f"`sample_share` = {self.sample_share:g}; use more votes"
             )
+
+    @property
+    def goal(self) -> Goal:
+        """When to stop."""
+        return Goal(self.radius, self.radii, self.precision)
 
     @property
     def laws(self) -> tuple[str, ...]:
@@ -119,7 +152,8 @@ class Plan:
     def to_dict(self) -> dict[str, Any]:
         """For JSON, without loss."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return fields | {"law": self.law.to_dict(), "methods": list(self.methods)}
+        lists = {"methods": list(self.methods), "radii": list(self.radii)}
+        return fields | {"law": self.law.to_dict()} | lists
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Plan:
@@ -129,7 +163,8 @@ class Plan:
             strange = ", ".join(sorted(set(fields) ^ known))
             raise DataError(f"the fields of a plan are missing or unknown: {strange}")
         law = GeneralizedGaussian.from_dict(fields["law"])
-        return cls(**(fields | {"law": law, "methods": tuple(fields["methods"])}))
+        tuples = {name: tuple(fields[name]) for name in ("methods", "radii")}
+        return cls(**(fields | {"law": law} | tuples))
 
 
 def default_batch(d: int) -> int:

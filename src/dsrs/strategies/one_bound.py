@@ -1,0 +1,179 @@
+"""Strategies with one constraint: one stream of votes, one lower bound, perhaps looked at early.
+
+Why alpha holds. The stream, its law and its length are fixed before its first vote (by the plan, or
+by selection votes, which are independent of it). Looks and their parts of alpha are fixed as well
+(looks.py), so the bounds at all looks hold together except with probability alpha, and stopping at
+any look by any rule is allowed.
+
+With `classes = all` the certificate may instead compare the class with every other one. Half of
+each part of alpha goes to the class's lower bound, half to an upper bound of EVERY rival, not
+divided by their number: a wrong certificate needs a miss of the class's own bound or of the bound
+of the one rival that truly limits it, which is a fixed class (docs/math.md 11). Which of the two
+forms is used is decided by selection votes, at no cost.
+
+With `bound = randomized` every bound uses one uniform number of the input, drawn from the seed
+before the votes: at each look the bound then fails with exactly its part of alpha.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from scipy import special
+
+from dsrs.confidence import (
+    clopper_pearson_lower,
+    clopper_pearson_upper,
+    randomized_lower,
+    randomized_upper,
+)
+from dsrs.laws import AdditionalLaw
+from dsrs.leading import certify_leading
+from dsrs.records import Certificate, Interval, Observation
+from dsrs.strategies.base import ANYTHING, Strategy, Want, abstention, certify_or_abstain
+from dsrs.strategies.futility import given_up
+from dsrs.strategies.futility import looks as futility_looks
+from dsrs.strategies.goals import bound_needed, out_of_reach
+from dsrs.strategies.looks import Look, schedule
+from dsrs.votes import ESTIMATION, SELECTION, SampledInput, Votes
+
+if TYPE_CHECKING:
+    from dsrs.strategies.plan import Plan
+
+DOUBT = 0.1  # how the share of a rival among selection votes is rounded up
+
+
+@dataclass(frozen=True, slots=True)
+class Estimation:
+    """The stream whose probability is bounded: at most `votes` votes under `law` (None: P)."""
+
+    law: AdditionalLaw | None
+    votes: int
+
+
+@dataclass(frozen=True, slots=True)
+class OneBound(Strategy):
+    """A strategy that bounds the probability of the class under one law."""
+
+    @abstractmethod
+    def estimation(self, seen: SampledInput) -> Estimation | Want:
+        """The stream to estimate, or the selection votes that are needed to know it."""
+
+    def want(self, seen: SampledInput) -> Want | None:
+        stream = self.estimation(seen)
+        if isinstance(stream, Want):
+            return stream
+        taken = seen.taken(ESTIMATION, stream.law)
+        if taken >= stream.votes or self._finished(seen, stream):
+            return None
+        ends = [look.votes for look in self.looks(stream)]
+        if self.plan.early_stop:
+            ends = sorted({*ends, *futility_looks(stream.votes)})
+        return Want(ESTIMATION, stream.law, next(end for end in ends if end > taken))
+
+    def certificate(self, seen: SampledInput) -> Certificate:
+        stream = self.estimation(seen)
+        plan = self.plan
+        if isinstance(stream, Want):
+            # Raises, and says what is missing.
+            seen.first(stream.purpose, stream.law, stream.stop)
+            raise AssertionError("the selection votes are there")
+        if self._given_up(seen, stream):
+            return abstention(plan.law, *(() if stream.law is None else (stream.law,)))
+        reached = self._reached(seen, stream)
+        if not reached or not (reached[-1].votes == stream.votes or self._finished(seen, stream)):
+            # Neither all votes nor an answer.
+            seen.first(ESTIMATION, stream.law, stream.votes)
+        found = self._proved(seen, stream)
+        if plan.goal.radius is not None and found.radius < plan.goal.radius:
+            return replace(found, status="short")
+        return found
+
+    def looks(self, stream: Estimation) -> tuple[Look, ...]:
+        """When bounds are made, with their parts of alpha."""
+        plan = self.plan
+        if plan.goal.is_open:
+            return (Look(stream.votes, plan.alpha),)
+        return schedule(stream.votes, plan.alpha, plan.batch)
+
+    def uniform(self, seen: SampledInput) -> float:
+        """The uniform number of this input for the randomized bound: from the seed alone."""
+        name = f"uniform {self.plan.seed} {seen.index} {self.text}"
+        word = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
+        return (word + 0.5) / 2**64
+
+    def _reached(self, seen: SampledInput, stream: Estimation) -> list[Look]:
+        ends = set(seen.ends(ESTIMATION, stream.law))
+        return [look for look in self.looks(stream) if look.votes in ends]
+
+    def _given_up(self, seen: SampledInput, stream: Estimation) -> bool:
+        leads = self._compares_all(seen)
+        return self.plan.early_stop and not leads and given_up(seen, stream.law, stream.votes)
+
+    def _finished(self, seen: SampledInput, stream: Estimation) -> bool:
+        """Whether the answer is known, or no further look is likely to change it."""
+        if self._given_up(seen, stream):
+            return True
+        goal, reached = self.plan.goal, self._reached(seen, stream)
+        if goal.is_open or not reached:
+            return False
+        wanted = goal.next_radius(self._proved(seen, stream).radius)
+        if wanted is None:
+            return True
+        if self._compares_all(seen):
+            return False
+        votes = seen.first(ESTIMATION, stream.law, reached[-1].votes)
+        needed = bound_needed(self.plan.law, stream.law, wanted) if wanted > 0 else 0.5
+        return out_of_reach(votes.successes, votes.total, self.looks(stream)[-1], needed)
+
+    def _proved(self, seen: SampledInput, stream: Estimation) -> Certificate:
+        """What the looks so far prove: the best of their bounds."""
+        plan = self.plan
+        lower, rival, leads = 0.0, 1.0, self._compares_all(seen)
+        for look in self._reached(seen, stream):
+            votes = seen.first(ESTIMATION, stream.law, look.votes)
+            share = look.alpha / 2 if leads else look.alpha
+            lower = max(lower, self._lower(seen, votes.successes, votes.total, share))
+            if leads:
+                others = [count for place, count in enumerate(votes.counts) if place != seen.target]
+                most = max(others, default=0)
+                rival = min(rival, self._upper(seen, most, votes.total, share))
+        if leads:
+            return certify_leading(plan.law, lower, rival, stream.law)
+        if stream.law is None:
+            return certify_or_abstain(plan.law, Interval(lower, 1.0))
+        seen_q = Observation(stream.law, Interval(lower, 1.0))
+        return certify_or_abstain(plan.law, ANYTHING, seen_q)
+
+    def _lower(self, seen: SampledInput, hits: int, trials: int, alpha: float) -> float:
+        if self.plan.bound == "randomized":
+            return randomized_lower(hits, trials, alpha, self.uniform(seen))
+        return clopper_pearson_lower(hits, trials, alpha)
+
+    def _upper(self, seen: SampledInput, hits: int, trials: int, alpha: float) -> float:
+        if self.plan.bound == "randomized":
+            return randomized_upper(hits, trials, alpha, self.uniform(seen))
+        return clopper_pearson_upper(hits, trials, alpha)
+
+    def _compares_all(self, seen: SampledInput) -> bool:
+        """Whether the class is compared with every other one, as the selection votes advise."""
+        chosen = seen.taken(SELECTION, None)
+        if self.plan.classes == "top" or not chosen or seen.target is None:
+            return False
+        return comparing_pays(seen.first(SELECTION, None, chosen), seen.target, self.plan)
+
+
+def comparing_pays(votes: Votes, target: int, plan: Plan) -> bool:
+    """Whether bounds on the rivals promise more than a majority, by the Gaussian's radii."""
+    others = [count for place, count in enumerate(votes.counts) if place != target]
+    share = votes.successes / votes.total
+    rival = clopper_pearson_upper(max(others, default=0), votes.total, DOUBT)
+    hits, rivals = int(share * plan.n), min(plan.n, int(rival * plan.n) + 1)
+    half = plan.alpha / 2
+    alone = special.ndtri(clopper_pearson_lower(hits, plan.n, plan.alpha))
+    lower = special.ndtri(clopper_pearson_lower(hits, plan.n, half))
+    upper = special.ndtri(clopper_pearson_upper(rivals, plan.n, half))
+    return bool(0.5 * (lower - upper) > alone)
