@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dsrs.duality.arrays import copy_into
 from dsrs.duality.base import Floats
 from dsrs.duality.bound import Problem, bound_on, is_spent, rounding_of
 from dsrs.duality.kernel import entry, kernel
@@ -186,7 +187,7 @@ def largest_proved(
         gain = (value - level) / slope if slope > 0.0 else 0.0
         if value > level + SURPLUS:
             best, best_value = rho, value
-            best_found[:] = found
+            copy_into(best_found, found)
             if failed < np.inf:
                 ahead = min(rho + 0.9 * gain, 0.5 * (rho + failed))
             else:
@@ -205,8 +206,16 @@ def largest_proved(
                 rho -= backward
             if is_spent(search.problem) and attempt > 20:
                 break
-    found[:] = best_found
+    copy_into(found, best_found)
     return best, best_value
+
+
+@kernel
+def write_step(steps: Floats, n: int, rho: float, value: float, multipliers: Floats) -> None:
+    """Write row n of a proof."""
+    steps[n, 0], steps[n, 1] = rho, value
+    for i in range(len(multipliers)):
+        steps[n, 2 + i] = multipliers[i]
 
 
 @kernel
@@ -228,13 +237,13 @@ def chain_down(
         # The multipliers of the step above mostly do; search again when they gain no more.
         value = bound_on(problem, search.whole, last, rho)
         if not value - level > 1.02 * margin:
-            found[:] = last
+            copy_into(found, last)
             searched = prove_at(search, rho, warm, found)
             if searched > value:
-                value, last[:] = searched, found
+                value = searched
+                copy_into(last, found)
         margin = value - level - SURPLUS
-        steps[n, 0], steps[n, 1] = rho, value
-        steps[n, 2:] = last
+        write_step(steps, n, rho, value, last)
         if not margin > 0.0 or is_spent(problem):
             return 0
         # A little less than all of it, so that rounding cannot open a gap between steps.
@@ -283,8 +292,7 @@ def largest_radius(
         near = crossing.rho <= floor + SETTLED * unit
         return Proved(ABSTAINED if near else UNDECIDED, floor, 0, not is_spent(problem))
     if is_solid_on(search, found):
-        steps[0, 0], steps[0, 1] = rho, value
-        steps[0, 2:] = found
+        write_step(steps, 0, rho, value, found)
         return Proved(CERTIFIED, rho, 1, not is_spent(problem))
     top, count = rho - CHAIN_MARGIN * unit, 0
     if top > floor:

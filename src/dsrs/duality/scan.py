@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from dsrs.duality.arrays import whole
 from dsrs.duality.base import Floats
 from dsrs.duality.bound import is_spent
 from dsrs.duality.kernel import kernel
@@ -64,12 +65,13 @@ def scan_multipliers(search: Search, rho: float, found: Floats) -> None:
     of a concave B is concave in l1.
     """
     low, high = -np.inf, np.inf
+    first, second = whole(0), whole(1)
     size, side, x = max(abs(found[1]), 1e-3), 1.0, math.log(max(abs(found[0]), 1e-6))
     for step in range(2 * SCAN_STEPS):
         found[0] = side * math.exp(x)
-        best_alone(search, rho, found, 1, size)
+        best_alone(search, rho, found, second, size)
         size = max(abs(found[1]), 1e-12)
-        if side * slope_at(search, rho, found, 0, side) > 0.0:
+        if side * slope_at(search, rho, found, first, side) > 0.0:
             low = x
         else:
             high = x
