@@ -24,6 +24,7 @@ def add_parser(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from dsrs.duality.kernel import prepare
     from dsrs.proofs import find_flaw
     from dsrs.records import Certificate
 
@@ -37,6 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     certificates = [Certificate.from_json(line) for line in text.splitlines() if line.strip()]
     if not certificates:
         raise DataError(f"{arguments.file} holds no certificates")
+    prepare(len(certificates))
     failed = 0
     for certificate in certificates:
         flaw = find_flaw(certificate)

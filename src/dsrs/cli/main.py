@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from dsrs.cli.terminal import printable_output
+from dsrs.cli.terminal import notes_on_stderr, printable_output
 from dsrs.errors import DsrsError
 
 # In the order in which `dsrs --help` shows them.
@@ -76,7 +76,8 @@ def main(argv: list[str] | None = None) -> int:
 def _run(argv: Sequence[str]) -> int:
     arguments = build_parser(_verbs_of(argv)).parse_args(argv)
     try:
-        code: int = arguments.run(arguments)
+        with notes_on_stderr(quiet=getattr(arguments, "quiet", False)):
+            code: int = arguments.run(arguments)
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:

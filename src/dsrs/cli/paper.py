@@ -98,6 +98,7 @@ def add_parser(subparsers: Any) -> None:
 def run_tables(arguments: argparse.Namespace) -> int:
     import numpy as np
 
+    from dsrs.duality.kernel import prepare
     from dsrs.paper.published import TITLES
     from dsrs.paper.table_formats import FORMATS
     from dsrs.paper.tables import RecordedAccuracy, compare_tables, runs_needed
@@ -112,6 +113,7 @@ def run_tables(arguments: argparse.Namespace) -> int:
         cells = compare_tables(RecordedAccuracy(kept, _recorded_radius), wanted)
     else:
         total = sum(len(run) for run in needed)
+        prepare(total)
         with Progress(total, "recertifying", quiet=arguments.quiet) as progress:
             cells = compare_tables(RecordedAccuracy(needed, _solver(progress)), wanted)
     text = FORMATS[arguments.format](cells)
@@ -186,6 +188,7 @@ def _opt_line(row: ComparedTruncation) -> list[str]:
 
 def _draw(name: str, path: Path, arguments: argparse.Namespace) -> None:
     # Imported here, so that tables need neither matplotlib nor the solver of the simulations.
+    from dsrs.duality.kernel import prepare
     from dsrs.paper import dimension, tightness
     from dsrs.paper.figures import dimension as draw_dimension
     from dsrs.paper.figures import noise_norm, truncation
@@ -209,6 +212,7 @@ def _draw(name: str, path: Path, arguments: argparse.Namespace) -> None:
         sweep = truncation.sweep_runs(_recorded_runs(arguments) or [], SWEEP_MODEL)
         thinned = [run.every(max(len(run) // SWEEP_INPUTS, 1)) for run in sweep]
         total = sum(len(run) for run in thinned)
+        prepare(total)
         with Progress(total, "recertifying", quiet=arguments.quiet) as progress:
             best = truncation.best_percentiles(thinned, _solver(progress))
         truncation.draw_heuristic(best, path)

@@ -122,6 +122,7 @@ class Tally:
 
 
 def _recertify_table(source: Path, target: Path, arguments: argparse.Namespace) -> int:
+    from dsrs.duality.kernel import prepare
     from dsrs.table import REQUIRED_COLUMNS, RESULT_COLUMNS
 
     count = _count_rows(source)
@@ -136,6 +137,7 @@ def _recertify_table(source: Path, target: Path, arguments: argparse.Namespace) 
         kept = [name for name in found.header if name not in RESULT_COLUMNS]
         writer = csv.writer(stack.enter_context(_writing(target)), lineterminator="\n")
         writer.writerow([*kept, *RESULT_COLUMNS])
+        prepare(count)
         bar = stack.enter_context(Progress(count, "certifying", quiet=arguments.quiet))
         try:
             for row, outcome in _outcomes(found.rows, arguments.workers):

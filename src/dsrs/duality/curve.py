@@ -10,7 +10,7 @@ import numpy as np
 from dsrs.duality.arrays import room_for, whole
 from dsrs.duality.base import Base, Floats, crossing, gamma_of, half_square, log_p, moved
 from dsrs.duality.density import Components, Integers, Pieces, active_on, density_at
-from dsrs.duality.kernel import kernel
+from dsrs.duality.kernel import inlined, kernel
 from dsrs.duality.signs import POSITIVE, signs_on
 
 # Where R takes up a shell the law of the angle has a kink of order (d - 1)/2.
@@ -79,7 +79,7 @@ def state(
     return BEYOND if climb < 0.5 * rho * rho else WITHIN
 
 
-@kernel
+@inlined
 def state_change(
     base: Base,
     parts: Components,

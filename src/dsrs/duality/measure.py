@@ -21,7 +21,7 @@ from dsrs.duality.base import (
 from dsrs.duality.bound import rounding_of
 from dsrs.duality.curve import jumps, strips
 from dsrs.duality.density import Integers, active_on, log_term
-from dsrs.duality.kernel import kernel
+from dsrs.duality.kernel import inlined, kernel
 from dsrs.duality.nodes import Search, panel_count
 from dsrs.duality.rules import FEW_NODES, FEW_WEIGHTS, GAUSS_NODES, GAUSS_WEIGHTS
 from dsrs.duality.signs import UNSURE
@@ -96,7 +96,7 @@ def measure(
     return value, slope
 
 
-@kernel
+@inlined
 def measure_shell(
     search: Search,
     rho: float,

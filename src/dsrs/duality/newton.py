@@ -12,7 +12,7 @@ import numpy as np
 from dsrs.duality.arrays import copy_into, fill
 from dsrs.duality.base import Floats
 from dsrs.duality.bound import chosen_ends, is_spent
-from dsrs.duality.kernel import kernel
+from dsrs.duality.kernel import inlined, kernel
 from dsrs.duality.measure import measure
 from dsrs.duality.nodes import Search
 from dsrs.duality.scan import scan_multipliers, sweep_multipliers
@@ -95,7 +95,7 @@ def same_signs(found: Floats, step: Floats) -> bool:
     return same
 
 
-@kernel
+@inlined
 def line_search(
     search: Search,
     rho: float,
@@ -144,7 +144,7 @@ def start_alone(search: Search, rho: float, found: Floats) -> None:
     found[surest] = math.exp(shift * (rough_normal_quantile(lowers[surest]) - 0.5 * shift))
 
 
-@kernel
+@inlined
 def general_multipliers(
     search: Search, rho: float, warm: Floats, found: Floats, rates: Floats
 ) -> tuple[float, float]:

@@ -16,7 +16,7 @@ import numpy as np
 from dsrs.duality.arrays import copy_into
 from dsrs.duality.base import Floats
 from dsrs.duality.bound import Problem, bound_on, is_spent, rounding_of
-from dsrs.duality.kernel import entry, kernel
+from dsrs.duality.kernel import entry, inlined, kernel
 from dsrs.duality.newton import general_multipliers
 from dsrs.duality.nodes import ALONE, SPLIT, Search, lay_nodes
 from dsrs.duality.signs import positive_part_falls
@@ -72,7 +72,7 @@ def best_multipliers(
     return general_multipliers(search, rho, warm, found, rates)
 
 
-@kernel
+@inlined
 def is_solid_on(search: Search, multipliers: Floats) -> bool:
     """Whether B at one radius bounds B at every shorter one."""
     problem = search.problem
@@ -82,7 +82,7 @@ def is_solid_on(search: Search, multipliers: Floats) -> bool:
     )
 
 
-@kernel
+@inlined
 def exceeds_one(search: Search, value: float, found: Floats, rho: float) -> bool:
     """Whether a bound above 1 is real: then no classifier fits the box."""
     return value > 1.0 + 1e-6 and bound_on(search.problem, search.whole, found, rho) > 1.0 + 1e-9
@@ -105,7 +105,7 @@ def to_zero(
     return step if abs(step - newton) < abs(newton) else newton
 
 
-@kernel
+@inlined
 def crossing_radius(
     search: Search, level: float, floor: float, start: float, warm: Floats, found: Floats
 ) -> Crossing:
@@ -152,14 +152,14 @@ def crossing_radius(
     return Crossing(UNDECIDED if high == np.inf else ABSTAINED, 0.0, 0.0)
 
 
-@kernel
+@inlined
 def prove_at(search: Search, rho: float, warm: Floats, found: Floats) -> float:
     """Search multipliers at rho and return what they provably give."""
     best_multipliers(search, rho, warm, found, np.zeros(len(found)))
     return bound_on(search.problem, search.whole, found, rho)
 
 
-@kernel
+@inlined
 def largest_proved(
     search: Search, crossing: Crossing, level: float, floor: float, warm: Floats, found: Floats
 ) -> tuple[float, float]:
@@ -218,7 +218,7 @@ def write_step(steps: Floats, n: int, rho: float, value: float, multipliers: Flo
         steps[n, 2 + i] = multipliers[i]
 
 
-@kernel
+@inlined
 def chain_down(
     search: Search,
     level: float,

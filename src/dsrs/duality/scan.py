@@ -9,7 +9,7 @@ import numpy as np
 from dsrs.duality.arrays import whole
 from dsrs.duality.base import Floats
 from dsrs.duality.bound import is_spent
-from dsrs.duality.kernel import kernel
+from dsrs.duality.kernel import inlined, kernel
 from dsrs.duality.measure import measure
 from dsrs.duality.nodes import Search
 
@@ -17,7 +17,7 @@ SCAN_STEPS = 40
 SWEEPS = 3
 
 
-@kernel
+@inlined
 def slope_at(search: Search, rho: float, multipliers: Floats, i: int, side: float) -> float:
     """Slope of B in multiplier i, seen from its positive or negative side."""
     count = len(multipliers)
@@ -57,7 +57,7 @@ def best_alone(search: Search, rho: float, multipliers: Floats, i: int, size: fl
             y = (low * f_high - high * f_low) / (f_high - f_low)
 
 
-@kernel
+@inlined
 def scan_multipliers(search: Search, rho: float, found: Floats) -> None:
     """Two laws where Newton gives up: B is a thin curved ridge when g changes its sign.
 
@@ -88,7 +88,7 @@ def scan_multipliers(search: Search, rho: float, found: Floats) -> None:
                 break
 
 
-@kernel
+@inlined
 def sweep_multipliers(search: Search, rho: float, found: Floats) -> None:
     """Three laws or more: each multiplier in turn. The kinks of B lie at l_i = 0, one multiplier
     each, so a maximum along every axis is the maximum."""

@@ -17,7 +17,7 @@ import numpy as np
 from dsrs.duality.arrays import room_for, whole
 from dsrs.duality.base import Base, Floats
 from dsrs.duality.density import Components, Integers, Pieces, active_on, density_at
-from dsrs.duality.kernel import kernel
+from dsrs.duality.kernel import inlined, kernel
 
 POSITIVE, UNSURE, NEGATIVE = 1.0, 0.0, -1.0
 MOST_CELLS = 20_000
@@ -201,7 +201,7 @@ def falls_on(
     return False
 
 
-@kernel
+@inlined
 def positive_part_falls(
     base: Base, parts: Components, pieces: Pieces, multipliers: Floats, falls: Floats, noise: float
 ) -> bool:

@@ -23,7 +23,7 @@ from dsrs.duality.base import (
     moved,
     within_line,
 )
-from dsrs.duality.kernel import kernel
+from dsrs.duality.kernel import inlined, kernel
 from dsrs.duality.nodes import SEARCH_SHARE, Search
 from dsrs.duality.rules import GAUSS_NODES, GAUSS_WEIGHTS
 
@@ -215,7 +215,7 @@ def alone_multipliers(
     return region.value + value, region.slope + slope
 
 
-@kernel
+@inlined
 def split_multipliers(
     search: Search, rho: float, warm: Floats, found: Floats, rates: Floats
 ) -> tuple[float, float]:
