@@ -25,7 +25,7 @@ def main() -> int:
     seen = Observation(Rescaled(law, 0.8), Interval(0.985, 0.988))
     check(certify(law, Interval(0.95, 0.96), seen))
     total_variation(problem_of(law, constraints_of(law, Interval(0.9, 1), ())), 0.1)
-    (folder / "complete").touch()
+    (folder / kernel.COMPLETE).touch()
     return 0
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.certification import certify
+from dsrs.duality.kernel import prepare
 from dsrs.errors import DsrsError, InvalidInput
 from dsrs.laws import (
     AdditionalLaw,
@@ -99,15 +100,19 @@ def certify_rows(
 ) -> Iterator[RowOutcome]:
     """The outcome of each row, in order. A bad row gives an error and does not stop the others.
 
-    Rows are read as results are taken, so memory does not grow with the table.
+    Rows are read as results are taken, so memory does not grow with the table. Who knows how many
+    there will be calls `prepare` first; else it is called as they come.
     """
     workers = workers or os.cpu_count() or 1
     source = iter(rows)
     chunks = iter(lambda: list(itertools.islice(source, ROWS_PER_TASK)), [])
     with ThreadPoolExecutor(workers) as pool:
         pending: deque[Future[list[RowOutcome]]] = deque()
+        count = 0
         try:
             for chunk in chunks:
+                count += len(chunk)
+                prepare(count)
                 pending.append(pool.submit(_outcomes, chunk))
                 if len(pending) > 2 * workers:
                     yield from pending.popleft().result()
@@ -132,6 +137,7 @@ def certify_table(
     values = [list(columns[name]) for name in names]
     if len({len(column) for column in values}) > 1:
         raise InvalidInput("the columns of the table differ in length")
+    prepare(len(values[0]))
     rows = (dict(zip(names, row, strict=True)) for row in zip(*values, strict=True))
     found = [outcome.fields() for outcome in certify_rows(rows, workers)]
     result: dict[str, NDArray[Any]] = {

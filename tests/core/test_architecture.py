@@ -19,15 +19,16 @@ ALLOWED = {
     "rounding": set(),
     "records": {"laws"},
     "accuracy": {"records"},
-    "duality": {"laws", "records"},
+    "kernel_cache": set(),
+    "duality": {"kernel_cache", "laws", "records"},
     "constraints": {"duality", "laws", "records"},
     "certification": {"constraints", "duality", "laws", "records"},
     "proofs": {"certification", "constraints", "duality", "laws", "records"},
     "table": {"certification", "duality", "laws", "records"},
     "classifiers": set(),
     "datasets": {"files"},
-    "sampling": {"certification", "classifiers", "confidence", "laws", "records"},
-    "reports": {"accuracy", "files", "laws", "records", "rounding", "runs", "sampling"},
+    "sampling": {"classifiers", "kernel_cache", "laws", "records"},
+    "reports": {"accuracy", "files", "laws", "records", "rounding", "runs", "sampling", "votes"},
 }
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from dsrs.cli.tables import table
 from dsrs.rounding import floor_text, percent
-from dsrs.runs.accuracy import MethodAccuracy
+
+if TYPE_CHECKING:
+    from dsrs.runs.accuracy import MethodAccuracy
 
 
 def accuracy_table(accuracies: Sequence[MethodAccuracy], labelled: bool) -> str:

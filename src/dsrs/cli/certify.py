@@ -7,17 +7,17 @@ import dataclasses
 import json
 import math
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dsrs.classifiers import load_classifier
-from dsrs.classifiers.base import Classifier
 from dsrs.cli.accuracy_table import accuracy_table
 from dsrs.cli.law_options import LAW_FORMS, add_law_options, law_from
 from dsrs.cli.progress import Progress
-from dsrs.datasets import Dataset, load_dataset, select
 from dsrs.errors import InvalidInput
-from dsrs.runs import certified_accuracy, certify_run, open_run
-from dsrs.strategies import DEFAULT_METHODS, NEYMAN_PEARSON, Plan
+
+if TYPE_CHECKING:
+    from dsrs.classifiers.base import Classifier
+    from dsrs.datasets import Dataset
+    from dsrs.strategies import Plan
 
 EPILOG = """\
 examples:
@@ -132,6 +132,9 @@ def _add_plan_options(group: argparse._ArgumentGroup) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from dsrs.datasets import select
+    from dsrs.runs import certify_run
+
     dataset = _dataset(arguments)
     indices = select(
         dataset, arguments.start, arguments.stop, arguments.skip, arguments.indices
@@ -154,6 +157,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _dataset(arguments: argparse.Namespace) -> Dataset:
+    from dsrs.datasets import load_dataset
+
     if arguments.no_labels and (arguments.labels or arguments.target != "label"):
         raise InvalidInput("--no-labels cannot be used with --labels or --target")
     dataset = load_dataset(
@@ -167,6 +172,8 @@ def _dataset(arguments: argparse.Namespace) -> Dataset:
 
 
 def _plan(arguments: argparse.Namespace, dataset: Dataset) -> Plan:
+    from dsrs.strategies import DEFAULT_METHODS, NEYMAN_PEARSON, Plan
+
     laws = tuple(arguments.q or DEFAULT_METHODS[1:])
     if "none" in laws and len(laws) > 1:
         raise InvalidInput(f"--q none cannot be used with other laws, got {', '.join(laws)}")
@@ -187,6 +194,8 @@ def _plan(arguments: argparse.Namespace, dataset: Dataset) -> Plan:
 
 
 def _classifier(arguments: argparse.Namespace, dataset: Dataset) -> Classifier:
+    from dsrs.classifiers import load_classifier
+
     return load_classifier(
         arguments.model,
         input_shape=dataset.input_shape,
@@ -209,6 +218,8 @@ def _describe(classifier: Classifier, dataset: Dataset, plan: Plan, count: int) 
 
 
 def _conclude(arguments: argparse.Namespace) -> int:
+    from dsrs.runs import certified_accuracy, open_run
+
     with open_run(arguments.output) as finished:
         accuracies = certified_accuracy(finished.results())
         labelled = finished.config["data"]["labels"]

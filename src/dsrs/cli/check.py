@@ -7,9 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from dsrs.cli.radius import certificate_from
 from dsrs.errors import DataError
-from dsrs.proofs import find_flaw
 from dsrs.rounding import floor_text
 
 
@@ -26,6 +24,10 @@ def add_parser(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from dsrs.duality.kernel import prepare
+    from dsrs.proofs import find_flaw
+    from dsrs.records import Certificate
+
     if arguments.file == "-":
         text = sys.stdin.read()
     else:
@@ -33,9 +35,10 @@ def run(arguments: argparse.Namespace) -> int:
             text = Path(arguments.file).read_text()
         except (OSError, UnicodeDecodeError) as error:
             raise DataError(f"cannot read {arguments.file}: {error}") from None
-    certificates = [certificate_from(line) for line in text.splitlines() if line.strip()]
+    certificates = [Certificate.from_json(line) for line in text.splitlines() if line.strip()]
     if not certificates:
         raise DataError(f"{arguments.file} holds no certificates")
+    prepare(len(certificates))
     failed = 0
     for certificate in certificates:
         flaw = find_flaw(certificate)

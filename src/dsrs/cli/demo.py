@@ -11,7 +11,6 @@ from typing import Any
 from dsrs.cli.progress import Progress
 from dsrs.cli.report import summary_text
 from dsrs.errors import InvalidInput
-from dsrs.laws import GeneralizedGaussian
 
 DESCRIPTION = """\
 Certify 100 Fashion-MNIST test images with a small classifier that was trained under noise by
@@ -39,6 +38,7 @@ def add_parser(verbs: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from dsrs.classifiers import load_classifier
     from dsrs.datasets import load_dataset
+    from dsrs.laws import GeneralizedGaussian
     from dsrs.reports import make_report, read_runs, write_page
     from dsrs.runs.certifying import certify_run
     from dsrs.strategies import NEYMAN_PEARSON, Plan

@@ -6,8 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from dsrs.runs import open_run
-from dsrs.runs.formats import FORMATS, export_run
+from dsrs.cli.choices import one_of
 
 EPILOG = """\
 examples:
@@ -29,7 +28,12 @@ def add_parser(subparsers: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("run_folder", metavar="RUN", help="run folder of `dsrs certify`")
-    parser.add_argument("--format", choices=tuple(FORMATS), default="csv")
+    parser.add_argument(
+        "--format",
+        type=one_of("dsrs.runs.formats", "FORMATS"),
+        default="csv",
+        help="csv (default), jsonl, parquet, tsv or dsrs-logs",
+    )
     parser.add_argument("--method", help="only this method, such as np or truncated")
     parser.add_argument("--output", help="file (for dsrs-logs: folder); default: beside the run")
     parser.add_argument("--overwrite", action="store_true", help="replace files of the same kind")
@@ -37,6 +41,9 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from dsrs.runs import open_run
+    from dsrs.runs.formats import FORMATS, export_run
+
     folder = Path(arguments.run_folder)
     ending = FORMATS[arguments.format] or "-logs"
     output = Path(arguments.output or folder.parent / f"{folder.resolve().name}{ending}")

@@ -6,9 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from dsrs.cli.choices import one_of
 from dsrs.errors import InvalidInput
-from dsrs.runs.formats import FORMATS, format_of, import_rows, write_rows
-from dsrs.runs.formats.outputs import check_output
 
 EPILOG = """\
 examples:
@@ -32,7 +31,11 @@ def add_parser(subparsers: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", help="TSV log, DSRS log, CSV, JSON lines or Parquet")
-    parser.add_argument("--format", choices=tuple(FORMATS), help="default: recognised")
+    parser.add_argument(
+        "--format",
+        type=one_of("dsrs.runs.formats", "FORMATS"),
+        help="csv, jsonl, parquet, tsv or dsrs-logs (default: recognised)",
+    )
     parser.add_argument("--d", type=int, help="dimension of the input, which DSRS logs do not say")
     parser.add_argument("--q-log", help="DSRS sampling log of the additional law")
     parser.add_argument("--output", help="table to write: .csv, .jsonl, .parquet or .tsv, also .gz")
@@ -41,6 +44,9 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from dsrs.runs.formats import format_of, import_rows, write_rows
+    from dsrs.runs.formats.outputs import check_output
+
     source = Path(arguments.file)
     output = Path(arguments.output or source.with_suffix(".csv"))
     form = format_of(output)

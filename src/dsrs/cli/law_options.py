@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
-from dsrs.laws import GeneralizedGaussian
+if TYPE_CHECKING:
+    from dsrs.laws import GeneralizedGaussian
 
 LAW_FORMS = """\
 laws: truncated:0.8 (share of the mass), truncated:T=31.8 (radius), truncated:heuristic (the
@@ -29,4 +31,6 @@ def add_law_options(group: argparse._ActionsContainer, *, size: str = "noise siz
 
 def law_from(arguments: argparse.Namespace, d: int) -> GeneralizedGaussian:
     """The smoothing law of these options in dimension d."""
+    from dsrs.laws import GeneralizedGaussian
+
     return GeneralizedGaussian(d, arguments.sigma, arguments.k, arguments.eta)

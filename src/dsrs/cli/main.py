@@ -1,4 +1,8 @@
-"""The command line: one file a verb, each with `add_parser` and `run`."""
+"""The command line: one file a verb, each with `add_parser` and `run`.
+
+A verb's file imports nothing heavy: what a command needs is imported when it runs, so that help is
+there at once.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,10 @@ import argparse
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 
-from dsrs.cli.terminal import printable_output
+from dsrs.cli.terminal import notes_on_stderr, printable_output
 from dsrs.errors import DsrsError
 
 # In the order in which `dsrs --help` shows them.
@@ -38,7 +43,8 @@ exit codes:
 """
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser(verbs: Sequence[str] = VERBS) -> argparse.ArgumentParser:
+    """The parser of the named verbs, by default of all of them."""
     parser = argparse.ArgumentParser(
         prog="dsrs",
         description="Prove that a smoothed classifier cannot be fooled: largest provable radii "
@@ -49,22 +55,29 @@ def build_parser() -> argparse.ArgumentParser:
     from dsrs import __version__
 
     parser.add_argument("--version", action="version", version=f"dsrs {__version__}")
-    verbs = parser.add_subparsers(dest="verb", metavar="COMMAND", required=True)
-    for verb in VERBS:
-        import_module(f"dsrs.cli.{verb}").add_parser(verbs)
+    commands = parser.add_subparsers(dest="verb", metavar="COMMAND", required=True)
+    for verb in verbs:
+        import_module(f"dsrs.cli.{verb}").add_parser(commands)
     return parser
+
+
+def _verbs_of(argv: Sequence[str]) -> Sequence[str]:
+    """The verb that is asked for, so that the files of the others stay unread; else all verbs."""
+    asked = [verb for verb in VERBS if argv and verb.rstrip("_") == argv[0]]
+    return asked or VERBS
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; return its exit code."""
     with printable_output():
-        return _run(argv)
+        return _run(sys.argv[1:] if argv is None else argv)
 
 
-def _run(argv: list[str] | None) -> int:
-    arguments = build_parser().parse_args(argv)
+def _run(argv: Sequence[str]) -> int:
+    arguments = build_parser(_verbs_of(argv)).parse_args(argv)
     try:
-        code: int = arguments.run(arguments)
+        with notes_on_stderr(quiet=getattr(arguments, "quiet", False)):
+            code: int = arguments.run(arguments)
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.law_options import LAW_FORMS, add_law_options
 from dsrs.cli.tables import table
-from dsrs.confidence import AlphaBudget, clopper_pearson_lower
 from dsrs.errors import InvalidInput
-from dsrs.laws import parse_additional_law
-from dsrs.other_norms import MonteCarloCertificate, NormLaw, SeenUnder, certify_by_monte_carlo
 from dsrs.rounding import floor_text
+
+if TYPE_CHECKING:
+    from dsrs.other_norms import MonteCarloCertificate
 
 DESCRIPTION = """\
 Prove a radius against shifts in the l1 or l-infinity norm, for noise that is round in that norm
@@ -73,6 +71,12 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    import numpy as np
+
+    from dsrs.confidence import AlphaBudget, clopper_pearson_lower
+    from dsrs.laws import parse_additional_law
+    from dsrs.other_norms import NormLaw, SeenUnder, certify_by_monte_carlo
+
     law = NormLaw(arguments.norm, arguments.d, arguments.sigma, arguments.k, arguments.eta)
     observed = arguments.q is not None or arguments.q_votes is not None
     if observed != (arguments.q_law is not None):

@@ -7,30 +7,18 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from dsrs.cli.choices import one_of
 from dsrs.cli.progress import Progress
 from dsrs.cli.tables import table
 from dsrs.errors import InvalidInput
 from dsrs.files.whole import write_whole
-from dsrs.paper.logs import read_logs
-from dsrs.paper.opt_truncation import OptSettings
-from dsrs.paper.published import TABLES
-from dsrs.paper.recertify import recertified_radii
-from dsrs.paper.recorded import Floats, RecordedRun
-from dsrs.paper.reference_tables import (
-    ACCURACY_BY_NORM,
-    read_accuracy_by_norm,
-    read_reference,
-)
-from dsrs.paper.table_formats import FORMATS
-from dsrs.paper.tables import RadiiOf, RecordedAccuracy, compare_tables, runs_needed
 from dsrs.rounding import floor_text
 
 if TYPE_CHECKING:
     from dsrs.paper.opt_comparison import ComparedTruncation
+    from dsrs.paper.recorded import Floats, RecordedRun
+    from dsrs.paper.tables import RadiiOf
 
-ALL_TABLES = (*TABLES, "acr")
 FIGURES = ("dimension", "relaxed", "heuristic", "noise-norm", "theorem-1")
 NEED_RECORDED = {"heuristic", "noise-norm"}
 SWEEP_MODEL = "consistency-cifar-1530-0.50"  # the model of the paper's own figure
@@ -51,7 +39,10 @@ def add_parser(subparsers: Any) -> None:
     )
     _add_source(tables)
     tables.add_argument(
-        "--table", choices=ALL_TABLES, action="append", help="one table (may be repeated)"
+        "--table",
+        type=one_of("dsrs.paper.published", "TITLES"),
+        action="append",
+        help="best-over-sigma, per-sigma, variants, truncation-choice or acr (may be repeated)",
     )
     tables.add_argument(
         "--radii",
@@ -59,7 +50,12 @@ def add_parser(subparsers: Any) -> None:
         default="recertified",
         help="solve again (default), or take the radii that were recorded",
     )
-    tables.add_argument("--format", choices=tuple(FORMATS), default="text")
+    tables.add_argument(
+        "--format",
+        type=one_of("dsrs.paper.table_formats", "FORMATS"),
+        default="text",
+        help="text (default), markdown, latex, csv or json",
+    )
     tables.add_argument("--out", type=Path, metavar="FILE", help="write to a file")
     tables.add_argument("--quiet", action="store_true", help="no progress on standard error")
     tables.set_defaults(run=run_tables)
@@ -91,24 +87,33 @@ def add_parser(subparsers: Any) -> None:
     opt.add_argument("--votes", type=int, default=10_000, help="under P, and under each Q")
     opt.add_argument("--alpha", type=float, default=0.001)
     opt.add_argument("--seed", type=int, default=0)
-    opt.add_argument("--weight", type=float, default=OptSettings().weight, help="Opt's lambda")
-    opt.add_argument("--steps", type=int, default=OptSettings().steps)
-    opt.add_argument("--samples", type=int, default=OptSettings().samples, help="a step")
+    given = argparse.SUPPRESS
+    opt.add_argument("--weight", type=float, default=given, help="Opt's lambda")
+    opt.add_argument("--steps", type=int, default=given, help="of Opt")
+    opt.add_argument("--samples", type=int, default=given, help="a step")
     opt.add_argument("--quiet", action="store_true", help="no progress on standard error")
     opt.set_defaults(run=run_opt)
 
 
 def run_tables(arguments: argparse.Namespace) -> int:
+    import numpy as np
+
+    from dsrs.duality.kernel import prepare
+    from dsrs.paper.published import TITLES
+    from dsrs.paper.table_formats import FORMATS
+    from dsrs.paper.tables import RecordedAccuracy, compare_tables, runs_needed
+
     runs = _recorded_runs(arguments)
     if runs is None:
         raise InvalidInput("the tables need recorded intervals: give --logs DIR or --reference DIR")
-    wanted = arguments.table or list(ALL_TABLES)
+    wanted = arguments.table or list(TITLES)
     needed = runs_needed(runs, wanted)
     if arguments.radii == "recorded":
         kept = [run for run in needed if not np.isnan(run.recorded_radius).any()]
         cells = compare_tables(RecordedAccuracy(kept, _recorded_radius), wanted)
     else:
         total = sum(len(run) for run in needed)
+        prepare(total)
         with Progress(total, "recertifying", quiet=arguments.quiet) as progress:
             cells = compare_tables(RecordedAccuracy(needed, _solver(progress)), wanted)
     text = FORMATS[arguments.format](cells)
@@ -133,15 +138,17 @@ def run_figures(arguments: argparse.Namespace) -> int:
 
 
 def run_opt(arguments: argparse.Namespace) -> int:
-    # Imported here, because only this command needs torch.
+    import numpy as np
+
     from dsrs.datasets import load_dataset
     from dsrs.paper.opt_comparison import compare_truncations, load_trained_module
+    from dsrs.paper.opt_truncation import OptSettings
 
     if arguments.inputs < 1:
         raise InvalidInput(f"`--inputs` must be at least 1, got {arguments.inputs}")
-    settings = OptSettings(
-        weight=arguments.weight, steps=arguments.steps, samples=arguments.samples
-    )
+    names = ("weight", "steps", "samples")
+    given = {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
+    settings = OptSettings(**given)
     module, law = load_trained_module(arguments.model)
     data = load_dataset(arguments.data)
     if data.labels is None:
@@ -181,10 +188,12 @@ def _opt_line(row: ComparedTruncation) -> list[str]:
 
 def _draw(name: str, path: Path, arguments: argparse.Namespace) -> None:
     # Imported here, so that tables need neither matplotlib nor the solver of the simulations.
+    from dsrs.duality.kernel import prepare
     from dsrs.paper import dimension, tightness
     from dsrs.paper.figures import dimension as draw_dimension
     from dsrs.paper.figures import noise_norm, truncation
     from dsrs.paper.figures import tightness as draw_tightness
+    from dsrs.paper.reference_tables import ACCURACY_BY_NORM, read_accuracy_by_norm
 
     if name == "dimension":
         draw_dimension.draw_sampled(dimension.dimension_curves(("exact", "sampled")), path)
@@ -203,6 +212,7 @@ def _draw(name: str, path: Path, arguments: argparse.Namespace) -> None:
         sweep = truncation.sweep_runs(_recorded_runs(arguments) or [], SWEEP_MODEL)
         thinned = [run.every(max(len(run) // SWEEP_INPUTS, 1)) for run in sweep]
         total = sum(len(run) for run in thinned)
+        prepare(total)
         with Progress(total, "recertifying", quiet=arguments.quiet) as progress:
             best = truncation.best_percentiles(thinned, _solver(progress))
         truncation.draw_heuristic(best, path)
@@ -219,6 +229,9 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
 
 
 def _recorded_runs(arguments: argparse.Namespace) -> list[RecordedRun] | None:
+    from dsrs.paper.logs import read_logs
+    from dsrs.paper.reference_tables import read_reference
+
     if arguments.reference is not None:
         return read_reference(arguments.reference)
     if arguments.logs is None:
@@ -234,4 +247,6 @@ def _recorded_radius(run: RecordedRun) -> Floats:
 
 
 def _solver(progress: Progress) -> RadiiOf:
+    from dsrs.paper.recertify import recertified_radii
+
     return lambda run: recertified_radii(run, progress.advance)

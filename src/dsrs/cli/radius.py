@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import argparse
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dsrs.certification import certify
 from dsrs.cli.law_options import LAW_FORMS, add_law_options, law_from
 from dsrs.cli.tables import table
-from dsrs.confidence import AlphaBudget, clopper_pearson, clopper_pearson_lower
 from dsrs.errors import InvalidInput
-from dsrs.laws import GeneralizedGaussian, parse_additional_law
-from dsrs.records import Certificate, Interval, Observation
 from dsrs.rounding import floor_text
+
+if TYPE_CHECKING:
+    from dsrs.laws import GeneralizedGaussian
+    from dsrs.records import Certificate, Interval, Observation
 
 EXAMPLES = """\
 examples:
@@ -61,6 +61,8 @@ def add_parser(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from dsrs.certification import certify
+
     law = law_from(arguments, arguments.d)
     p, additional = _observed(arguments, law)
     certificate = certify(law, p, *additional)
@@ -74,6 +76,10 @@ def run(arguments: argparse.Namespace) -> int:
 def _observed(
     arguments: argparse.Namespace, law: GeneralizedGaussian
 ) -> tuple[Interval, list[Observation]]:
+    from dsrs.confidence import AlphaBudget, clopper_pearson, clopper_pearson_lower
+    from dsrs.laws import parse_additional_law
+    from dsrs.records import Interval, Observation
+
     if arguments.q and arguments.q_votes:
         raise InvalidInput("give either --q intervals or --q-votes, not both")
     given = arguments.q or arguments.q_votes
@@ -109,6 +115,8 @@ def _observed(
 
 
 def _named(option: str, ends: list[float]) -> Interval:
+    from dsrs.records import Interval
+
     try:
         return Interval(*ends)
     except InvalidInput as error:
@@ -167,8 +175,3 @@ def _proof(found: Certificate) -> str:
     if len(found.proof) > 1:
         text += f"\n       ({len(found.proof)} steps cover the shorter shifts)"
     return text
-
-
-def certificate_from(text: str) -> Certificate:
-    """A certificate from the JSON that `--json` printed."""
-    return Certificate.from_json(text)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from dsrs.cli.accuracy_table import accuracy_table
 from dsrs.cli.progress import Progress
@@ -23,9 +23,9 @@ from dsrs.errors import DataError, InvalidInput
 from dsrs.files.csv_rows import ENCODING, KEPT_BYTES, CsvRow, open_csv
 from dsrs.files.whole import whole_file
 from dsrs.rounding import floor_text
-from dsrs.runs.formats import format_of
-from dsrs.runs.formats.outputs import check_output
-from dsrs.table import REQUIRED_COLUMNS, RESULT_COLUMNS, RowOutcome, certify_rows
+
+if TYPE_CHECKING:
+    from dsrs.table import RowOutcome
 
 MOST_ERRORS_SHOWN = 20
 
@@ -66,6 +66,9 @@ def add_parser(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from dsrs.runs.formats import format_of
+    from dsrs.runs.formats.outputs import check_output
+
     source = Path(arguments.source)
     if arguments.workers is not None and arguments.workers < 1:
         raise InvalidInput(f"--workers must be at least 1, got {arguments.workers}")
@@ -119,6 +122,9 @@ class Tally:
 
 
 def _recertify_table(source: Path, target: Path, arguments: argparse.Namespace) -> int:
+    from dsrs.duality.kernel import prepare
+    from dsrs.table import REQUIRED_COLUMNS, RESULT_COLUMNS
+
     count = _count_rows(source)
     tally = Tally()
     began = time.monotonic()
@@ -131,6 +137,7 @@ def _recertify_table(source: Path, target: Path, arguments: argparse.Namespace) 
         kept = [name for name in found.header if name not in RESULT_COLUMNS]
         writer = csv.writer(stack.enter_context(_writing(target)), lineterminator="\n")
         writer.writerow([*kept, *RESULT_COLUMNS])
+        prepare(count)
         bar = stack.enter_context(Progress(count, "certifying", quiet=arguments.quiet))
         try:
             for row, outcome in _outcomes(found.rows, arguments.workers):
@@ -149,6 +156,8 @@ def _recertify_table(source: Path, target: Path, arguments: argparse.Namespace) 
 
 def _outcomes(rows: Iterator[CsvRow], workers: int | None) -> Iterator[tuple[CsvRow, RowOutcome]]:
     """Each row with its outcome, in order; a row that could not be read has its reason already."""
+    from dsrs.table import RowOutcome, certify_rows
+
     waiting: deque[CsvRow] = deque()
 
     def readable() -> Iterator[dict[str, str]]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.accuracy_table import accuracy_table
 from dsrs.files.foreign_text import one_line
-from dsrs.runs import Run, certified_accuracy, open_run
+
+if TYPE_CHECKING:
+    from dsrs.runs import Run
 
 EPILOG = """\
 examples:
@@ -32,6 +34,8 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from dsrs.runs import certified_accuracy, open_run
+
     with open_run(arguments.run_folder) as opened:
         if arguments.index is not None:
             print(json.dumps(_one_input(opened, arguments.index), indent=2))

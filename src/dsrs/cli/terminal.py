@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -33,3 +34,17 @@ def printable_output() -> Iterator[None]:
     out, err = (cast(TextIO, PrintableStream(stream)) for stream in (sys.stdout, sys.stderr))
     with redirect_stdout(out), redirect_stderr(err):
         yield
+
+
+@contextmanager
+def notes_on_stderr(quiet: bool) -> Iterator[None]:
+    """Inside, what the package notes on the way (that it compiles, say) is shown, a line each."""
+    log, handler = logging.getLogger("dsrs"), logging.StreamHandler(sys.stderr)
+    before = log.level
+    log.setLevel(logging.WARNING if quiet else logging.INFO)
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(before)

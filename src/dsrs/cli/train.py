@@ -6,17 +6,18 @@ import argparse
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from dsrs.cli.choices import one_of
 from dsrs.cli.law_options import add_law_options
 from dsrs.cli.progress import Progress
 from dsrs.cli.terminal import ERASE_LINE
-from dsrs.datasets import Dataset, load_dataset
 from dsrs.errors import DataError, InvalidInput
 from dsrs.rounding import floor_text
-from dsrs.training import TrainingSettings, paper_settings, train_model
-from dsrs.training.hyperparameters import DATA, with_recipe
-from dsrs.training.recipes import RECIPES
+
+if TYPE_CHECKING:
+    from dsrs.datasets import Dataset
+    from dsrs.training import TrainingSettings
 
 DESCRIPTION = """\
 Train a base classifier under the noise it will be smoothed with, by a recipe of the paper.
@@ -42,11 +43,20 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("--data", required=True, help="dataset with a train split, as for certify")
     parser.add_argument("--output", required=True, type=Path, help="folder of the model")
-    parser.add_argument("--recipe", choices=tuple(RECIPES), default="gaussian")
+    parser.add_argument(
+        "--recipe",
+        type=one_of("dsrs.training.recipes", "RECIPES"),
+        default="gaussian",
+        help="gaussian (default), consistency or smoothmix",
+    )
     add_law_options(parser)
     parser.add_argument("--resume", action="store_true", help="go on from the last epoch")
     paper = parser.add_argument_group("settings (default: the paper's)")
-    paper.add_argument("--like", choices=DATA, help="whose settings; default: by the image size")
+    paper.add_argument(
+        "--like",
+        type=one_of("dsrs.training.hyperparameters", "DATA"),
+        help="whose settings: mnist, cifar10 or imagenet (default: by the image size)",
+    )
     paper.add_argument("--architecture", help="a name, or package.module:name")
     paper.add_argument("--epochs", type=int)
     paper.add_argument("--learning-rate", type=float)
@@ -72,6 +82,9 @@ def add_parser(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train, and write the model's files."""
+    from dsrs.datasets import load_dataset
+    from dsrs.training import train_model
+
     output: Path = arguments.output
     dataset = load_dataset(arguments.data, "train")
     settings = settings_from(arguments, dataset)
@@ -101,6 +114,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def settings_from(arguments: argparse.Namespace, dataset: Dataset) -> TrainingSettings:
     """The paper's settings for this data, with what the command line changes."""
+    from dsrs.training import paper_settings
+    from dsrs.training.hyperparameters import with_recipe
+
     like = arguments.like or _similar(dataset.input_shape)
     settings = paper_settings(
         like, arguments.recipe, arguments.sigma, arguments.k, eta=arguments.eta
@@ -139,6 +155,8 @@ def _similar(input_shape: tuple[int, ...]) -> str:
 
 
 def _test_split(path: str, dataset: Dataset) -> Dataset | None:
+    from dsrs.datasets import load_dataset
+
     try:
         test = load_dataset(path, "test")
     except DataError:

@@ -54,7 +54,7 @@ from dsrs.duality.density import (
     density_at,
     pieces_of,
 )
-from dsrs.duality.kernel import entry, kernel
+from dsrs.duality.kernel import entry, inlined, kernel
 from dsrs.duality.rules import NESTED_NODES, NESTED_WEIGHTS, nested_error
 from dsrs.duality.signs import UNSURE
 
@@ -213,7 +213,7 @@ def integrate(
     return Part(total, error, slack)
 
 
-@kernel
+@inlined
 def line_part(problem: Problem, rho: float, line: float, start: float, stop: float) -> Part:
     """Integral of p(v) C(v, line) from v = start to stop."""
     base, parts = problem.base, problem.parts
@@ -239,7 +239,7 @@ def line_part(problem: Problem, rho: float, line: float, start: float, stop: flo
     return Part(total if start < stop else -total, error, 0.0)
 
 
-@kernel
+@inlined
 def overlap(problem: Problem, pieces: Pieces, multipliers: Floats, rho: float) -> Part:
     """Integral of min(g(x), p(x - delta)).
 
@@ -308,7 +308,7 @@ def bound_on(problem: Problem, pieces: Pieces, multipliers: Floats, rho: float) 
             error += size * (underflow if simple else underflow + 4.0 * TAIL)
     error += HIDDEN + rounding_of(parts) * scale
     found = value - error
-    return found if found == found else -np.inf
+    return found if abs(found) < np.inf else -np.inf
 
 
 @entry

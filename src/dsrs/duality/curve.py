@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dsrs.duality.arrays import room_for, whole
 from dsrs.duality.base import Base, Floats, crossing, gamma_of, half_square, log_p, moved
 from dsrs.duality.density import Components, Integers, Pieces, active_on, density_at
-from dsrs.duality.kernel import kernel
+from dsrs.duality.kernel import inlined, kernel
 from dsrs.duality.signs import POSITIVE, signs_on
 
 # Where R takes up a shell the law of the angle has a kink of order (d - 1)/2.
@@ -78,7 +79,7 @@ def state(
     return BEYOND if climb < 0.5 * rho * rho else WITHIN
 
 
-@kernel
+@inlined
 def state_change(
     base: Base,
     parts: Components,
@@ -148,7 +149,7 @@ def strips(
     min(g, p) >= 0 is left out, and the curve jumps.
     """
     rows = np.empty((len(pieces.low) * 2 + 64, 6))
-    n, charge = 0, 0.0
+    n, charge = whole(0), 0.0
     for j in range(len(pieces.low)):
         active = active_on(parts, pieces, j, multipliers)
         signs = signs_on(parts, active, multipliers, pieces.low[j], pieces.high[j], noise, work)
@@ -159,7 +160,7 @@ def strips(
         for i in range(len(signs.rows)):
             low, high, sign = signs.rows[i, 0], signs.rows[i, 1], signs.rows[i, 2]
             if sign != POSITIVE:
-                rows = room_for(rows, n, 1)
+                rows = room_for(rows, n, whole(1))
                 rows[n, 0], rows[n, 1], rows[n, 2], rows[n, 3] = low, high, np.inf, np.inf
                 rows[n, 4], rows[n, 5] = j, sign
                 n += 1
@@ -189,16 +190,6 @@ def strips(
                         n += 1
                 start = stop
     return Strips(rows[:n, :4], rows[:n, 4], rows[:n, 5], charge, True)
-
-
-@kernel
-def room_for(rows: Floats, used: int, more: int) -> Floats:
-    """`rows`, or a longer copy if there is no room for `more` beside the `used` ones."""
-    if used + more <= len(rows):
-        return rows
-    longer = np.empty((2 * len(rows) + more, rows.shape[1]))
-    longer[:used] = rows[:used]
-    return longer
 
 
 @kernel

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from dsrs.duality.arrays import sort_distinct
 from dsrs.duality.base import Floats
 from dsrs.duality.kernel import kernel
 from dsrs.laws.component import Component
@@ -138,16 +139,18 @@ def pieces_of(parts: Components, share: float) -> Pieces:
         for end in (lows[j], highs[j]):
             cuts[n] = end
             n += 1
-    low_end, high_end = min(lows), max(highs)
+    low_end, high_end = np.inf, -np.inf
+    for j in range(count):
+        low_end, high_end = min(low_end, lows[j]), max(high_end, highs[j])
     for j in range(count):
         for end in (parts.start[j], parts.stop[j]):
             if low_end < end < high_end:
                 cuts[n] = end
                 n += 1
-    edges = np.unique(cuts[:n])
+    edges, n = cuts, sort_distinct(cuts, n)
     low, high = np.empty(n), np.empty(n)
     found = 0
-    for i in range(len(edges) - 1):
+    for i in range(n - 1):
         covered, glued = False, found > 0 and high[found - 1] == edges[i]
         for j in range(count):
             covered = covered or (lows[j] <= edges[i] and edges[i + 1] <= highs[j])

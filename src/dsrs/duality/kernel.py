@@ -11,35 +11,42 @@ environment variable DSRS_KERNELS = auto, interpreted or compiled overrules it.
 from __future__ import annotations
 
 import functools
-import hashlib
+import logging
 import math
 import os
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import types
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from dsrs.kernel_cache import jitted, kernel_folder
+
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 SWITCH = "DSRS_KERNELS"
-CACHE = "DSRS_CACHE_DIR"
-# Loading compiled kernels takes about a second, compiling them most of a minute.
+COMPLETE = "complete"  # the file that marks a cache of all entries
+# In certificates. Loading compiled kernels takes about a second, compiling them most of a minute.
 WORTH_LOADING, WORTH_COMPILING = 40, 1000
-WORTH_WAITING = 1e5  # integrands; interpreted they take some ten seconds
+# In integrands, of which some ten thousand a second are evaluated interpreted.
+WORTH_LOADING_FOR, WORTH_COMPILING_FOR = 1e4, 1e5
 POLL_SECONDS = 0.5
 
+log = logging.getLogger("dsrs.kernels")
 _kernels: dict[Callable[..., Any], str] = {}
-_compiled: dict[str, Callable[..., Any]] = {}
-_lock = threading.Lock()
+_inlined: set[Callable[..., Any]] = set()
+_entries: set[Callable[..., Any]] = set()
+_lock = threading.Lock()  # of what follows, when it is written
+_compiled: dict[str, Callable[..., Any]] = {}  # replaced as a whole: calls read it without the lock
 _compiler: subprocess.Popen[bytes] | None = None
+_failed = False  # the compiler did, so it is not started again
 _next_poll = 0.0
 
 
@@ -49,12 +56,23 @@ def kernel(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]
     return function
 
 
+def inlined(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Mark a kernel that becomes part of its callers, of which it has one or two.
+
+    Every other kernel is compiled with a copy of all it calls: on the way from the smallest to the
+    largest the same code would be compiled once for each of them.
+    """
+    _inlined.add(function)
+    return kernel(function)
+
+
 class Entry:
     """A kernel that is called from outside: interpreted, or compiled as soon as it can be."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
         self.name = _kernels[function]
+        _entries.add(function)
         functools.update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
@@ -62,8 +80,8 @@ class Entry:
             _look_for_compiled()
         if not _compiled and switch() == "compiled":
             compile_kernels()
-        if _compiled:
-            return _compiled[self.name](*arguments)
+        if compiled := _compiled:
+            return compiled[self.name](*arguments)
         # Overflow to infinity and 0 * inf are part of the computation, as in compiled code.
         with np.errstate(all="ignore"):
             return self.function(*arguments)
@@ -96,23 +114,37 @@ def prepare(certificates: int) -> str:
     """
     global _compiler
     with _lock:
-        if _compiled or _compiler or switch() == "interpreted" or certificates < WORTH_LOADING:
+        settled = _compiled or _compiler or _failed or switch() == "interpreted"
+        if settled or certificates < WORTH_LOADING:
             return mode()
         folder = cache_folder()
-        if folder and (folder / "complete").exists():
+        if folder and is_complete(folder):
             _load(folder)
+        elif certificates >= WORTH_COMPILING and folder:
+            log.info(
+                "compiling kernels in another process while the first certificates are "
+                "interpreted; once per version"
+            )
+            _compiler = _start_compiler()
         elif certificates >= WORTH_COMPILING:
-            if folder:
-                command = [sys.executable, "-m", "dsrs.compiling"]
-                _compiler = subprocess.Popen(command, stdin=subprocess.DEVNULL)
-            else:
-                _load(None)
+            log.info("compiling kernels; there is no folder to keep them in for the next time")
+            _load(None)
     return mode()
+
+
+def _start_compiler() -> subprocess.Popen[bytes]:
+    """It says nothing, gets Ctrl-C as we do, and finishes its work if we are faster."""
+    silent = subprocess.DEVNULL
+    command = [sys.executable, "-m", "dsrs.compiling"]
+    return subprocess.Popen(command, stdin=silent, stdout=silent, stderr=silent)
 
 
 def affordable_work() -> float:
     """Integrands that may be evaluated before waiting for the compiler is the shorter way."""
-    return math.inf if _compiled or switch() != "auto" else WORTH_WAITING
+    if _compiled or switch() != "auto":
+        return math.inf
+    folder = cache_folder()
+    return WORTH_LOADING_FOR if folder and is_complete(folder) else WORTH_COMPILING_FOR
 
 
 def compile_kernels() -> None:
@@ -123,66 +155,76 @@ def compile_kernels() -> None:
             _compiler.wait()
             _compiler = None
         if not _compiled:
-            _load(cache_folder())
+            folder = cache_folder()
+            if not (folder and is_complete(folder)):
+                log.info("compiling kernels; once per version")
+            _load(folder)
 
 
 def _look_for_compiled() -> None:
-    """Switch over when the other process has filled the cache; forget it if it failed."""
-    global _compiler, _next_poll
+    """Switch over when the other process has filled the cache; do without it if it failed."""
+    global _compiler, _failed, _next_poll
     if time.monotonic() < _next_poll or not _lock.acquire(blocking=False):
         return
     try:
         _next_poll = time.monotonic() + POLL_SECONDS
         if _compiler is not None and _compiler.poll() is not None:
-            folder = cache_folder()
-            if _compiler.returncode == 0 and folder and (folder / "complete").exists():
+            code, folder, _compiler = _compiler.returncode, cache_folder(), None
+            if code == 0 and folder and is_complete(folder):
                 _load(folder)
-            _compiler = None
+            else:
+                _failed = True
+                warnings.warn(
+                    f"the kernels could not be compiled (exit code {code}; see "
+                    "`python -m dsrs.compiling`), so the slow way goes on",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
     finally:
         _lock.release()
 
 
 def _load(folder: Path | None) -> None:
     """Make the compiled kernels; those of `folder` are loaded when they are first called."""
-    import numba
-
+    global _compiled
     spaces: dict[str, dict[str, Any]] = {}
     compiled: dict[Callable[..., Any], Callable[..., Any]] = {}
-    # Numba chooses the place of a function's cache when it is decorated.
-    settings: Any = numba.config
-    before, settings.CACHE_DIR = settings.CACHE_DIR, str(folder or "")
-    try:
-        for function in _kernels:
-            name = function.__module__
-            space = spaces.setdefault(name, dict(vars(sys.modules[name])))
-            copy = types.FunctionType(function.__code__, space, function.__name__)
-            copy.__module__ = name
-            compiled[function] = numba.njit(nogil=True, cache=folder is not None)(copy)
-    finally:
-        settings.CACHE_DIR = before
+    for function in _kernels:
+        name = function.__module__
+        space = spaces.setdefault(name, dict(vars(sys.modules[name])))
+        copy = types.FunctionType(function.__code__, space, function.__name__)
+        copy.__module__ = name
+        compiled[function] = _jitted_kernel(copy, function, folder)
     for space in spaces.values():
         for name, value in space.items():
             plain = value.function if isinstance(value, Entry) else value
             if isinstance(plain, types.FunctionType) and plain in compiled:
                 space[name] = compiled[plain]
-    _compiled.update({_kernels[function]: made for function, made in compiled.items()})
+    _compiled = {_kernels[function]: made for function, made in compiled.items()}
 
 
-@functools.cache
+def _jitted_kernel(
+    copy: Callable[..., Any], function: Callable[..., Any], folder: Path | None
+) -> Callable[..., Any]:
+    # Division by 0 gives infinity or NaN, as NumPy's does; `bound_on` makes nothing of either.
+    if function in _entries:
+        return jitted(copy, folder, error_model="numpy")
+    # The code of an entry holds that of all kernels it calls, which nobody else calls.
+    return jitted(
+        copy,
+        None,
+        error_model="numpy",
+        inline="always" if function in _inlined else "never",
+        no_cpython_wrapper=True,
+        no_cfunc_wrapper=True,
+    )
+
+
 def cache_folder() -> Path | None:
-    """Where compiled kernels are kept, by the hash of their source; None if nothing can be."""
-    digest = hashlib.sha256(sys.version.encode())
-    for file in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(file.read_bytes())
-    import importlib.metadata
+    """Where compiled kernels are kept; None if nothing can be."""
+    return kernel_folder(*sorted(Path(__file__).parent.glob("*.py")))
 
-    digest.update(importlib.metadata.version("numba").encode())
-    given = os.environ.get(CACHE) or os.environ.get("XDG_CACHE_HOME")
-    try:
-        root = Path(given) if given else Path.home() / ".cache"
-        folder = root / "dsrs" / f"kernels-{digest.hexdigest()[:16]}"
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return folder
-    except (OSError, RuntimeError):
-        return None
+
+def is_complete(folder: Path) -> bool:
+    """Whether a cache holds all entries."""
+    return (folder / COMPLETE).exists()

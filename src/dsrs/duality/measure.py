@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from dsrs.duality.arrays import fill
 from dsrs.duality.base import (
     STEEP,
     Floats,
@@ -20,7 +21,7 @@ from dsrs.duality.base import (
 from dsrs.duality.bound import rounding_of
 from dsrs.duality.curve import jumps, strips
 from dsrs.duality.density import Integers, active_on, log_term
-from dsrs.duality.kernel import kernel
+from dsrs.duality.kernel import inlined, kernel
 from dsrs.duality.nodes import Search, panel_count
 from dsrs.duality.rules import FEW_NODES, FEW_WEIGHTS, GAUSS_NODES, GAUSS_WEIGHTS
 from dsrs.duality.signs import UNSURE
@@ -43,7 +44,10 @@ def measure(
     """The integral of min(g, p) and its derivative in rho; of R under every law, the probability,
     its derivative in rho and those in the multipliers (the curvature of B)."""
     base, parts, pieces = search.problem.base, search.problem.parts, search.pieces
-    hits[:], sweeps[:], curvature[:, :] = 0.0, 0.0, 0.0
+    fill(hits, 0.0)
+    fill(sweeps, 0.0)
+    for i in range(len(multipliers)):
+        fill(curvature[i], 0.0)
     # Where a cap is whole to 8 standard deviations the integrand bends, the more the smaller rho.
     edge = min(1.0, STEEP / math.sqrt(base.d)) if len(pieces.low) < MANY_PIECES else 0.0
     noise, work = rounding_of(parts), search.problem.work
@@ -92,7 +96,7 @@ def measure(
     return value, slope
 
 
-@kernel
+@inlined
 def measure_shell(
     search: Search,
     rho: float,
@@ -109,7 +113,7 @@ def measure_shell(
     to the other sums of `measure`; `masses` is scratch space."""
     base, parts = search.problem.base, search.problem.parts
     density, tilt = 0.0, 0.0
-    masses[:] = 0.0
+    fill(masses, 0.0)
     for j in members:
         i = parts.owner[j]
         mass = weight * math.exp(min(log_term(parts, j, u), 700.0))

@@ -9,9 +9,10 @@ import math
 
 import numpy as np
 
+from dsrs.duality.arrays import copy_into, fill
 from dsrs.duality.base import Floats
 from dsrs.duality.bound import chosen_ends, is_spent
-from dsrs.duality.kernel import kernel
+from dsrs.duality.kernel import inlined, kernel
 from dsrs.duality.measure import measure
 from dsrs.duality.nodes import Search
 from dsrs.duality.scan import best_alone, scan_multipliers, sweep_multipliers
@@ -49,8 +50,8 @@ def newton_step(multipliers: Floats, slope: Floats, curvature: Floats) -> Floats
         # A ridge keeps saturated directions from blowing up; the line search does the rest.
         matrix[i, i] = matrix[i, i] * (1.0 + 1e-12) + 1e-300
         if multipliers[i] == 0.0 and slope[i] == 0.0:
-            matrix[i, :] = 0.0
-            matrix[:, i] = 0.0
+            for h in range(count):
+                matrix[i, h], matrix[h, i] = 0.0, 0.0
             matrix[i, i] = 1.0
     for i in range(count):
         scale[i] = math.sqrt(matrix[i, i])
@@ -95,7 +96,7 @@ def same_signs(found: Floats, step: Floats) -> bool:
     return same
 
 
-@kernel
+@inlined
 def line_search(
     search: Search,
     rho: float,
@@ -107,16 +108,20 @@ def line_search(
     curvature: Floats,
 ) -> tuple[float, float]:
     """Go along Newton's step, at most to the first kink on the way; what `measure` says there."""
-    stride, blocked = 1.0, -1
+    stride, blocked, trial = 1.0, -1, np.empty(len(found))
     for i in range(len(found)):
         if found[i] * (found[i] + stride * step[i]) < 0.0:
             stride, blocked = -found[i] / step[i], i
     for _ in range(LINE_STEPS):
-        trial = found + stride * step
+        for i in range(len(found)):
+            trial[i] = found[i] + stride * step[i]
         if blocked >= 0:
             trial[blocked] = 0.0
         value, by_rho = measure(search, rho, trial, hits, sweeps, curvature)
-        ahead = inner(chosen_ends(search.problem, trial) - hits, step)
+        ends = chosen_ends(search.problem, trial)
+        ahead = 0.0
+        for i in range(len(found)):
+            ahead += (ends[i] - hits[i]) * step[i]
         if blocked >= 0:
             edge = search.problem.lowers if step[blocked] < 0.0 else search.problem.uppers
             ahead += (edge[blocked] - search.problem.uppers[blocked]) * step[blocked]
@@ -124,7 +129,7 @@ def line_search(
             break
         stride *= min(max(gain / (gain - ahead), 0.1), 0.8)
         blocked = -1
-    found[:] = trial
+    copy_into(found, trial)
     return value, by_rho
 
 
@@ -140,7 +145,7 @@ def start_alone(search: Search, rho: float, found: Floats) -> None:
     found[surest] = math.exp(shift * (rough_normal_quantile(lowers[surest]) - 0.5 * shift))
 
 
-@kernel
+@inlined
 def general_multipliers(
     search: Search, rho: float, warm: Floats, found: Floats, rates: Floats
 ) -> tuple[float, float]:
@@ -169,7 +174,7 @@ def general_multipliers(
         if is_spent(search.problem):
             break
     if not settled and count > 1 and not is_spent(search.problem):
-        last_step[:] = 0.0
+        fill(last_step, 0.0)
         if single:
             # P says nothing: its multiplier is 0, and B is concave in the other.
             found[0] = 0.0
@@ -183,6 +188,7 @@ def general_multipliers(
     for i in range(count):
         value -= found[i] * (1.0 - ends[i])
         sweeps[i] *= -1.0 if found[i] != 0.0 else 0.0
-    rates[:] = newton_step(found, sweeps, curvature)
-    found += last_step
+    copy_into(rates, newton_step(found, sweeps, curvature))
+    for i in range(count):
+        found[i] += last_step[i]
     return value, by_rho

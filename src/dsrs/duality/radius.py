@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dsrs.duality.arrays import copy_into
 from dsrs.duality.base import Floats
 from dsrs.duality.bound import Problem, bound_on, is_spent, rounding_of
-from dsrs.duality.kernel import entry, kernel
+from dsrs.duality.kernel import entry, inlined, kernel
 from dsrs.duality.newton import general_multipliers
 from dsrs.duality.nodes import ALONE, SPLIT, Search, lay_nodes
 from dsrs.duality.signs import positive_part_falls
@@ -71,7 +72,7 @@ def best_multipliers(
     return general_multipliers(search, rho, warm, found, rates)
 
 
-@kernel
+@inlined
 def is_solid_on(search: Search, multipliers: Floats) -> bool:
     """Whether B at one radius bounds B at every shorter one."""
     problem = search.problem
@@ -81,7 +82,7 @@ def is_solid_on(search: Search, multipliers: Floats) -> bool:
     )
 
 
-@kernel
+@inlined
 def exceeds_one(search: Search, value: float, found: Floats, rho: float) -> bool:
     """Whether a bound above 1 is real: then no classifier fits the box."""
     return value > 1.0 + 1e-6 and bound_on(search.problem, search.whole, found, rho) > 1.0 + 1e-9
@@ -104,7 +105,7 @@ def to_zero(
     return step if abs(step - newton) < abs(newton) else newton
 
 
-@kernel
+@inlined
 def crossing_radius(
     search: Search, level: float, floor: float, start: float, warm: Floats, found: Floats
 ) -> Crossing:
@@ -151,14 +152,14 @@ def crossing_radius(
     return Crossing(UNDECIDED if high == np.inf else ABSTAINED, 0.0, 0.0)
 
 
-@kernel
+@inlined
 def prove_at(search: Search, rho: float, warm: Floats, found: Floats) -> float:
     """Search multipliers at rho and return what they provably give."""
     best_multipliers(search, rho, warm, found, np.zeros(len(found)))
     return bound_on(search.problem, search.whole, found, rho)
 
 
-@kernel
+@inlined
 def largest_proved(
     search: Search, crossing: Crossing, level: float, floor: float, warm: Floats, found: Floats
 ) -> tuple[float, float]:
@@ -186,7 +187,7 @@ def largest_proved(
         gain = (value - level) / slope if slope > 0.0 else 0.0
         if value > level + SURPLUS:
             best, best_value = rho, value
-            best_found[:] = found
+            copy_into(best_found, found)
             if failed < np.inf:
                 ahead = min(rho + 0.9 * gain, 0.5 * (rho + failed))
             else:
@@ -205,11 +206,19 @@ def largest_proved(
                 rho -= backward
             if is_spent(search.problem) and attempt > 20:
                 break
-    found[:] = best_found
+    copy_into(found, best_found)
     return best, best_value
 
 
 @kernel
+def write_step(steps: Floats, n: int, rho: float, value: float, multipliers: Floats) -> None:
+    """Write row n of a proof."""
+    steps[n, 0], steps[n, 1] = rho, value
+    for i in range(len(multipliers)):
+        steps[n, 2 + i] = multipliers[i]
+
+
+@inlined
 def chain_down(
     search: Search,
     level: float,
@@ -228,13 +237,13 @@ def chain_down(
         # The multipliers of the step above mostly do; search again when they gain no more.
         value = bound_on(problem, search.whole, last, rho)
         if not value - level > 1.02 * margin:
-            found[:] = last
+            copy_into(found, last)
             searched = prove_at(search, rho, warm, found)
             if searched > value:
-                value, last[:] = searched, found
+                value = searched
+                copy_into(last, found)
         margin = value - level - SURPLUS
-        steps[n, 0], steps[n, 1] = rho, value
-        steps[n, 2:] = last
+        write_step(steps, n, rho, value, last)
         if not margin > 0.0 or is_spent(problem):
             return 0
         # A little less than all of it, so that rounding cannot open a gap between steps.
@@ -283,8 +292,7 @@ def largest_radius(
         near = crossing.rho <= floor + SETTLED * unit
         return Proved(ABSTAINED if near else UNDECIDED, floor, 0, not is_spent(problem))
     if is_solid_on(search, found):
-        steps[0, 0], steps[0, 1] = rho, value
-        steps[0, 2:] = found
+        write_step(steps, 0, rho, value, found)
         return Proved(CERTIFIED, rho, 1, not is_spent(problem))
     top, count = rho - CHAIN_MARGIN * unit, 0
     if top > floor:

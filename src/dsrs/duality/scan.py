@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 
+from dsrs.duality.arrays import whole
 from dsrs.duality.base import Floats
 from dsrs.duality.bound import is_spent
-from dsrs.duality.kernel import kernel
+from dsrs.duality.kernel import inlined, kernel
 from dsrs.duality.measure import measure
 from dsrs.duality.nodes import Search
 
@@ -16,7 +17,7 @@ SCAN_STEPS = 40
 SWEEPS = 3
 
 
-@kernel
+@inlined
 def slope_at(search: Search, rho: float, multipliers: Floats, i: int, side: float) -> float:
     """Slope of B in multiplier i, seen from its positive or negative side."""
     count = len(multipliers)
@@ -56,7 +57,7 @@ def best_alone(search: Search, rho: float, multipliers: Floats, i: int, size: fl
             y = (low * f_high - high * f_low) / (f_high - f_low)
 
 
-@kernel
+@inlined
 def scan_multipliers(search: Search, rho: float, found: Floats) -> None:
     """Two laws where Newton gives up: B is a thin curved ridge when g changes its sign.
 
@@ -64,12 +65,13 @@ def scan_multipliers(search: Search, rho: float, found: Floats) -> None:
     of a concave B is concave in l1.
     """
     low, high = -np.inf, np.inf
+    first, second = whole(0), whole(1)
     size, side, x = max(abs(found[1]), 1e-3), 1.0, math.log(max(abs(found[0]), 1e-6))
     for step in range(2 * SCAN_STEPS):
         found[0] = side * math.exp(x)
-        best_alone(search, rho, found, 1, size)
+        best_alone(search, rho, found, second, size)
         size = max(abs(found[1]), 1e-12)
-        if side * slope_at(search, rho, found, 0, side) > 0.0:
+        if side * slope_at(search, rho, found, first, side) > 0.0:
             low = x
         else:
             high = x
@@ -86,7 +88,7 @@ def scan_multipliers(search: Search, rho: float, found: Floats) -> None:
                 break
 
 
-@kernel
+@inlined
 def sweep_multipliers(search: Search, rho: float, found: Floats) -> None:
     """Three laws or more: each multiplier in turn. The kinks of B lie at l_i = 0, one multiplier
     each, so a maximum along every axis is the maximum."""

@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dsrs.duality.arrays import room_for, whole
 from dsrs.duality.base import Base, Floats
 from dsrs.duality.density import Components, Integers, Pieces, active_on, density_at
-from dsrs.duality.kernel import kernel
+from dsrs.duality.kernel import inlined, kernel
 
 POSITIVE, UNSURE, NEGATIVE = 1.0, 0.0, -1.0
 MOST_CELLS = 20_000
@@ -120,7 +121,7 @@ def signs_on(
         rows[0, 0], rows[0, 1], rows[0, 2] = low, high, common
         return Signs(rows[:1], 0.0, True)
     ends = np.empty(128)
-    ends[0], depth, left, n, charge = high, 1, low, 0, 0.0
+    ends[0], depth, left, n, charge = high, 1, low, whole(0), 0.0
     for _ in range(MOST_CELLS):
         work[0] += 1.0
         right = ends[depth - 1]
@@ -129,10 +130,7 @@ def signs_on(
         bend = cell_bounds(parts, active, multipliers, left, right, 0.0).bend
         reach = abs(slope) * half + 0.5 * bend * half * half
         rounding = noise * gross
-        if n + 2 >= len(rows):
-            longer = np.empty((2 * len(rows), 3))
-            longer[:n] = rows[:n]
-            rows = longer
+        rows = room_for(rows, n, whole(2))
         if abs(value) > reach + rounding or bend == 0.0:
             n = add_strip(rows, n, left, right, POSITIVE if value > 0.0 else NEGATIVE)
         elif abs(slope) > bend * half + noise * math.sqrt(gross * bend):
@@ -203,7 +201,7 @@ def falls_on(
     return False
 
 
-@kernel
+@inlined
 def positive_part_falls(
     base: Base, parts: Components, pieces: Pieces, multipliers: Floats, falls: Floats, noise: float
 ) -> bool:

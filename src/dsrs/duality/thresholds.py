@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dsrs.duality.arrays import fill, whole
 from dsrs.duality.base import (
     STEEP,
     Floats,
@@ -22,7 +23,7 @@ from dsrs.duality.base import (
     moved,
     within_line,
 )
-from dsrs.duality.kernel import kernel
+from dsrs.duality.kernel import inlined, kernel
 from dsrs.duality.nodes import SEARCH_SHARE, Search
 from dsrs.duality.rules import GAUSS_NODES, GAUSS_WEIGHTS
 
@@ -203,9 +204,10 @@ def alone_multipliers(
     """Neyman-Pearson: only the lower bound of P_A counts. As `best_multipliers`."""
     low = search.problem.lowers[0]
     start = predicted(warm, 0, rho, low, search.problem.base.unit)
-    region = region_threshold(search, rho, 0, len(search.t), low, 1.0 - low, start)
+    region = region_threshold(search, rho, whole(0), len(search.t), low, 1.0 - low, start)
     keep(warm, 0, region, rho)
-    found[:], rates[:] = 0.0, 0.0
+    fill(found, 0.0)
+    fill(rates, 0.0)
     found[0] = math.exp(region.a + region.step)
     rates[0] = found[0] * region.rate
     end = search.pieces.high[-1]
@@ -213,7 +215,7 @@ def alone_multipliers(
     return region.value + value, region.slope + slope
 
 
-@kernel
+@inlined
 def split_multipliers(
     search: Search, rho: float, warm: Floats, found: Floats, rates: Floats
 ) -> tuple[float, float]:
@@ -235,7 +237,7 @@ def split_multipliers(
             continue
         spare = max(spare, 1e-300)
         start = predicted(warm, 1, rho, q, unit)
-        inner = region_threshold(search, rho, 0, cut, q * inside, (1.0 - q) * inside, start)
+        inner = region_threshold(search, rho, whole(0), cut, q * inside, (1.0 - q) * inside, start)
         start = predicted(warm, 2, rho, target / (1.0 - inside), unit)
         outer = region_threshold(search, rho, cut, count, target, spare, start)
         keep(warm, 1, inner, rho)

@@ -15,7 +15,7 @@ import numpy as np
 from dsrs.duality.base import cap, gamma_of, half_square, log_p
 from dsrs.duality.bound import ANGLE_ERROR, Problem
 from dsrs.duality.density import TAIL
-from dsrs.duality.kernel import entry, kernel
+from dsrs.duality.kernel import entry, inlined, kernel
 from dsrs.duality.rules import NESTED_NODES, NESTED_WEIGHTS
 
 TOLERANCE = 1e-12
@@ -65,7 +65,7 @@ def total_variation(problem: Problem, step: float) -> float:
     return min(total * (1.0 + 10.0 * ANGLE_ERROR) + 1e-12, 1.0)
 
 
-@kernel
+@inlined
 def covered_step(problem: Problem, margin: float, guess: float) -> float:
     """A step whose total variation is provably below `margin`, close to the largest; 0 if none.
 

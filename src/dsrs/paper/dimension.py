@@ -21,6 +21,7 @@ import numpy as np
 from scipy import special
 
 from dsrs.certification import certify
+from dsrs.duality.kernel import prepare
 from dsrs.laws import GeneralizedGaussian, Truncated
 from dsrs.paper.concentration import concentration_radius
 from dsrs.records import Interval, Observation
@@ -95,6 +96,7 @@ def dimension_curves(
         wanted += [("sampled", float(n)) for n in VOTES]
     if "relaxed" in kinds:
         wanted += [("relaxed", power) for power in POWERS]
+    prepare(len(wanted) * len(chosen))
     curves = []
     # Threads: the solver works outside the interpreter's lock.
     with ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 
 from dsrs.certification import certify
+from dsrs.duality.kernel import prepare
 from dsrs.errors import InfeasibleBox
 from dsrs.laws import additional_law
 from dsrs.paper.recorded import Floats, RecordedRun
@@ -21,6 +22,7 @@ def recertified_radii(run: RecordedRun, advance: Callable[[], None] = lambda: No
 
     `advance` is called after each input.
     """
+    prepare(len(run))
     radii = np.empty(len(run))
     # Threads: the solver works outside the interpreter's lock.
     with ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from dsrs.classifiers.base import Classifier
 from dsrs.datasets.dataset import Dataset
+from dsrs.duality.kernel import prepare
 from dsrs.runs.config import run_config
 from dsrs.runs.result import RunResult
 from dsrs.runs.thumbnail import thumbnail
@@ -54,6 +55,7 @@ def certify_run(
     with VoteCollector(workers) as collector, start_run(output, config) as writer:
         finished = writer.finished()
         todo = [index for index in indices if index not in finished]
+        prepare(len(todo) * len(plan.methods))
         with nullcontext() if progress is None else progress(len(indices)) as counter:
             if counter:
                 counter.skip(len(indices) - len(todo))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
+from dsrs.duality.kernel import prepare
 from dsrs.errors import InvalidInput
 from dsrs.laws import chosen_from_votes, parse_additional_law
 from dsrs.records import Certificate
@@ -49,6 +50,7 @@ def recertify_run(
         check_output(Path(output), form, overwrite)
     with open_run(path) as run:
         plan = replanned(run.plan, alpha=alpha, method=method, q=q)
+        prepare(len(run) * len(plan.methods))
         # All is certified before anything is written: one input may be refused.
         certified = dict(_watched(certify_again(run, plan), len(run), progress))
         results = (

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled
 from dsrs.records import HISTOGRAM_BINS
-from dsrs.sampling.philox import add_directions, add_gaussian
 
 # Norms of a non-Gaussian law are drawn in blocks of this many samples, one generator a block.
 NOISE_BLOCK = 256
@@ -42,6 +41,9 @@ class NoiseStream:
 
         `first` must be a multiple of NOISE_BLOCK.
         """
+        # Only who takes votes needs Numba, whose import takes a third of a second.
+        from dsrs.sampling.philox import add_directions, add_gaussian
+
         if self._sigma is not None:
             add_gaussian(self._key, first, x, self._sigma, out, norms)
             return

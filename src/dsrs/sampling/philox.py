@@ -15,10 +15,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from numba import float32, float64, int32, njit, uint32, uint64
+
+from dsrs.kernel_cache import jitted, kernel_folder
 
 # Philox multipliers and the Weyl increments of its key (Salmon et al. 2011, Table 2).
 _M0, _M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
@@ -67,7 +70,7 @@ def _inlined(function: Function) -> Function:
 
 
 def _kernel(function: Function) -> Function:
-    return cast(Function, njit(nogil=True, cache=True, error_model="numpy")(function))
+    return cast(Function, jitted(function, kernel_folder(Path(__file__)), error_model="numpy"))
 
 
 # Numba widens 32-bit results to 64; the casts below keep the vectors at 32 bits a lane. Loop counts

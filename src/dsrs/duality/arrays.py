@@ -1,0 +1,66 @@
+"""Loops that take the place of NumPy's slices and sorts.
+
+Assigning one slice to another compiles to thousands of lines (shapes that might not fit, and the
+text that says so); with them half of all compiling went into copying a handful of numbers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrs.duality.kernel import kernel
+
+Floats = NDArray[np.float64]
+
+
+@kernel
+def whole(number: int) -> int:
+    """The number itself, for calls: each literal that a kernel is called with compiles it anew."""
+    return int(number)
+
+
+@kernel
+def fill(target: Floats, value: float) -> None:
+    """Put `value` everywhere."""
+    for i in range(len(target)):
+        target[i] = value
+
+
+@kernel
+def copy_into(target: Floats, source: Floats) -> None:
+    """Put the numbers of `source` into `target`."""
+    for i in range(len(target)):
+        target[i] = source[i]
+
+
+@kernel
+def room_for(rows: Floats, used: int, more: int) -> Floats:
+    """`rows`, or a longer copy if there is no room for `more` beside the `used` ones."""
+    if used + more <= len(rows):
+        return rows
+    longer = np.empty((2 * len(rows) + more, rows.shape[1]))
+    for i in range(used):
+        for j in range(rows.shape[1]):
+            longer[i, j] = rows[i, j]
+    return longer
+
+
+@kernel
+def sort_distinct(values: Floats, count: int) -> int:
+    """Sort the first `count` values in place, equal ones once; returns how many there are.
+
+    By insertion: there are few, and most come in order.
+    """
+    n = 0
+    for i in range(count):
+        value, place = values[i], n
+        while place > 0 and values[place - 1] > value:
+            place -= 1
+        if place > 0 and values[place - 1] == value:
+            continue
+        for j in range(n, place, -1):
+            values[j] = values[j - 1]
+        values[place] = value
+        n += 1
+    return n
