@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import math
 import sys
 from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.accuracy_table import accuracy_table
-from dsrs.cli.law_options import LAW_FORMS, add_law_options, law_from
+from dsrs.cli.law_options import LAW_FORMS, add_law_options, law_from, note_on_law, tuned_method
+from dsrs.cli.model_options import (
+    add_model_options,
+    chosen_inputs,
+    classifier_from,
+    dataset_from,
+)
 from dsrs.cli.progress import Progress
 from dsrs.errors import InvalidInput
 
@@ -51,7 +56,7 @@ def add_parser(subparsers: Any) -> None:
         epilog=EPILOG + LAW_FORMS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    _add_model_options(parser.add_argument_group("model and data"))
+    add_model_options(parser.add_argument_group("model and data"))
     _add_plan_options(parser.add_argument_group("noise, votes and alpha"))
     run_options = parser.add_argument_group("the run")
     run_options.add_argument("--output", required=True, help="run folder, new or to continue")
@@ -63,44 +68,8 @@ def add_parser(subparsers: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def _add_model_options(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--model", required=True, help="net.onnx, net.pt2, net.ts or module:name")
-    group.add_argument("--weights", help=".safetensors file for a PyTorch module:name")
-    group.add_argument("--device", default="cpu", help="cpu (default) or cuda")
-    group.add_argument("--num-classes", type=int, help="where the model does not say it")
-    group.add_argument(
-        "--data", required=True, help=".npz, .npy, IDX file, CIFAR-10 or a folder of images"
-    )
-    group.add_argument("--split", choices=("test", "train"), default="test")
-    group.add_argument("--labels", help="file of labels beside an .npy or IDX file")
-    group.add_argument(
-        "--no-labels",
-        action="store_true",
-        help="do not use labels: certify the class that the first --n0 votes choose",
-    )
-    group.add_argument(
-        "--target",
-        choices=("label", "predicted"),
-        default="label",
-        help="with labels: certify the label (default), or the class that --n0 votes choose",
-    )
-    group.add_argument(
-        "--bounds",
-        nargs=2,
-        type=float,
-        default=(0.0, 1.0),
-        metavar=("LOWER", "UPPER"),
-        help="units of the inputs (default: 0 1)",
-    )
-    group.add_argument("--image-size", type=int, help="scale and crop a folder of images to this")
-    group.add_argument("--start", type=int, default=0, help="first input (default: 0)")
-    group.add_argument("--stop", type=int, help="stop before this input (default: the end)")
-    group.add_argument("--skip", type=int, default=1, help="take every SKIP-th input (default: 1)")
-    group.add_argument("--indices", type=whole_numbers, help="these inputs, such as 3,14,15")
-
-
 def _add_plan_options(group: argparse._ArgumentGroup) -> None:
-    add_law_options(group)
+    add_law_options(group, from_file=True)
     group.add_argument("--n", type=int, default=100_000, help="votes of each method")
     group.add_argument("--n0", type=int, default=100, help="votes that choose the class")
     group.add_argument(
@@ -132,15 +101,14 @@ def _add_plan_options(group: argparse._ArgumentGroup) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from dsrs.datasets import select
     from dsrs.runs import certify_run
 
-    dataset = _dataset(arguments)
-    indices = select(
-        dataset, arguments.start, arguments.stop, arguments.skip, arguments.indices
-    ).tolist()
+    dataset = dataset_from(arguments)
+    indices = chosen_inputs(arguments, dataset)
     plan = _plan(arguments, dataset)
-    classifier = _classifier(arguments, dataset)
+    classifier = classifier_from(arguments, dataset)
+    if not arguments.quiet:
+        note_on_law(arguments, plan.law)
     if arguments.verbose:
         _describe(classifier, dataset, plan, len(indices))
     certify_run(
@@ -156,25 +124,10 @@ def run(arguments: argparse.Namespace) -> int:
     return _conclude(arguments)
 
 
-def _dataset(arguments: argparse.Namespace) -> Dataset:
-    from dsrs.datasets import load_dataset
-
-    if arguments.no_labels and (arguments.labels or arguments.target != "label"):
-        raise InvalidInput("--no-labels cannot be used with --labels or --target")
-    dataset = load_dataset(
-        arguments.data,
-        arguments.split,
-        labels=arguments.labels,
-        bounds=tuple(arguments.bounds),
-        size=arguments.image_size,
-    )
-    return dataclasses.replace(dataset, labels=None) if arguments.no_labels else dataset
-
-
 def _plan(arguments: argparse.Namespace, dataset: Dataset) -> Plan:
     from dsrs.strategies import DEFAULT_METHODS, NEYMAN_PEARSON, Plan
 
-    laws = tuple(arguments.q or DEFAULT_METHODS[1:])
+    laws = tuple(arguments.q or (tuned_method(arguments) if arguments.law else DEFAULT_METHODS[1:]))
     if "none" in laws and len(laws) > 1:
         raise InvalidInput(f"--q none cannot be used with other laws, got {', '.join(laws)}")
     return Plan(
@@ -190,19 +143,6 @@ def _plan(arguments: argparse.Namespace, dataset: Dataset) -> Plan:
         early_stop=arguments.early_stop,
         target=arguments.target,
         batch=arguments.batch_size,
-    )
-
-
-def _classifier(arguments: argparse.Namespace, dataset: Dataset) -> Classifier:
-    from dsrs.classifiers import load_classifier
-
-    return load_classifier(
-        arguments.model,
-        input_shape=dataset.input_shape,
-        num_classes=arguments.num_classes,
-        bounds=tuple(arguments.bounds),
-        device=arguments.device,
-        weights=arguments.weights,
     )
 
 
@@ -234,13 +174,3 @@ def _conclude(arguments: argparse.Namespace) -> int:
             f"      dsrs export {arguments.output} --format csv   for other programs"
         )
     return 0
-
-
-def whole_numbers(text: str) -> list[int]:
-    """3,14,15 as a list."""
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"expected whole numbers with commas between, such as 3,14,15, got {text!r}"
-        ) from None

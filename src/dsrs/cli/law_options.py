@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dsrs.errors import DataError, InvalidInput
 
 if TYPE_CHECKING:
     from dsrs.laws import GeneralizedGaussian
@@ -15,9 +20,11 @@ sigma), weighted:T:W,T:W,... (P weighted by a line through the log weights W at 
 """
 
 
-def add_law_options(group: argparse._ActionsContainer, *, size: str = "noise size") -> None:
-    """--sigma, --k and --eta of the smoothing law P."""
-    group.add_argument("--sigma", type=float, required=True, help=size)
+def add_law_options(
+    group: argparse._ActionsContainer, *, size: str = "noise size", from_file: bool = False
+) -> None:
+    """--sigma, --k and --eta of the smoothing law P, or --law with a file of `dsrs tune`."""
+    group.add_argument("--sigma", type=float, required=not from_file, help=size)
     group.add_argument(
         "--k", type=float, default=0.0, help="exponent, 0 <= k < d/2; 0 (default) is Gaussian"
     )
@@ -27,10 +34,65 @@ def add_law_options(group: argparse._ActionsContainer, *, size: str = "noise siz
         default=2.0,
         help="density |x|^(-2k) exp(-(|x|/s)^eta), eta from 0.5 to 8; 2 (default) is Gaussian",
     )
+    if from_file:
+        group.add_argument(
+            "--law",
+            metavar="FILE",
+            help="law and method from `dsrs tune`, instead of --sigma",
+        )
 
 
 def law_from(arguments: argparse.Namespace, d: int) -> GeneralizedGaussian:
     """The smoothing law of these options in dimension d."""
     from dsrs.laws import GeneralizedGaussian
 
-    return GeneralizedGaussian(d, arguments.sigma, arguments.k, arguments.eta)
+    file = getattr(arguments, "law", None)
+    if file is None:
+        if arguments.sigma is None:
+            raise InvalidInput("name the noise with --sigma (and --k), or with --law FILE")
+        return GeneralizedGaussian(d, arguments.sigma, arguments.k, arguments.eta)
+    if arguments.sigma is not None or arguments.k or arguments.eta != 2:
+        raise InvalidInput("--law names the noise; --sigma, --k and --eta cannot be used with it")
+    tuned = _tuned(file)
+    law = tuned.get("law")
+    if not isinstance(law, dict) or "sigma" not in law:
+        raise DataError(f"{file} is not a file of `dsrs tune`: it has no `law` with `sigma`")
+    if law.get("d", d) != d:
+        raise InvalidInput(f"{file} was tuned for d = {law['d']}, but the inputs have d = {d}")
+    return GeneralizedGaussian(d, law["sigma"], law.get("k", 0.0), law.get("eta", 2.0))
+
+
+def tuned_method(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """The method beside Neyman-Pearson that `dsrs tune` chose, as --q takes it."""
+    method = _tuned(arguments.law).get("method")
+    if not isinstance(method, str):
+        raise DataError(f"{arguments.law} is not a file of `dsrs tune`: it has no `method`")
+    return ("none",) if method == "np" else (method,)
+
+
+def note_on_law(arguments: argparse.Namespace, law: GeneralizedGaussian) -> None:
+    """Advice where the noise is not that of the training, and nobody tuned it."""
+    card = Path(arguments.model).parent / "card.json"
+    if getattr(arguments, "law", None) or not card.is_file():
+        return
+    try:
+        trained = json.loads(card.read_text())["law"]
+        same = trained["sigma"] == law.sigma
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    if not same:
+        print(
+            f"note: the model was trained with sigma = {trained['sigma']:g}, not {law.sigma:g}. "
+            "That may be right; `dsrs tune` tells which noise certifies most.",
+            file=sys.stderr,
+        )
+
+
+def _tuned(file: str) -> dict[str, Any]:
+    try:
+        found = json.loads(Path(file).read_text())
+    except (OSError, ValueError, RecursionError) as error:
+        raise DataError(f"{file} cannot be read as a file of `dsrs tune`: {error}") from None
+    if not isinstance(found, dict):
+        raise DataError(f"{file} is not a file of `dsrs tune`")
+    return found

@@ -1,0 +1,100 @@
+"""Which model and which inputs: the options that every command on a model shares."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from typing import TYPE_CHECKING
+
+from dsrs.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from dsrs.classifiers.base import Classifier
+    from dsrs.datasets import Dataset
+
+
+def add_model_options(group: argparse._ArgumentGroup, *, split: str = "test") -> None:
+    """--model, --data and how to read them."""
+    group.add_argument("--model", required=True, help="net.onnx, net.pt2, net.ts or module:name")
+    group.add_argument("--weights", help=".safetensors file for a PyTorch module:name")
+    group.add_argument("--device", default="cpu", help="cpu (default) or cuda")
+    group.add_argument("--num-classes", type=int, help="where the model does not say it")
+    group.add_argument(
+        "--data", required=True, help=".npz, .npy, IDX file, CIFAR-10 or a folder of images"
+    )
+    group.add_argument(
+        "--split", choices=("test", "train"), default=split, help=f"default: {split}"
+    )
+    group.add_argument("--labels", help="file of labels beside an .npy or IDX file")
+    group.add_argument(
+        "--no-labels",
+        action="store_true",
+        help="do not use labels: certify the class that the first --n0 votes choose",
+    )
+    group.add_argument(
+        "--target",
+        choices=("label", "predicted"),
+        default="label",
+        help="with labels: certify the label (default), or the class that --n0 votes choose",
+    )
+    group.add_argument(
+        "--bounds",
+        nargs=2,
+        type=float,
+        default=(0.0, 1.0),
+        metavar=("LOWER", "UPPER"),
+        help="units of the inputs (default: 0 1)",
+    )
+    group.add_argument("--image-size", type=int, help="scale and crop a folder of images to this")
+    group.add_argument("--start", type=int, default=0, help="first input (default: 0)")
+    group.add_argument("--stop", type=int, help="stop before this input (default: the end)")
+    group.add_argument("--skip", type=int, default=1, help="take every SKIP-th input (default: 1)")
+    group.add_argument("--indices", type=whole_numbers, help="these inputs, such as 3,14,15")
+
+
+def dataset_from(arguments: argparse.Namespace) -> Dataset:
+    """The data that these options name."""
+    from dsrs.datasets import load_dataset
+
+    if arguments.no_labels and (arguments.labels or arguments.target != "label"):
+        raise InvalidInput("--no-labels cannot be used with --labels or --target")
+    dataset = load_dataset(
+        arguments.data,
+        arguments.split,
+        labels=arguments.labels,
+        bounds=tuple(arguments.bounds),
+        size=arguments.image_size,
+    )
+    return dataclasses.replace(dataset, labels=None) if arguments.no_labels else dataset
+
+
+def chosen_inputs(arguments: argparse.Namespace, dataset: Dataset) -> list[int]:
+    """The inputs that these options choose."""
+    from dsrs.datasets import select
+
+    chosen = select(dataset, arguments.start, arguments.stop, arguments.skip, arguments.indices)
+    return [int(index) for index in chosen]
+
+
+def classifier_from(arguments: argparse.Namespace, dataset: Dataset) -> Classifier:
+    """The model that these options name, for inputs of this shape."""
+    from dsrs.classifiers import load_classifier
+
+    return load_classifier(
+        arguments.model,
+        input_shape=dataset.input_shape,
+        num_classes=arguments.num_classes,
+        bounds=tuple(arguments.bounds),
+        device=arguments.device,
+        weights=arguments.weights,
+    )
+
+
+def whole_numbers(text: str) -> list[int]:
+    """3,14,15 as a list."""
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"expected whole numbers with commas between, such as 3,14,15, got {text!r}"
+        ) from None
