@@ -24,6 +24,7 @@ ALLOWED = {
     "certification": {"constraints", "duality", "laws", "records"},
     "proofs": {"certification", "constraints", "duality", "laws", "records"},
     "table": {"certification", "duality", "laws", "records"},
+    "landscape": {"certification", "confidence", "duality", "laws", "records"},
     "classifiers": set(),
     "datasets": {"files"},
     "sampling": {"certification", "classifiers", "confidence", "laws", "records"},

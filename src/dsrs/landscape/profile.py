@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
+from scipy.linalg import solve_triangular
 
 from dsrs.confidence import clopper_pearson
 from dsrs.errors import DataError, InvalidInput
@@ -29,14 +30,19 @@ POINTS = 40
 RAW_BINS = 256
 # Beyond these scores no number of votes that anyone takes tells accuracies apart.
 LARGEST_SCORE = 6.0
-# Candidates for the weight of the roughness, and a pull to 0 that votes overrule at once; without
-# it votes that all agree would put the curve at infinity.
+# Candidates for the weight of the roughness. Weak pulls that votes overrule at once: scores to 0
+# (votes that all agree would put them at infinity), and slopes to some steepness a unit of ln norm
+# (a half space has slope -z; votes at nearly one norm say nothing of it).
 SMOOTHINGS = 10.0 ** np.arange(-4.0, 4.1)
-PULL = 1e-3
+PULL, STEEPNESS = 1e-3, 5.0
 # The curve must lie within this interval of the votes around each point.
 SUPPORT_ALPHA = 1e-3
 NEWTON_STEPS = 30
 FURTHEST = 100.0  # in ln norm
+# Fixed draws in opposite pairs: what depends on votes alone can be repeated.
+DRAWS = 16
+_HALF = np.random.default_rng(0).standard_normal((POINTS, DRAWS // 2))
+_NORMALS = np.hstack([np.zeros((POINTS, 1)), _HALF, -_HALF])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,21 +54,30 @@ class Profile:
 
     log_norms: Floats
     scores: Floats
+    doubts: Floats  # rows of deviations of the scores that the votes leave possible
+    odds: Floats  # how likely each of them is, adding up to 1
     votes: int
     misses: int
 
     def scores_at(self, norm: ArrayLike) -> Floats:
         """Phi^-1 of the accuracy under noise of this norm."""
+        return self._extended(norm, self.scores)
+
+    def possible_scores_at(self, norm: ArrayLike) -> Floats:
+        """The same for each of the curves that the votes leave possible: rows with `odds`."""
+        return np.stack([self._extended(norm, self.scores + doubt) for doubt in self.doubts])
+
+    def _extended(self, norm: ArrayLike, z: Floats) -> Floats:
         with np.errstate(divide="ignore"):
             place = np.log(np.asarray(norm, dtype=np.float64))
-        x, z = self.log_norms, self.scores
+        x = self.log_norms
         inside = np.clip(place, x[0], x[-1])
         found = np.interp(inside, x, z)
         first, last = (z[1] - z[0]) / (x[1] - x[0]), (z[-1] - z[-2]) / (x[-1] - x[-2])
         # Noise of norm 0 is a point beyond every line: far enough is enough.
         away = np.clip(place - inside, -FURTHEST, FURTHEST)
         found = found + np.where(away < 0, first, last) * away
-        return np.clip(found, -LARGEST_SCORE, LARGEST_SCORE)
+        return np.asarray(np.clip(found, -LARGEST_SCORE, LARGEST_SCORE))
 
     def __call__(self, norm: ArrayLike) -> Floats:
         """The accuracy under noise of this norm."""
@@ -73,6 +88,8 @@ class Profile:
         return {
             "log_norms": self.log_norms.tolist(),
             "scores": self.scores.tolist(),
+            "doubts": self.doubts.tolist(),
+            "odds": self.odds.tolist(),
             "votes": self.votes,
             "misses": self.misses,
         }
@@ -83,14 +100,20 @@ class Profile:
         try:
             points = np.array(fields["log_norms"], dtype=np.float64)
             scores = np.array(fields["scores"], dtype=np.float64)
+            doubts = np.array(fields["doubts"], dtype=np.float64).reshape(-1, len(points))
+            odds = np.array(fields["odds"], dtype=np.float64)
             votes, misses = int(fields["votes"]), int(fields["misses"])
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"expected the fields of a profile, got {fields!r}") from error
         if not (points.ndim == 1 and points.shape == scores.shape and len(points) > 1):
-            raise DataError(f"a profile needs two points or more, and as many scores, got {fields!r}")
-        if not (np.all(np.diff(points) > 0) and np.all(np.isfinite(points + scores))):
+            raise DataError(
+                f"a profile needs two points or more, and as many scores, got {fields!r}"
+            )
+        if not (
+            np.all(np.diff(points) > 0) and np.all(np.isfinite(points + scores + doubts.sum()))
+        ):
             raise DataError("the points of a profile must rise, and its numbers be finite")
-        return cls(points, scores, votes, misses)
+        return cls(points, scores, doubts, odds, votes, misses)
 
 
 def profile_of_bins(edges: ArrayLike, hits: ArrayLike, trials: ArrayLike) -> Profile:
@@ -142,7 +165,8 @@ def profile_of_votes(norms: ArrayLike, hits: ArrayLike) -> Profile:
     trials = np.bincount(bin_of, minlength=RAW_BINS).astype(np.float64)
     inside = trials > 0
     means = np.bincount(bin_of, places, RAW_BINS)[inside] / trials[inside]
-    return fitted(means, np.bincount(bin_of, right, RAW_BINS)[inside], trials[inside])
+    counted = np.bincount(bin_of, right, RAW_BINS).astype(np.float64)
+    return fitted(means, counted[inside], trials[inside])
 
 
 def fitted(log_norms: Floats, hits: Floats, trials: Floats) -> Profile:
@@ -170,43 +194,60 @@ def fitted(log_norms: Floats, hits: Floats, trials: Floats) -> Profile:
     # Per unit of ln norm, so that the weight means the same on every range.
     bends = np.diff(np.eye(POINTS), 2, axis=0) * (points[1] - points[0]) ** -1.5
     roughness = bends.T @ bends
+    rises = np.diff(np.eye(POINTS), 1, axis=0) * (POINTS - 1) ** 0.5 / (STEEPNESS * (high - low))
+    pulls = PULL * np.eye(POINTS) + rises.T @ rises
 
     overall = float(special.ndtri((right.sum() + 0.5) / (right.sum() + wrong.sum() + 1)))
 
-    def evidence(place: int, start: Floats) -> tuple[float, Floats]:
+    def evidence(place: int, start: Floats) -> tuple[float, Floats, Floats]:
         smoothing = SMOOTHINGS[place]
-        found, value, log_det = _penalised(design, right, wrong, smoothing * roughness, start)
+        found, value, curvature = _penalised(
+            design, right, wrong, smoothing * roughness + pulls, start
+        )
+        log_det = float(np.linalg.slogdet(curvature)[1])
         # The roughness has POINTS - 2 positive eigenvalues; constants are left out.
-        return value + 0.5 * (POINTS - 2) * math.log(smoothing) - 0.5 * log_det, found
+        return value + 0.5 * (POINTS - 2) * math.log(smoothing) - 0.5 * log_det, found, curvature
 
-    best, chosen = -math.inf, np.full(POINTS, overall)
+    best, chosen, precision, stiffness = -math.inf, np.full(POINTS, overall), roughness, 0
     scores = chosen
     # From the stiffest curve down, until two in a row are less likely than the best.
     worse = 0
     for place in range(len(SMOOTHINGS) - 1, -1, -1):
-        value, scores = evidence(place, scores)
+        value, scores, curvature = evidence(place, scores)
         worse = 0 if value > best else worse + 1
         if value > best:
-            best, chosen = value, scores
+            best, chosen, precision, stiffness = value, scores, curvature, place
         elif worse == 2:
             break
     total, missed = round(float(trials.sum())), round(float(wrong.sum()))
     supported = _supported(points, chosen, places, right, right + wrong)
-    return Profile(points, np.clip(supported, -LARGEST_SCORE, LARGEST_SCORE), total, missed)
+    # If C = R'R is the curvature, R^-1 times independent normals has the covariance C^-1. Where
+    # all votes agree the posterior is far from normal: the odds make up for that.
+    root = np.linalg.cholesky(precision).T
+    doubts = solve_triangular(root, _NORMALS).T
+    gaussian = -0.5 * np.sum(_NORMALS**2, axis=0)
+    penalty = SMOOTHINGS[stiffness] * roughness + pulls
+    exact = np.array([_log_posterior(design, right, wrong, penalty, chosen + d) for d in doubts])
+    odds = np.exp(exact - gaussian - np.max(exact - gaussian))
+    mean = np.clip(supported, -LARGEST_SCORE, LARGEST_SCORE)
+    return Profile(points, mean, doubts, odds / odds.sum(), total, missed)
+
+
+def _log_posterior(
+    design: Floats, hits: Floats, misses: Floats, penalty: Floats, scores: Floats
+) -> float:
+    """Up to a constant: the likelihood of the votes and the roughness."""
+    z = design @ scores
+    votes = hits @ special.log_ndtr(z) + misses @ special.log_ndtr(-z)
+    return float(votes - 0.5 * scores @ penalty @ scores)
 
 
 def _penalised(
     design: Floats, hits: Floats, misses: Floats, penalty: Floats, start: Floats
-) -> tuple[Floats, float, float]:
-    """Newton's method on a concave function: the scores, its value, ln det of the curvature."""
-    penalty = penalty + PULL * np.eye(len(start))
+) -> tuple[Floats, float, Floats]:
+    """Newton's method on a concave function: the scores, its value and its curvature."""
 
-    def value_at(scores: Floats) -> float:
-        z = design @ scores
-        votes = hits @ special.log_ndtr(z) + misses @ special.log_ndtr(-z)
-        return float(votes - 0.5 * scores @ penalty @ scores)
-
-    scores, value = start, value_at(start)
+    scores, value = start, _log_posterior(design, hits, misses, penalty, start)
     curvature = penalty
     for _ in range(NEWTON_STEPS):
         z = design @ scores
@@ -222,10 +263,12 @@ def _penalised(
         if gain < 1e-4:
             break
         length = 1.0
-        while (found := value_at(scores + length * step)) < value and length > 1e-4:
+        found = _log_posterior(design, hits, misses, penalty, scores + step)
+        while found < value and length > 1e-4:
             length *= 0.5
+            found = _log_posterior(design, hits, misses, penalty, scores + length * step)
         scores, value = scores + length * step, found
-    return scores, value, float(np.linalg.slogdet(curvature)[1])
+    return scores, value, curvature
 
 
 def _supported(

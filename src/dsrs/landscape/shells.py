@@ -27,7 +27,8 @@ Floats = NDArray[np.float64]
 SHELL_REACH, SHELL_STEP = 6.0, 0.2
 CAP_REACH, CAP_STEP = 6.5, 0.25
 LARGEST_LOG_RATIO = 60.0
-SCALE_STEPS, HEIGHT_TOLERANCE = 60, 1e-6
+# ln of the scale of a weight: its range, and when it is close enough.
+LARGEST_SCALE, SCALE_STEPS, HEIGHT_TOLERANCE = 200.0, 60, 1e-5
 # Shifts in units of sigma: from next to nothing to what no vote count that anyone takes allows.
 LEAST_SHIFT, MOST_SHIFT, SHIFTS = 0.01, 16.0, 72
 
@@ -91,7 +92,9 @@ class Shells:
         slope0 = CAP_STEP * np.exp(ratios[left] + _LOG_DENSITY[cell])
         slope1 = CAP_STEP * np.exp(ratios[left + 1] + _LOG_DENSITY[cell + 1])
         rise = g1 - g0
-        g = g0 + x * (slope0 + x * (3 * rise - 2 * slope0 - slope1 + x * (slope0 + slope1 - 2 * rise)))
+        g = g0 + x * (
+            slope0 + x * (3 * rise - 2 * slope0 - slope1 + x * (slope0 + slope1 - 2 * rise))
+        )
         return np.asarray(np.where(scores > -CAP_REACH, g, 0.0) @ self.mass)
 
     def largest_shift(self, scores: Floats) -> Floats:
@@ -109,45 +112,43 @@ class Shells:
         first = np.clip(low - 1, 0, len(self.shifts) - 3)
         r0, r1, r2 = (self.shifts[first + n] for n in range(3))
         h0, h1, h2 = (self._height(first + n, scores) for n in range(3))
-        # Inverse quadratic interpolation; heights fall strictly.
-        found = (
-            r0 * h1 * h2 / ((h0 - h1) * (h0 - h2))
-            + r1 * h0 * h2 / ((h1 - h0) * (h1 - h2))
-            + r2 * h0 * h1 / ((h2 - h0) * (h2 - h1))
-        )
+        # Inverse quadratic interpolation. Heights fall strictly, but for rows far below 1/2.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = (
+                r0 * h1 * h2 / ((h0 - h1) * (h0 - h2))
+                + r1 * h0 * h2 / ((h1 - h0) * (h1 - h2))
+                + r2 * h0 * h1 / ((h2 - h0) * (h2 - h1))
+            )
         found = np.clip(found, self.shifts[low], self.shifts[high])
-        return np.where(self._height(np.zeros(shape, np.intp), scores) > 0, found, 0.0)
+        certain = self._height(np.zeros(shape, np.intp), scores) > 0
+        return np.where(certain & np.isfinite(found), found, 0.0)
 
     def needed_misses(self, log_weights: Floats, shift: NDArray[np.intp]) -> Floats:
-        """1 - L for the least lower bound L of Q_A that proves each of these shifts.
+        """1 - L for the least lower bound L of Q_A that proves these shifts (places in `shifts`).
 
-        Q is P weighted by lambda. Neyman-Pearson between Q and the shifted P (MATH 6): caps
-        LR <= s lambda with the scale s that leaves them half of the shifted mass; L is their
-        probability under Q. ln s is found by regula falsi (Illinois), as Phi^-1 of the mass is
-        nearly straight in it.
+        Q is P weighted by lambda (shells last). Neyman-Pearson between Q and the shifted P
+        (MATH 6): caps LR <= s lambda with the scale s that leaves them half of the shifted mass;
+        L is their probability under Q. Secants in ln s, as Phi^-1 of the mass is nearly straight
+        in it, with a bracket.
         """
-        level = log_weights - log_weights.max()
-        low, high = np.full(len(shift), -LARGEST_LOG_RATIO), np.full(len(shift), LARGEST_LOG_RATIO)
-        low_height, high_height = np.full(len(shift), -8.0), np.full(len(shift), 8.0)
-        scores = np.empty((len(shift), len(self.t)))
-        side = np.zeros(len(shift))
+        low = np.full(shift.shape, -LARGEST_SCALE)
+        high = -low
+        scale = np.zeros(shift.shape)
+        last, last_height = scale, np.zeros(shift.shape)
         for step in range(SCALE_STEPS):
-            scale = low - low_height * (high - low) / (high_height - low_height)
-            if step % 3 == 2:
-                scale = 0.5 * (low + high)
-            scores = self._caps_below(shift, scale[:, None] + level)
+            scores = self._caps_below(shift, scale[..., None] + log_weights)
             height = self._height(shift, scores)
-            above = height > 0
-            # An end that stays for a second time counts half, so that it moves the next time.
-            low_height = np.where(above & (side > 0), 0.5 * low_height, low_height)
-            high_height = np.where(~above & (side < 0), 0.5 * high_height, high_height)
-            side = np.where(above, 1.0, -1.0)
-            low, low_height = np.where(above, low, scale), np.where(above, low_height, height)
-            high, high_height = np.where(above, scale, high), np.where(above, height, high_height)
             if np.all(np.abs(height) < HEIGHT_TOLERANCE):
                 break
-        weights = np.exp(level) * self.mass
-        return np.asarray(special.ndtr(-scores) @ weights / weights.sum())
+            low, high = np.where(height > 0, low, scale), np.where(height > 0, scale, high)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                # For a Gaussian the slope is 1 / shift.
+                slope = (height - last_height) / (scale - last) if step else 1 / self.shifts[shift]
+                ahead = scale - height / slope
+            last, last_height = scale, height
+            scale = np.where((ahead > low) & (ahead < high), ahead, 0.5 * (low + high))
+        weights = np.exp(log_weights - log_weights.max(axis=-1, keepdims=True)) * self.mass
+        return np.asarray(np.sum(special.ndtr(-scores) * weights, -1) / weights.sum(axis=-1))
 
     def _caps_below(self, shift: NDArray[np.intp], level: Floats) -> Floats:
         """Scores of the caps ln LR <= level, by straight lines between the tabled scores.
@@ -155,9 +156,10 @@ class Shells:
         The mass of min(lambda, LR) is stationary in the edge of a cap, so this is close enough.
         """
         ratios = self.log_ratios[shift]
-        cell = np.clip((ratios < level[..., None]).sum(axis=-1) - 1, 0, len(CAP_SCORES) - 2)
-        start = np.take_along_axis(ratios, cell[..., None], -1)[..., 0]
-        end = np.take_along_axis(ratios, cell[..., None] + 1, -1)[..., 0]
+        cell = np.clip(np.sum(ratios < level[..., None], axis=-1) - 1, 0, len(CAP_SCORES) - 2)
+        rows = shift[..., None] * len(self.t) + np.arange(len(self.t))
+        left, flat = rows * len(CAP_SCORES) + cell, self.log_ratios.reshape(-1)
+        start, end = flat[left], flat[left + 1]
         with np.errstate(invalid="ignore"):
             part = np.clip((level - start) / np.maximum(end - start, 1e-12), -1e9, 1.0)
         return np.where(level > -np.inf, CAP_SCORES[cell] + CAP_STEP * part, -np.inf)
