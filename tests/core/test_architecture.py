@@ -25,6 +25,7 @@ ALLOWED = {
     "certification": {"constraints", "duality", "laws", "records"},
     "proofs": {"certification", "constraints", "duality", "laws", "records"},
     "table": {"certification", "duality", "laws", "records"},
+    "landscape": {"certification", "confidence", "duality", "laws", "records"},
     "classifiers": set(),
     "datasets": {"files"},
     "sampling": {"classifiers", "kernel_cache", "laws", "records"},

@@ -1,0 +1,284 @@
+"""Accuracy against noise norm: a smooth curve through votes, a(norm).
+
+a(norm) is the probability that the class is right under noise of this norm in a uniform direction
+(MATH 7). It belongs to the model and the input, not to a law. The curve is held as normal scores
+z = Phi^-1(a) at points equally spaced in ln norm, with straight lines between them. A half space
+at distance D has z close to D sqrt(d) / norm: scores change slowly where accuracies may not.
+
+Nothing here has a part in the validity of a certificate: a poor curve costs radius, no more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+from scipy.linalg import solve_triangular
+
+from dsrs.confidence import clopper_pearson
+from dsrs.errors import DataError, InvalidInput
+
+Floats = NDArray[np.float64]
+
+POINTS = 40
+# Raw votes are counted into so many bins of ln norm; far finer than the points.
+RAW_BINS = 256
+# Beyond these scores no number of votes that anyone takes tells accuracies apart.
+LARGEST_SCORE = 6.0
+# Candidates for the weight of the roughness. Weak pulls that votes overrule at once: scores to 0
+# (votes that all agree would put them at infinity), and slopes to some steepness a unit of ln norm
+# (a half space has slope -z; votes at nearly one norm say nothing of it).
+SMOOTHINGS = 10.0 ** np.arange(-4.0, 4.1)
+PULL, STEEPNESS = 1e-3, 5.0
+# The curve must lie within this interval of the votes around each point.
+SUPPORT_ALPHA = 1e-3
+NEWTON_STEPS = 30
+FURTHEST = 100.0  # in ln norm
+# Fixed draws in opposite pairs: what depends on votes alone can be repeated.
+DRAWS = 16
+_HALF = np.random.default_rng(0).standard_normal((POINTS, DRAWS // 2))
+_NORMALS = np.hstack([np.zeros((POINTS, 1)), _HALF, -_HALF])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Profile:
+    """A fitted curve: normal scores at the points of ln norm, and how many votes it rests on.
+
+    Beyond the first and the last point the lines go on, up to the largest score.
+    """
+
+    log_norms: Floats
+    scores: Floats
+    doubts: Floats  # rows of deviations of the scores that the votes leave possible
+    odds: Floats  # how likely each of them is, adding up to 1
+    votes: int
+    misses: int
+
+    def scores_at(self, norm: ArrayLike) -> Floats:
+        """Phi^-1 of the accuracy under noise of this norm."""
+        return self._extended(norm, self.scores)
+
+    def possible_scores_at(self, norm: ArrayLike) -> Floats:
+        """The same for each of the curves that the votes leave possible: rows with `odds`."""
+        return np.stack([self._extended(norm, self.scores + doubt) for doubt in self.doubts])
+
+    def _extended(self, norm: ArrayLike, z: Floats) -> Floats:
+        with np.errstate(divide="ignore"):
+            place = np.log(np.asarray(norm, dtype=np.float64))
+        x = self.log_norms
+        inside = np.clip(place, x[0], x[-1])
+        found = np.interp(inside, x, z)
+        first, last = (z[1] - z[0]) / (x[1] - x[0]), (z[-1] - z[-2]) / (x[-1] - x[-2])
+        # Noise of norm 0 is a point beyond every line: far enough is enough.
+        away = np.clip(place - inside, -FURTHEST, FURTHEST)
+        found = found + np.where(away < 0, first, last) * away
+        return np.asarray(np.clip(found, -LARGEST_SCORE, LARGEST_SCORE))
+
+    def __call__(self, norm: ArrayLike) -> Floats:
+        """The accuracy under noise of this norm."""
+        return np.asarray(special.ndtr(self.scores_at(norm)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; `from_dict` gives the same curve back."""
+        return {
+            "log_norms": self.log_norms.tolist(),
+            "scores": self.scores.tolist(),
+            "doubts": self.doubts.tolist(),
+            "odds": self.odds.tolist(),
+            "votes": self.votes,
+            "misses": self.misses,
+        }
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Profile:
+        """The curve that `to_dict` was made from."""
+        try:
+            points = np.array(fields["log_norms"], dtype=np.float64)
+            scores = np.array(fields["scores"], dtype=np.float64)
+            doubts = np.array(fields["doubts"], dtype=np.float64).reshape(-1, len(points))
+            odds = np.array(fields["odds"], dtype=np.float64)
+            votes, misses = int(fields["votes"]), int(fields["misses"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(f"expected the fields of a profile, got {fields!r}") from error
+        if not (points.ndim == 1 and points.shape == scores.shape and len(points) > 1):
+            raise DataError(
+                f"a profile needs two points or more, and as many scores, got {fields!r}"
+            )
+        if not (
+            np.all(np.diff(points) > 0) and np.all(np.isfinite(points + scores + doubts.sum()))
+        ):
+            raise DataError("the points of a profile must rise, and its numbers be finite")
+        return cls(points, scores, doubts, odds, votes, misses)
+
+
+def profile_of_bins(edges: ArrayLike, hits: ArrayLike, trials: ArrayLike) -> Profile:
+    """The curve through `hits[b]` of `trials[b]` votes with a norm from edges[b] to edges[b + 1].
+
+    The first edge may be 0 and the last infinite. Votes of a bin count as if at its middle in
+    ln norm; at an open end, as far from its edge as the neighbour's middle is.
+    """
+    ends = np.asarray(edges, dtype=np.float64)
+    seen, right = np.asarray(trials, dtype=np.float64), np.asarray(hits, dtype=np.float64)
+    if not (ends.ndim == 1 and len(ends) >= 2 and np.all(np.diff(ends) > 0) and ends[0] >= 0):
+        raise InvalidInput(f"`edges` must be norms in rising order, got {edges!r}")
+    if seen.shape != (len(ends) - 1,) or right.shape != seen.shape:
+        raise InvalidInput(
+            f"`hits` and `trials` must have one number for each of {len(ends) - 1} bins, "
+            f"got shapes {right.shape} and {seen.shape}"
+        )
+    with np.errstate(divide="ignore"):
+        logs = np.log(ends)
+    if not np.any(np.isfinite(logs)):
+        raise InvalidInput("at least one edge must be a positive finite norm")
+    finite = logs[np.isfinite(logs)]
+    step = finite[1] - finite[0] if len(finite) > 1 else 0.0
+    if not np.isfinite(logs[0]):
+        logs[0] = finite[0] - step
+    step = finite[-1] - finite[-2] if len(finite) > 1 else 0.0
+    if not np.isfinite(logs[-1]):
+        logs[-1] = finite[-1] + step
+    return fitted(0.5 * (logs[1:] + logs[:-1]), right, seen)
+
+
+def profile_of_votes(norms: ArrayLike, hits: ArrayLike) -> Profile:
+    """The curve through single votes: their noise norms, and whether each was right."""
+    lengths, right = np.asarray(norms, dtype=np.float64), np.asarray(hits, dtype=np.float64)
+    if lengths.ndim != 1 or lengths.shape != right.shape or not len(lengths):
+        raise InvalidInput(
+            f"`norms` and `hits` must be two rows of one length, got {lengths.shape}, {right.shape}"
+        )
+    if not np.all((lengths >= 0) & (lengths < np.inf)):
+        raise InvalidInput("`norms` must be finite and not negative")
+    # Noise of norm 0 tells of no direction: as good as the smallest positive norm.
+    positive = lengths[lengths > 0]
+    least = float(positive.min()) if len(positive) else 1.0
+    places = np.log(np.maximum(lengths, least))
+    low, high = float(places.min()), float(places.max())
+    bin_of = np.zeros(len(places), dtype=np.int64)
+    if high > low:
+        bin_of = np.minimum((RAW_BINS * (places - low) / (high - low)).astype(int), RAW_BINS - 1)
+    trials = np.bincount(bin_of, minlength=RAW_BINS).astype(np.float64)
+    inside = trials > 0
+    means = np.bincount(bin_of, places, RAW_BINS)[inside] / trials[inside]
+    counted = np.bincount(bin_of, right, RAW_BINS).astype(np.float64)
+    return fitted(means, counted[inside], trials[inside])
+
+
+def fitted(log_norms: Floats, hits: Floats, trials: Floats) -> Profile:
+    """The curve of largest marginal likelihood: binomial votes, scores of small second differences.
+
+    Penalised likelihood with a probit link; the weight of the roughness is chosen from the data by
+    the Laplace approximation of its marginal likelihood (empirical Bayes). No direction is
+    assumed: accuracy may rise with the norm.
+    """
+    if not np.all((hits >= 0) & (hits <= trials) & np.isfinite(trials)):
+        raise InvalidInput("`hits` must be between 0 and `trials` in every bin")
+    seen = trials > 0
+    if not np.any(seen):
+        raise InvalidInput("a profile needs at least one vote")
+    places, right, wrong = log_norms[seen], hits[seen], (trials - hits)[seen]
+    low, high = float(places.min()), float(places.max())
+    if high - low < 1e-9:
+        low, high = low - 0.5, high + 0.5
+    points = np.linspace(low, high, POINTS)
+    cell = np.minimum(((places - low) / (high - low) * (POINTS - 1)).astype(int), POINTS - 2)
+    share = (places - points[cell]) / (points[1] - points[0])
+    design = np.zeros((len(places), POINTS))
+    design[np.arange(len(places)), cell] = 1 - share
+    design[np.arange(len(places)), cell + 1] = share
+    # Per unit of ln norm, so that the weight means the same on every range.
+    bends = np.diff(np.eye(POINTS), 2, axis=0) * (points[1] - points[0]) ** -1.5
+    roughness = bends.T @ bends
+    rises = np.diff(np.eye(POINTS), 1, axis=0) * (POINTS - 1) ** 0.5 / (STEEPNESS * (high - low))
+    pulls = PULL * np.eye(POINTS) + rises.T @ rises
+
+    overall = float(special.ndtri((right.sum() + 0.5) / (right.sum() + wrong.sum() + 1)))
+
+    def evidence(place: int, start: Floats) -> tuple[float, Floats, Floats]:
+        smoothing = SMOOTHINGS[place]
+        found, value, curvature = _penalised(
+            design, right, wrong, smoothing * roughness + pulls, start
+        )
+        log_det = float(np.linalg.slogdet(curvature)[1])
+        # The roughness has POINTS - 2 positive eigenvalues; constants are left out.
+        return value + 0.5 * (POINTS - 2) * math.log(smoothing) - 0.5 * log_det, found, curvature
+
+    best, chosen, precision, stiffness = -math.inf, np.full(POINTS, overall), roughness, 0
+    scores = chosen
+    # From the stiffest curve down, until two in a row are less likely than the best.
+    worse = 0
+    for place in range(len(SMOOTHINGS) - 1, -1, -1):
+        value, scores, curvature = evidence(place, scores)
+        worse = 0 if value > best else worse + 1
+        if value > best:
+            best, chosen, precision, stiffness = value, scores, curvature, place
+        elif worse == 2:
+            break
+    total, missed = round(float(trials.sum())), round(float(wrong.sum()))
+    supported = _supported(points, chosen, places, right, right + wrong)
+    # If C = R'R is the curvature, R^-1 times independent normals has the covariance C^-1. Where
+    # all votes agree the posterior is far from normal: the odds make up for that.
+    root = np.linalg.cholesky(precision).T
+    doubts = solve_triangular(root, _NORMALS).T
+    gaussian = -0.5 * np.sum(_NORMALS**2, axis=0)
+    penalty = SMOOTHINGS[stiffness] * roughness + pulls
+    exact = np.array([_log_posterior(design, right, wrong, penalty, chosen + d) for d in doubts])
+    odds = np.exp(exact - gaussian - np.max(exact - gaussian))
+    mean = np.clip(supported, -LARGEST_SCORE, LARGEST_SCORE)
+    return Profile(points, mean, doubts, odds / odds.sum(), total, missed)
+
+
+def _log_posterior(
+    design: Floats, hits: Floats, misses: Floats, penalty: Floats, scores: Floats
+) -> float:
+    """Up to a constant: the likelihood of the votes and the roughness."""
+    z = design @ scores
+    votes = hits @ special.log_ndtr(z) + misses @ special.log_ndtr(-z)
+    return float(votes - 0.5 * scores @ penalty @ scores)
+
+
+def _penalised(
+    design: Floats, hits: Floats, misses: Floats, penalty: Floats, start: Floats
+) -> tuple[Floats, float, Floats]:
+    """Newton's method on a concave function: the scores, its value and its curvature."""
+
+    scores, value = start, _log_posterior(design, hits, misses, penalty, start)
+    curvature = penalty
+    for _ in range(NEWTON_STEPS):
+        z = design @ scores
+        # Ratios of the normal density to its two tails.
+        log_density = -0.5 * z * z - 0.5 * math.log(2 * math.pi)
+        upper = np.exp(log_density - special.log_ndtr(z))
+        lower = np.exp(log_density - special.log_ndtr(-z))
+        gradient = design.T @ (hits * upper - misses * lower) - penalty @ scores
+        weight = hits * upper * (z + upper) + misses * lower * (lower - z)
+        curvature = penalty + design.T @ (weight[:, None] * design)
+        step = np.linalg.solve(curvature, gradient)
+        gain = float(gradient @ step)
+        if gain < 1e-4:
+            break
+        length = 1.0
+        found = _log_posterior(design, hits, misses, penalty, scores + step)
+        while found < value and length > 1e-4:
+            length *= 0.5
+            found = _log_posterior(design, hits, misses, penalty, scores + length * step)
+        scores, value = scores + length * step, found
+    return scores, value, curvature
+
+
+def _supported(
+    points: Floats, scores: Floats, places: Floats, hits: Floats, trials: Floats
+) -> Floats:
+    """The curve, moved into the Clopper-Pearson interval of the votes around each point.
+
+    Around is from the second point before to the second behind.
+    """
+    near = np.abs(places[None, :] - points[:, None]) <= 2 * (points[1] - points[0])
+    right, seen = np.floor(near @ hits), np.ceil(near @ trials)
+    lower, upper = clopper_pearson(right, seen, SUPPORT_ALPHA)
+    return np.clip(scores, special.ndtri(lower), special.ndtri(upper))

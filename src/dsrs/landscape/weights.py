@@ -1,0 +1,80 @@
+"""From lambda on shells to a law: made to fall, and drawn with few knots.
+
+A law whose density falls with |x| proves a ball with one evaluation of the dual bound (MATH 3).
+With kappa = 2k/eta, lambda t^(-kappa) e^(-t) falls on a piece of slope b = d ln lambda / d ln t
+if b <= kappa + t at the start of the piece.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrs.landscape.shells import Shells
+from dsrs.laws import GeneralizedGaussian, Weighted
+
+Floats = NDArray[np.float64]
+
+MOST_KNOTS = 24
+# A knot more where ln lambda is off by this much, weighted by the root of the shell's share of Q.
+CLOSE = 2e-3
+# Shells with less of Q (and of P) are left to the slopes at the ends.
+LEAST_SHARE = 1e-6
+STEEPEST = 1e4
+
+
+def falling(base: GeneralizedGaussian, t: Floats, log_weights: Floats) -> Floats:
+    """The least lambda above the given one whose law falls on each piece between the shells.
+
+    Raised towards the centre: there P has little noise, so votes spent on it are few.
+    """
+    raised = log_weights.copy()
+    limits = (base.power_in_t + t[:-1]) * np.diff(np.log(t)) * (1 - 1e-9)
+    for i in range(len(t) - 2, -1, -1):
+        raised[i] = max(raised[i], raised[i + 1] - limits[i])
+    return raised
+
+
+def knotted(base: GeneralizedGaussian, shells: Shells, log_weights: Floats) -> Weighted:
+    """A law through the points of a falling lambda that matter, at most `MOST_KNOTS` of them.
+
+    Greedy: the shell that the lines so far miss by most becomes a knot. Lines between points of a
+    falling lambda may be too steep at their start; they are made to fall once more.
+    """
+    t = shells.t
+    with np.errstate(divide="ignore"):
+        share = np.exp(log_weights - np.max(log_weights)) * shells.mass
+    share /= share.sum()
+    matters = (share > LEAST_SHARE) | ((shells.mass > LEAST_SHARE) & (log_weights > -np.inf))
+    positive = np.flatnonzero(log_weights > -np.inf)
+    last = positive[-1]
+    inside = np.flatnonzero(matters)
+    stop = max(min(inside[-1], last), 1)
+    first = min(inside[0], stop - 1)
+    u, places = np.log(t), [first, stop]
+    importance = np.sqrt(share)
+    while len(places) < min(MOST_KNOTS, stop - first + 1):
+        line = np.interp(u, u[places], log_weights[places])
+        off = np.abs(line - log_weights)[first : stop + 1] * importance[first : stop + 1]
+        if not off.max() > CLOSE:
+            break
+        places = sorted([*places, first + int(np.argmax(off))])
+    chosen = falling(base, t[places], log_weights[places])
+    chosen -= chosen.max()
+    slopes = np.diff(chosen) / np.diff(u[places])
+    inner = float(np.clip(slopes[0], -0.5 * base.m, base.power_in_t))
+    # Zero from the first shell on where lambda is zero.
+    outer = None
+    if last == len(t) - 1:
+        outer = float(np.clip(slopes[-1], -STEEPEST, base.power_in_t + t[stop]))
+    return Weighted(base, tuple(t[places].tolist()), tuple(chosen.tolist()), inner, outer)
+
+
+def weights_at(law: Weighted, t: Floats) -> Floats:
+    """ln lambda of a law on shells t, up to a constant; -inf where it is zero."""
+    u, knots, logs = np.log(t), np.log(law.knots), np.array(law.log_weights)
+    found = np.interp(u, knots, logs)
+    for slope, end, outside in ((law.inner, 0, u < knots[0]), (law.outer, -1, u > knots[-1])):
+        beyond = logs[end] + (0.0 if slope is None else slope) * (u - knots[end])
+        found = np.where(outside, -np.inf if slope is None else beyond, found)
+    return np.asarray(found)
