@@ -9,12 +9,13 @@ from dsrs.laws import parse_additional_law
 from dsrs.strategies.base import Strategy
 from dsrs.strategies.double_sampling import DoubleSampling
 from dsrs.strategies.neyman_pearson import NEYMAN_PEARSON, NeymanPearson
+from dsrs.strategies.tailored import TAILORED, Tailored
 
 if TYPE_CHECKING:
     from dsrs.strategies.plan import Plan
 
 # A new strategy is added here. Whatever is not named is a law Q of double sampling.
-NAMED: dict[str, type[Strategy]] = {NEYMAN_PEARSON: NeymanPearson}
+NAMED: dict[str, type[Strategy]] = {NEYMAN_PEARSON: NeymanPearson, TAILORED: Tailored}
 
 
 def strategy_of(plan: Plan, text: str) -> Strategy:
