@@ -22,6 +22,7 @@ VERBS = (
     "radius",
     "check",
     "recertify",
+    "landscape",
     "certify",
     "report",
     "show",

@@ -34,6 +34,7 @@ class Landscape:
     indices: tuple[int, ...]
     profiles: tuple[Profile, ...]
     votes: int  # all votes that it rests on
+    largest_norm: float  # about the largest that was seen
 
 
 def read_landscape(path: str | Path) -> Landscape:
@@ -50,4 +51,5 @@ def read_landscape(path: str | Path) -> Landscape:
             total += int(trials.sum())
     if not profiles:
         raise StoreError(f"{path} has no finished input yet")
-    return Landscape(law.d, tuple(indices), tuple(profiles), total)
+    largest = float(law.radial_quantile(0.99))
+    return Landscape(law.d, tuple(indices), tuple(profiles), total, largest)

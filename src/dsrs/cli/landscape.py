@@ -1,0 +1,141 @@
+"""`dsrs landscape`: accuracy of a model against the norm of the noise, sampled once."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from typing import Any
+
+from dsrs.cli.model_options import (
+    add_model_options,
+    chosen_inputs,
+    classifier_from,
+    dataset_from,
+)
+from dsrs.cli.progress import Progress
+from dsrs.cli.tables import table
+
+BAR = 40  # characters of a bar of accuracy 1
+ROWS = 16
+
+EPILOG = """\
+examples:
+  dsrs landscape --model net.onnx --data MNIST/ --stop 50 --output looks/net
+  dsrs tune --landscape looks/net --n 100000 --output tuned.json
+  dsrs certify --model net.onnx --data MNIST/ --law tuned.json --output runs/mine
+
+Accuracy under noise of one norm does not depend on any noise law, so one look at the model predicts
+what every law would certify, without another query. Look at other inputs than those you report: the
+default is the train split. The result is a run folder: it can be stopped and continued, shown and
+reported like any other.
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "landscape",
+        help="sample accuracy against noise norm once, to predict every law",
+        description="Sample a model under noise of many norms and keep the votes in a run folder.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_model_options(parser.add_argument_group("model and data"), split="train")
+    group = parser.add_argument_group("noise and votes")
+    add_look_options(group)
+    run_options = parser.add_argument_group("the run")
+    run_options.add_argument("--output", required=True, help="run folder, new or to continue")
+    run_options.add_argument("--workers", type=int, help="threads (default: all cores)")
+    run_options.add_argument("--json", action="store_true", help="print the curve as JSON")
+    run_options.add_argument("--quiet", action="store_true", help="no progress, no advice")
+    parser.set_defaults(run=run)
+
+
+def add_look_options(group: argparse._ActionsContainer) -> None:
+    """How far and how closely to look."""
+    group.add_argument(
+        "--reach",
+        type=float,
+        default=1.0,
+        help="noise sizes up to about 2.5 times this are seen (default: 1)",
+    )
+    group.add_argument("--votes", type=int, default=4000, help="votes an input (default: 4000)")
+    group.add_argument("--seed", type=int, default=0, help="same seed, same votes (default: 0)")
+    group.add_argument("--batch-size", type=int, default=0, help="rows of a forward pass")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    look(arguments, arguments.output)
+    summary = _summary(arguments.output)
+    if arguments.json:
+        print(json.dumps({"run": arguments.output, **summary}, indent=2))
+        return 0
+    print(_picture(summary))
+    if not arguments.quiet:
+        print(f"\nnext: dsrs tune --landscape {arguments.output}   which law certifies most")
+    return 0
+
+
+def look(arguments: argparse.Namespace, output: str) -> None:
+    """Sample the landscape that these options describe into the run folder `output`."""
+    from dsrs.runs import certify_run
+    from dsrs.runs.profiles import wide_law
+    from dsrs.strategies import NEYMAN_PEARSON, Plan
+
+    dataset = dataset_from(arguments)
+    plan = Plan(
+        law=wide_law(math.prod(dataset.input_shape), arguments.reach),
+        methods=(NEYMAN_PEARSON,),
+        n=arguments.votes,
+        seed=arguments.seed,
+        target=arguments.target,
+        batch=arguments.batch_size,
+    )
+    if arguments.split == "test" and not arguments.quiet:
+        print(
+            "note: looking at the test split; report certificates of other inputs than these",
+            file=sys.stderr,
+        )
+    certify_run(
+        classifier_from(arguments, dataset),
+        dataset,
+        plan,
+        chosen_inputs(arguments, dataset),
+        output,
+        workers=arguments.workers,
+        device=arguments.device,
+        progress=lambda total: Progress(total, "looking", quiet=arguments.quiet),
+    )
+
+
+def _summary(path: str) -> dict[str, Any]:
+    """Mean accuracy over the inputs by size of the noise, its norm over sqrt(d)."""
+    import numpy as np
+
+    from dsrs.runs.profiles import read_landscape
+
+    found = read_landscape(path)
+    sizes = np.linspace(0.0, 1.0, ROWS + 1)[1:] * found.largest_norm / math.sqrt(found.d)
+    accuracy = np.mean([profile(sizes * math.sqrt(found.d)) for profile in found.profiles], axis=0)
+    return {
+        "inputs": len(found.profiles),
+        "votes": found.votes,
+        "curve": [
+            {"size": round(float(size), 6), "accuracy": round(float(share), 6)}
+            for size, share in zip(sizes, accuracy, strict=True)
+        ],
+    }
+
+
+def _picture(summary: dict[str, Any]) -> str:
+    rows = [
+        [
+            f"{point['size']:.3f}",
+            f"{100 * point['accuracy']:.1f}",
+            "#" * round(BAR * point["accuracy"]),
+        ]
+        for point in summary["curve"]
+    ]
+    head = f"mean accuracy of {summary['inputs']} inputs by size of the noise (norm / sqrt(d)), "
+    return head + f"{summary['votes']:,} votes\n" + table(rows, ["size", "accuracy %", ""])
