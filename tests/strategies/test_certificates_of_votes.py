@@ -96,10 +96,10 @@ def test_the_fallback_uses_the_second_votes_under_p() -> None:
     tail = p**2000 * (p**2000 + 2000 * p**1999 * (1 - p))
     assert tail == pytest.approx(0.00025, rel=1e-6)
     assert certificate.additional == ()
-    with pytest.raises(NotEnoughVotes, match="needs the first 2000 .* under truncated:0.7"):
+    with pytest.raises(NotEnoughVotes, match=r"needs the first 2000 .* under truncated:0.7"):
         certificates_of(sure, PLAN)
     double = PLAN.replace(fallback=True, methods=PLAN.laws)
-    with pytest.raises(NotEnoughVotes, match="needs the first 4000 .* under P"):
+    with pytest.raises(NotEnoughVotes, match=r"needs the first 4000 .* under P"):
         certificates_of(sampled(votes(2000, 2000)), double)
 
 
