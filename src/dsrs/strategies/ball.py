@@ -55,7 +55,7 @@ class BallOfVotes(Strategy):
 
     def certificate(self, seen: SampledInput) -> Certificate:
         plan, ball = self.plan, self.ball
-        if plan.early_stop and given_up(seen, plan, self.under_p):
+        if plan.early_stop and given_up(seen, None, self.under_p):
             return abstention(plan.law, ball)
         votes = seen.first(ESTIMATION, None, self.under_p)
         bins = round(ball.percentile * HISTOGRAM_BINS)

@@ -81,8 +81,7 @@ class OneBound(Strategy):
             # Raises, and says what is missing.
             seen.first(stream.purpose, stream.law, stream.stop)
             raise AssertionError("the selection votes are there")
-        stopped = plan.early_stop and left(seen, stream.law, stream.votes)
-        if stopped or self._given_up(seen, stream):
+        if self._given_up(seen, stream) or self._left(seen, stream):
             return abstention(plan.law, *(() if stream.law is None else (stream.law,)))
         reached = self._reached(seen, stream)
         if not reached or not (reached[-1].votes == stream.votes or self._finished(seen, stream)):
@@ -113,6 +112,10 @@ class OneBound(Strategy):
     def _given_up(self, seen: SampledInput, stream: Estimation) -> bool:
         leads = self._compares_all(seen)
         return self.plan.early_stop and not leads and given_up(seen, stream.law, stream.votes)
+
+    def _left(self, seen: SampledInput, stream: Estimation) -> bool:
+        leads = self._compares_all(seen)
+        return self.plan.early_stop and not leads and left(seen, stream.law, stream.votes)
 
     def _finished(self, seen: SampledInput, stream: Estimation) -> bool:
         """Whether the answer is known, or no further look is likely to change it."""
