@@ -24,9 +24,12 @@ from numpy.typing import NDArray
 from dsrs.classifiers import Classifier
 from dsrs.classifiers.onnx_file import from_onnx
 from dsrs.laws import GeneralizedGaussian, Truncated
-from dsrs.sampling import SamplingPlan, VoteCollector, certify_votes, sample_input
+from dsrs.sampling import VoteCollector
 from dsrs.sampling.collect import available_cores
 from dsrs.sampling.noise import NoiseLaw, NoiseStream
+from dsrs.strategies import Plan, certificates_of
+from dsrs.votes import ESTIMATION
+from dsrs.voting import sample_input
 
 SHAPE = (1, 28, 28)
 D = 784
@@ -115,14 +118,14 @@ def raw_seconds(
 def throughput(n: int, rounds: int, workers: int, k: float) -> None:
     classifier = from_onnx(small_cnn())
     law = GeneralizedGaussian(D, 0.5, k)
-    plan = SamplingPlan(law, n=n, additional=("truncated:heuristic",))
+    plan = Plan(law, n=n)
     x = np.random.default_rng(2).random(SHAPE, dtype=np.float32)
     timed = Stopwatch(classifier)
     raw = raw_processor = sampled = processor = certifying = 0.0
     votes = 0
     with VoteCollector(workers) as collector, ThreadPoolExecutor(workers) as pool:
         warm = sample_input(classifier, x, plan.replace(n=2000), 0, None, collector)
-        certify_votes(warm, plan.replace(n=2000))
+        certificates_of(warm, plan.replace(n=2000))
         raw_seconds(classifier, pool, workers, 20_000, plan.batch)
         for index in range(rounds):
             cpu = time.process_time()
@@ -132,7 +135,7 @@ def throughput(n: int, rounds: int, workers: int, k: float) -> None:
             taken = sum(stream.total for stream in seen.votes)
             votes += taken
             started = time.perf_counter()
-            certify_votes(seen, plan)
+            certificates_of(seen, plan)
             certifying += time.perf_counter() - started
             cpu = time.process_time()
             raw += raw_seconds(classifier, pool, workers, taken, plan.batch)
@@ -154,7 +157,7 @@ def throughput(n: int, rounds: int, workers: int, k: float) -> None:
 
 def noise_cost(law: NoiseLaw, x: NDArray[np.float32], batch: int) -> float:
     """Processor seconds of one noisy copy."""
-    stream = NoiseStream(law, 0, 0, "p1")
+    stream = NoiseStream(law, 0, 0, ESTIMATION)
     noisy, norms = np.empty((batch, D), np.float32), np.empty(batch)
     started = time.thread_time()
     for block in range(200):
@@ -169,7 +172,7 @@ def peak_memory(n: int) -> float:
 
 
 def sample_and_print_peak(n: int) -> None:
-    plan = SamplingPlan(GeneralizedGaussian(D, 0.5), n=n, additional=())
+    plan = Plan(GeneralizedGaussian(D, 0.5), ("np",), n=n)
     sample_input(from_onnx(small_cnn()), np.zeros(SHAPE, np.float32), plan, 0, None)
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from small_run import INPUTS, Certify, contents
 
-from dsrs.certification import check
+from dsrs.proofs import check
 from dsrs.runs import open_run
 from dsrs.runs.schema import STORE_NAME
+from dsrs.votes import SELECTION
 
 
 def test_a_run_holds_checked_certificates_and_prints_its_table(
@@ -62,7 +63,7 @@ def test_a_run_grows_by_further_inputs_and_order_and_workers_do_not_matter(
         (("--alpha", "0.01"), "plan.alpha: stored 0.001, given 0.01"),
         (("--n", "500"), "plan.n: stored 400, given 500"),
         (("--model", "tiny_classifier:dark"), "model.fingerprint: stored"),
-        (("--q", "none"), "plan.additional: stored ['truncated:heuristic'], given []"),
+        (("--q", "none"), "plan.methods: stored ['np', 'truncated:heuristic'], given ['np']"),
         (("--no-labels",), "data.labels: stored True, given False"),
     ],
 )
@@ -102,7 +103,7 @@ def test_without_labels_the_votes_choose_the_class(
         for result in run.results():
             assert result.label is None
             assert result.target == result.predicted
-            assert result.votes[0].stream == "selection"
+            assert result.votes[0].purpose == SELECTION
             assert result.votes[0].total == 50
 
 
@@ -113,8 +114,8 @@ def test_the_plan_options_reach_the_plan(certify: Certify) -> None:
     )
     with open_run("run") as run:
         plan = run.plan
-    assert (plan.additional, plan.sample_share, plan.alpha_share) == (
-        ("truncated:0.7",),
+    assert (plan.methods, plan.sample_share, plan.alpha_share) == (
+        ("np", "truncated:0.7"),
         0.25,
         0.75,
     )

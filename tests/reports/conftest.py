@@ -11,21 +11,13 @@ import pytest
 from dsrs.laws import GeneralizedGaussian, Truncated
 from dsrs.records import HISTOGRAM_BINS, Certificate, Interval, Observation, Status
 from dsrs.reports import RunSummary
+from dsrs.votes import ESTIMATION, SELECTION, Votes
 
 # One grey pixel.
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="
 )
 LAW = GeneralizedGaussian(d=16, sigma=1.0, k=2.0)
-
-
-@dataclass(frozen=True)
-class HandVotes:
-    """One stream with the same number of trials in every radial bin."""
-
-    stream: str
-    trials: tuple[int, ...]
-    hits: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -37,9 +29,16 @@ class HandResult:
     predicted: int | None
     target: int
     certificates: Mapping[str, Certificate]
-    votes: tuple[HandVotes, ...] = ()
+    votes: tuple[Votes, ...] = ()
     seconds: float = 0.5
     thumbnail: bytes | None = field(default=PNG, repr=False)
+
+
+def votes(purpose: str, start: int, trials: int, hits: int) -> Votes:
+    """Votes under P with the same numbers of trials and hits in every radial bin."""
+    counts = ((trials - hits) * HISTOGRAM_BINS, hits * HISTOGRAM_BINS)
+    bins = (trials,) * HISTOGRAM_BINS, (hits,) * HISTOGRAM_BINS
+    return Votes(purpose, None, start, counts, *bins)
 
 
 def certificate(
@@ -70,11 +69,8 @@ def result(
         else certificate(method, found, law=law)
         for method, found in radii.items()
     }
-    halves = [
-        HandVotes(stream, (10,) * HISTOGRAM_BINS, (hits_per_bin,) * HISTOGRAM_BINS)
-        for stream in ("p1", "p2")
-    ]
-    choosing = HandVotes("selection", (1,) * HISTOGRAM_BINS, (0,) * HISTOGRAM_BINS)
+    halves = [votes(ESTIMATION, start, 10, hits_per_bin) for start in (0, 10 * HISTOGRAM_BINS)]
+    choosing = votes(SELECTION, 0, 1, 0)
     target = predicted if predicted is not None else 0
     return HandResult(
         index, label, predicted, target, certificates, (choosing, *halves), thumbnail=thumbnail

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dsrs.sampling.votes import SampledInput, Votes
 
 from dsrs.cli import report as verb
 from dsrs.errors import DsrsError, InvalidInput, StoreError
 from dsrs.laws import GeneralizedGaussian
-from dsrs.records import HISTOGRAM_BINS
 from dsrs.reports import read_run, read_runs
 from dsrs.reports.writing import MANIFEST
 from dsrs.runs import RunResult, start_run
+from dsrs.strategies import Plan
+from dsrs.votes import SampledInput
 
 
 def store(
@@ -27,19 +27,16 @@ def store(
     data: str = "sha256:one",
 ) -> Path:
     """A run folder with inputs whose radius is sigma, and 1.5 sigma by double sampling."""
+    law = GeneralizedGaussian(16, sigma, 2.0)
     config = {
-        "plan": {"seed": 7},
+        "plan": Plan(law, seed=7).to_dict(),
         "model": {"fingerprint": str(sigma)},
         "data": {"name": "hand-made", "fingerprint": data, "class_names": ["cat", "dog"]},
     }
-    law = GeneralizedGaussian(16, sigma, 2.0)
     with start_run(path, config) as writer:
         for index in range(count):
             made = make_result(index, {"np": sigma, "truncated": 1.5 * sigma}, law=law)
-            votes = [
-                Votes("p1", (HISTOGRAM_BINS, 9 * HISTOGRAM_BINS), made.votes[1].trials, (9,) * 64)
-            ]
-            sampled = SampledInput(index, 1, 1, 1, tuple(votes), seconds=0.25)
+            sampled = SampledInput(index, 1, 1, 1, made.votes[1:2], seconds=0.25)
             writer.add(RunResult(sampled, dict(made.certificates), made.thumbnail))
     return path
 
@@ -57,7 +54,7 @@ def test_a_stored_run_is_read_whole(tmp_path: Path, make_result: Any) -> None:
     assert (run.name, run.size, run.methods) == ("a", 5, ("np", "truncated"))
     assert run.class_names == ("cat", "dog")
     assert run.data_fingerprint == "sha256:one"
-    assert run.settings["plan"] == {"seed": 7}
+    assert run.settings["plan"]["seed"] == 7
     assert run.outcomes[0].p_estimate == 0.9
     assert run.outcomes[0].radius("truncated") == 1.5
 

@@ -8,24 +8,24 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dsrs.sampling.plan import SamplingPlan
-from dsrs.sampling.votes import SampledInput, Votes
 
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, Truncated
 from dsrs.records import HISTOGRAM_BINS, Certificate, Interval, Observation, ProofStep
 from dsrs.runs import RunResult, start_run
 from dsrs.runs.thumbnail import thumbnail
+from dsrs.strategies import Plan
+from dsrs.votes import ESTIMATION, SampledInput, Votes
 
 LAW = GeneralizedGaussian(d=784, sigma=0.5, k=380)
-PLAN = SamplingPlan(law=LAW, n=1000, additional=("truncated:heuristic", "rescaled:0.8x"))
+PLAN = Plan(LAW, ("np", "truncated:heuristic", "rescaled:0.8x"), n=1000)
 
 
-def votes(stream: str, total: int, share: float, q: AdditionalLaw | None = None) -> Votes:
+def votes(start: int, total: int, share: float, law: AdditionalLaw | None = None) -> Votes:
     trials = np.full(HISTOGRAM_BINS, total // HISTOGRAM_BINS)
     trials[0] += total - trials.sum()
     hits = (trials * share).astype(int)
     counts = (int(hits.sum()), int((trials - hits).sum()))
-    return Votes(stream, counts, tuple(map(int, trials)), tuple(map(int, hits)), q)
+    return Votes(ESTIMATION, law, start, counts, tuple(trials.tolist()), tuple(hits.tolist()))
 
 
 def certificate(radius: float, *seen: Observation) -> Certificate:
@@ -50,11 +50,12 @@ def result(index: int, *, labelled: bool = True) -> RunResult:
         predicted=0,
         target=index % 2 if labelled else 0,
         votes=(
-            votes("p1", 500, 0.8),
-            votes("p2", 500, 0.7),
-            votes("q:truncated", 500, 0.95, Truncated(LAW, 0.61)),
-            votes("q:rescaled", 500, 0.9, Rescaled(LAW, 0.4)),
+            votes(0, 500, 0.8),
+            votes(500, 500, 0.7),
+            votes(0, 500, 0.95, Truncated(LAW, 0.61)),
+            votes(0, 500, 0.9, Rescaled(LAW, 0.4)),
         ),
+        choices={"truncated:heuristic": Truncated(LAW, 0.61)},
         seconds=float(generator.uniform(0, 5000)),
     )
     return RunResult(

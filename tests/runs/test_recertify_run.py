@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from dsrs.certification import check
 from dsrs.classifiers import from_callable
 from dsrs.confidence import clopper_pearson
 from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput, NotEnoughVotes, StoreMismatch
 from dsrs.laws import GeneralizedGaussian, Truncated
-from dsrs.records import HISTOGRAM_BINS
+from dsrs.proofs import check
 from dsrs.runs import RunResult, certified_accuracy, certify_run, open_run
 from dsrs.runs.formats import export_run, import_rows
-from dsrs.runs.recertify import certify_again, intervals_with_ball, recertify_run, replanned
-from dsrs.sampling.plan import SamplingPlan
-from dsrs.sampling.votes import SampledInput, Votes
+from dsrs.runs.recertify import certify_again, recertify_run, replanned
+from dsrs.strategies import Plan
 
 LAW = GeneralizedGaussian(d=16, sigma=0.5, k=4)
 
@@ -29,14 +26,14 @@ def bright(batch: np.ndarray) -> np.ndarray:
     return np.stack([-score, score], axis=1)
 
 
-def make_run(folder: Path, **plan: object) -> Path:
+def make_run(folder: Path, *methods: str) -> Path:
     generator = np.random.default_rng(0)
     means = np.linspace(0.3, 0.7, 4)[:, None, None]
     images = (means + generator.uniform(-0.2, 0.2, (4, 4, 4))).astype(np.float32)
     certify_run(
         from_callable(bright, (1, 4, 4), 2),
         Dataset.from_arrays(images, (images.mean(axis=(1, 2)) > 0.5).astype(np.int64)),
-        SamplingPlan(law=LAW, n=400, batch=64, **plan),  # type: ignore[arg-type]
+        Plan(LAW, methods, n=400, batch=64),
         range(4),
         folder,
     )
@@ -46,12 +43,12 @@ def make_run(folder: Path, **plan: object) -> Path:
 @pytest.fixture(scope="module")
 def two_laws(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("two") / "run"
-    return make_run(folder, additional=("truncated:heuristic", "rescaled:0.8x"))
+    return make_run(folder, "np", "truncated:heuristic", "rescaled:0.8x")
 
 
 @pytest.fixture(scope="module")
 def only_p(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_run(tmp_path_factory.mktemp("only") / "run", additional=())
+    return make_run(tmp_path_factory.mktemp("only") / "run", "np")
 
 
 def results(folder: Path) -> list[RunResult]:
@@ -82,7 +79,7 @@ def test_a_larger_alpha_proves_more(two_laws: Path, tmp_path: Path) -> None:
 def test_laws_and_methods_can_be_chosen_under_any_name(two_laws: Path) -> None:
     with open_run(two_laws) as run:
         plan = replanned(run.plan, q=["rescaled:0.4"])
-        assert plan.methods == ("np", "rescaled")
+        assert plan.methods == ("np", "rescaled:0.4")
         found = dict(certify_again(run, plan))
         # A second truncated law renames the first; its votes are found all the same.
         renamed = replanned(run.plan, q=["truncated:heuristic", "truncated:0.5"])
@@ -111,14 +108,14 @@ def test_what_the_votes_do_not_allow_is_refused(two_laws: Path, tmp_path: Path, 
 
 
 def test_a_heuristic_is_not_answered_with_another_truncated_law(tmp_path: Path) -> None:
-    folder = make_run(tmp_path / "run", additional=("truncated:0.7",))
+    folder = make_run(tmp_path / "run", "np", "truncated:0.7")
     with pytest.raises(NotEnoughVotes, match="no votes under truncated:heuristic"):
         recertify_run(folder, q=["truncated:heuristic"])
 
 
 def test_other_additional_votes_do_not_allow_neyman_pearson(tmp_path: Path) -> None:
-    folder = make_run(tmp_path / "run", neyman_pearson=False)
-    with pytest.raises(NotEnoughVotes, match="needs 400 votes under P"):
+    folder = make_run(tmp_path / "run", "truncated:heuristic")
+    with pytest.raises(NotEnoughVotes, match="needs the first 400 estimation votes under P"):
         recertify_run(folder, method="np")
 
 
@@ -141,7 +138,7 @@ def test_a_recertified_run_knows_what_was_sampled(only_p: Path, tmp_path: Path) 
         with pytest.raises(InvalidInput, match="certified again"):
             export_run(run, tmp_path / "logs", "dsrs-logs")
     with pytest.raises(StoreMismatch, match=r"sampled_plan: stored .*, given None"):
-        make_run(tmp_path / "ball", additional=("truncated:0.75",))
+        make_run(tmp_path / "ball", "np", "truncated:0.75")
 
 
 def test_progress_is_counted(two_laws: Path) -> None:
@@ -165,25 +162,3 @@ def test_progress_is_counted(two_laws: Path) -> None:
     seen: list[Watch] = []
     recertify_run(two_laws, progress=Watch)
     assert [(watch.total, watch.done) for watch in seen] == [(4, 4)]
-
-
-def test_the_ball_misses_a_known_probability_less_often_than_alpha() -> None:
-    """Hit probability h(b) in radial bin b, known exactly: P_A = mean(h), Q_A = mean(h[:32])."""
-    alpha, repeats, n, bins = 0.2, 400, 300, 32
-    h = np.linspace(0.95, 0.4, HISTOGRAM_BINS)
-    p_true, q_true = h.mean(), h[:bins].mean()
-    plan = SamplingPlan(law=LAW, n=n, alpha=alpha, additional=())
-    generator = np.random.default_rng(3)
-    missed = 0
-    for _ in range(repeats):
-        trials = generator.multinomial(n, np.full(HISTOGRAM_BINS, 1 / HISTOGRAM_BINS))
-        hits = generator.binomial(trials, h)
-        counts = (int(hits.sum()), int((trials - hits).sum()))
-        votes = Votes("p1", counts, tuple(map(int, trials)), tuple(map(int, hits)))
-        sampled = SampledInput(0, 0, 0, 0, (votes,))
-        p, seen = intervals_with_ball(sampled, plan, Truncated(LAW, bins / HISTOGRAM_BINS))
-        q = seen.interval
-        missed += not (p.lower <= p_true <= p.upper and q.lower <= q_true <= q.upper)
-    # Three standard deviations of the count above its bound.
-    assert missed <= alpha * repeats + 3 * math.sqrt(repeats * alpha * (1 - alpha))
-    assert missed > 0

@@ -24,7 +24,7 @@ LAWS = [
 
 def draw(law: NoiseLaw, first: int, count: int) -> tuple[np.ndarray, np.ndarray]:
     out, norms = np.empty((count, 20), np.float32), np.empty(count)
-    NoiseStream(law, seed=1, index=2, stream="p1").add_to(
+    NoiseStream(law, seed=1, index=2, purpose="estimation").add_to(
         np.zeros(20, np.float32), first, out, norms
     )
     return out, norms

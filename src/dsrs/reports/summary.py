@@ -21,7 +21,7 @@ from dsrs.errors import DataError
 from dsrs.laws import GeneralizedGaussian
 from dsrs.records import HISTOGRAM_BINS, Certificate
 from dsrs.runs.result import RunResult
-from dsrs.votes import Votes
+from dsrs.votes import ESTIMATION, Votes
 
 BASELINE = "np"
 METHOD_NAMES = {
@@ -189,11 +189,11 @@ def _outcome(run: str, seen: RunResult) -> Outcome:
 
 
 def _radial_counts(votes: Sequence[Votes]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Trials and hits of all votes under P by noise norm."""
+    """Trials and hits of all estimation votes under P by noise norm."""
     trials = np.zeros(HISTOGRAM_BINS, dtype=np.int64)
     hits = np.zeros(HISTOGRAM_BINS, dtype=np.int64)
     for taken in votes:
-        if taken.law is None:
+        if taken.law is None and taken.purpose == ESTIMATION:
             trials += np.asarray(taken.trials, dtype=np.int64)
             hits += np.asarray(taken.hits, dtype=np.int64)
     if not trials.any():

@@ -96,7 +96,9 @@ def certify_again(run: Run, plan: Plan) -> Iterator[tuple[int, dict[str, Certifi
     """Each finished input of a run with its certificates under another plan."""
     sampled = run.sampled_plan
     strategies = {
-        name: BallOfVotes(plan, one.text) if _not_sampled(one, sampled) else one
+        name: BallOfVotes(plan, one.text, votes_under_p(sampled))
+        if _not_sampled(one, sampled)
+        else one
         for name, one in plan.strategies().items()
     }
     for result in run.results():
@@ -104,6 +106,11 @@ def certify_again(run: Run, plan: Plan) -> Iterator[tuple[int, dict[str, Certifi
             result.index,
             {name: one.certificate(result.sampled) for name, one in strategies.items()},
         )
+
+
+def votes_under_p(sampled: Plan) -> int:
+    """How many votes under P every input has that was not given up."""
+    return sampled.n if NEYMAN_PEARSON in sampled.methods else sampled.n_first
 
 
 def _not_sampled(one: Strategy, sampled: Plan) -> bool:

@@ -24,12 +24,15 @@ from dsrs.votes import ESTIMATION, SampledInput
 class BallOfVotes(Strategy):
     """Q is P truncated to a ball of whole histogram bins, observed by P's own votes.
 
-    Let N of the n votes under P fall into the ball and Z of these hit: given N, Z is
+    Let N of the `under_p` first votes under P fall into the ball and Z of these hit: given N, Z is
     Binomial(N, Q_A), so Clopper and Pearson's interval misses Q_A with probability at most a2 for
-    every N, hence at most a2. P's interval from the same n votes misses P_A with probability at
-    most a1. The sum is alpha; the two need not be independent. The ball must be chosen without
-    looking at the votes.
+    every N, hence at most a2. P's interval from the same votes misses P_A with probability at most
+    a1. The sum is alpha; the two need not be independent. The ball and the number of votes must be
+    chosen without looking at the votes: after a fall-back there are more votes than `under_p`,
+    because all of these hit.
     """
+
+    under_p: int
 
     help: ClassVar[str] = "a ball of P's own votes as the second law"
 
@@ -47,14 +50,14 @@ class BallOfVotes(Strategy):
         )
 
     def want(self, seen: SampledInput) -> Want | None:
-        taken = seen.taken(ESTIMATION, None)
-        return Want(ESTIMATION, None, self.plan.n) if taken < self.plan.n else None
+        lacking = seen.taken(ESTIMATION, None) < self.under_p
+        return Want(ESTIMATION, None, self.under_p) if lacking else None
 
     def certificate(self, seen: SampledInput) -> Certificate:
         plan, ball = self.plan, self.ball
-        if plan.early_stop and given_up(seen, None, plan.n):
+        if plan.early_stop and given_up(seen, None, self.under_p):
             return abstention(plan.law, ball)
-        votes = seen.first(ESTIMATION, None, seen.taken(ESTIMATION, None))
+        votes = seen.first(ESTIMATION, None, self.under_p)
         bins = round(ball.percentile * HISTOGRAM_BINS)
         inside, hits = sum(votes.trials[:bins]), sum(votes.hits[:bins])
         p_alpha, q_alpha = double_sampling_alphas(plan.alpha, plan.alpha_share)

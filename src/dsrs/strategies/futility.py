@@ -34,6 +34,16 @@ def looks(n: int) -> list[int]:
     return [*ends, n]
 
 
+def left(seen: SampledInput, law: AdditionalLaw | None, n: int) -> bool:
+    """Whether the estimation votes under `law` end before n, and hopeless.
+
+    So they end in runs of the first format, whose last look came before n. As in `hopeless`, an
+    abstention costs no alpha wherever it is made.
+    """
+    taken = seen.taken(ESTIMATION, law)
+    return 0 < taken < n and hopeless(seen.first(ESTIMATION, law, taken).successes, taken)
+
+
 def given_up(seen: SampledInput, law: AdditionalLaw | None, n: int) -> bool:
     """Whether the estimation votes under `law` showed at some look before n that it is hopeless."""
     for end in set(looks(n)).intersection(seen.ends(ESTIMATION, law)):

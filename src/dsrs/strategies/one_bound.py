@@ -34,7 +34,7 @@ from dsrs.laws import AdditionalLaw
 from dsrs.leading import certify_leading
 from dsrs.records import Certificate, Interval, Observation
 from dsrs.strategies.base import ANYTHING, Strategy, Want, abstention, certify_or_abstain
-from dsrs.strategies.futility import given_up
+from dsrs.strategies.futility import given_up, left
 from dsrs.strategies.futility import looks as futility_looks
 from dsrs.strategies.goals import bound_needed, out_of_reach
 from dsrs.strategies.looks import Look, schedule
@@ -81,7 +81,7 @@ class OneBound(Strategy):
             # Raises, and says what is missing.
             seen.first(stream.purpose, stream.law, stream.stop)
             raise AssertionError("the selection votes are there")
-        if self._given_up(seen, stream):
+        if self._given_up(seen, stream) or self._left(seen, stream):
             return abstention(plan.law, *(() if stream.law is None else (stream.law,)))
         reached = self._reached(seen, stream)
         if not reached or not (reached[-1].votes == stream.votes or self._finished(seen, stream)):
@@ -112,6 +112,10 @@ class OneBound(Strategy):
     def _given_up(self, seen: SampledInput, stream: Estimation) -> bool:
         leads = self._compares_all(seen)
         return self.plan.early_stop and not leads and given_up(seen, stream.law, stream.votes)
+
+    def _left(self, seen: SampledInput, stream: Estimation) -> bool:
+        leads = self._compares_all(seen)
+        return self.plan.early_stop and not leads and left(seen, stream.law, stream.votes)
 
     def _finished(self, seen: SampledInput, stream: Estimation) -> bool:
         """Whether the answer is known, or no further look is likely to change it."""

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from known_classifiers import Ball, Linear, margin_of, monte_carlo_slack
 from numpy.typing import NDArray
 
 from dsrs.classifiers import Classifier
 from dsrs.laws import GeneralizedGaussian
 from dsrs.records import HISTOGRAM_BINS, Certificate
-from dsrs.sampling import SampledInput, SamplingPlan, VoteCollector, certify_votes, sample_input
-from dsrs.sampling.collect import Histogram, WorkUnit
+from dsrs.sampling import Setting, VoteCollector, WorkUnit
+from dsrs.sampling.collect import Histogram
+from dsrs.strategies import Plan, certificates_of
+from dsrs.votes import SampledInput
+from dsrs.voting import sample_input
+from known_classifiers import Ball, Linear, margin_of, monte_carlo_slack
 
 ALPHA = 0.2
+METHODS = ("np", "truncated:heuristic", "rescaled:0.8x")
 GAUSSIAN = GeneralizedGaussian(6, 0.5)
 GENERAL = GeneralizedGaussian(20, 0.5, 6)
 
@@ -33,12 +37,12 @@ class ExactVotes(VoteCollector):
         self,
         classifier: Classifier,
         x: NDArray[np.float32],
-        plan: SamplingPlan,
+        setting: Setting,
         whole: WorkUnit,
     ) -> Histogram:
         assert isinstance(classifier, (Linear, Ball))
-        if isinstance(whole.law, GeneralizedGaussian):
-            probability = classifier.probability(whole.law)
+        if whole.law is None:
+            probability = classifier.probability(setting.base)
         else:
             probability = classifier.probability_under(whole.law)  # type: ignore[arg-type]
         trials = whole.stop - whole.first
@@ -95,25 +99,25 @@ def test_certificates_are_wrong_at_most_alpha_often(name: str, strategy: str, ru
     classifier = CLASSIFIERS[name]
     law = GAUSSIAN if isinstance(classifier, Linear) else GENERAL
     # Few selection votes, so that the wrong class is often the one to certify.
-    plan = SamplingPlan(
+    plan = Plan(
         law,
+        METHODS,
         n=4000,
         n0=5,
         alpha=ALPHA,
-        additional=("truncated:heuristic", "rescaled:0.8x"),
         **STRATEGIES[strategy],  # type: ignore[arg-type]
     )
-    wrong = dict.fromkeys(plan.methods, 0)
-    missed = dict.fromkeys(plan.methods, 0)
+    wrong = dict.fromkeys(plan.strategies(), 0)
+    missed = dict.fromkeys(plan.strategies(), 0)
     x = np.zeros(law.d, dtype=np.float32)
     with ExactVotes(seed=11) as collector:
         for index in range(runs):
             sampled = sample_input(classifier, x, plan, index, None, collector)
-            for method, certificate in certify_votes(sampled, plan).items():
+            for method, certificate in certificates_of(sampled, plan).items():
                 wrong[method] += is_wrong(certificate, sampled.target, classifier)
                 missed[method] += misses(certificate, sampled.target, classifier)
     allowed = ALPHA + monte_carlo_slack(ALPHA, runs)
-    for method in plan.methods:
+    for method in wrong:
         assert wrong[method] / runs <= allowed, (method, wrong)
         assert missed[method] / runs <= allowed, (method, missed)
         # A wrong certificate needs an interval that missed: the converse would be a solver's error.
@@ -123,13 +127,13 @@ def test_certificates_are_wrong_at_most_alpha_often(name: str, strategy: str, ru
 def test_the_simulation_can_see_a_wrong_certificate() -> None:
     # Neyman-Pearson is sharp on a linear classifier: it is wrong as often as its bound is.
     classifier = linear(0.8)
-    plan = SamplingPlan(GAUSSIAN, n=4000, alpha=ALPHA, additional=())
+    plan = Plan(GAUSSIAN, ("np",), n=4000, alpha=ALPHA)
     wrong = 0
     runs = 600
     with ExactVotes(seed=5) as collector:
         for index in range(runs):
             sampled = sample_input(classifier, np.zeros(6, np.float32), plan, index, 1, collector)
-            wrong += is_wrong(certify_votes(sampled, plan)["np"], 1, classifier)
+            wrong += is_wrong(certificates_of(sampled, plan)["np"], 1, classifier)
     assert ALPHA - 2 * monte_carlo_slack(ALPHA, runs) < wrong / runs
     assert wrong / runs <= ALPHA + monte_carlo_slack(ALPHA, runs)
 
@@ -137,31 +141,29 @@ def test_the_simulation_can_see_a_wrong_certificate() -> None:
 @pytest.mark.parametrize("classifier", [linear(0.7), ball(0.8)], ids=["linear", "ball"])
 def test_real_noise_is_wrong_at_most_alpha_often(classifier: Linear | Ball) -> None:
     law = GAUSSIAN if isinstance(classifier, Linear) else GENERAL
-    plan = SamplingPlan(
+    plan = Plan(
         law,
+        METHODS,
         n=1000,
         n0=9,
         alpha=ALPHA,
-        additional=("truncated:heuristic", "rescaled:0.8x"),
         fallback=True,
         early_stop=True,
     )
     runs = 50
-    wrong = dict.fromkeys(plan.methods, 0)
+    wrong = dict.fromkeys(plan.strategies(), 0)
     x = np.zeros(law.d, dtype=np.float32)
     with VoteCollector(2) as collector:
         for index in range(runs):
             sampled = sample_input(classifier, x, plan, index, None, collector)
-            for method, certificate in certify_votes(sampled, plan).items():
+            for method, certificate in certificates_of(sampled, plan).items():
                 wrong[method] += is_wrong(certificate, sampled.target, classifier)
     allowed = ALPHA + monte_carlo_slack(ALPHA, runs)
     assert all(count / runs <= allowed for count in wrong.values()), wrong
 
 
 def test_real_votes_match_the_known_probabilities() -> None:
-    plan = SamplingPlan(
-        GAUSSIAN, n=60_000, additional=("truncated:0.6", "truncated:0.9", "rescaled:0.8x")
-    )
+    plan = Plan(GAUSSIAN, ("np", "truncated:0.6", "truncated:0.9", "rescaled:0.8x"), n=60_000)
     classifier = linear(0.75)
     sampled = sample_input(classifier, np.zeros(6, np.float32), plan, 0, 1)
     _compare(sampled, classifier)
@@ -174,17 +176,17 @@ def _compare(sampled: SampledInput, classifier: Linear | Ball) -> None:
     for votes in sampled.votes:
         known = (
             classifier.probability(law)
-            if votes.q is None
-            else classifier.probability_under(votes.q)  # type: ignore[arg-type]
+            if votes.law is None
+            else classifier.probability_under(votes.law)  # type: ignore[arg-type]
         )
         deviation = (known * (1 - known) / votes.total) ** 0.5
-        assert abs(votes.successes / votes.total - known) <= 4 * deviation, votes.stream
+        assert abs(votes.successes / votes.total - known) <= 4 * deviation, votes.law
 
 
 @pytest.mark.parametrize("probability", [0.6, 0.7, 0.8, 0.9, 0.95, 0.99])
 def test_a_linear_classifier_is_certified_close_to_its_true_radius(probability: float) -> None:
     classifier = linear(probability)
-    plan = SamplingPlan(GAUSSIAN, n=100_000, alpha=0.001, additional=())
+    plan = Plan(GAUSSIAN, ("np",), n=100_000, alpha=0.001)
     sampled = sample_input(classifier, np.zeros(6, np.float32), plan, 1, 1)
-    radius = certify_votes(sampled, plan)["np"].radius
+    radius = certificates_of(sampled, plan)["np"].radius
     assert 0.93 * classifier.true_radius < radius <= classifier.true_radius

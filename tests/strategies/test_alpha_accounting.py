@@ -11,14 +11,13 @@ from scipy import stats
 
 from dsrs.confidence import clopper_pearson_lower
 from dsrs.errors import InvalidInput
-from dsrs.sampling.strategies import (
+from dsrs.strategies.double_sampling import (
     double_sampling_alphas,
     fallback_interval,
-    hopeless,
-    looks,
-    neyman_pearson_interval,
     two_sided_interval,
 )
+from dsrs.strategies.futility import hopeless, looks
+from dsrs.strategies.neyman_pearson import neyman_pearson_interval
 
 ALPHA = 0.2
 # Failure probabilities jump where p crosses a bound, so the grid is fine and reaches the ends.
