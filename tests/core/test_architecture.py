@@ -14,12 +14,12 @@ ROOT = Path(dsrs.__file__).parent
 # Rooms that are not named are free.
 ALLOWED = {
     "laws": set(),
-    "confidence": set(),
+    "kernel_cache": set(),
+    "confidence": {"kernel_cache"},
     "files": set(),
     "rounding": set(),
     "records": {"laws"},
     "accuracy": {"records"},
-    "kernel_cache": set(),
     "duality": {"kernel_cache", "laws", "records"},
     "constraints": {"duality", "laws", "records"},
     "certification": {"constraints", "duality", "laws", "records"},
