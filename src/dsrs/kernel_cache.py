@@ -13,11 +13,13 @@ import importlib.metadata
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 CACHE = "DSRS_CACHE_DIR"
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @functools.cache
@@ -39,17 +41,52 @@ def kernel_folder(*sources: Path) -> Path | None:
         return None
 
 
-def jitted(function: Callable[..., Any], folder: Path | None, **options: Any) -> Callable[..., Any]:
-    """`function` as Numba compiles it when it is first called, or loads it from `folder`."""
+def jitted(function: Function, folder: Path | None, **options: Any) -> Function:
+    """`function` as Numba compiles it when it is first called, or loads it from `folder`.
+
+    Division by 0 gives infinity or NaN, as NumPy's does.
+    """
     import numba
 
     # Numba chooses the place of a function's cache when it is decorated.
     settings: Any = numba.config
     before, settings.CACHE_DIR = settings.CACHE_DIR, str(folder or "")
     try:
-        made: Callable[..., Any] = numba.njit(nogil=True, cache=folder is not None, **options)(
-            function
-        )
-        return made
+        decorated = numba.njit(nogil=True, error_model="numpy", cache=folder is not None, **options)
+        return cast(Function, decorated(function))
     finally:
         settings.CACHE_DIR = before
+
+
+def jitted_together(
+    functions: Iterable[Callable[..., Any]],
+    entries: Collection[Callable[..., Any]],
+    folder: Path | None,
+    inlined: Collection[Callable[..., Any]] = (),
+) -> dict[Callable[..., Any], Callable[..., Any]]:
+    """Plain functions that call each other, compiled: each one and what it became.
+
+    Only `entries` are called from outside, and only they are kept in `folder`: the code of an entry
+    holds that of all it calls. What is `inlined` becomes part of its callers. The plain functions
+    stay as they are: the compiled ones live in copies of their modules' names.
+    """
+    spaces: dict[str, dict[str, Any]] = {}
+    made: dict[Callable[..., Any], Callable[..., Any]] = {}
+    for function in functions:
+        module = function.__module__
+        space = spaces.setdefault(module, dict(vars(sys.modules[module])))
+        copy = types.FunctionType(cast(Any, function).__code__, space, function.__name__)
+        copy.__module__ = module
+        if function in entries:
+            made[function] = jitted(copy, folder)
+        else:
+            inline = "always" if function in inlined else "never"
+            made[function] = jitted(
+                copy, None, inline=inline, no_cpython_wrapper=True, no_cfunc_wrapper=True
+            )
+    for space in spaces.values():
+        for name, value in space.items():
+            plain = getattr(value, "function", value)
+            if isinstance(plain, types.FunctionType) and plain in made:
+                space[name] = made[plain]
+    return made

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import dsrs
 from dsrs.cli.main import VERBS
 
 HEAVY = {"numpy", "scipy", "numba", "matplotlib", "torch", "onnxruntime", "PIL", "sklearn"}
@@ -17,7 +20,11 @@ def loaded_by(code: str) -> set[str]:
     """The top-level packages that a fresh interpreter has loaded after `code`."""
     report = "\nimport sys; print('LOADED', *{name.split('.')[0] for name in sys.modules})"
     done = subprocess.run(
-        [sys.executable, "-c", code + report], capture_output=True, text=True, check=True
+        [sys.executable, "-c", code + report],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"DSRS_KERNELS": "auto"},
     )
     return set(done.stdout.rpartition("LOADED")[2].split())
 
@@ -66,10 +73,49 @@ assert [verb for verb in VERBS if f"dsrs.cli.{verb}" in sys.modules] == ["radius
 
 def test_one_certificate_needs_no_compiler() -> None:
     code = """
-from dsrs import GeneralizedGaussian, Interval, certify
-certify(GeneralizedGaussian(784, 0.5, 380), Interval(0.97, 0.98))
+from dsrs.cli.main import main
+main("radius --d 784 --sigma 0.5 --k 380 --p-votes 970/1000 --alpha 0.001".split())
 """
     assert "numba" not in loaded_by(code)
+
+
+def without_a_home() -> dict[str, str]:
+    """An environment in which nothing can be kept; not even root makes folders in /dev/null."""
+    taken = ("XDG_CACHE_HOME", "DSRS_CACHE_DIR", "DSRS_KERNELS", "NUMBA_CACHE_DIR")
+    kept = {name: value for name, value in os.environ.items() if name not in taken}
+    return kept | {"HOME": "/dev/null", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def test_a_read_only_install_without_a_home_certifies() -> None:
+    words = "radius --d 784 --sigma 0.5 --k 380 --p 0.97 0.98 --q-law truncated:0.8 --q 0.99 1"
+    done = subprocess.run(
+        [sys.executable, "-m", "dsrs", *words.split()],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=without_a_home(),
+    )
+    assert "double sampling" in done.stdout
+    assert done.stderr == ""
+
+
+def test_a_read_only_install_without_a_home_takes_votes() -> None:
+    """Here Numba compiles, and would look for a place beside the sources or at home."""
+    before = written_beside_the_sources()
+    code = """
+import numpy as np
+from dsrs.laws import GeneralizedGaussian
+from dsrs.sampling.noise import NOISE_BLOCK, NoiseStream
+out, norms = np.empty((NOISE_BLOCK, 5), np.float32), np.empty(NOISE_BLOCK)
+NoiseStream(GeneralizedGaussian(5, 0.5), 0, 0, "p").add_to(np.zeros(5, np.float32), 0, out, norms)
+assert 0.3 < out.std() < 0.7
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, env=without_a_home())
+    assert written_beside_the_sources() == before
+
+
+def written_beside_the_sources() -> set[Path]:
+    return set(Path(dsrs.__file__).parent.rglob("*.nb[ci]"))
 
 
 def test_help_takes_less_than_three_imports_of_numpy() -> None:

@@ -15,7 +15,6 @@ import math
 from decimal import Decimal, localcontext
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 EPSILON = 2.0**-52
@@ -40,17 +39,15 @@ def _stirling_table() -> NDArray[np.float64]:
 _STIRLING = _stirling_table()
 
 
-@njit(cache=True, error_model="numpy")
 def _stirling(x: float) -> float:
     if x < _TABLE_SIZE:
-        return _STIRLING[int(x)]  # type: ignore[no-any-return]
+        return float(_STIRLING[int(x)])
     # The first term left out, 1/(156 x^13), is below 2e-18 from x = 16 on.
     y = 1.0 / (x * x)
     series = 1 / 1680 - y * (1 / 1188 - y * (691 / 360360))
     return (1 / 12 - y * (1 / 360 - y * (1 / 1260 - y * series))) / x
 
 
-@njit(cache=True, error_model="numpy")
 def _deviance(x: float, mean: float, excess: float) -> float:
     """D(x, mean) = x ln(x / mean) + mean - x with excess = x - mean handed over uncancelled."""
     v = excess / (x + mean)
@@ -64,7 +61,6 @@ def _deviance(x: float, mean: float, excess: float) -> float:
     return excess * v + 2 * x * v * series
 
 
-@njit(cache=True, error_model="numpy")
 def log_upper_tail(hits: float, misses: float, p: float, q: float) -> tuple[float, float, float]:
     """ln Pr[Bin(hits + misses, p) >= hits], the sum S, and a bound of the logarithm's error.
 

@@ -8,21 +8,29 @@ until the tail, with its proved error bound, is on the safe side of alpha.
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple, overload
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from dsrs.confidence import binomial_tail
 from dsrs.confidence.binomial_tail import EPSILON, log_upper_tail
 from dsrs.errors import InvalidInput
+from dsrs.kernel_cache import jitted_together, kernel_folder
 
 Floats = NDArray[np.float64]
 
 # Counts above are no longer exact in double precision.
 MOST_TRIALS = 2**53
+
+# Terms of tails, of which some millions a second are added interpreted. Compiling takes seconds.
+WORTH_COMPILING = 1e7
+_terms = 0.0  # added so far, roughly
 
 
 class ConfidenceInterval(NamedTuple):
@@ -90,7 +98,7 @@ def _lower_bound(hits: Floats, misses: Floats, alpha: Floats) -> tuple[Floats, N
     guess[large] = _finite_or(
         special.betainccinv(b[large] + 1, a[large], level[large]), 1 - guess[large]
     )
-    small[seen] = _solve_rows(a, b, level, guess, ~large)
+    small[seen] = _solver(a, b)(a, b, level, guess, ~large)
     small_is_p[seen] = ~large
     return small, small_is_p
 
@@ -100,29 +108,37 @@ def _finite_or(guess: NDArray[Any], rough: Floats) -> Floats:
     return np.where(np.isfinite(guess), guess, rough)
 
 
-@njit(cache=True, error_model="numpy")
+def _solver(hits: Floats, misses: Floats) -> Callable[..., Floats]:
+    """`_solve_rows` interpreted, or compiled as soon as there was or is much to do."""
+    global _terms
+    # A tail has terms over some eight standard deviations, and is added up some ten times.
+    _terms += float(np.sum(10 + 80 * np.sqrt(np.minimum(hits, misses))))
+    return _solve_rows if _terms < WORTH_COMPILING else _compiled_solver()
+
+
+@functools.cache
+def _compiled_solver() -> Callable[..., Floats]:
+    tail = (binomial_tail._stirling, binomial_tail._deviance, log_upper_tail)
+    folder = kernel_folder(Path(binomial_tail.__file__), Path(__file__))
+    return jitted_together((*tail, _solve, _solve_rows), {_solve_rows}, folder)[_solve_rows]
+
+
 def _solve_rows(
     hits: Floats, misses: Floats, alpha: Floats, guess: Floats, small_is_p: NDArray[np.bool_]
 ) -> Floats:
     small = np.empty(hits.size)
     for i in range(hits.size):
-        if alpha[i] <= 0.5:
-            small[i] = _solve(hits[i], misses[i], math.log(alpha[i]), True, guess[i], small_is_p[i])
+        a, b, level = float(hits[i]), float(misses[i]), float(alpha[i])
+        first, is_p = float(guess[i]), bool(small_is_p[i])
+        if level <= 0.5:
+            small[i] = _solve(a, b, math.log(level), True, first, is_p)
         else:
             # Pr[X >= hits] <= alpha says Pr[n - X >= misses + 1] >= 1 - alpha. The smaller of the
             # two tails keeps its digits; 1 - alpha is exact here.
-            small[i] = _solve(
-                misses[i] + 1,
-                hits[i] - 1,
-                math.log(1 - alpha[i]),
-                False,
-                guess[i],
-                not small_is_p[i],
-            )
+            small[i] = _solve(b + 1, a - 1, math.log(1 - level), False, first, not is_p)
     return small
 
 
-@njit(cache=True, error_model="numpy")
 def _solve(
     hits: float, misses: float, log_target: float, at_most: bool, guess: float, small_is_p: bool
 ) -> float:
@@ -140,7 +156,7 @@ def _solve(
         error -= 2 * EPSILON * log_target
         slope = hits / total if small_is_p else -hits * (q / p) / total
         gap = log_target - log_tail
-        s = min(max(s * math.exp(gap / slope), 5e-324), 0.5 + 0.5 * s)
+        s = min(max(s * math.exp(min(gap / slope, 700.0)), 5e-324), 0.5 + 0.5 * s)
         if gap * gap <= error:  # the step just taken squares the gap
             break
     # Outward in p is down for `at_most`; in 1 - p it is the other way round.

@@ -308,6 +308,7 @@ def bound_on(problem: Problem, pieces: Pieces, multipliers: Floats, rho: float) 
             error += size * (underflow if simple else underflow + 4.0 * TAIL)
     error += HIDDEN + rounding_of(parts) * scale
     found = value - error
+    # Compiled code divides by 0 without an error: nothing is made of infinity or NaN.
     return found if abs(found) < np.inf else -np.inf
 
 

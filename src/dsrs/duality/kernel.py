@@ -18,7 +18,6 @@ import subprocess
 import sys
 import threading
 import time
-import types
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +25,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from dsrs.kernel_cache import jitted, kernel_folder
+from dsrs.kernel_cache import jitted_together, kernel_folder
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -187,37 +186,8 @@ def _look_for_compiled() -> None:
 def _load(folder: Path | None) -> None:
     """Make the compiled kernels; those of `folder` are loaded when they are first called."""
     global _compiled
-    spaces: dict[str, dict[str, Any]] = {}
-    compiled: dict[Callable[..., Any], Callable[..., Any]] = {}
-    for function in _kernels:
-        name = function.__module__
-        space = spaces.setdefault(name, dict(vars(sys.modules[name])))
-        copy = types.FunctionType(function.__code__, space, function.__name__)
-        copy.__module__ = name
-        compiled[function] = _jitted_kernel(copy, function, folder)
-    for space in spaces.values():
-        for name, value in space.items():
-            plain = value.function if isinstance(value, Entry) else value
-            if isinstance(plain, types.FunctionType) and plain in compiled:
-                space[name] = compiled[plain]
-    _compiled = {_kernels[function]: made for function, made in compiled.items()}
-
-
-def _jitted_kernel(
-    copy: Callable[..., Any], function: Callable[..., Any], folder: Path | None
-) -> Callable[..., Any]:
-    # Division by 0 gives infinity or NaN, as NumPy's does; `bound_on` makes nothing of either.
-    if function in _entries:
-        return jitted(copy, folder, error_model="numpy")
-    # The code of an entry holds that of all kernels it calls, which nobody else calls.
-    return jitted(
-        copy,
-        None,
-        error_model="numpy",
-        inline="always" if function in _inlined else "never",
-        no_cpython_wrapper=True,
-        no_cfunc_wrapper=True,
-    )
+    made = jitted_together(_kernels, _entries, folder, _inlined)
+    _compiled = {_kernels[function]: compiled for function, compiled in made.items()}
 
 
 def cache_folder() -> Path | None:

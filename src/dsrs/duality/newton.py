@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from dsrs.duality.arrays import copy_into, fill
+from dsrs.duality.arrays import copy_into, fill, whole
 from dsrs.duality.base import Floats
 from dsrs.duality.bound import chosen_ends, is_spent
 from dsrs.duality.kernel import inlined, kernel
@@ -178,7 +178,7 @@ def general_multipliers(
         if single:
             # P says nothing: its multiplier is 0, and B is concave in the other.
             found[0] = 0.0
-            best_alone(search, rho, found, 1, max(abs(found[1]), 1e-6))
+            best_alone(search, rho, found, whole(1), max(abs(found[1]), 1e-6))
         elif count == 2:
             scan_multipliers(search, rho, found)
         else:

@@ -70,7 +70,7 @@ def _inlined(function: Function) -> Function:
 
 
 def _kernel(function: Function) -> Function:
-    return cast(Function, jitted(function, kernel_folder(Path(__file__)), error_model="numpy"))
+    return jitted(function, kernel_folder(Path(__file__)))
 
 
 # Numba widens 32-bit results to 64; the casts below keep the vectors at 32 bits a lane. Loop counts
