@@ -24,10 +24,11 @@ def call(*words: str) -> int:
 
 @pytest.fixture
 def logs(tmp_path: Path) -> Path:
-    """Four inputs under P with 100,000 votes, two of them certified at 0.25 (sigma = 1)."""
+    """1,000 inputs under P with 100,000 votes, half of them certified at 0.25 (sigma = 1)."""
     model = tmp_path / "logs" / "sampling" / "cohen-mnist-380-1.00.pth"
     model.mkdir(parents=True)
-    rows = "o 0 0.9 0.91\no 10 0.3 0.32\no 20 0.99 0.995\no 30 0.5 0.52\n"
+    ends = ("0.9 0.91", "0.3 0.32", "0.99 0.995", "0.5 0.52")
+    rows = "".join(f"o {10 * i} {ends[i % 4]}\n" for i in range(1000))
     (model / "general-gaussian-380-1.0-100000-0.001.txt").write_text("x k 380\n" + rows)
     return tmp_path / "logs"
 
@@ -39,6 +40,32 @@ def test_tables_from_logs(logs: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert {cell["certification"] for cell in ours} == {"neyman-pearson"}
     assert (ours[0]["radius"], ours[0]["paper"], ours[0]["ours"]) == (0.25, 95.2, 50.0)
     assert code == 1  # these made-up logs are far short of the paper
+
+
+def test_a_cut_log_is_named_and_not_compared(
+    logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (log,) = (logs / "sampling").glob("*/*.txt")
+    log.write_text("".join(log.read_text().splitlines(keepends=True)[:500]))
+    assert call("paper", "tables", "--logs", str(logs), "--table", "acr", "--quiet") == 1
+    shown = capsys.readouterr()
+    assert "499 of 1,000 inputs" in shown.err
+    assert "12 certified again" not in shown.out
+
+
+def test_quiet_says_nothing_of_logs_that_are_left_out_but_names_broken_ones(
+    logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = next((logs / "sampling").glob("*.pth"))
+    (model / "L1-general-gaussian-380-1.0-50000-0.0005.txt").write_text("")
+    words = ["paper", "tables", "--logs", str(logs), "--table", "acr", "--radii", "recorded"]
+    assert call(*words, "--quiet") == 0
+    assert capsys.readouterr().err == ""
+    assert call(*words) == 0
+    assert "left out 1 logs" in capsys.readouterr().err
+    (model / "general-gaussian-380-0.8-50000-0.0005.txt").write_text("o 0 2 3\n")
+    assert call(*words, "--quiet") == 1
+    assert "line 1: expected an interval" in capsys.readouterr().err
 
 
 def test_tables_into_a_file(logs: Path, tmp_path: Path) -> None:

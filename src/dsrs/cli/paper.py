@@ -11,8 +11,19 @@ from dsrs.cli.choices import one_of
 from dsrs.cli.progress import Progress
 from dsrs.cli.tables import table
 from dsrs.errors import InvalidInput
-from dsrs.files.whole import write_whole
-from dsrs.rounding import floor_text
+from dsrs.paper.logs import LogFolder, read_logs
+from dsrs.paper.opt_truncation import OptSettings
+from dsrs.paper.published import TABLES
+from dsrs.paper.recertify import recertified_radii
+from dsrs.paper.recorded_accuracy import TEST_INPUTS, RadiiOf, RecordedAccuracy
+from dsrs.paper.reference_tables import (
+    ACCURACY_BY_NORM,
+    read_accuracy_by_norm,
+    read_reference,
+)
+from dsrs.paper.table_formats import FORMATS
+from dsrs.paper.table_runs import runs_needed
+from dsrs.paper.tables import compare_tables
 
 if TYPE_CHECKING:
     from dsrs.paper.opt_comparison import ComparedTruncation
@@ -35,7 +46,7 @@ def add_parser(subparsers: Any) -> None:
         help="the paper's tables beside ours, from the recorded intervals",
         description="Recertify every recorded input and print the paper's tables: its figure, "
         "ours, and the gain. Exit code 1 if a cell falls short of the paper's figure by more than "
-        "one input of a thousand.",
+        "one input of a thousand, or a log is damaged or has not all of the paper's inputs.",
     )
     _add_source(tables)
     tables.add_argument(
@@ -96,32 +107,30 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run_tables(arguments: argparse.Namespace) -> int:
-    import numpy as np
-
-    from dsrs.duality.kernel import prepare
-    from dsrs.paper.published import TITLES
-    from dsrs.paper.table_formats import FORMATS
-    from dsrs.paper.tables import RecordedAccuracy, compare_tables, runs_needed
-
-    runs = _recorded_runs(arguments)
-    if runs is None:
+    recorded = _recorded(arguments)
+    if recorded is None:
         raise InvalidInput("the tables need recorded intervals: give --logs DIR or --reference DIR")
-    wanted = arguments.table or list(TITLES)
-    needed = runs_needed(runs, wanted)
+    wanted = arguments.table or list(ALL_TABLES)
+    needed = runs_needed(recorded.runs, wanted)
+    alone = runs_needed(recorded.radii, wanted)
     if arguments.radii == "recorded":
-        kept = [run for run in needed if not np.isnan(run.recorded_radius).any()]
-        cells = compare_tables(RecordedAccuracy(kept, _recorded_radius), wanted)
+        accuracy = RecordedAccuracy(needed, alone=alone)
+        cells = compare_tables(accuracy, wanted)
     else:
         total = sum(len(run) for run in needed)
         prepare(total)
         with Progress(total, "recertifying", quiet=arguments.quiet) as progress:
-            cells = compare_tables(RecordedAccuracy(needed, _solver(progress)), wanted)
+            accuracy = RecordedAccuracy(needed, _solver(progress), alone)
+            cells = compare_tables(accuracy, wanted)
+    for name, inputs in accuracy.cut:
+        print(f"left out {name.text}: {inputs} of {TEST_INPUTS:,} inputs", file=sys.stderr)
     text = FORMATS[arguments.format](cells)
     if arguments.out is None:
         print(text, end="")
     else:
-        write_whole(arguments.out, text.encode("utf-8"))
-    return 1 if any(cell.short for cell in cells) else 0
+        arguments.out.write_text(text, encoding="utf-8")
+    sound = not (recorded.broken or accuracy.cut or any(cell.short for cell in cells))
+    return 0 if sound else 1
 
 
 def run_figures(arguments: argparse.Namespace) -> int:
@@ -209,7 +218,7 @@ def _draw(name: str, path: Path, arguments: argparse.Namespace) -> None:
         curves = read_accuracy_by_norm(arguments.reference / ACCURACY_BY_NORM)
         noise_norm.draw_accuracy_by_norm(curves, path)
     else:
-        sweep = truncation.sweep_runs(_recorded_runs(arguments) or [], SWEEP_MODEL)
+        sweep = truncation.sweep_runs(_recorded(arguments).runs, SWEEP_MODEL)
         thinned = [run.every(max(len(run) // SWEEP_INPUTS, 1)) for run in sweep]
         total = sum(len(run) for run in thinned)
         prepare(total)
@@ -228,22 +237,21 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _recorded_runs(arguments: argparse.Namespace) -> list[RecordedRun] | None:
-    from dsrs.paper.logs import read_logs
-    from dsrs.paper.reference_tables import read_reference
-
+def _recorded(arguments: argparse.Namespace) -> LogFolder | None:
+    """What was recorded; files that should have been read and could not be are named."""
     if arguments.reference is not None:
-        return read_reference(arguments.reference)
+        return LogFolder(read_reference(arguments.reference), [], [], [])
     if arguments.logs is None:
         return None
     folder = read_logs(arguments.logs)
-    for path, reason in folder.skipped:
-        print(f"skipped {path}: {reason}", file=sys.stderr)
-    return folder.runs
-
-
-def _recorded_radius(run: RecordedRun) -> Floats:
-    return run.recorded_radius
+    for path, reason in folder.broken:
+        print(f"cannot use {path}: {reason}", file=sys.stderr)
+    if folder.left_out and not arguments.quiet:
+        print(
+            f"left out {len(folder.left_out)} logs of other norms, rules or data sets",
+            file=sys.stderr,
+        )
+    return folder
 
 
 def _solver(progress: Progress) -> RadiiOf:

@@ -12,7 +12,7 @@ from dsrs.errors import DataError
 from dsrs.laws import heuristic_percentile
 from dsrs.paper.figures.canvas import canvas
 from dsrs.paper.recorded import Floats, RecordedRun
-from dsrs.paper.tables import RadiiOf
+from dsrs.paper.recorded_accuracy import RadiiOf
 from dsrs.reports.style import method_color, run_color
 
 PERCENTILES = tuple(round(0.1 * step, 1) for step in range(1, 10))
