@@ -98,10 +98,15 @@ def add_parser(subparsers: Any) -> None:
     opt.add_argument("--votes", type=int, default=10_000, help="under P, and under each Q")
     opt.add_argument("--alpha", type=float, default=0.001)
     opt.add_argument("--seed", type=int, default=0)
-    given = argparse.SUPPRESS
-    opt.add_argument("--weight", type=float, default=given, help="Opt's lambda")
-    opt.add_argument("--steps", type=int, default=given, help="of Opt")
-    opt.add_argument("--samples", type=int, default=given, help="a step")
+    opt.add_argument(
+        "--percentile-of",
+        choices=("gaussian", "share"),
+        default=OptSettings().percentile_of,
+        help="what Opt moves: the percentile of the Gaussian norm (the paper's), or of P itself",
+    )
+    opt.add_argument("--weight", type=float, default=OptSettings().weight, help="Opt's lambda")
+    opt.add_argument("--steps", type=int, default=OptSettings().steps)
+    opt.add_argument("--samples", type=int, default=OptSettings().samples, help="a step")
     opt.add_argument("--quiet", action="store_true", help="no progress on standard error")
     opt.set_defaults(run=run_opt)
 
@@ -155,9 +160,12 @@ def run_opt(arguments: argparse.Namespace) -> int:
 
     if arguments.inputs < 1:
         raise InvalidInput(f"`--inputs` must be at least 1, got {arguments.inputs}")
-    names = ("weight", "steps", "samples")
-    given = {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
-    settings = OptSettings(**given)
+    settings = OptSettings(
+        weight=arguments.weight,
+        percentile_of=arguments.percentile_of,
+        steps=arguments.steps,
+        samples=arguments.samples,
+    )
     module, law = load_trained_module(arguments.model)
     data = load_dataset(arguments.data)
     if data.labels is None:
