@@ -9,18 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.choices import one_of
 from dsrs.cli.progress import Progress
-from dsrs.cli.tables import table
-from dsrs.errors import InvalidInput
-from dsrs.paper.logs import LogFolder, read_logs
+from dsrs.cli.tables import floor_digits, table
+from dsrs.errors import DataError, InvalidInput
+from dsrs.paper.logs import LogFolder
 from dsrs.paper.opt_truncation import OptSettings
 from dsrs.paper.published import TABLES
 from dsrs.paper.recertify import recertified_radii
 from dsrs.paper.recorded_accuracy import TEST_INPUTS, RadiiOf, RecordedAccuracy
-from dsrs.paper.reference_tables import (
-    ACCURACY_BY_NORM,
-    read_accuracy_by_norm,
-    read_reference,
-)
+from dsrs.paper.source import CompactTables, PublicLogs, RecordedSource
 from dsrs.paper.table_formats import FORMATS
 from dsrs.paper.table_runs import runs_needed
 from dsrs.paper.tables import compare_tables
@@ -30,10 +26,7 @@ if TYPE_CHECKING:
     from dsrs.paper.recorded import Floats, RecordedRun
     from dsrs.paper.tables import RadiiOf
 
-FIGURES = ("dimension", "relaxed", "heuristic", "noise-norm", "theorem-1")
-NEED_RECORDED = {"heuristic", "noise-norm"}
-SWEEP_MODEL = "consistency-cifar-1530-0.50"  # the model of the paper's own figure
-SWEEP_INPUTS = 200
+ALL_TABLES = (*TABLES, "acr")
 RADIUS_NAMES = ("np_radius", "heuristic_radius", "opt_radius")
 
 
@@ -74,12 +67,13 @@ def add_parser(subparsers: Any) -> None:
     figures = verbs.add_parser(
         "figures",
         help="the paper's figures, redrawn",
-        description="Redraw the paper's figures. `heuristic` and `noise-norm` need recorded data; "
-        "without --logs or --reference they are left out.",
+        description="Redraw the paper's figures that show data: dimension, relaxed, theorem-1 and "
+        "multiclass from nothing; votes, curves, class-probability, noise-norm and heuristic from "
+        "recorded data. What cannot be drawn is left out, and said.",
     )
     _add_source(figures)
     figures.add_argument(
-        "--figure", choices=FIGURES, action="append", help="one figure (may be repeated)"
+        "--figure", metavar="NAME", action="append", help="one figure (may be repeated)"
     )
     figures.add_argument("--out", type=Path, default=Path("figures"), metavar="DIR")
     figures.add_argument("--format", choices=("png", "pdf", "svg"), default="png")
@@ -112,9 +106,11 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run_tables(arguments: argparse.Namespace) -> int:
-    recorded = _recorded(arguments)
-    if recorded is None:
+    source = _source(arguments)
+    if source is None:
         raise InvalidInput("the tables need recorded intervals: give --logs DIR or --reference DIR")
+    recorded = source.recorded
+    _report_files(recorded, arguments.quiet)
     wanted = arguments.table or list(ALL_TABLES)
     needed = runs_needed(recorded.runs, wanted)
     alone = runs_needed(recorded.radii, wanted)
@@ -139,15 +135,29 @@ def run_tables(arguments: argparse.Namespace) -> int:
 
 
 def run_figures(arguments: argparse.Namespace) -> int:
+    # Imported here, so that tables need neither matplotlib nor the solver of the simulations.
+    from dsrs.paper.figures.catalogue import FIGURES, FigureWithoutData
+
+    source = _source(arguments)
     for name in arguments.figure or FIGURES:
+        if name not in FIGURES:
+            raise InvalidInput(f"the figures are {', '.join(FIGURES)}, got {name!r}")
+        figure = FIGURES[name]
         path = arguments.out / f"{name}.{arguments.format}"
-        if name in NEED_RECORDED and arguments.logs is None and arguments.reference is None:
+        try:
+            if isinstance(figure, FigureWithoutData):
+                figure.draw(path)
+            elif source is None:
+                raise DataError("it needs --logs DIR or --reference DIR")
+            else:
+                with Progress(None, f"recertifying for {name}", arguments.quiet) as progress:
+                    figure.draw(path, source, _solver(progress))
+        except DataError as error:
             if arguments.figure:
-                raise InvalidInput(f"the figure {name} needs --logs DIR or --reference DIR")
-            print(f"left out {name}: needs --logs DIR or --reference DIR", file=sys.stderr)
-            continue
-        _draw(name, path, arguments)
-        print(path)
+                raise DataError(f"the figure {name}: {error}") from None
+            print(f"left out {name}: {error}", file=sys.stderr)
+        else:
+            print(path)
     return 0
 
 
@@ -203,38 +213,6 @@ def _opt_line(row: ComparedTruncation) -> list[str]:
     ]
 
 
-def _draw(name: str, path: Path, arguments: argparse.Namespace) -> None:
-    # Imported here, so that tables need neither matplotlib nor the solver of the simulations.
-    from dsrs.duality.kernel import prepare
-    from dsrs.paper import dimension, tightness
-    from dsrs.paper.figures import dimension as draw_dimension
-    from dsrs.paper.figures import noise_norm, truncation
-    from dsrs.paper.figures import tightness as draw_tightness
-    from dsrs.paper.reference_tables import ACCURACY_BY_NORM, read_accuracy_by_norm
-
-    if name == "dimension":
-        draw_dimension.draw_sampled(dimension.dimension_curves(("exact", "sampled")), path)
-    elif name == "relaxed":
-        draw_dimension.draw_relaxed(dimension.dimension_curves(("exact", "relaxed")), path)
-    elif name == "theorem-1":
-        draw_tightness.draw_tightness(tightness.check_theorem_1(), path)
-    elif name == "noise-norm":
-        if arguments.reference is None:
-            raise InvalidInput(
-                f"the figure noise-norm needs --reference DIR with {ACCURACY_BY_NORM}"
-            )
-        curves = read_accuracy_by_norm(arguments.reference / ACCURACY_BY_NORM)
-        noise_norm.draw_accuracy_by_norm(curves, path)
-    else:
-        sweep = truncation.sweep_runs(_recorded(arguments).runs, SWEEP_MODEL)
-        thinned = [run.every(max(len(run) // SWEEP_INPUTS, 1)) for run in sweep]
-        total = sum(len(run) for run in thinned)
-        prepare(total)
-        with Progress(total, "recertifying", quiet=arguments.quiet) as progress:
-            best = truncation.best_percentiles(thinned, _solver(progress))
-        truncation.draw_heuristic(best, path)
-
-
 def _add_source(parser: argparse.ArgumentParser) -> None:
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
@@ -245,21 +223,19 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _recorded(arguments: argparse.Namespace) -> LogFolder | None:
-    """What was recorded; files that should have been read and could not be are named."""
+def _source(arguments: argparse.Namespace) -> RecordedSource | None:
     if arguments.reference is not None:
-        return LogFolder(read_reference(arguments.reference), [], [], [])
-    if arguments.logs is None:
-        return None
-    folder = read_logs(arguments.logs)
-    for path, reason in folder.broken:
+        return CompactTables(arguments.reference)
+    return None if arguments.logs is None else PublicLogs(arguments.logs)
+
+
+def _report_files(recorded: LogFolder, quiet: bool) -> None:
+    """Name the files that should have been read and could not be; count those left out."""
+    for path, reason in recorded.broken:
         print(f"cannot use {path}: {reason}", file=sys.stderr)
-    if folder.left_out and not arguments.quiet:
-        print(
-            f"left out {len(folder.left_out)} logs of other norms, rules or data sets",
-            file=sys.stderr,
-        )
-    return folder
+    if recorded.left_out and not quiet:
+        count = len(recorded.left_out)
+        print(f"left out {count} logs of other norms, rules or data sets", file=sys.stderr)
 
 
 def _solver(progress: Progress) -> RadiiOf:

@@ -111,6 +111,17 @@ class RecordedRadii:
         return len(self.index)
 
 
+@dataclass(frozen=True, slots=True)
+class AccuracyByNorm:
+    """Accuracy of one model on spheres of noise around its inputs, one row a sphere."""
+
+    model: str
+    law: GeneralizedGaussian
+    index: Ints
+    noise_norm: Floats
+    accuracy: Floats
+
+
 def dataset_of(model: str) -> str:
     """The data set in a recorded model name such as `cohen-cifar-1530-0.50`."""
     for word in model.split("-"):
