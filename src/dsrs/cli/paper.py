@@ -1,4 +1,4 @@
-"""`dsrs paper tables`, `figures` and `opt`: the paper's numbers, computed again."""
+"""`dsrs paper tables`, `figures`, `time` and `opt`: the paper's numbers, computed again."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dsrs.cli.choices import one_of
 from dsrs.cli.progress import Progress
 from dsrs.cli.tables import floor_digits, table
 from dsrs.errors import DataError, InvalidInput
+from dsrs.paper.certification_time import certification_time, runs_to_time
 from dsrs.paper.logs import LogFolder
 from dsrs.paper.opt_truncation import OptSettings
 from dsrs.paper.published import TABLES
@@ -79,6 +80,17 @@ def add_parser(subparsers: Any) -> None:
     figures.add_argument("--format", choices=("png", "pdf", "svg"), default="png")
     figures.add_argument("--quiet", action="store_true", help="no progress on standard error")
     figures.set_defaults(run=run_figures)
+
+    times = verbs.add_parser(
+        "time",
+        help="seconds a certificate takes, beside the paper's",
+        description="Certify recorded inputs one after another on one thread, from P alone and "
+        "from P and truncated Q, and print the mean seconds beside the paper's.",
+    )
+    _add_source(times)
+    times.add_argument("--inputs", type=int, default=200, metavar="N", help="for each data set")
+    times.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    times.set_defaults(run=run_time)
 
     opt = verbs.add_parser(
         "opt",
@@ -158,6 +170,42 @@ def run_figures(arguments: argparse.Namespace) -> int:
             print(f"left out {name}: {error}", file=sys.stderr)
         else:
             print(path)
+    return 0
+
+
+def run_time(arguments: argparse.Namespace) -> int:
+    source = _source(arguments)
+    if source is None:
+        raise InvalidInput("the times need recorded intervals: give --logs DIR or --reference DIR")
+    if arguments.inputs < 1:
+        raise InvalidInput(f"`--inputs` must be at least 1, got {arguments.inputs}")
+    runs = runs_to_time(source.recorded.runs)
+    with Progress(None, "certifying", quiet=arguments.quiet) as progress:
+        found = [
+            certification_time(run, arguments.inputs, source.logs, progress.advance) for run in runs
+        ]
+    heads = [
+        "data",
+        "sigma",
+        "inputs",
+        "NP, ms",
+        "double, ms",
+        "overhead, ms",
+        "paper, s",
+        "log, s",
+    ]
+    rows = [
+        (
+            one.dataset,
+            f"{one.sigma:g}",
+            one.inputs,
+            *(f"{1000 * s:.2f}" for s in (one.neyman_pearson, one.double_sampling, one.overhead)),
+            f"{one.paper:.2f}",
+            "-" if one.recorded is None else f"{one.recorded:.2f}",
+        )
+        for one in found
+    ]
+    print(table(rows, heads))
     return 0
 
 

@@ -52,7 +52,7 @@ def _exact_and_baseline(axes: Axes, curves: Sequence[DimensionCurve]) -> None:
         neyman_pearson_radius(),
         color=method_color("np"),
         dashes=(1, 1.5),
-        label="Gaussian noise, Neyman-Pearson",
+        label="NP, Gaussian noise",
     )
 
 
