@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dsrs.cli import paper, theory
-from dsrs.errors import InvalidInput
+from dsrs.errors import DataError, InvalidInput
 
 
 def call(*words: str) -> int:
@@ -81,8 +81,10 @@ def test_tables_need_a_source() -> None:
 
 
 def test_figures_that_need_recorded_data_say_so(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="heuristic needs"):
+    with pytest.raises(DataError, match="figure heuristic: it needs --logs"):
         call("paper", "figures", "--figure", "heuristic", "--out", str(tmp_path))
+    with pytest.raises(InvalidInput, match="the figures are dimension,"):
+        call("paper", "figures", "--figure", "dimensions", "--out", str(tmp_path))
 
 
 def test_the_figure_of_theorem_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -101,4 +103,42 @@ def test_theory_as_text_and_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("theory", *words, "--json") == 0
     document = json.loads(capsys.readouterr().out)
     assert document["gamma"]["holds"] is True
-    assert len(document["2"]["numbers"]) == 31
+    assert len(document["2"]["numbers"]["growth"]) == 31
+    assert document["6"]["numbers"]["first_impossible"]["1000"]["0.1"] == 4096
+
+
+def test_what_cannot_be_drawn_is_left_out_and_the_rest_is_drawn(
+    logs: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("matplotlib")
+    from dsrs.paper.figures import catalogue
+
+    few = {name: catalogue.FIGURES[name] for name in ("votes", "curves", "noise-norm")}
+    monkeypatch.setattr(catalogue, "FIGURES", few)
+    assert call("paper", "figures", "--logs", str(logs), "--out", str(tmp_path), "--quiet") == 0
+    shown = capsys.readouterr()
+    assert shown.out.split() == [str(tmp_path / "curves.png")]
+    assert "left out votes: " in shown.err
+    assert "left out noise-norm: expected logs as" in shown.err
+
+
+def test_the_time_of_a_certificate(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = next((logs / "sampling").glob("*.pth"))
+    for rule, ends in (("", "0.9 0.91"), ("-x+", "0.97 0.98")):
+        name = f"general-gaussian-380-1.0-50000-0.0005{rule}.txt"
+        (model / name).write_text("".join(f"o {i} {ends}\n" for i in range(8)))
+    times = logs / "new-radius" / model.name
+    times.mkdir(parents=True)
+    name = "time-new-rad-general-gaussian-th-380-1.0-x+-50000-0.0005.txt"
+    (times / name).write_text("30.5\n31.5\n")
+    assert call("paper", "time", "--logs", str(logs), "--inputs", "4", "--quiet") == 0
+    row = capsys.readouterr().out.splitlines()[-1].split()
+    assert row[:3] == ["mnist", "1", "4"]
+    assert row[-2:] == ["10.53", "31.00"]
+    # A millisecond or so here; seconds would mean that something compiled on the clock.
+    assert 0 < float(row[3]) < float(row[4]) < 1000
+    with pytest.raises(InvalidInput, match="--inputs"):
+        call("paper", "time", "--logs", str(logs), "--inputs", "0")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dsrs.certify import certify
+from dsrs.certification import certify
 from dsrs.errors import DataError
 from dsrs.paper.recertify import recertify
 from dsrs.paper.recorded import RecordedRun

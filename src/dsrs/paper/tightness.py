@@ -16,7 +16,7 @@ from functools import cache
 import numpy as np
 from scipy import optimize
 
-from dsrs.certify import certify
+from dsrs.certification import certify
 from dsrs.errors import DsrsError
 from dsrs.laws import GeneralizedGaussian, Truncated
 from dsrs.paper.planar import (
