@@ -43,7 +43,6 @@ def test_theorem_1(name: str) -> None:
     radii = (
         found.neyman_pearson,
         found.truncated,
-        found.two_discs,
         found.on_region,
         found.true_radius,
     )

@@ -44,10 +44,10 @@ def draw_accuracy_by_norm(curves: Sequence[AccuracyByNorm], path: Path) -> None:
                     linewidth=0.6,
                 )
             norms = np.linspace(0, float(curve.noise_norm.max()), 400)
-            density = curve.law.radial_pdf(norms)
-            axes.fill_between(
-                norms, density / density.max(), color=method_color("rescaled"), alpha=0.25
-            )
+            # Its height is that over all norms, also where the spheres do not reach the noise.
+            usual = curve.law.radial_quantile(np.linspace(0.01, 0.99, 99))
+            height = curve.law.radial_pdf(norms) / curve.law.radial_pdf(usual).max()
+            axes.fill_between(norms, height, color=method_color("rescaled"), alpha=0.25)
             axes.set(xlabel=f"noise norm ({len(inputs)} inputs)", ylim=(0, 1.02))
             axes.set_title(model_title(curve.model), fontsize=7)
         for axes in panels[len(ordered) :]:
