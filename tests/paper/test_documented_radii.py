@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from dsrs import Interval, Observation, certify, certify_rows
-from dsrs.cli.tables import floor_digits
 from dsrs.paper.dimension import (
     POWERS,
     dimension_curves,
@@ -26,6 +25,7 @@ from dsrs.paper.recorded_accuracy import RecordedAccuracy
 from dsrs.paper.reference_tables import read_reference
 from dsrs.paper.table_runs import row_key, runs_needed
 from dsrs.paper.tables import Cell, compare_tables
+from dsrs.rounding import floor_printed
 from oracle.textbook import textbook_box_minimum, textbook_np_radius, textbook_worst_case
 from paper.documentation import row, stated
 
@@ -111,7 +111,7 @@ def test_average_radii(cells: list[Cell]) -> None:
     assert len(gained) == 5
     for cell in gained:
         assert cell.ours is not None
-        assert f"{cell.paper:.3f} to {floor_digits(float(cell.ours), 4)}" in page
+        assert f"{cell.paper:.3f} to {floor_printed(float(cell.ours), 4)}" in page
 
 
 def test_fall_back_rows_from_all_votes(reference: Path) -> None:
@@ -122,7 +122,7 @@ def test_fall_back_rows_from_all_votes(reference: Path) -> None:
     )
     assert run.fallback is not None
     radii = recertified_radii(run)[run.fallback]
-    assert floor_digits(float(radii.min()), 3) == "0.876"
+    assert floor_printed(float(radii.min()), 3) == "0.876"
     assert "all votes prove 0.876" in stated("differences")
 
 
@@ -219,7 +219,7 @@ def test_curves_against_the_dimension(reference: Path) -> None:
     assert "only the curve n = 10 changes, by 3 to 8 %" in page
     relaxed = dimension_curves(("exact", "relaxed"), (44,))
     radii = {curve.parameter: curve.radii[0] for curve in relaxed}
-    shown = [floor_digits(radii[power], 2) for power in POWERS[1:]]
+    shown = [floor_printed(radii[power], 2) for power in POWERS[1:]]
     assert f"{', '.join(shown[:3])} and {shown[3]}" in page
     assert f"(1.62 against {radii[None]:.3f})" in page
     assert 1 - relaxed_lower(488, 0.5) == pytest.approx(3e-10, rel=0.2)

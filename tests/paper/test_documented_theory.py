@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from dsrs.cli.tables import floor_digits
 from dsrs.cli.theory import EXPONENTS, RATES
 from dsrs.paper.concentration import (
     first_impossible_dimension,
@@ -18,6 +17,7 @@ from dsrs.paper.dimension import paper_dimensions
 from dsrs.paper.multiclass import check_multiclass
 from dsrs.paper.opt_truncation import PAPER_WEIGHTS, OptSettings
 from dsrs.paper.tightness import check_theorem_1, regions
+from dsrs.rounding import floor_printed
 from paper.documentation import DOCS, row, stated
 
 
@@ -46,28 +46,28 @@ def test_theorem_1(name: str) -> None:
         found.on_region,
         found.true_radius,
     )
-    line = row(name, f"{found.p_a:.4f}", *(floor_digits(radius, 5) for radius in radii))
+    line = row(name, f"{found.p_a:.4f}", *(floor_printed(radius, 5) for radius in radii))
     assert line in stated("method")
 
 
 def test_the_corollary() -> None:
     found = check_multiclass()
     page = stated("method")
-    assert f"certify the true radius, {floor_digits(found.laws_on_the_rivals, 5)}." in page
-    assert f"prove {floor_digits(found.laws_on_a_and_b, 5)}, the radius of Theorem 1" in page
+    assert f"certify the true radius, {floor_printed(found.laws_on_the_rivals, 5)}." in page
+    assert f"prove {floor_printed(found.laws_on_a_and_b, 5)}, the radius of Theorem 1" in page
 
 
 def test_theorem_2() -> None:
     page = stated("method")
     for growth in theorem_2((20, 98, 1098, 12_492, 142_280, 3_646_460)):
-        radii = floor_digits(growth.radius, 4), floor_digits(growth.theorem_2, 4)
-        assert row(f"{growth.d:,}", *radii, floor_digits(growth.rate, 5)) in page
+        radii = floor_printed(growth.radius, 4), floor_printed(growth.theorem_2, 4)
+        assert row(f"{growth.d:,}", *radii, floor_printed(growth.rate, 5)) in page
     last = theorem_2((3_646_460,))[0]
-    assert f"comes to {floor_digits(last.rate, 5)} sigma sqrt(d) for m = 5" in page
+    assert f"comes to {floor_printed(last.rate, 5)} sigma sqrt(d) for m = 5" in page
     rows = theorem_2_for_every_m(paper_dimensions())
     assert f"the {len(rows)} values of m" in page
     assert f"from d = {max(row.holds_from for row in rows)} on" in page
-    ends = floor_digits(rows[0].last_rate, 5), floor_digits(rows[-1].last_rate, 5)
+    ends = floor_printed(rows[0].last_rate, 5), floor_printed(rows[-1].last_rate, 5)
     assert f"d = 3,646,460 from {ends[0]} (m = 0.5) to {ends[1]} (m = 15) times" in page
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dsrs.cli import paper, theory
-from dsrs.errors import DataError, InvalidInput
+from dsrs.errors import InvalidInput
 
 
 def call(*words: str) -> int:
@@ -80,11 +80,14 @@ def test_tables_need_a_source() -> None:
         call("paper", "tables")
 
 
-def test_figures_that_need_recorded_data_say_so(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="figure heuristic: it needs --logs"):
-        call("paper", "figures", "--figure", "heuristic", "--out", str(tmp_path))
-    with pytest.raises(InvalidInput, match="the figures are dimension,"):
+def test_figures_that_need_recorded_data_say_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call("paper", "figures", "--figure", "heuristic", "--out", str(tmp_path)) == 1
+    assert "left out heuristic: it needs --logs" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
         call("paper", "figures", "--figure", "dimensions", "--out", str(tmp_path))
+    assert "expected one of dimension, relaxed" in capsys.readouterr().err
 
 
 def test_the_figure_of_theorem_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -123,6 +126,11 @@ def test_what_cannot_be_drawn_is_left_out_and_the_rest_is_drawn(
     assert shown.out.split() == [str(tmp_path / "curves.png")]
     assert "left out votes: " in shown.err
     assert "left out noise-norm: expected logs as" in shown.err
+    damaged = logs / "landscape_sampling" / "cohen-mnist-380-1.00.pth"
+    damaged.mkdir(parents=True)
+    (damaged / "0.0-1.0-2-1000.txt").write_text("o 0 1\n")
+    assert call("paper", "figures", "--logs", str(logs), "--out", str(tmp_path), "--quiet") == 1
+    assert "1000.txt, line 1: expected" in capsys.readouterr().err
 
 
 def test_the_time_of_a_certificate(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-
-def floor_digits(value: float, digits: int) -> str:
-    """`value` with so many decimals, never above it: 0.9999 with 2 digits is 0.99.
-
-    The value is what Python prints for the float, so that 0.82 is 0.8200 and not 0.8199.
-    """
-    if math.isinf(value):
-        return "inf" if value > 0 else "-inf"
-    return str(
-        Decimal(repr(float(value))).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_FLOOR)
-    )
+from dsrs.files.foreign_text import one_line
 
 
 def table(rows: Sequence[Sequence[object]], headers: Sequence[str]) -> str:

@@ -10,23 +10,15 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsrs.cli.tables import floor_digits, table
-from dsrs.paper.concentration import (
-    THEOREM_2_RATE,
-    Growth,
-    first_impossible_dimension,
-    gamma_table,
-    theorem_2,
-    theorem_2_for_every_m,
-    theorem_6,
-)
-from dsrs.paper.dimension import paper_dimensions
-from dsrs.paper.multiclass import check_multiclass
-from dsrs.paper.tightness import check_theorem_1, regions
+from dsrs.cli.tables import table
+from dsrs.rounding import floor_printed
+
+if TYPE_CHECKING:
+    from dsrs.paper.concentration import Growth
 
 EXPONENTS = (0, 1, 10, 100, 1000)  # the constant k of Theorem 6
 THEOREM_6_DIMENSIONS = tuple(4**power for power in range(2, 14))
-RATES = (0.5, 0.1, 0.05, THEOREM_2_RATE)
+RATES = (0.5, 0.1, 0.05, 0.02)  # the last is Theorem 2's
 LARGE_ENOUGH = 44  # the third recorded dimension: Theorem 2 is for "sufficiently large" d
 LINEAR_PROGRAM_ERROR = 1e-5  # of the radius: the root search and the cells of the plane
 
@@ -71,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(document, indent=2, allow_nan=False))
     if arguments.figure is not None:
         from dsrs.paper.figures.tightness import draw_tightness
-        from dsrs.paper.tightness import check_theorem_1
+        from dsrs.paper.tightness import check_theorem_1, regions
 
         draw_tightness([check_theorem_1(name) for name in regions()], arguments.figure)
     return 0 if holds else 1
@@ -81,16 +73,18 @@ Checked = tuple[str, Any, bool]
 
 
 def _tightness() -> Checked:
+    from dsrs.paper.tightness import check_theorem_1, regions
+
     results = [check_theorem_1(name) for name in regions()]
     rows = [
         (
             result.region,
             f"{result.p_a:.4f}",
-            floor_digits(result.neyman_pearson, 5),
-            floor_digits(result.truncated, 5),
-            floor_digits(result.two_discs, 5),
-            floor_digits(result.on_region, 5),
-            floor_digits(result.true_radius, 5),
+            floor_printed(result.neyman_pearson, 5),
+            floor_printed(result.truncated, 5),
+            floor_printed(result.two_discs, 5),
+            floor_printed(result.on_region, 5),
+            floor_printed(result.true_radius, 5),
         )
         for result in results
     ]
@@ -109,6 +103,8 @@ def _tightness() -> Checked:
 
 
 def _multiclass() -> Checked:
+    from dsrs.paper.multiclass import check_multiclass
+
     result = check_multiclass()
     p_a, p_b, p_c = result.probabilities
     rows = [
@@ -123,7 +119,7 @@ def _multiclass() -> Checked:
     text = (
         "Corollary of Theorem 1: three classes in the plane, Gaussian noise, sigma = 1, "
         f"P_A = {p_a:.4f}, P_B = {p_b:.4f}, P_C = {p_c:.4f}\n"
-        + table([(name, floor_digits(radius, 5)) for name, radius in rows], ["known", "radius"])
+        + table([(name, floor_printed(radius, 5)) for name, radius in rows], ["known", "radius"])
     )
     tight = (result.laws_on_the_rivals, result.laws_on_a_and_b_with_p_b)
     passed = (
@@ -134,7 +130,7 @@ def _multiclass() -> Checked:
 
 
 def _growth() -> Checked:
-    from dsrs.paper.concentration import theorem_2
+    from dsrs.paper.concentration import theorem_2, theorem_2_for_every_m
     from dsrs.paper.dimension import paper_dimensions
 
     rows = theorem_2(paper_dimensions())
@@ -146,9 +142,9 @@ def _growth() -> Checked:
             [
                 (
                     growth.d,
-                    floor_text(growth.radius, 4),
-                    floor_text(growth.theorem_2, 4),
-                    floor_text(growth.rate, 5),
+                    floor_printed(growth.radius, 4),
+                    floor_printed(growth.theorem_2, 4),
+                    floor_printed(growth.rate, 5),
                 )
                 for growth in rows
             ],
@@ -160,8 +156,8 @@ def _growth() -> Checked:
                 (
                     f"{row.m:.1f}",
                     row.holds_from,
-                    floor_digits(row.least_rate, 5),
-                    floor_digits(row.last_rate, 5),
+                    floor_printed(row.least_rate, 5),
+                    floor_printed(row.last_rate, 5),
                 )
                 for row in every_m
             ],
@@ -185,6 +181,8 @@ def _gamma() -> Checked:
 
 
 def _impossibility() -> Checked:
+    from dsrs.paper.concentration import first_impossible_dimension, theorem_6
+
     growths = {
         k: theorem_6([d for d in THEOREM_6_DIMENSIONS if d > 2 * k], k=float(k)) for k in EXPONENTS
     }
@@ -195,7 +193,7 @@ def _impossibility() -> Checked:
         "Theorem 6: constant k, sigma = 1, right exactly on the ball with P_con = 0.6; "
         "no method certifies more than the true radius\n"
         + table(
-            [(g.d, floor_digits(g.radius, 4), floor_digits(g.rate, 5)) for g in growths[0]],
+            [(g.d, floor_printed(g.radius, 4), floor_printed(g.rate, 5)) for g in growths[0]],
             ["d", "true radius, k = 0", "radius / sqrt(d)"],
         )
         + "\n\nc sqrt(d) is impossible at this power of two, and beyond\n"

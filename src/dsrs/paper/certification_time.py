@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from dsrs.certification import certify
-from dsrs.errors import DataError
+from dsrs.errors import DataError, NotRecorded
 from dsrs.paper.recertify import recertify
 from dsrs.paper.recorded import RecordedRun
 from dsrs.paper.table_runs import SIGMAS, cell_key, key_of
@@ -53,7 +53,7 @@ def runs_to_time(runs: Sequence[RecordedRun]) -> list[RecordedRun]:
         recorded = [by_key[key] for key in keys if key in by_key]
         found += recorded[:1]
     if not found:
-        raise DataError("the times need recorded runs with truncated Q (rule x+), found none")
+        raise NotRecorded("the times need recorded runs with truncated Q (rule x+), found none")
     return found
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dsrs.errors import DataError
+from dsrs.errors import DataError, NotRecorded
 from dsrs.laws import GeneralizedGaussian
 from dsrs.paper.recorded import DIMENSIONS, AccuracyByNorm, dataset_of
 
@@ -42,7 +42,7 @@ def read_noise_norm_logs(folder: Path) -> list[AccuracyByNorm]:
             )
         )
     if not curves:
-        raise DataError(
+        raise NotRecorded(
             f"expected logs as {folder}/landscape_sampling/MODEL.pth/FROM-TO-STEPS-SAMPLES.txt, "
             "found none"
         )

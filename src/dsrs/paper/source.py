@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from pathlib import Path
 
-from dsrs.errors import DataError
+from dsrs.errors import NotRecorded
 from dsrs.paper.logs import LogFolder, read_logs
 from dsrs.paper.noise_norm_logs import read_noise_norm_logs
 from dsrs.paper.recorded import AccuracyByNorm
@@ -46,7 +46,7 @@ class CompactTables:
         """Accuracy on spheres of noise, one record a model."""
         path = self._folder / ACCURACY_BY_NORM
         if not path.exists():
-            raise DataError(f"expected {ACCURACY_BY_NORM} in {str(self._folder)!r}, found none")
+            raise NotRecorded(f"expected {ACCURACY_BY_NORM} in {str(self._folder)!r}, found none")
         return read_accuracy_by_norm(path)
 
 

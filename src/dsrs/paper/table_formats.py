@@ -17,7 +17,7 @@ from typing import Any
 
 from dsrs.paper.published import TITLES
 from dsrs.paper.tables import Cell
-from dsrs.rounding import floor_number, floor_text, signed
+from dsrs.rounding import floor_printed, floor_text, signed
 
 NOT_COVERED = "-"
 RECORDED = "r"
@@ -166,13 +166,14 @@ def _ours(cell: Cell) -> str:
     if cell.ours is None:
         return NOT_COVERED
     # The paper rounds its average radii to nearest; one more digit keeps ours comparable.
-    text = floor_text(_as_printed(cell.ours), cell.digits + (cell.radius is None))
+    text = _floor(cell.ours, cell.digits + (cell.radius is None))
     return text + RECORDED if cell.source == "recorded" else text
 
 
-def _as_printed(value: Fraction | float) -> Fraction:
-    # 0.82 in binary lies below 0.82, and would lose its last digit.
-    return value if isinstance(value, Fraction) else Fraction(repr(float(value)))
+def _floor(value: Fraction | float, digits: int) -> str:
+    return (
+        floor_text(value, digits) if isinstance(value, Fraction) else floor_printed(value, digits)
+    )
 
 
 def _difference(cell: Cell) -> str:
@@ -197,7 +198,7 @@ _RECORD_FIELDS = (
 
 
 def _record(cell: Cell) -> dict[str, Any]:
-    ours = None if cell.ours is None else floor_number(_as_printed(cell.ours), cell.digits + 3)
+    ours = None if cell.ours is None else float(_floor(cell.ours, cell.digits + 3))
     return {**{name: getattr(cell, name) for name in _RECORD_FIELDS}, "ours": ours}
 
 

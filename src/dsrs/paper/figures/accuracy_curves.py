@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dsrs.errors import DataError
+from dsrs.errors import NotRecorded
 from dsrs.paper.figures.canvas import canvas
 from dsrs.paper.recorded import Floats
 from dsrs.paper.recorded_accuracy import RecordedAccuracy
@@ -63,7 +63,7 @@ def accuracy_curves(recorded: RecordedAccuracy) -> list[AccuracyCurve]:
                     )
                 )
     if not any(len(curve.percents) for curve in curves):
-        raise DataError("the curves need the recorded runs of the paper's main table, found none")
+        raise NotRecorded("the curves need the recorded runs of the paper's main table, found none")
     return curves
 
 

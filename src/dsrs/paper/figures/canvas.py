@@ -32,5 +32,5 @@ def canvas(
         figure = Figure(figsize=(width * columns, height * rows))
         FigureCanvasAgg(figure)
         yield list(figure.subplots(rows, columns, squeeze=False).ravel())
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=dpi)
+        with whole_file(path) as stream:
+            figure.savefig(stream, format=path.suffix.removeprefix("."), dpi=dpi)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dsrs.errors import DataError
+from dsrs.errors import NotRecorded
 from dsrs.paper.figures.canvas import canvas
 from dsrs.paper.logs import read_sampling_log
 from dsrs.paper.recorded import Floats, RecordedRun
@@ -60,7 +60,7 @@ def tinyimagenet_lower_bounds(folder: Path) -> list[LowerBounds]:
 def draw_histograms(bounds: Sequence[LowerBounds], path: Path) -> None:
     """One panel a model: percent of the inputs with P- > 1/2, by 1 - P-."""
     if not bounds:
-        raise DataError(
+        raise NotRecorded(
             f"the histograms need logs of TinyImageNet or ImageNet models with sigma = {SIGMA}, "
             f"{VOTES:,} votes and alpha = {ALPHA}, found none"
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dsrs.errors import DataError
+from dsrs.errors import NotRecorded
 from dsrs.laws import heuristic_percentile
 from dsrs.paper.figures.canvas import canvas
 from dsrs.paper.recorded import Floats, RecordedRun
@@ -40,7 +40,7 @@ def sweep_runs(runs: list[RecordedRun], model: str) -> list[RecordedRun]:
     }
     missing = [p for p in PERCENTILES if p not in by_rule]
     if missing:
-        raise DataError(
+        raise NotRecorded(
             f"the sweep over truncations needs recorded runs of {model} at percentiles "
             f"{', '.join(map(str, missing))}, which are not there"
         )

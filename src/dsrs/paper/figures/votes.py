@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dsrs.errors import DataError
+from dsrs.errors import NotRecorded
 from dsrs.paper.figures.canvas import canvas
 from dsrs.paper.recorded import Floats, RecordedRun
 from dsrs.paper.recorded_accuracy import RadiiOf
@@ -48,7 +48,7 @@ def votes_curves(runs: Sequence[RecordedRun], radii_of: RadiiOf) -> list[VotesCu
             found[True, name.n] = run
     missing = [n for n in VOTES if (True, n) not in found]
     if missing:
-        raise DataError(
+        raise NotRecorded(
             f"the figure needs runs of {MODEL} under rule x2 with n = "
             f"{', '.join(f'{n:,}' for n in missing)}, which are not there"
         )
