@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 
 import pytest
@@ -94,3 +95,23 @@ def test_the_settings_of_opt() -> None:
     assert f"lambda is {scaled[0]:.3g} to {scaled[-1]:.2g}" in page
     assert settings.learning_rate * 0.001 == 2.0
     assert "a mean gradient of 0.001 already moves P_con by 2" in page
+
+
+def test_the_measurement_of_opt() -> None:
+    """The summary belongs to the inputs that `dsrs paper opt --inputs 100` printed."""
+    with (DOCS / "measurements" / "opt-mnist-1.00.csv").open(encoding="utf-8") as lines:
+        rows = [{name: float(text) for name, text in r.items()} for r in csv.DictReader(lines)]
+    page = stated("method")
+    assert f"Measured on {len(rows)} test inputs" in page
+    means = {
+        name: f"{sum(r[name] for r in rows) / len(rows):.4f}"
+        for name in ("np_radius", "heuristic_radius", "opt_radius")
+    }
+    assert (
+        f"the mean radius is {means['np_radius']} with Neyman-Pearson, "
+        f"{means['heuristic_radius']} with the heuristic and {means['opt_radius']} with Opt"
+    ) in page
+    certified = [r for r in rows if r["np_radius"] > 0]
+    better = sum(r["heuristic_radius"] > r["opt_radius"] for r in certified)
+    assert f"Of the {len(certified)} inputs that are certified at all" in page
+    assert f"proves more for {better} and Opt for {len(certified) - better}." in page
