@@ -6,6 +6,7 @@ DsrsError
 │   ├── UnknownLaw        a noise law that is not known, or is misspelt
 │   └── AlphaOverspent    the shares of alpha add up to more than alpha
 ├── DataError             a file or array that cannot be read as what it should be
+│   └── NotRecorded       what a table or figure needs is not among the recorded data
 ├── ClassifierError       a model that cannot be loaded, or answers wrongly
 ├── StoreError            a run folder that cannot be used
 │   ├── StoreMismatch     it belongs to another configuration, model or data
@@ -40,6 +41,10 @@ class AlphaOverspent(InvalidInput):
 
 class DataError(DsrsError):
     """A file or array cannot be read as what it should be."""
+
+
+class NotRecorded(DataError):
+    """What a table or figure needs is not among the recorded data."""
 
 
 class ClassifierError(DsrsError):

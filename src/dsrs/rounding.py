@@ -20,6 +20,14 @@ def floor_text(value: Exact, digits: int) -> str:
     return _decimal_text(math.floor(Fraction(value) * 10**digits), digits)
 
 
+def floor_printed(value: float, digits: int) -> str:
+    """The same of the decimal that Python prints for a float, so that 0.82 is 0.8200.
+
+    That decimal may lie above the float by half of its last bit, which `floor_text` counts.
+    """
+    return floor_text(value if math.isinf(value) else Fraction(repr(float(value))), digits)
+
+
 def ceil_text(value: Exact, digits: int) -> str:
     """`value` with so many decimals, never below it."""
     return _decimal_text(math.ceil(Fraction(value) * 10**digits), digits)

@@ -121,7 +121,7 @@ def test_figures_are_drawn(tmp_path: Path) -> None:
     from dsrs.paper.figures.dimension import draw_relaxed, draw_sampled
     from dsrs.paper.figures.noise_norm import draw_accuracy_by_norm
     from dsrs.paper.figures.truncation import BestPercentiles, draw_heuristic
-    from dsrs.paper.reference_tables import AccuracyByNorm
+    from dsrs.paper.recorded import AccuracyByNorm
 
     curves = [
         DimensionCurve("exact", None, (20, 30), (1.0, 1.2)),

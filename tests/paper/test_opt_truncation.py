@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import special, stats
 
 from dsrs.errors import DataError, InvalidInput
 from dsrs.laws import GeneralizedGaussian, Truncated, heuristic_percentile
@@ -42,20 +44,42 @@ def test_the_slope_is_that_of_the_loss_along_the_norm() -> None:
 
 
 def test_a_flat_loss_leaves_the_pull_towards_p_lower() -> None:
-    settings = OptSettings(weight=1e-4, steps=40, samples=2, learning_rate=1000.0)
+    settings = OptSettings(weight=1e-4, percentile_of="share", steps=40, samples=2)
+    settings = replace(settings, learning_rate=1000.0)
     found = optimise_percentile(Ball(1.0, 0.0), X, 0, LAW, 0.8, np.random.default_rng(0), settings)
     # p - P- shrinks by 1 - 1000 * 1e-4 a step.
     assert found.path[1] - 0.8 == pytest.approx(-0.1 * 0.9, rel=1e-9)
-    assert found.percentile == pytest.approx(0.8 - 0.1 * 0.9**40, rel=1e-9)
+    assert found.law.percentile == pytest.approx(0.8 - 0.1 * 0.9**40, rel=1e-9)
     assert len(found.path) == 41
 
 
 def test_a_loss_that_grows_with_the_norm_shrinks_the_ball_to_the_clip() -> None:
-    found = optimise_percentile(
-        Ball(1.0, 5.0), X, 0, LAW, 0.9, np.random.default_rng(0), OptSettings(samples=50, steps=3)
-    )
+    settings = OptSettings(samples=50, steps=3)
+    found = optimise_percentile(Ball(1.0, 5.0), X, 0, LAW, 0.9, np.random.default_rng(0), settings)
     # 5 a sample times 2000 / 50 is far more than the whole range.
-    assert found.percentile == 0.1
+    assert found.path[-1] == 0.1
+    # T is the 0.1-quantile of the *Gaussian* norm: (T / sigma)^2 is chi-square.
+    assert (found.law.radius / LAW.sigma) ** 2 == pytest.approx(stats.chi2.ppf(0.1, LAW.d))
+
+
+@pytest.mark.parametrize(
+    ("d", "k", "shares"),
+    [
+        (784, 380, (0.448, 0.624)),
+        (3072, 1530, (0.522, 0.585)),
+        (150_528, 75_260, (0.563, 0.570)),
+    ],
+)
+def test_the_shares_of_p_that_the_papers_clip_allows(
+    d: int, k: int, shares: tuple[float, float]
+) -> None:
+    settings = OptSettings()
+    law = GeneralizedGaussian(d, 0.5, k)
+    ends = (settings.truncation(law, p).percentile for p in (settings.lowest, settings.highest))
+    assert tuple(round(end, 3) for end in ends) == shares
+    # The same from the two incomplete Gamma functions of the paper's formula for T.
+    t = special.gammaincinv(d / 2, 0.9) * (d - 2 * k) / d
+    assert settings.truncation(law, 0.9).percentile == pytest.approx(special.gammainc(law.m, t))
 
 
 def test_the_same_seed_gives_the_same_path() -> None:
@@ -72,6 +96,14 @@ def test_settings_are_checked() -> None:
         OptSettings(start=0.95)
     with pytest.raises(InvalidInput, match="steps"):
         OptSettings(steps=0)
+    with pytest.raises(InvalidInput, match="'gaussian' or 'share'"):
+        OptSettings(percentile_of="norm")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("votes", "alpha", "name"), [(0, 0.001, "votes"), (10, 2.0, "alpha")])
+def test_votes_and_alpha_are_checked(votes: int, alpha: float, name: str) -> None:
+    with pytest.raises(InvalidInput, match=name):
+        compare_truncations(Ball(1.0, 1.0), [(0, X, 0)], LAW, votes, alpha, 0, OptSettings())
 
 
 def test_both_truncations_are_certified_from_their_own_votes() -> None:

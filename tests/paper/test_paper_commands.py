@@ -24,10 +24,11 @@ def call(*words: str) -> int:
 
 @pytest.fixture
 def logs(tmp_path: Path) -> Path:
-    """Four inputs under P with 100,000 votes, two of them certified at 0.25 (sigma = 1)."""
+    """1,000 inputs under P with 100,000 votes, half of them certified at 0.25 (sigma = 1)."""
     model = tmp_path / "logs" / "sampling" / "cohen-mnist-380-1.00.pth"
     model.mkdir(parents=True)
-    rows = "o 0 0.9 0.91\no 10 0.3 0.32\no 20 0.99 0.995\no 30 0.5 0.52\n"
+    ends = ("0.9 0.91", "0.3 0.32", "0.99 0.995", "0.5 0.52")
+    rows = "".join(f"o {10 * i} {ends[i % 4]}\n" for i in range(1000))
     (model / "general-gaussian-380-1.0-100000-0.001.txt").write_text("x k 380\n" + rows)
     return tmp_path / "logs"
 
@@ -39,6 +40,32 @@ def test_tables_from_logs(logs: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert {cell["certification"] for cell in ours} == {"neyman-pearson"}
     assert (ours[0]["radius"], ours[0]["paper"], ours[0]["ours"]) == (0.25, 95.2, 50.0)
     assert code == 1  # these made-up logs are far short of the paper
+
+
+def test_a_cut_log_is_named_and_not_compared(
+    logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (log,) = (logs / "sampling").glob("*/*.txt")
+    log.write_text("".join(log.read_text().splitlines(keepends=True)[:500]))
+    assert call("paper", "tables", "--logs", str(logs), "--table", "acr", "--quiet") == 1
+    shown = capsys.readouterr()
+    assert "499 of 1,000 inputs" in shown.err
+    assert "12 certified again" not in shown.out
+
+
+def test_quiet_says_nothing_of_logs_that_are_left_out_but_names_broken_ones(
+    logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = next((logs / "sampling").glob("*.pth"))
+    (model / "L1-general-gaussian-380-1.0-50000-0.0005.txt").write_text("")
+    words = ["paper", "tables", "--logs", str(logs), "--table", "acr", "--radii", "recorded"]
+    assert call(*words, "--quiet") == 0
+    assert capsys.readouterr().err == ""
+    assert call(*words) == 0
+    assert "left out 1 logs" in capsys.readouterr().err
+    (model / "general-gaussian-380-0.8-50000-0.0005.txt").write_text("o 0 2 3\n")
+    assert call(*words, "--quiet") == 1
+    assert "line 1: expected an interval" in capsys.readouterr().err
 
 
 def test_tables_into_a_file(logs: Path, tmp_path: Path) -> None:
@@ -53,9 +80,14 @@ def test_tables_need_a_source() -> None:
         call("paper", "tables")
 
 
-def test_figures_that_need_recorded_data_say_so(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="heuristic needs"):
-        call("paper", "figures", "--figure", "heuristic", "--out", str(tmp_path))
+def test_figures_that_need_recorded_data_say_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call("paper", "figures", "--figure", "heuristic", "--out", str(tmp_path)) == 1
+    assert "left out heuristic: it needs --logs" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        call("paper", "figures", "--figure", "dimensions", "--out", str(tmp_path))
+    assert "expected one of dimension, relaxed" in capsys.readouterr().err
 
 
 def test_the_figure_of_theorem_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -74,4 +106,47 @@ def test_theory_as_text_and_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("theory", *words, "--json") == 0
     document = json.loads(capsys.readouterr().out)
     assert document["gamma"]["holds"] is True
-    assert len(document["2"]["numbers"]) == 31
+    assert len(document["2"]["numbers"]["growth"]) == 31
+    assert document["6"]["numbers"]["first_impossible"]["1000"]["0.1"] == 4096
+
+
+def test_what_cannot_be_drawn_is_left_out_and_the_rest_is_drawn(
+    logs: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("matplotlib")
+    from dsrs.paper.figures import catalogue
+
+    few = {name: catalogue.FIGURES[name] for name in ("votes", "curves", "noise-norm")}
+    monkeypatch.setattr(catalogue, "FIGURES", few)
+    assert call("paper", "figures", "--logs", str(logs), "--out", str(tmp_path), "--quiet") == 0
+    shown = capsys.readouterr()
+    assert shown.out.split() == [str(tmp_path / "curves.png")]
+    assert "left out votes: " in shown.err
+    assert "left out noise-norm: expected logs as" in shown.err
+    damaged = logs / "landscape_sampling" / "cohen-mnist-380-1.00.pth"
+    damaged.mkdir(parents=True)
+    (damaged / "0.0-1.0-2-1000.txt").write_text("o 0 1\n")
+    assert call("paper", "figures", "--logs", str(logs), "--out", str(tmp_path), "--quiet") == 1
+    assert "1000.txt, line 1: expected" in capsys.readouterr().err
+
+
+def test_the_time_of_a_certificate(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = next((logs / "sampling").glob("*.pth"))
+    for rule, ends in (("", "0.9 0.91"), ("-x+", "0.97 0.98")):
+        name = f"general-gaussian-380-1.0-50000-0.0005{rule}.txt"
+        (model / name).write_text("".join(f"o {i} {ends}\n" for i in range(8)))
+    times = logs / "new-radius" / model.name
+    times.mkdir(parents=True)
+    name = "time-new-rad-general-gaussian-th-380-1.0-x+-50000-0.0005.txt"
+    (times / name).write_text("30.5\n31.5\n")
+    assert call("paper", "time", "--logs", str(logs), "--inputs", "4", "--quiet") == 0
+    row = capsys.readouterr().out.splitlines()[-1].split()
+    assert row[:3] == ["mnist", "1", "4"]
+    assert row[-2:] == ["10.53", "31.00"]
+    # A millisecond or so here; seconds would mean that something compiled on the clock.
+    assert 0 < float(row[3]) < float(row[4]) < 1000
+    with pytest.raises(InvalidInput, match="--inputs"):
+        call("paper", "time", "--logs", str(logs), "--inputs", "0")

@@ -14,10 +14,12 @@ import pytest
 from dsrs.laws import GeneralizedGaussian
 from dsrs.paper.published import published_accuracy
 from dsrs.paper.recertify import recertified_radii, recertify
-from dsrs.paper.recorded import RecordedRun, RunName
+from dsrs.paper.recorded import RecordedRadii, RecordedRun, RunName
+from dsrs.paper.recorded_accuracy import RecordedAccuracy
 from dsrs.paper.reference_tables import read_reference
 from dsrs.paper.table_formats import FORMATS, csv_table, json_document, summary, text_tables
-from dsrs.paper.tables import Cell, RecordedAccuracy, compare_tables, runs_needed
+from dsrs.paper.table_runs import runs_needed
+from dsrs.paper.tables import Cell, compare_tables
 
 REFERENCE = Path(__file__).parents[3] / "shared" / "reference"
 TABLES = ("best-over-sigma", "per-sigma", "variants", "truncation-choice", "acr")
@@ -35,12 +37,9 @@ def np_run(sigma: float, radii: list[float], model: str = "cohen-mnist-380") -> 
     )
 
 
-def recorded_radii(run: RecordedRun) -> np.ndarray:
-    return run.recorded_radius
-
-
 def cells_of(runs: list[RecordedRun], table: str) -> list[Cell]:
-    cells = compare_tables(RecordedAccuracy(runs, recorded_radii), [table])
+    size = len(runs[0])
+    cells = compare_tables(RecordedAccuracy(runs, inputs=size), [table])
     return [
         cell
         for cell in cells
@@ -92,7 +91,7 @@ def test_every_format_holds_every_cell(name: str) -> None:
 
 
 def test_csv_and_json_agree() -> None:
-    cells = compare_tables(RecordedAccuracy([np_run(1.0, [1.0, 0.0])], recorded_radii), TABLES)
+    cells = compare_tables(RecordedAccuracy([np_run(1.0, [1.0, 0.0])], inputs=2), TABLES)
     rows = list(csv.DictReader(io.StringIO(csv_table(cells))))
     documents = json.loads(json_document(cells))
     assert len(rows) == len(documents) == len(cells) == 936
@@ -102,9 +101,76 @@ def test_csv_and_json_agree() -> None:
 
 
 def test_text_omits_what_was_not_recorded() -> None:
-    text = text_tables(compare_tables(RecordedAccuracy([], recorded_radii), ["acr"]))
+    text = text_tables(compare_tables(RecordedAccuracy([]), ["acr"]))
     assert "ours" not in text
-    assert "0 covered" in text
+    assert "18 without a record" in text
+
+
+def test_the_summary_counts_a_tenth_below_like_a_tenth_above_and_says_why() -> None:
+    def cell(ours: Fraction, reason: str = "") -> Cell:
+        place = ("per-sigma", "mnist", "gaussian", 1.0, "dsrs", 1.0)
+        return Cell(*place, 20.4, ours, "recertified", reason)
+
+    text = summary([cell(Fraction(n, 10)) for n in (204, 205)] + [cell(Fraction(203, 10), "why")])
+    assert "1 equal the paper's, 1 above, 1 below" in text
+    assert "above: mnist, gaussian, sigma 1, dsrs, r = 1: paper 20.4, ours 20.5 (+0.1)" in text
+    assert "below: mnist, gaussian, sigma 1, dsrs, r = 1: paper 20.4, ours 20.3 (-0.1); why" in text
+
+
+def test_a_cell_below_names_the_inputs_whose_recorded_radius_was_not_proved() -> None:
+    # 952 recorded at 0.25, as printed for MNIST, Gaussian, sigma 1; one of them is not proved.
+    run = np_run(1.0, [0.25] * 952 + [0.0] * 48)
+    proved = np.where(run.index == 7, 0.2499, run.recorded_radius)
+    cells = compare_tables(RecordedAccuracy([run], lambda _: proved), ["per-sigma"])
+    first = next(cell for cell in cells if cell.ours is not None)
+    assert (first.paper, first.ours, first.source) == (95.2, Fraction(951, 10), "recertified")
+    assert first.reason == "recorded but not proved: input 7, 0.25 (proved 0.249900)"
+    short = np_run(1.0, [0.25] * 951 + [0.0] * 49)
+    cells = compare_tables(RecordedAccuracy([short]), ["per-sigma"])
+    first = next(cell for cell in cells if cell.ours is not None)
+    assert first.reason.startswith("the recorded radii are below it too")
+
+
+def test_radii_without_intervals_fill_cells_and_are_marked() -> None:
+    intervals = np_run(1.0, [0.3] * 10)
+    name = RunName("cohen-mnist-380-1.00", intervals.name.law, 50_000, 0.0005, "rescaled", "0.8")
+    alone = RecordedRadii(name, np.arange(10), np.array([0.3] * 9 + [0.0]))
+    accuracy = RecordedAccuracy([intervals], lambda run: run.recorded_radius, [alone], inputs=10)
+    cells = [c for c in compare_tables(accuracy, ["per-sigma"]) if c.ours is not None]
+    assert {(c.certification, c.source) for c in cells} == {
+        ("neyman-pearson", "recertified"),
+        ("dsrs", "recorded"),
+    }
+    text = text_tables(cells)
+    assert "90.0r" in text
+    assert "r: from the radii as they were recorded" in text
+    assert "12 certified again, 12 as recorded" in text
+
+
+def test_a_cut_run_is_not_compared() -> None:
+    accuracy = RecordedAccuracy([np_run(1.0, [0.3] * 999)])
+    cells = compare_tables(accuracy, ["per-sigma"])
+    assert all(cell.ours is None for cell in cells)
+    ((name, inputs),) = accuracy.cut
+    assert (name.model, inputs) == ("cohen-mnist-380-1.00", 999)
+
+
+@pytest.mark.parametrize("dataset", ["mnist", "cifar10", "imagenet"])
+def test_neyman_pearson_rows_of_the_choice_of_t_use_half_of_the_votes(dataset: str) -> None:
+    from dsrs.paper.table_runs import row_key
+
+    for row in published_accuracy():
+        if (row.dataset, row.certification) == (dataset, "neyman-pearson"):
+            key = row_key(row, row.sigma or 1.0)
+            half = row.table == "truncation-choice"
+            assert (key.n, key.alpha) == ((50_000, 0.0005) if half else (100_000, 0.001))
+
+
+def test_an_average_prints_the_decimal_that_it_is_and_no_negative_zero() -> None:
+    cell = Cell("acr", "mnist", "gaussian", 1.0, "dsrs", None, 0.82, 0.82, "recorded")
+    assert "0.8200r" in text_tables([cell])
+    nearly = Cell("per-sigma", "mnist", "gaussian", 1.0, "dsrs", 1.0, 0.3, 0.1 + 0.2 - 1e-12)
+    assert "-0.0" not in csv_table([nearly])
 
 
 def test_recertify_uses_p_alone_in_fallback_rows_and_where_q_is_from_another_run() -> None:
@@ -140,7 +206,7 @@ def recorded() -> list[RecordedRun]:
 
 def test_recorded_radii_give_the_printed_percents_exactly(recorded: list[RecordedRun]) -> None:
     tables = ("best-over-sigma", "per-sigma", "variants", "acr")
-    cells = compare_tables(RecordedAccuracy(recorded, recorded_radii), tables)
+    cells = compare_tables(RecordedAccuracy(recorded), tables)
     covered = [cell for cell in cells if cell.ours is not None]
     assert len(covered) == 115 + 198 + 96 + 11
     assert all(cell.difference == 0 for cell in covered)

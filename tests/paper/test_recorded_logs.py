@@ -52,7 +52,7 @@ def by_shape(runs: list[RecordedRun]) -> dict[str | None, RecordedRun]:
 
 def test_logs_pair_p_with_every_q(logs: Path) -> None:
     folder = read_logs(logs)
-    assert folder.skipped == []
+    assert (folder.broken, folder.left_out, folder.radii) == ([], [], [])
     runs = by_shape(folder.runs)
     assert set(runs) == {None, "rescaled", "truncated"}
 
@@ -107,12 +107,66 @@ def test_broken_lines_name_their_place(tmp_path: Path) -> None:
         read_sampling_log(path)
 
 
-def test_files_that_cannot_be_used_are_listed_and_do_not_stop_the_rest(logs: Path) -> None:
-    other = logs / "sampling" / "cohen-mnist-380-1.00.pth" / "infty-general-gaussian-1.txt"
+@pytest.mark.parametrize("ends", ["0.9 0.8", "-0.1 0.2", "0.9 1.1", "nan 1"])
+def test_an_interval_that_is_none_names_its_place(tmp_path: Path, ends: str) -> None:
+    path = write_log(tmp_path, "general-gaussian-380-1.0-50000-0.0005.txt", {0: (0.1, 0.2)}, 1.0)
+    path.write_text(path.read_text() + f"o 1 {ends}\n")
+    with pytest.raises(DataError, match=rf"0\.0005\.txt, line 9: .*got {ends}"):
+        read_sampling_log(path)
+
+
+def test_other_norms_are_left_out_and_broken_files_do_not_stop_the_rest(logs: Path) -> None:
+    model = logs / "sampling" / "cohen-mnist-380-1.00.pth"
+    other = model / "infty-general-gaussian-1.txt"
     other.write_text("")
+    (logs / "sampling" / "cohen-tinyimagenet-4700-0.50.pth").mkdir()
+    broken = model / "general-gaussian-380-1.0-50000-0.0005-0.5.txt"
+    broken.write_text("o 1 0.5\n")
     folder = read_logs(logs)
     assert len(folder.runs) == 3
-    assert [path for path, _ in folder.skipped] == [other]
+    assert [path for path, _ in folder.broken] == [broken]
+    assert [path.name for path, _ in folder.left_out] == [
+        other.name,
+        "cohen-tinyimagenet-4700-0.50.pth",
+    ]
+
+
+def test_a_broken_radius_log_costs_its_radii_and_nothing_else(logs: Path) -> None:
+    path = next((logs / "new-radius").glob("*/*.txt"))
+    path.write_text("0 1.3\n10 oops\n")
+    folder = read_logs(logs)
+    assert len(folder.runs) == 3
+    ((where, why),) = folder.broken
+    assert where == path
+    assert "line 2" in why
+    assert np.isnan(by_shape(folder.runs)["truncated"].recorded_radius).all()
+
+
+def test_radii_without_a_sampling_log_are_kept_apart(logs: Path) -> None:
+    radii = logs / "new-radius" / "cohen-mnist-380-1.00.pth"
+    (radii / "new-rad-general-gaussian-380-1.0-0.90-50000-0.0005.txt").write_text("10 2\n0 1.5\n")
+    (alone,) = read_logs(logs).radii
+    assert (alone.name.q_shape, alone.name.rule) == ("rescaled", "0.9")
+    assert (alone.index.tolist(), alone.recorded_radius.tolist()) == ([0, 10], [1.5, 2.0])
+
+
+def test_a_copied_log_of_p_serves_its_q_and_is_no_run_of_its_own(logs: Path) -> None:
+    model = logs / "sampling" / "cohen-mnist-380-1.00.pth"
+    p = model / "general-gaussian-380-1.0-50000-0.0005.txt"
+    (model / "general-gaussian-380-1.0-800000-0.005.txt").write_text(p.read_text())
+    q = (model / "general-gaussian-380-1.0-50000-0.0005-x+.txt").read_text()
+    q = q.replace("x N 50000", "x N 800000").replace("x alpha 0.0005", "x alpha 0.005")
+    (model / "general-gaussian-380-1.0-800000-0.005-x2.txt").write_text(q)
+    folder = read_logs(logs)
+    assert folder.broken == []
+    added = [run.name for run in folder.runs if run.name.n == 800_000]
+    assert [(name.alpha, name.rule) for name in added] == [(0.005, "x2")]
+
+
+def test_a_gaussian_has_no_exponent_whatever_its_log_is_called(logs: Path) -> None:
+    model = logs / "sampling" / "cohen-mnist-380-1.00.pth"
+    (model / "gaussian-380-1.0-50000-0.0005.txt").write_text("x disttype gaussian\no 0 0.9 1\n")
+    assert {run.name.law.k for run in read_logs(logs).runs} == {0, 380}
 
 
 def test_a_folder_without_logs_says_what_was_expected(tmp_path: Path) -> None:

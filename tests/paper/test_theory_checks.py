@@ -1,35 +1,30 @@
-"""Theorems 1, 2 and 6 against independent routes to the same numbers."""
+"""Theorems 2 and 6 against independent routes to the same numbers."""
 
 from __future__ import annotations
 
 import csv
 import math
+from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from dsrs.certification import certify
 from dsrs.errors import InvalidInput
-from dsrs.laws import GeneralizedGaussian, Truncated
+from dsrs.laws import GeneralizedGaussian
 from dsrs.paper.concentration import (
+    THEOREM_2_RATE,
     ball_radius,
     concentration_radius,
     first_impossible_dimension,
     gamma_table,
     shifted_ball_mass,
     theorem_2,
+    theorem_2_for_every_m,
     theorem_6,
 )
-from dsrs.paper.tightness import (
-    check_theorem_1,
-    least_probability,
-    planar_cells,
-)
-from dsrs.records import Interval, Observation
 
 REFERENCE = Path(__file__).parents[3] / "shared" / "reference"
 
@@ -117,30 +112,24 @@ def test_theorem_6_rate_falls_like_the_fourth_root() -> None:
     assert first_impossible_dimension(0.1) == 2048
 
 
-def test_theorem_1_certifies_the_true_radius() -> None:
-    result = check_theorem_1()
-    assert result.region == pytest.approx(result.true_radius, abs=1e-5)
-    assert result.neyman_pearson < result.truncated < result.region
-    # Closed form for the Gaussian: sigma Phi^-1(P_A).
-    assert result.neyman_pearson == pytest.approx(stats.norm.ppf(result.p_a), abs=1e-4)
+def test_theorem_2_holds_for_every_m_of_the_proofs_table() -> None:
+    rows = theorem_2_for_every_m((20, 30, 44, 784, 150_528, 3_646_460))
+    assert [row.m for row in rows] == [step / 2 for step in range(1, 31)]
+    # Where k = d/2 - m is 0, P is the Gaussian whose median norm T is: nothing is certified.
+    assert [row.holds_from for row in rows] == [20] * 19 + [30] * 10 + [44]
+    assert all(THEOREM_2_RATE <= row.least_rate <= row.last_rate for row in rows)
+    # The larger m, the nearer to the Gaussian, which has no such growth.
+    assert all(after.last_rate < before.last_rate for before, after in pairwise(rows))
 
 
-def test_the_linear_program_and_the_dual_bound_give_the_same_radii() -> None:
-    result = check_theorem_1()
-    law = GeneralizedGaussian(2, 1.0)
-    p = Interval(result.p_a, result.p_a)
-    disc = Observation(Truncated(law, result.disc_mass), Interval(1.0, 1.0))
-    # The cells of the plane are good to about 1e-4 of the mass.
-    assert certify(law, p).radius == pytest.approx(result.neyman_pearson, abs=1e-3)
-    assert certify(law, p, disc).radius == pytest.approx(result.truncated, abs=1e-3)
-
-
-def test_theorem_1_holds_in_every_direction() -> None:
-    cells = planar_cells()
-    for direction in np.linspace(0, 2 * math.pi, 7):
-        truth = float(cells.shifted(0.8, direction)[cells.in_region].sum())
-        certified = least_probability(cells, 0.8, direction, cells.in_region)
-        assert certified == pytest.approx(truth, abs=1e-7)
+@pytest.mark.parametrize("k", [0, 1, 10, 100, 1000])
+def test_theorem_6_for_every_constant_k(k: int) -> None:
+    rates = [growth.rate for growth in theorem_6([4**p for p in (7, 9, 11, 13)], k=float(k))]
+    # d^(1/4) whatever the constant: the rate halves with 16 d, and k is forgotten.
+    for before, after in pairwise(rates):
+        assert after / before == pytest.approx(0.5, rel=0.03)
+    assert rates[-1] == pytest.approx(theorem_6([4**13])[0].rate, rel=1e-3)
+    assert first_impossible_dimension(0.02, k=float(k)) == 2**20
 
 
 def test_out_of_range_arguments_are_refused() -> None:

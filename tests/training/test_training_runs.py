@@ -182,6 +182,7 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], Path, 
         "--output": str(folder / "model"),
         "--sigma": "0.2",
         "--k": "60",
+        "--architecture": "mnist-cnn",
         "--epochs": "4",
         "--learning-rate": "0.05",
         "--decay-at": "3",
@@ -307,3 +308,12 @@ def test_architectures_normalise_their_input() -> None:
 def test_unusable_architectures_are_refused(spec: str, message: str) -> None:
     with pytest.raises((InvalidInput, ClassifierError), match=message):
         architectures.build_architecture(spec, (1, 12, 12), 4, [0.0], [1.0])
+
+
+def test_the_default_for_imagenet_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torchvision", None)
+    monkeypatch.delitem(sys.modules, "torchvision.models", raising=False)
+    with pytest.raises(MissingExtra, match=r"torchvision.*pip install 'dsrs\[imagenet\]'"):
+        architectures.build_architecture(
+            "torchvision.models:resnet50", (3, 224, 224), 1000, [0.0], [1.0]
+        )

@@ -76,6 +76,21 @@ def test_smoothmix_goes_further_for_larger_noise(sigma: float, steps: int) -> No
     assert cifar == SmoothMix(eta=5.0, steps=4, step_size=2 * sigma, noises=2)
 
 
+def test_the_default_architectures_are_the_papers() -> None:
+    names = [paper_settings(data, "gaussian", 0.5, 0).architecture for data in DATA]
+    assert names == ["mnist-cnn-large", "resnet-110", "torchvision.models:resnet50"]
+
+
+@pytest.mark.parametrize(
+    ("epochs", "decay_at"), [(1, ()), (2, (1,)), (3, (1, 2)), (150, (50, 100))]
+)
+def test_a_very_short_run_decays_once_an_epoch_and_not_before_it_starts(
+    epochs: int, decay_at: tuple[int, ...]
+) -> None:
+    short = paper_settings("mnist", "gaussian", 0.5, 380).in_epochs(epochs)
+    assert short.decay_at == decay_at
+
+
 def test_a_shorter_run_keeps_the_shares() -> None:
     short = paper_settings("mnist", "gaussian", 0.5, 380).in_epochs(15)
     assert (short.epochs, short.decay_at, short.warm_up, short.ramp_epochs) == (15, (5, 10), 10, 1)

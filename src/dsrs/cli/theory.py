@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 from collections.abc import Callable
 from dataclasses import asdict
 from itertools import pairwise
@@ -12,19 +11,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.tables import table
-from dsrs.rounding import floor_text
+from dsrs.rounding import floor_printed
 
 if TYPE_CHECKING:
     from dsrs.paper.concentration import Growth
 
+EXPONENTS = (0, 1, 10, 100, 1000)  # the constant k of Theorem 6
 THEOREM_6_DIMENSIONS = tuple(4**power for power in range(2, 14))
-RATES = (0.5, 0.1, 0.05)
+RATES = (0.5, 0.1, 0.05, 0.02)  # the last is Theorem 2's
+LARGE_ENOUGH = 44  # the third recorded dimension: Theorem 2 is for "sufficiently large" d
 LINEAR_PROGRAM_ERROR = 1e-5  # of the radius: the root search and the cells of the plane
 
 DESCRIPTION = """\
 Checks of the paper's theorems, computed here and not taken from it:
-  1  in the plane, Q on the decision region certifies the true radius
-  2  under concentration the radius grows at least like 0.02 sigma sqrt(d)
+  1  in the plane, Q on the decision region certifies the true radius, corners or not
+  multiclass  its corollary: with C classes, C - 1 additional laws do
+  2  under concentration the radius grows at least like 0.02 sigma sqrt(d), for every m
   gamma  the table of GammaCDF_m(0.98 m) in the proof of Theorem 2
   6  for constant k no method can certify c sqrt(d)
 """
@@ -61,9 +63,9 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(document, indent=2, allow_nan=False))
     if arguments.figure is not None:
         from dsrs.paper.figures.tightness import draw_tightness
-        from dsrs.paper.tightness import check_theorem_1
+        from dsrs.paper.tightness import check_theorem_1, regions
 
-        draw_tightness(check_theorem_1(), arguments.figure)
+        draw_tightness([check_theorem_1(name) for name in regions()], arguments.figure)
     return 0 if holds else 1
 
 
@@ -71,31 +73,68 @@ Checked = tuple[str, Any, bool]
 
 
 def _tightness() -> Checked:
-    from dsrs.paper.tightness import check_theorem_1
+    from dsrs.paper.tightness import check_theorem_1, regions
 
-    result = check_theorem_1()
+    results = [check_theorem_1(name) for name in regions()]
     rows = [
-        ("Neyman-Pearson", floor_text(result.neyman_pearson, 5)),
-        (f"Q truncated to the disc of radius {result.disc:.4f}", floor_text(result.truncated, 5)),
-        ("Q on the decision region", floor_text(result.region, 5)),
-        ("true radius of the smoothed classifier", floor_text(result.true_radius, 5)),
+        (
+            result.region,
+            f"{result.p_a:.4f}",
+            floor_printed(result.neyman_pearson, 5),
+            floor_printed(result.truncated, 5),
+            floor_printed(result.two_discs, 5),
+            floor_printed(result.on_region, 5),
+            floor_printed(result.true_radius, 5),
+        )
+        for result in results
+    ]
+    heads = ["region", "P_A", "NP", "truncated", "two discs", "Q on region", "true radius"]
+    text = (
+        "Theorem 1: star-shaped regions in the plane, Gaussian noise, sigma = 1. Truncated: Q is P "
+        "on the\ninscribed disc; two discs: another Q on the circumscribed disc as well\n"
+        + table(rows, heads)
+    )
+    passed = all(
+        abs(result.on_region - result.true_radius) <= LINEAR_PROGRAM_ERROR
+        and result.neyman_pearson < result.truncated <= result.two_discs < result.true_radius
+        for result in results
+    )
+    return text, [asdict(result) for result in results], passed
+
+
+def _multiclass() -> Checked:
+    from dsrs.paper.multiclass import check_multiclass
+
+    result = check_multiclass()
+    p_a, p_b, p_c = result.probabilities
+    rows = [
+        ("Neyman-Pearson, P_A > 1/2", result.neyman_pearson),
+        ("Neyman-Pearson against the runner-up", result.runner_up),
+        ("Theorem 1: Q on A, P_A > 1/2", result.theorem_1),
+        ("corollary: laws on A and B", result.laws_on_a_and_b),
+        ("the same, P_B known too", result.laws_on_a_and_b_with_p_b),
+        ("corollary: laws on B and C, the rivals", result.laws_on_the_rivals),
+        ("true radius of the smoothed classifier", result.true_radius),
     ]
     text = (
-        "Theorem 1: a star-shaped region in the plane, Gaussian noise, sigma = 1, "
-        f"P_A = {result.p_a:.4f}\n" + table(rows, ["certificate", "radius"])
+        "Corollary of Theorem 1: three classes in the plane, Gaussian noise, sigma = 1, "
+        f"P_A = {p_a:.4f}, P_B = {p_b:.4f}, P_C = {p_c:.4f}\n"
+        + table([(name, floor_printed(radius, 5)) for name, radius in rows], ["known", "radius"])
     )
+    tight = (result.laws_on_the_rivals, result.laws_on_a_and_b_with_p_b)
     passed = (
-        abs(result.region - result.true_radius) <= LINEAR_PROGRAM_ERROR
-        and result.neyman_pearson < result.truncated < result.true_radius
+        all(abs(radius - result.true_radius) <= LINEAR_PROGRAM_ERROR for radius in tight)
+        and abs(result.laws_on_a_and_b - result.theorem_1) <= LINEAR_PROGRAM_ERROR
     )
     return text, asdict(result), passed
 
 
 def _growth() -> Checked:
-    from dsrs.paper.concentration import theorem_2
+    from dsrs.paper.concentration import theorem_2, theorem_2_for_every_m
     from dsrs.paper.dimension import paper_dimensions
 
     rows = theorem_2(paper_dimensions())
+    every_m = theorem_2_for_every_m(paper_dimensions())
     text = (
         "Theorem 2: k = d/2 - 5, sigma = 1, P_con = 0.5; the lemma's radius (Q_A = 1) and the "
         "theorem's bound\n"
@@ -103,23 +142,38 @@ def _growth() -> Checked:
             [
                 (
                     growth.d,
-                    floor_text(growth.radius, 4),
-                    floor_text(growth.theorem_2, 4),
-                    floor_text(growth.rate, 5),
+                    floor_printed(growth.radius, 4),
+                    floor_printed(growth.theorem_2, 4),
+                    floor_printed(growth.rate, 5),
                 )
                 for growth in rows
             ],
             ["d", "radius", "0.02 sqrt(d)", "radius / sqrt(d)"],
         )
+        + "\n\nand for every m = d/2 - k of the proof's table\n"
+        + table(
+            [
+                (
+                    f"{row.m:.1f}",
+                    row.holds_from,
+                    floor_printed(row.least_rate, 5),
+                    floor_printed(row.last_rate, 5),
+                )
+                for row in every_m
+            ],
+            ["m", "holds from d =", "least rate", "rate at the last d"],
+        )
     )
-    return text, _growth_numbers(rows), all(g.radius >= g.theorem_2 for g in rows)
+    numbers = {"growth": _growth_numbers(rows), "every_m": [asdict(row) for row in every_m]}
+    holds = all(g.radius >= g.theorem_2 for g in rows)
+    return text, numbers, holds and max(row.holds_from for row in every_m) <= LARGE_ENOUGH
 
 
 def _gamma() -> Checked:
     from dsrs.paper.concentration import gamma_table
 
     rows = gamma_table()
-    text = "GammaCDF_m(0.98 m), proof of Theorem 2: at least 0.5 / 0.999 = 0.50051\n" + table(
+    text = "GammaCDF_m(0.98 m), proof of Theorem 2: at least 0.5 / 0.999 = 0.50050\n" + table(
         [(f"{row.m:.1f}", f"{row.cdf:.4f}", row.printed) for row in rows], ["m", "ours", "paper"]
     )
     numbers = [{"m": row.m, "cdf": row.cdf, "paper": row.printed} for row in rows]
@@ -127,25 +181,36 @@ def _gamma() -> Checked:
 
 
 def _impossibility() -> Checked:
-    from dsrs.paper.concentration import THEOREM_2_RATE, first_impossible_dimension, theorem_6
+    from dsrs.paper.concentration import first_impossible_dimension, theorem_6
 
-    rows = theorem_6(THEOREM_6_DIMENSIONS)
-    limits = {rate: first_impossible_dimension(rate) for rate in (*RATES, THEOREM_2_RATE)}
+    growths = {
+        k: theorem_6([d for d in THEOREM_6_DIMENSIONS if d > 2 * k], k=float(k)) for k in EXPONENTS
+    }
+    limits = {
+        k: [first_impossible_dimension(rate, k=float(k)) for rate in RATES] for k in EXPONENTS
+    }
     text = (
-        "Theorem 6: k = 0, sigma = 1, right exactly on the ball with P_con = 0.6; "
+        "Theorem 6: constant k, sigma = 1, right exactly on the ball with P_con = 0.6; "
         "no method certifies more than the true radius\n"
         + table(
-            [(g.d, floor_text(g.radius, 4), floor_text(g.rate, 5)) for g in rows],
-            ["d", "true radius", "radius / sqrt(d)"],
+            [(g.d, floor_printed(g.radius, 4), floor_printed(g.rate, 5)) for g in growths[0]],
+            ["d", "true radius, k = 0", "radius / sqrt(d)"],
         )
-        + "\n"
-        + "\n".join(
-            f"{rate:g} sqrt(d) is impossible at d = {d:,} (2^{math.log2(d):.0f}) and beyond"
-            for rate, d in limits.items()
+        + "\n\nc sqrt(d) is impossible at this power of two, and beyond\n"
+        + table(
+            [(k, *(f"{d:,}" for d in limits[k])) for k in EXPONENTS],
+            ["k", *(f"c = {rate:g}" for rate in RATES)],
         )
     )
-    falling = all(after.rate < before.rate for before, after in pairwise(rows))
-    numbers = {"growth": _growth_numbers(rows), "first_impossible": list(limits.items())}
+    falling = all(
+        after.rate < before.rate for rows in growths.values() for before, after in pairwise(rows)
+    )
+    numbers = {
+        "growth": {str(k): _growth_numbers(rows) for k, rows in growths.items()},
+        "first_impossible": {
+            str(k): dict(zip(map(str, RATES), limits[k], strict=True)) for k in EXPONENTS
+        },
+    }
     return text, numbers, falling
 
 
@@ -155,6 +220,7 @@ def _growth_numbers(rows: list[Growth]) -> list[dict[str, float]]:
 
 CHECKS: dict[str, Callable[[], Checked]] = {
     "1": _tightness,
+    "multiclass": _multiclass,
     "2": _growth,
     "gamma": _gamma,
     "6": _impossibility,

@@ -29,7 +29,7 @@ its learning-rate decays and its warm-up of k keep their share of the run.
 EXAMPLE = """\
 example:
   dsrs train --data data/fashion-mnist --recipe gaussian --sigma 0.5 --k 380 --output model/ \\
-      --epochs 10 --learning-rate 0.05 --decay-at 7,9
+      --architecture mnist-cnn --epochs 10 --learning-rate 0.05 --decay-at 7,9
 """
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize, special
 
-from dsrs.errors import InvalidInput
+from dsrs.errors import DsrsError, InvalidInput
 from dsrs.laws import GeneralizedGaussian
 from dsrs.paper.published import published_gamma_cdf
 
@@ -33,6 +33,16 @@ class Growth:
     radius: float
     rate: float  # radius / (sigma sqrt(d))
     theorem_2: float  # 0.02 sigma sqrt(d)
+
+
+@dataclass(frozen=True, slots=True)
+class GrowthForM:
+    """Theorem 2 for one m = d/2 - k over a range of dimensions."""
+
+    m: float
+    holds_from: int  # the first dimension from which on every one has at least 0.02 sqrt(d)
+    least_rate: float  # of radius / (sigma sqrt(d)) from there on
+    last_rate: float  # at the last dimension
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +112,22 @@ def theorem_2(
 ) -> list[Growth]:
     """The lemma's radius for k = d/2 - m beside the theorem's 0.02 sigma sqrt(d)."""
     return [_growth(d, d / 2 - m, sigma, p_con) for d in dimensions]
+
+
+def theorem_2_for_every_m(dimensions: Sequence[int]) -> list[GrowthForM]:
+    """Theorem 2 for each m of the table in its proof, 0.5 to 15, where k = d/2 - m >= 0."""
+    rows = []
+    for m, _ in published_gamma_cdf():
+        growths = theorem_2([d for d in sorted(dimensions) if d >= 2 * m], m)
+        last_failure = max(
+            (place for place, growth in enumerate(growths) if growth.radius < growth.theorem_2),
+            default=-1,
+        )
+        holding = growths[last_failure + 1 :]
+        if not holding:
+            raise DsrsError(f"Theorem 2 fails at d = {growths[-1].d}, the last, for m = {m}")
+        rows.append(GrowthForM(m, holding[0].d, min(g.rate for g in holding), holding[-1].rate))
+    return rows
 
 
 def theorem_6(

@@ -4,10 +4,12 @@
     DIR/orig-radius/MODEL.pth/orig-rad-LAW-K-SIGMA-N-ALPHA.txt           recorded radii, P alone
     DIR/new-radius/MODEL.pth/new-rad-LAW[-th]-K-SIGMA-RULE-N-ALPHA.txt   recorded radii, P and Q
 
-A sampling log has header lines `x key value` and one line `o index lower upper` an input. LAW is
-`gaussian` or `general-gaussian`. Without RULE it is a run under the law itself: P if SIGMA is the
-model's own, a rescaled Q otherwise. With RULE it is a run under P truncated by that rule. Radius
-logs start their lines with `index radius`.
+A sampling log has header lines `x key value` and one line `o index lower upper` an input; a run
+that was resumed has its header again, and the later line of an input counts. LAW is `gaussian` or
+`general-gaussian`. Without RULE it is a run under the law itself: P if SIGMA is the model's own, a
+rescaled Q otherwise. With RULE it is a run under P truncated by that rule. N and ALPHA are those of
+Q: a log of P may say in its header that it has fewer votes and a smaller alpha, where one log of P
+was copied to serve several Q. Radius logs: `radius_logs`.
 """
 
 from __future__ import annotations
@@ -18,29 +20,47 @@ from pathlib import Path
 
 import numpy as np
 
-from dsrs.errors import DataError, InvalidInput
+from dsrs.errors import DataError
 from dsrs.laws import GeneralizedGaussian, heuristic_percentile
-from dsrs.paper.recorded import DIMENSIONS, Floats, Ints, RecordedRun, RunName, dataset_of
+from dsrs.paper.radius_logs import NUMBER, RULE, RadiusLogs, k_of, read_radius_logs
+from dsrs.paper.recorded import (
+    DIMENSIONS,
+    Floats,
+    Ints,
+    RecordedRadii,
+    RecordedRun,
+    RunName,
+    dataset_of,
+)
 
-_NUMBER = r"\d+(?:\.\d+)?(?:e-?\d+)?"
 _LOG_NAME = re.compile(
-    rf"(?P<law>gaussian|general-gaussian)-(?P<k>None|\d+)-(?P<sigma>{_NUMBER})"
-    rf"-(?P<n>\d+)-(?P<alpha>{_NUMBER})(?:-(?P<rule>{_NUMBER}|x|x\+|x2))?\.txt"
+    rf"(?P<law>gaussian|general-gaussian)-(?P<k>None|\d+)-(?P<sigma>{NUMBER})"
+    rf"-(?P<n>\d+)-(?P<alpha>{NUMBER})(?:-(?P<rule>{RULE}))?\.txt"
 )
 _HEADER_KEYS = {"disttype": "law", "k": "k", "std": "sigma", "N": "n", "alpha": "alpha"}
+_OTHER_NORMS = ("L1-", "infty-")  # noise for l1 and l-infinity certificates
 
 
 @dataclass(frozen=True, slots=True)
 class LogFolder:
-    """What a folder of logs holds, and the files in it that could not be used."""
+    """What a folder of logs holds.
+
+    `radii` are the recorded radii without the intervals that they came from. `broken` are files
+    that should have been read and could not be, `left_out` those of other norms and data sets.
+    """
 
     runs: list[RecordedRun]
-    skipped: list[tuple[Path, str]]
+    radii: list[RecordedRadii]
+    broken: list[tuple[Path, str]]
+    left_out: list[tuple[Path, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class SamplingLog:
-    """One sampling log: intervals of the true class under one law."""
+    """One sampling log: intervals of the true class under one law.
+
+    `n` and `alpha` are those in its name; `copied` when its header has others (see above).
+    """
 
     law: str
     k: str
@@ -48,6 +68,7 @@ class SamplingLog:
     n: int
     alpha: float
     rule: str | None
+    copied: bool
     intervals: dict[int, tuple[float, float]]
 
 
@@ -59,20 +80,30 @@ def read_logs(folder: Path) -> LogFolder:
             f"expected logs as {folder}/sampling/MODEL.pth/LAW-K-SIGMA-N-ALPHA[-RULE].txt, "
             "found no such folder; give the folder that holds `sampling`"
         )
+    radii = read_radius_logs(folder)
     runs: list[RecordedRun] = []
-    skipped: list[tuple[Path, str]] = []
+    broken = list(radii.broken)
+    left_out = list(radii.left_out)
     for model_folder in models:
+        model = model_folder.name.removesuffix(".pth")
+        try:
+            dataset, own_sigma = dataset_of(model), _sigma_of(model)
+        except DataError as error:
+            left_out.append((model_folder, str(error)))
+            continue
         logs = []
         for path in sorted(model_folder.glob("*.txt")):
+            if path.name.startswith(_OTHER_NORMS):
+                left_out.append((path, "noise for another norm than l2"))
+                continue
             try:
                 logs.append(read_sampling_log(path))
             except DataError as error:
-                skipped.append((path, str(error)))
-        try:
-            runs += _pair(folder, model_folder.name, logs)
-        except (DataError, InvalidInput) as error:
-            skipped.append((model_folder, str(error)))
-    return LogFolder(runs, skipped)
+                broken.append((path, str(error)))
+        runs += _pair(model, DIMENSIONS[dataset], own_sigma, logs, radii)
+    named = {run.name for run in runs}
+    alone = [recorded for name, recorded in radii.runs.items() if name not in named]
+    return LogFolder(runs, alone, broken, left_out)
 
 
 def read_sampling_log(path: Path) -> SamplingLog:
@@ -83,6 +114,7 @@ def read_sampling_log(path: Path) -> SamplingLog:
             f"{path.name}: expected a name LAW-K-SIGMA-N-ALPHA[-RULE].txt with LAW gaussian or "
             "general-gaussian"
         )
+    copied = False
     intervals: dict[int, tuple[float, float]] = {}
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         words = line.split()
@@ -90,9 +122,9 @@ def read_sampling_log(path: Path) -> SamplingLog:
             if not words:
                 continue
             if words[0] == "x" and len(words) == 3:
-                _check_header(words[1], words[2], named)
+                copied |= not _header_agrees(words[1], words[2], named)
             elif words[0] == "o" and len(words) == 4:
-                intervals[int(words[1])] = (float(words[2]), float(words[3]))
+                intervals[int(words[1])] = _interval(words[2], words[3])
             else:
                 raise ValueError(f"`x key value` or `o index lower upper`, got {line!r}")
         except ValueError as error:
@@ -104,6 +136,7 @@ def read_sampling_log(path: Path) -> SamplingLog:
         int(named["n"]),
         float(named["alpha"]),
         named["rule"],
+        copied,
         intervals,
     )
 
@@ -117,52 +150,52 @@ def recorded_percentile(rule: str, p_lower: float) -> float:
     return float(rule)
 
 
-def _check_header(key: str, value: str, named: re.Match[str]) -> None:
+def _header_agrees(key: str, value: str, named: re.Match[str]) -> bool:
+    """False where a copied log of P says less than its name; raises where the two contradict."""
     expected = named[_HEADER_KEYS[key]] if key in _HEADER_KEYS else value
-    agree = value == expected or (
-        "None" not in (value, expected) and key != "disttype" and float(value) == float(expected)
-    )
-    if not agree:
-        raise ValueError(f"{key} = {expected} as in the file name, got {value}")
+    if value == expected:
+        return True
+    if "None" not in (value, expected) and key != "disttype":
+        if float(value) == float(expected):
+            return True
+        if key in ("N", "alpha") and named["rule"] is None and 0 < float(value) < float(expected):
+            return False
+    raise ValueError(f"{key} = {expected} as in the file name, got {value}")
 
 
-def _pair(folder: Path, model_folder: str, logs: list[SamplingLog]) -> list[RecordedRun]:
+def _interval(lower: str, upper: str) -> tuple[float, float]:
+    ends = float(lower), float(upper)
+    if not 0 <= ends[0] <= ends[1] <= 1:
+        raise ValueError(f"an interval with 0 <= lower <= upper <= 1, got {lower} {upper}")
+    return ends
+
+
+def _pair(
+    model: str, d: int, own_sigma: float, logs: list[SamplingLog], radii: RadiusLogs
+) -> list[RecordedRun]:
     """Runs of one model: every P alone, and every P with each Q sampled for it."""
-    model = model_folder.removesuffix(".pth")
-    own_sigma = _sigma_of(model)
     runs = []
     for p in logs:
         if p.rule is not None or p.sigma != own_sigma or not p.intervals:
             continue
-        k = 0.0 if p.k == "None" else float(p.k)
-        law = GeneralizedGaussian(DIMENSIONS[dataset_of(model)], p.sigma, k)
-        radii = folder / "orig-radius" / model_folder / f"orig-rad-{_log_stem(p)}.txt"
-        runs.append(_run(RunName(model, law, p.n, p.alpha), p, None, _read_radii(radii)))
+        law = GeneralizedGaussian(d, p.sigma, k_of(p.law, p.k))
+        if not p.copied:
+            runs.append(_run(RunName(model, law, p.n, p.alpha), p, None, radii))
         for q in logs:
             if (q.law, q.k, q.n, q.alpha) != (p.law, p.k, p.n, p.alpha) or q is p:
                 continue
             shape = "rescaled" if q.rule is None else "truncated"
             if shape == "truncated" and q.sigma != p.sigma:
                 continue
-            rule = q.rule or str(q.sigma)
-            th = "-th" if shape == "truncated" else ""
-            radii = (
-                folder
-                / "new-radius"
-                / model_folder
-                / f"new-rad-{p.law}{th}-{p.k}-{p.sigma}-{rule}-{p.n}-{p.alpha}.txt"
-            )
-            name = RunName(model, law, p.n, p.alpha, shape, rule)
-            runs.append(_run(name, p, q, _read_radii(radii)))
+            name = RunName(model, law, p.n, p.alpha, shape, q.rule or str(q.sigma))
+            runs.append(_run(name, p, q, radii))
     return runs
 
 
-def _run(
-    name: RunName, p: SamplingLog, q: SamplingLog | None, radii: dict[int, float]
-) -> RecordedRun:
+def _run(name: RunName, p: SamplingLog, q: SamplingLog | None, radii: RadiusLogs) -> RecordedRun:
     index = sorted(p.intervals if q is None else p.intervals.keys() & q.intervals.keys())
     p_lower, p_upper = _columns(p, index)
-    recorded = np.array([radii.get(i, np.nan) for i in index])
+    recorded = radii.of(name, index)
     indices: Ints = np.array(index, dtype=np.int64)
     if q is None:
         return RecordedRun(name, indices, p_lower, p_upper, recorded)
@@ -193,27 +226,6 @@ def _run(
 def _columns(log: SamplingLog, index: list[int]) -> tuple[Floats, Floats]:
     pairs = np.array([log.intervals[i] for i in index], dtype=np.float64).reshape(-1, 2)
     return pairs[:, 0].copy(), pairs[:, 1].copy()
-
-
-def _read_radii(path: Path) -> dict[int, float]:
-    """`index radius ...` lines; empty when the log was not recorded."""
-    if not path.exists():
-        return {}
-    radii = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        words = line.split()
-        try:
-            if words:
-                radii[int(words[0])] = float(words[1])
-        except (ValueError, IndexError):
-            raise DataError(
-                f"{path.name}, line {number}: expected `index radius`, got {line!r}"
-            ) from None
-    return radii
-
-
-def _log_stem(log: SamplingLog) -> str:
-    return f"{log.law}-{log.k}-{log.sigma}-{log.n}-{log.alpha}"
 
 
 def _sigma_of(model: str) -> float:

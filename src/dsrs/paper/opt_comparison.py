@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dsrs.certification import certify
 from dsrs.confidence import clopper_pearson
-from dsrs.errors import DataError, MissingExtra
+from dsrs.errors import DataError, InvalidInput, MissingExtra
 from dsrs.laws import GeneralizedGaussian, Truncated, sample_additional
 from dsrs.paper.opt_truncation import OptSettings, optimise_percentile
 from dsrs.records import Interval, Observation
@@ -24,7 +24,7 @@ BATCH = 1000
 
 @dataclass(frozen=True, slots=True)
 class ComparedTruncation:
-    """One input: both percentiles, and the radii that the same number of votes then proved."""
+    """One input: the share of P that each choice keeps, and the radii from as many votes."""
 
     index: int
     p_lower: float
@@ -49,6 +49,10 @@ def compare_truncations(
     `votes` under P and as many under Q, each with alpha / 2. The search of Opt has its own
     samples, so the votes of the certificate stay independent of the choice that they judge.
     """
+    if votes < 1:
+        raise InvalidInput(f"`votes` must be at least 1, got {votes}")
+    if not 0 < alpha < 1:
+        raise InvalidInput(f"`alpha` must be in (0, 1), got {alpha!r}")
     return [
         _compare(module, index, x, label, law, votes, alpha, seed, settings)
         for index, x, label in inputs
@@ -85,8 +89,8 @@ def _compare(
         np_radius=certify(law, p).radius,
         heuristic_percentile=by_heuristic.percentile,
         heuristic_radius=radius(by_heuristic),
-        opt_percentile=found.percentile,
-        opt_radius=radius(Truncated(law, found.percentile)),
+        opt_percentile=found.law.percentile,
+        opt_radius=radius(found.law),
     )
 
 

@@ -28,9 +28,10 @@ TRAININGS = {"cohen": "gaussian", "consistency": "consistency", "smoothmix": "sm
 class RunName:
     """What tells one recorded run from another.
 
-    `q_shape` is None for a run under P alone; `rule` says how the value of Q was chosen: a number,
-    or the name of a heuristic (`x`: docs/differences.md; `x+`: the same, sampling P again when all
-    votes agree; `x2`: P- minus 0.1).
+    `n` is the number of votes under Q, or under P if it is alone. `q_shape` is None for a run
+    under P alone; `rule` says how the value of Q was chosen: a number,
+    or the name of a heuristic (`x`: MATH 4; `x+`: the same, sampling P again when all votes
+    agree; `x2`: P- minus 0.1).
     """
 
     model: str
@@ -39,6 +40,13 @@ class RunName:
     alpha: float
     q_shape: str | None = None
     rule: str | None = None
+
+    @property
+    def text(self) -> str:
+        """For messages: model, law, votes and Q."""
+        law = f"k {self.law.k:g}, sigma {self.law.sigma:g}, n {self.n:,}, alpha {self.alpha:g}"
+        q = "P alone" if self.q_shape is None else f"{self.q_shape} {self.rule}"
+        return f"{self.model} ({law}, {q})"
 
     @property
     def dataset(self) -> str:
@@ -89,6 +97,29 @@ class RecordedRun:
             thin(self.q_upper),
             None if self.fallback is None else self.fallback[::stride],
         )
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRadii:
+    """A run of which only the radii were recorded, not the intervals: nothing to certify from."""
+
+    name: RunName
+    index: Ints
+    recorded_radius: Floats
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+
+@dataclass(frozen=True, slots=True)
+class AccuracyByNorm:
+    """Accuracy of one model on spheres of noise around its inputs, one row a sphere."""
+
+    model: str
+    law: GeneralizedGaussian
+    index: Ints
+    noise_norm: Floats
+    accuracy: Floats
 
 
 def dataset_of(model: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from dsrs.errors import DataError
 from dsrs.files.csv_rows import open_csv
 from dsrs.laws import GeneralizedGaussian
-from dsrs.paper.recorded import Floats, Ints, RecordedRun, RunName
+from dsrs.paper.recorded import AccuracyByNorm, Floats, RecordedRun, RunName
 
 DOUBLE_SAMPLING = "double_sampling.csv.gz"
 NEYMAN_PEARSON = "neyman_pearson.csv.gz"
@@ -21,17 +20,6 @@ ACCURACY_BY_NORM = "accuracy_by_noise_norm.csv.gz"
 Fields = dict[str, str]
 NameOf = Callable[[Fields], RunName]
 RunOf = Callable[[RunName, list[Fields]], RecordedRun]
-
-
-@dataclass(frozen=True, slots=True)
-class AccuracyByNorm:
-    """Accuracy of one model on spheres of noise around its inputs, one row a sphere."""
-
-    model: str
-    law: GeneralizedGaussian
-    index: Ints
-    noise_norm: Floats
-    accuracy: Floats
 
 
 def read_reference(folder: Path) -> list[RecordedRun]:

@@ -1,4 +1,8 @@
-"""The compared tables as text, Markdown, LaTeX, CSV and JSON. Our figures are rounded down."""
+"""The compared tables as text, Markdown, LaTeX, CSV and JSON. Our figures are rounded down.
+
+A figure that ends in `r` is from the radii as they were recorded, because the votes under Q that
+they came from were not kept; all others were certified again.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,17 @@ import io
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import groupby
 from typing import Any
 
 from dsrs.paper.published import TITLES
 from dsrs.paper.tables import Cell
-from dsrs.rounding import floor_number, floor_text, signed
+from dsrs.rounding import floor_printed, floor_text, signed
 
 NOT_COVERED = "-"
+RECORDED = "r"
+RECORDED_NOTE = "r: from the radii as they were recorded; the votes behind them were not kept"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +35,15 @@ class Grid:
 
 def text_tables(cells: Sequence[Cell]) -> str:
     """Three lines a row: the paper's figures, ours, and the difference; one if not recorded."""
-    return "\n".join(_text_grid(grid) for grid in _grids(cells)) + summary(cells)
+    grids = "\n".join(_text_grid(grid) for grid in _grids(cells))
+    note = f"\n{RECORDED_NOTE}\n" if any(cell.source == "recorded" for cell in cells) else ""
+    return grids + note + "\n" + summary(cells)
 
 
 def markdown_tables(cells: Sequence[Cell]) -> str:
     parts = []
+    if any(cell.source == "recorded" for cell in cells):
+        parts.append(RECORDED_NOTE + "\n")
     for grid in _grids(cells):
         rule = ["---"] * 5 + ["---:"] * (len(grid.head) - 5)
         lines = [_bars(grid.head), _bars(rule), *(_bars(line) for line in grid.lines)]
@@ -42,7 +53,7 @@ def markdown_tables(cells: Sequence[Cell]) -> str:
 
 def latex_tables(cells: Sequence[Cell]) -> str:
     """Booktabs tables."""
-    parts = ["% needs \\usepackage{booktabs}"]
+    parts = ["% needs \\usepackage{booktabs}", f"% {RECORDED_NOTE}"]
     for grid in _grids(cells):
         parts += [
             f"% {grid.title}",
@@ -81,19 +92,25 @@ FORMATS: dict[str, Callable[[Sequence[Cell]], str]] = {
 
 
 def summary(cells: Sequence[Cell]) -> str:
-    """How many cells are covered, gained and short, and where the solver proves more."""
+    """How many cells are equal, above and below at the paper's digits, and every one that differs.
+
+    Where ours is below, the reason is given.
+    """
     lines = []
     for table, group in groupby(cells, key=lambda cell: cell.table):
         members = list(group)
         covered = [cell for cell in members if cell.ours is not None]
-        gains = [cell for cell in covered if cell.difference and cell.difference > 0]
-        short = [cell for cell in covered if cell.short]
+        above = [cell for cell in covered if (cell.difference or 0) > 0]
+        below = [cell for cell in covered if (cell.difference or 0) < 0]
+        recorded = sum(cell.source == "recorded" for cell in covered)
         lines.append(
-            f"{table}: {len(members)} cells, {len(covered)} covered by the recorded runs, "
-            f"{len(gains)} above the paper, {len(short)} short of it"
+            f"{table}: {len(members)} cells, {len(covered) - recorded} certified again, "
+            f"{recorded} as recorded, {len(members) - len(covered)} without a record; "
+            f"{len(covered) - len(above) - len(below)} equal the paper's, "
+            f"{len(above)} above, {len(below)} below"
         )
-        lines += [f"  above: {describe(cell)}" for cell in gains]
-        lines += [f"  short: {describe(cell)}" for cell in short]
+        lines += [f"  above: {describe(cell)}" for cell in above]
+        lines += [f"  below: {describe(cell)}; {cell.reason}" for cell in below]
         missing = dict.fromkeys(" ".join(_row_of(c)) for c in members if c.ours is None)
         if missing:
             lines.append(f"  not (or not fully) recorded: {'; '.join(missing)}")
@@ -149,13 +166,20 @@ def _ours(cell: Cell) -> str:
     if cell.ours is None:
         return NOT_COVERED
     # The paper rounds its average radii to nearest; one more digit keeps ours comparable.
-    return floor_text(cell.ours, cell.digits + (cell.radius is None))
+    text = _floor(cell.ours, cell.digits + (cell.radius is None))
+    return text + RECORDED if cell.source == "recorded" else text
+
+
+def _floor(value: Fraction | float, digits: int) -> str:
+    return (
+        floor_text(value, digits) if isinstance(value, Fraction) else floor_printed(value, digits)
+    )
 
 
 def _difference(cell: Cell) -> str:
     if cell.difference is None:
         return NOT_COVERED
-    return signed(f"{cell.difference + 0.0:.{cell.digits}f}")  # + 0.0 turns -0.0 into 0.0
+    return signed(f"{cell.difference:.{cell.digits}f}")
 
 
 _RECORD_FIELDS = (
@@ -168,11 +192,13 @@ _RECORD_FIELDS = (
     "paper",
     "ours",
     "difference",
+    "source",
+    "reason",
 )
 
 
 def _record(cell: Cell) -> dict[str, Any]:
-    ours = None if cell.ours is None else floor_number(cell.ours, cell.digits + 3)
+    ours = None if cell.ours is None else float(_floor(cell.ours, cell.digits + 3))
     return {**{name: getattr(cell, name) for name in _RECORD_FIELDS}, "ours": ours}
 
 

@@ -1,60 +1,45 @@
 """Theorem 1 in the plane: Q on the decision region certifies the true radius.
 
-A binary classifier says class A inside a star-shaped region around the input, whose boundary lies
-at distance R(angle). With Q = P restricted to that region, P_A = P(region) and Q_A = 1 leave only
-one classifier (up to sets of mass 0), so the certificate is the true radius of the smoothed
-classifier. Here the certificate is computed as the paper defines it, without duality: the plane is
-cut into cells, and a linear program looks for the classifier f in [0, 1]^cells that has the
-observed probabilities and the least probability at the shifted input.
+With Q = P restricted to the region of class A, P_A = P(region) and Q_A = 1 leave only one
+classifier (up to sets of mass 0), so the certificate is the true radius of the smoothed
+classifier. This certificate is computed as the paper defines it, without duality: a linear program
+looks for the classifier that has the observed probabilities and the least probability at the
+shifted input. Beside it stand the radii that the package certifies from laws that can be sampled.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize
 
+from dsrs.certification import certify
 from dsrs.errors import DsrsError
-
-Floats = NDArray[np.float64]
-
-ANGLES = 96
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
-
-
-def boundary(angle: Floats) -> Floats:
-    """R(angle), in units of sigma: three lobes, pushed to one side."""
-    return 1.6 + 0.2 * np.cos(3 * angle) + 0.3 * np.cos(angle - 0.5)
-
-
-@dataclass(frozen=True, slots=True)
-class Cells:
-    """The plane in cells: position, mass under P = N(0, 1), and where the cell lies.
-
-    No cell crosses the boundary of the region or of its inscribed disc.
-    """
-
-    x: Floats
-    y: Floats
-    p: Floats
-    in_disc: NDArray[np.bool_]
-    in_region: NDArray[np.bool_]
-
-    def shifted(self, radius: float, direction: float) -> Floats:
-        """Mass of the cells under P moved by `radius` in `direction`."""
-        along = self.x * math.cos(direction) + self.y * math.sin(direction)
-        return np.asarray(self.p * np.exp(radius * along - radius**2 / 2))
+from dsrs.laws import GeneralizedGaussian, Truncated
+from dsrs.paper.planar import (
+    ROUNDING,
+    SCALE,
+    Booleans,
+    Cells,
+    Region,
+    first_loss,
+    lobes,
+    mass_within,
+    nearest_loss,
+    planar_cells,
+    pointed_star,
+)
+from dsrs.records import Interval, Observation
 
 
 @dataclass(frozen=True, slots=True)
 class Tightness:
-    """Radii in units of sigma for the example of Theorem 1."""
+    """Radii in units of sigma for one region of Theorem 1."""
 
+    region: str
     p_a: float
     disc: float  # radius of the inscribed disc, where truncated Q has Q_A = 1
     disc_mass: float
@@ -62,60 +47,30 @@ class Tightness:
     worst_direction: float
     neyman_pearson: float
     truncated: float
-    region: float
+    two_discs: float  # Q truncated to the inscribed disc, and another to the circumscribed one
+    on_region: float
 
 
-def planar_cells() -> Cells:
-    """Gauss nodes in the mass of every radial piece, equal steps in the angle."""
-    angles = 2 * math.pi * np.arange(ANGLES) / ANGLES
-    disc = inscribed_disc()
-    inner = np.full(ANGLES, _mass_within(np.array(disc)))
-    outer = _mass_within(boundary(angles))
-    pieces = []
-    for start, stop, in_disc, in_region in (
-        (np.zeros(ANGLES), inner, True, True),
-        (inner, outer, False, True),
-        (outer, np.ones(ANGLES), False, False),
-    ):
-        half = (stop - start)[:, None] / 2
-        mass = start[:, None] + half * (1 + _NODES)
-        radius = np.sqrt(-2 * np.log1p(-mass))
-        pieces.append(
-            Cells(
-                (radius * np.cos(angles)[:, None]).ravel(),
-                (radius * np.sin(angles)[:, None]).ravel(),
-                (half * _WEIGHTS / ANGLES).ravel(),
-                np.full(mass.size, in_disc),
-                np.full(mass.size, in_region),
-            )
-        )
-    return Cells(
-        *(
-            np.concatenate([getattr(piece, name) for piece in pieces])
-            for name in ("x", "y", "p", "in_disc", "in_region")
-        )
-    )
-
-
-def inscribed_disc() -> float:
-    """The largest disc around the input inside the region."""
-    return float(boundary(np.linspace(0, 2 * math.pi, 3601)).min())
+def regions() -> dict[str, Region]:
+    """The examples: a smooth region, and one with corners."""
+    return {region.name: region for region in (lobes(), pointed_star())}
 
 
 def least_probability(
-    cells: Cells, radius: float, direction: float, support: NDArray[np.bool_] | None
+    cells: Cells, radius: float, direction: float, support: Booleans | None
 ) -> float:
-    """Least class probability at the shifted input among all f with the observed P_A and Q_A.
+    """Least class probability at the shifted input among all f with P_A and Q_A = 1.
 
-    Q is P restricted to `support`; None leaves only the constraint of P (Neyman-Pearson).
+    Q is P restricted to `support`, a part of the region: the class has all of it. None leaves only
+    the constraint of P (Neyman-Pearson).
     """
-    rows, values = [cells.p], [float(cells.p[cells.in_region].sum())]
-    if support is not None:
-        q = np.where(support, cells.p, 0.0) / cells.p[support].sum()
-        rows.append(q)
-        values.append(float(q[cells.in_region].sum()))
+    lowest = np.zeros(len(cells.p)) if support is None else support.astype(np.float64)
+    # "At least P_A" is enough for the least f, and does not fail by a rounding error.
     solution = optimize.linprog(
-        cells.shifted(radius, direction), A_eq=np.array(rows), b_eq=values, bounds=(0, 1)
+        cells.shifted(radius, direction),
+        A_ub=-SCALE * cells.p[None, :],
+        b_ub=[SCALE * (ROUNDING - float(cells.p[cells.in_region].sum()))],
+        bounds=np.column_stack([lowest, np.ones_like(lowest)]),
     )
     if not solution.success or solution.fun is None:
         raise DsrsError(f"the linear program of Theorem 1 failed: {solution.message}")
@@ -124,47 +79,48 @@ def least_probability(
 
 def true_radius(cells: Cells) -> tuple[float, float]:
     """Radius and direction of the nearest input where class A loses its majority."""
-    directions = 2 * math.pi * np.arange(ANGLES) / ANGLES
+    return nearest_loss(
+        lambda r, direction: float(cells.shifted(r, direction)[cells.in_region].sum()) - 0.5
+    )
 
-    def nearest_loss(direction: float) -> float:
-        return _crossing(lambda r: float(cells.shifted(r, direction)[cells.in_region].sum()))
 
-    radii = [nearest_loss(direction) for direction in directions]
-    nearest = int(np.argmin(radii))
-    return radii[nearest], float(directions[nearest])
+def certified_radius(p_a: float, discs: Mapping[float, float]) -> float:
+    """What the package certifies from P_A and from P truncated to discs, {radius: Q_A}."""
+    law = GeneralizedGaussian(2, 1.0)
+    seen = [
+        Observation(Truncated.at_radius(law, disc), Interval(q_a, q_a))
+        for disc, q_a in discs.items()
+    ]
+    return certify(law, Interval(p_a, p_a), *seen).radius
 
 
 @cache
-def check_theorem_1() -> Tightness:
-    """All four radii of the example."""
-    cells = planar_cells()
+def check_theorem_1(name: str = "smooth") -> Tightness:
+    """All radii of one of the examples.
+
+    The inscribed disc lies in the region, so Q_A = 1 there; the circumscribed one holds all of it,
+    so Q_A = P_A / P(disc).
+    """
+    region = regions()[name]
+    cells = planar_cells(region)
     radius, direction = true_radius(cells)
-
-    def certified(support: NDArray[np.bool_] | None) -> float:
-        return _crossing(lambda r: least_probability(cells, r, direction, support), 1e-6)
-
-    disc = inscribed_disc()
+    p_a = float(cells.p[cells.in_region].sum())
+    inner, outer = region.inscribed_disc(), region.circumscribed_disc()
+    share = p_a / float(mass_within(np.array(outer)))
     return Tightness(
-        p_a=float(cells.p[cells.in_region].sum()),
-        disc=disc,
-        disc_mass=float(_mass_within(np.array(disc))),
+        region=name,
+        p_a=p_a,
+        disc=inner,
+        disc_mass=float(mass_within(np.array(inner))),
         true_radius=radius,
         worst_direction=direction,
-        neyman_pearson=certified(None),
-        truncated=certified(cells.in_disc),
-        region=certified(cells.in_region),
+        neyman_pearson=certified_radius(p_a, {}),
+        truncated=certified_radius(p_a, {inner: 1.0}),
+        two_discs=certified_radius(p_a, {inner: 1.0, outer: share}),
+        on_region=linear_program_radius(cells, direction, cells.in_region),
     )
 
 
-def _mass_within(radius: Floats) -> Floats:
-    return np.asarray(-np.expm1(-(radius**2) / 2))
-
-
-def _crossing(probability: Callable[[float], float], tolerance: float = 1e-9) -> float:
-    """The first radius at which the class probability falls to 1/2."""
-    upper = 0.25
-    while probability(upper) > 0.5:
-        upper += 0.25
-    return float(
-        optimize.brentq(lambda r: probability(r) - 0.5, upper - 0.25, upper, xtol=tolerance)
-    )
+def linear_program_radius(cells: Cells, direction: float, support: Booleans | None) -> float:
+    """The first radius in `direction` at which some classifier with P_A and Q_A = 1 loses."""
+    return first_loss(lambda r: least_probability(cells, r, direction, support) - 0.5, 1e-6)

@@ -10,7 +10,7 @@ from importlib import import_module
 import torch
 from torch import Tensor, nn
 
-from dsrs.errors import ClassifierError, InvalidInput
+from dsrs.errors import ClassifierError, InvalidInput, MissingExtra
 
 
 class Normalize(nn.Module):
@@ -169,6 +169,11 @@ def _user_module(spec: str) -> nn.Module:
     module_name, _, name = spec.partition(":")
     try:
         found = getattr(import_module(module_name), name)
+    except ModuleNotFoundError as error:
+        # The default for ImageNet, which not everyone needs.
+        if (error.name or "").partition(".")[0] == "torchvision":
+            raise MissingExtra("torchvision", "imagenet") from None
+        raise ClassifierError(f"cannot load {spec!r}: {error}") from error
     except (ImportError, AttributeError) as error:
         raise ClassifierError(f"cannot load {spec!r}: {error}") from error
     model = found() if callable(found) and not isinstance(found, nn.Module) else found

@@ -17,7 +17,7 @@ DATA = ("mnist", "cifar10", "imagenet")
 
 _OPTIMISATION: dict[str, dict[str, Any]] = {
     "mnist": {
-        "architecture": "mnist-cnn",
+        "architecture": "mnist-cnn-large",
         "epochs": 150,
         "learning_rate": 0.01,
         "decay_at": (50, 100),

@@ -62,12 +62,16 @@ class TrainingSettings:
         return self.batch_size // self.recipe.noises
 
     def in_epochs(self, epochs: int) -> TrainingSettings:
-        """The same run squeezed or stretched: decays, warm-up and ramp keep their share of it."""
+        """The same run squeezed or stretched: decays, warm-up and ramp keep their share of it.
+
+        Decays that fall on one epoch are one decay, and none comes before the first epoch ends.
+        """
         share = epochs / self.epochs
+        ends = sorted({round(end * share) for end in self.decay_at})
         return replace(
             self,
             epochs=epochs,
-            decay_at=tuple(round(end * share) for end in self.decay_at),
+            decay_at=tuple(end for end in ends if 1 <= end < epochs),
             warm_up=round(self.warm_up * share),
             ramp_epochs=round(self.ramp_epochs * share),
         )

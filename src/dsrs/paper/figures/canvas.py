@@ -16,16 +16,21 @@ if TYPE_CHECKING:
 
 @contextmanager
 def canvas(
-    path: Path, columns: int = 1, width: float = 4.2, height: float = 3.0, dpi: int = 200
+    path: Path,
+    columns: int = 1,
+    rows: int = 1,
+    width: float = 4.2,
+    height: float = 3.0,
+    dpi: int = 200,
 ) -> Iterator[list[Axes]]:
-    """Axes side by side, `width` x `height` inches each; saved to `path` at the end."""
+    """Axes in rows, `width` x `height` inches each; saved to `path` at the end."""
     with print_style():
         # Not pyplot: a figure of our own needs no display and leaves no global state.
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
-        figure = Figure(figsize=(width * columns, height))
+        figure = Figure(figsize=(width * columns, height * rows))
         FigureCanvasAgg(figure)
-        yield list(figure.subplots(1, columns, squeeze=False)[0])
+        yield list(figure.subplots(rows, columns, squeeze=False).ravel())
         with whole_file(path) as stream:
             figure.savefig(stream, format=path.suffix.removeprefix("."), dpi=dpi)

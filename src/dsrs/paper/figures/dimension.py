@@ -49,7 +49,10 @@ def _exact_and_baseline(axes: Axes, curves: Sequence[DimensionCurve]) -> None:
         if curve.kind == "exact":
             axes.plot(curve.dimensions, curve.radii, color="#000000", label="$Q_A = 1$")
     axes.axhline(
-        neyman_pearson_radius(), color=method_color("np"), dashes=(1, 1.5), label="Neyman-Pearson"
+        neyman_pearson_radius(),
+        color=method_color("np"),
+        dashes=(1, 1.5),
+        label="NP, Gaussian noise",
     )
 
 

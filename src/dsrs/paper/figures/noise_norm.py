@@ -8,27 +8,53 @@ from pathlib import Path
 import numpy as np
 
 from dsrs.paper.figures.canvas import canvas
-from dsrs.paper.reference_tables import AccuracyByNorm
+from dsrs.paper.recorded import AccuracyByNorm
+from dsrs.paper.titles import model_title
 from dsrs.reports.style import method_color
+
+# The models of the paper's own figures come first.
+PAPER_MODELS = (
+    "salman-imagenet-0.50",
+    "cohen-imagenet-75260-1.00",
+    "cohen-cifar-1530-1.00",
+    "cohen-mnist-380-1.00",
+)
+COLUMNS = 3
 
 
 def draw_accuracy_by_norm(curves: Sequence[AccuracyByNorm], path: Path) -> None:
-    """One panel a model: a line for each input, and the density of the noise norm under P."""
-    with canvas(path, columns=len(curves), width=2.6, height=2.4, dpi=130) as panels:
-        for axes, curve in zip(panels, curves, strict=True):
-            for index in np.unique(curve.index):
+    """One panel a model: a line for each input, and the density of the noise norm under P.
+
+    P is the law that the model was trained for, and its density is scaled to height 1.
+    """
+    ordered = sorted(curves, key=lambda curve: (_place(curve.model), curve.model))
+    columns = min(COLUMNS, len(ordered))
+    rows = -(-len(ordered) // columns)
+    with canvas(path, columns, rows, width=2.9, height=2.2, dpi=130) as panels:
+        for axes, curve in zip(panels, ordered, strict=False):
+            inputs = np.unique(curve.index)
+            for index in inputs:
                 of_input = curve.index == index
                 axes.plot(
                     curve.noise_norm[of_input],
                     curve.accuracy[of_input],
                     color=method_color("np"),
-                    alpha=0.15,
+                    # Few lines may be strong, many must let each other be seen.
+                    alpha=max(0.15, min(1.0, 8 / len(inputs))),
                     linewidth=0.6,
                 )
             norms = np.linspace(0, float(curve.noise_norm.max()), 400)
-            density = curve.law.radial_pdf(norms)
-            axes.fill_between(
-                norms, density / density.max(), color=method_color("rescaled"), alpha=0.25
-            )
-            axes.set(title=curve.model, xlabel="noise norm", ylim=(0, 1.02))
-        panels[0].set_ylabel("accuracy")
+            # Its height is that over all norms, also where the spheres do not reach the noise.
+            usual = curve.law.radial_quantile(np.linspace(0.01, 0.99, 99))
+            height = curve.law.radial_pdf(norms) / curve.law.radial_pdf(usual).max()
+            axes.fill_between(norms, height, color=method_color("rescaled"), alpha=0.25)
+            axes.set(xlabel=f"noise norm ({len(inputs)} inputs)", ylim=(0, 1.02))
+            axes.set_title(model_title(curve.model), fontsize=7)
+        for axes in panels[len(ordered) :]:
+            axes.set_axis_off()
+        for axes in panels[::columns]:
+            axes.set_ylabel("accuracy")
+
+
+def _place(model: str) -> int:
+    return PAPER_MODELS.index(model) if model in PAPER_MODELS else len(PAPER_MODELS)

@@ -1,53 +1,96 @@
-"""Theorem 1 in a picture: the region, and what each certificate proves."""
+"""Theorem 1 and its corollary in pictures: the regions, and what each certificate proves."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dsrs.paper.figures.canvas import canvas
-from dsrs.paper.tightness import Tightness, boundary
-from dsrs.reports.style import method_color
+from dsrs.paper.multiclass import SECTOR, Multiclass
+from dsrs.paper.planar import Region, lobes
+from dsrs.paper.tightness import Tightness, regions
+from dsrs.reports.style import PALETTE, method_color
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+ANGLE = np.linspace(0, 2 * math.pi, 721)
 
 
-def draw_tightness(result: Tightness, path: Path) -> None:
-    """Decision region and its inscribed disc; circles of radius NP < truncated < region = true."""
-    angle = np.linspace(0, 2 * math.pi, 721)
-    reach = boundary(angle)
-    circles = {
-        f"Neyman-Pearson: {result.neyman_pearson:.3f}": (result.neyman_pearson, "np"),
-        f"truncated Q: {result.truncated:.3f}": (result.truncated, "truncated"),
-        f"Q on the region: {result.region:.3f}": (result.region, "rescaled"),
-    }
-    with canvas(path, width=5.6, height=3.2) as [axes]:
-        axes.fill(reach * np.cos(angle), reach * np.sin(angle), color="#E8E8E8", label="class A")
-        disc = result.disc
-        axes.plot(
-            disc * np.cos(angle),
-            disc * np.sin(angle),
-            color="#808080",
-            dashes=(1, 1.5),
-            linewidth=0.8,
-            label="support of truncated Q",
-        )
-        for label, (radius, method) in circles.items():
-            axes.plot(
-                radius * np.cos(angle),
-                radius * np.sin(angle),
-                color=method_color(method),
-                label=label,
+def draw_tightness(results: Sequence[Tightness], path: Path) -> None:
+    """A panel a region: circles of radius NP < truncated < two discs < region = true."""
+    with canvas(path, columns=len(results), width=5.2, height=2.9) as panels:
+        for axes, result in zip(panels, results, strict=True):
+            _region(axes, regions()[result.region])
+            _circle(axes, result.disc, "#808080", "support of truncated Q", dashes=(1, 1.5))
+            circles = (
+                ("Neyman-Pearson", result.neyman_pearson, method_color("np")),
+                ("truncated Q", result.truncated, method_color("truncated")),
+                ("two truncated Q", result.two_discs, PALETTE[3]),
+                ("Q on the region", result.on_region, method_color("rescaled")),
             )
-        x = result.true_radius * math.cos(result.worst_direction)
-        y = result.true_radius * math.sin(result.worst_direction)
-        axes.plot(
-            [x],
-            [y],
-            "x",
-            color="#000000",
-            label=f"smoothed class changes: {result.true_radius:.3f}",
+            for label, radius, color in circles:
+                _circle(axes, radius, color, f"{label}: {radius:.3f}")
+            _loss(axes, result.true_radius, result.worst_direction)
+            _finish(axes)
+
+
+def draw_multiclass(result: Multiclass, path: Path) -> None:
+    """Three classes: what the additional laws of the corollary prove."""
+    with canvas(path, width=5.6, height=3.2) as [axes]:
+        far = 4.0
+        angles = np.linspace(*SECTOR, 200)
+        axes.fill(far * np.cos(ANGLE), far * np.sin(ANGLE), color="#DCE9F5", label="class C")
+        sector_x = np.concatenate([[0.0], far * np.cos(angles)])
+        sector_y = np.concatenate([[0.0], far * np.sin(angles)])
+        axes.fill(sector_x, sector_y, color="#F8E6D4", label="class B")
+        _region(axes, lobes())
+        circles = (
+            ("Neyman-Pearson", result.neyman_pearson, PALETTE[0]),
+            ("with the runner-up", result.runner_up, PALETTE[5]),
+            ("laws on A and B", result.laws_on_a_and_b, PALETTE[1]),
+            ("laws on B and C", result.laws_on_the_rivals, PALETTE[2]),
         )
-        axes.plot([0], [0], ".", color="#000000")
-        axes.set(aspect="equal", xlabel=r"$x_1 / \sigma$", ylabel=r"$x_2 / \sigma$")
-        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        for label, radius, color in circles:
+            _circle(axes, radius, color, f"{label}: {radius:.3f}")
+        _loss(axes, result.true_radius, result.worst_direction)
+        _finish(axes)
+        axes.set(xlim=(-2.6, 2.6), ylim=(-2.6, 2.6))
+
+
+def _region(axes: Axes, region: Region) -> None:
+    reach = region.boundary(ANGLE)
+    axes.fill(reach * np.cos(ANGLE), reach * np.sin(ANGLE), color="#E8E8E8", label="class A")
+
+
+def _circle(
+    axes: Axes, radius: float, color: str, label: str, dashes: tuple[float, ...] = ()
+) -> None:
+    axes.plot(
+        radius * np.cos(ANGLE),
+        radius * np.sin(ANGLE),
+        color=color,
+        dashes=dashes,
+        linewidth=0.8 if dashes else 1.2,
+        label=label,
+    )
+
+
+def _loss(axes: Axes, radius: float, direction: float) -> None:
+    axes.plot(
+        [radius * math.cos(direction)],
+        [radius * math.sin(direction)],
+        "x",
+        color="#000000",
+        label=f"smoothed class changes: {radius:.3f}",
+    )
+    axes.plot([0], [0], ".", color="#000000")
+
+
+def _finish(axes: Axes) -> None:
+    axes.set(aspect="equal", xlabel=r"$x_1 / \sigma$", ylabel=r"$x_2 / \sigma$")
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from dsrs.errors import DataError
+from dsrs.errors import NotRecorded
 from dsrs.laws import heuristic_percentile
 from dsrs.paper.figures.canvas import canvas
 from dsrs.paper.recorded import Floats, RecordedRun
-from dsrs.paper.tables import RadiiOf
+from dsrs.paper.recorded_accuracy import RadiiOf
 from dsrs.reports.style import method_color, run_color
 
 PERCENTILES = tuple(round(0.1 * step, 1) for step in range(1, 10))
@@ -40,7 +40,7 @@ def sweep_runs(runs: list[RecordedRun], model: str) -> list[RecordedRun]:
     }
     missing = [p for p in PERCENTILES if p not in by_rule]
     if missing:
-        raise DataError(
+        raise NotRecorded(
             f"the sweep over truncations needs recorded runs of {model} at percentiles "
             f"{', '.join(map(str, missing))}, which are not there"
         )

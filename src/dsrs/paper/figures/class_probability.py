@@ -1,0 +1,96 @@
+"""Histograms of P_A on TinyImageNet and ImageNet: it does not grow with the dimension (appendix).
+
+The two data sets show the same kind of images at different sizes, with the same sigma = 0.5 and
+m = 4. Of the inputs with P- > 1/2 it shows 1 - P- in steps of about 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dsrs.errors import NotRecorded
+from dsrs.paper.figures.canvas import canvas
+from dsrs.paper.logs import read_sampling_log
+from dsrs.paper.recorded import Floats, RecordedRun
+from dsrs.paper.titles import model_title
+from dsrs.reports.style import method_color
+
+SIGMA = 0.5
+VOTES = 100_000
+ALPHA = 0.001
+# From the largest P- that 100,000 votes can prove, 1 - 0.00008, to P- = 1/2.
+EDGES = np.array([0.00005, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.5])
+
+
+@dataclass(frozen=True, slots=True)
+class LowerBounds:
+    """P- of every input of one model smoothed with exponent k."""
+
+    model: str
+    k: float
+    p_lower: Floats
+
+
+def imagenet_lower_bounds(runs: Sequence[RecordedRun]) -> list[LowerBounds]:
+    """Models of ImageNet at sigma = 0.5 and k > 0, under P alone with 100,000 votes."""
+    return [
+        LowerBounds(run.name.model, run.name.law.k, run.p_lower)
+        for run in runs
+        if (run.name.dataset, run.name.law.sigma) == ("imagenet", SIGMA)
+        and (run.name.q_shape, run.name.n, run.name.alpha) == (None, VOTES, ALPHA)
+        and run.name.law.k > 0
+    ]
+
+
+def tinyimagenet_lower_bounds(folder: Path) -> list[LowerBounds]:
+    """The same of TinyImageNet, whose logs are in no table: straight from the public logs."""
+    found = []
+    models = folder / "sampling"
+    for path in sorted(models.glob(f"*-tinyimagenet-*-0.50.pth/*-{SIGMA}-{VOTES}-{ALPHA}.txt")):
+        log = read_sampling_log(path)
+        lower = np.array([interval[0] for interval in log.intervals.values()])
+        found.append(LowerBounds(path.parent.name.removesuffix(".pth"), float(log.k), lower))
+    return found
+
+
+def draw_histograms(bounds: Sequence[LowerBounds], path: Path) -> None:
+    """One panel a model: percent of the inputs with P- > 1/2, by 1 - P-."""
+    if not bounds:
+        raise NotRecorded(
+            f"the histograms need logs of TinyImageNet or ImageNet models with sigma = {SIGMA}, "
+            f"{VOTES:,} votes and alpha = {ALPHA}, found none"
+        )
+    columns = min(2, len(bounds))
+    rows = -(-len(bounds) // columns)
+    with canvas(path, columns, rows, width=3.4, height=1.9) as panels:
+        for axes, bound in zip(panels, bounds, strict=False):
+            right = bound.p_lower[bound.p_lower > 0.5]
+            weights = np.full(len(right), 100 / len(right))
+            axes.hist(
+                1 - right,
+                bins=EDGES.tolist(),
+                weights=weights,
+                color=method_color("np"),
+                rwidth=0.94,
+            )
+            axes.set(xscale="log", xlim=(EDGES[0], EDGES[-1]), ylim=(0, 60))
+            axes.set_title(
+                f"{_title(bound)}\n{len(right):,} of {len(bound.p_lower):,} inputs with "
+                "$P_A^- > 1/2$",
+                fontsize=7,
+            )
+        for axes in panels[len(bounds) :]:
+            axes.set_axis_off()
+        for axes in panels[::columns]:
+            axes.set_ylabel("inputs (%)")
+        for axes in panels[-columns:]:
+            axes.set_xlabel("$1 - P_A^-$")
+
+
+def _title(bound: LowerBounds) -> str:
+    trained_so = f"-{bound.k:g}-" in bound.model
+    return model_title(bound.model) + ("" if trained_so else f"\nsmoothed with $k$ = {bound.k:g}")

@@ -1,0 +1,141 @@
+"""What the figures from recorded data show, and that a missing part is said and not fatal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dsrs.errors import DataError
+from dsrs.laws import GeneralizedGaussian
+from dsrs.paper.noise_norm_logs import read_noise_norm_logs
+from dsrs.paper.recorded import RecordedRadii, RecordedRun, RunName
+from dsrs.paper.recorded_accuracy import RecordedAccuracy
+from dsrs.paper.titles import model_title
+
+pytest.importorskip("matplotlib")
+
+from dsrs.paper.figures import accuracy_curves, class_probability, noise_norm, votes
+
+
+def run(name: RunName, radii: list[float], p_lower: float = 0.9) -> RecordedRun:
+    lower = np.full(len(radii), p_lower)
+    return RecordedRun(name, np.arange(len(radii)), lower, lower, np.array(radii))
+
+
+def recorded(found: RecordedRun) -> np.ndarray:  # type: ignore[type-arg]
+    return found.recorded_radius
+
+
+def votes_runs() -> list[RecordedRun]:
+    law = GeneralizedGaussian(150_528, 0.5, 75260)
+    double = [
+        run(RunName(votes.MODEL, law, n, 0.0005, "truncated", "x2"), [0.5, n / 1e6])
+        for n in votes.VOTES
+    ]
+    other_rule = run(RunName(votes.MODEL, law, 50_000, 0.0005, "truncated", "0.5"), [9.0, 9.0])
+    other_alpha = run(RunName(votes.MODEL, law, 50_000, 0.0005), [9.0, 9.0])
+    alone = run(RunName(votes.MODEL, law, 100_000, 0.001), [0.2, 0.0])
+    return [*double, other_rule, other_alpha, alone]
+
+
+def test_curves_against_votes(tmp_path: Path) -> None:
+    curves = votes.votes_curves(votes_runs(), recorded)
+    assert [(curve.double, curve.n) for curve in curves] == [
+        (False, 100_000),
+        *((True, n) for n in votes.VOTES),
+    ]
+    assert curves[-1].radii.tolist() == [0.5, 0.8]
+    votes.draw_votes(curves, tmp_path / "votes.svg")
+    text = (tmp_path / "votes.svg").read_text(encoding="utf-8")
+    assert "double sampling" in text
+    assert "800,000" in text
+    with pytest.raises(DataError, match="800,000"):
+        votes.votes_curves(votes_runs()[:4], recorded)
+
+
+def mnist(sigma: float, radii: list[float], q_shape: str | None = None) -> RecordedRun:
+    law = GeneralizedGaussian(784, sigma, 380)
+    n, alpha = (100_000, 0.001) if q_shape is None else (50_000, 0.0005)
+    rule = None if q_shape is None else str(0.8 * sigma)
+    return run(RunName(f"cohen-mnist-380-{sigma:.2f}", law, n, alpha, q_shape, rule), radii)
+
+
+def test_accuracy_curves_take_the_best_sigma(tmp_path: Path) -> None:
+    narrow, wide = mnist(0.25, [0.5, 0.5, 0.0]), mnist(1.0, [2.0, 0.0, 0.0])
+    name = mnist(1.0, [], "rescaled").name
+    alone = RecordedRadii(name, np.arange(3), np.array([2.5, 0.0, 0.0]))
+    accuracy = RecordedAccuracy([narrow, wide], recorded, [alone], inputs=3)
+    curves = accuracy_curves.accuracy_curves(accuracy)
+    assert len(curves) == 18
+    single, double = curves[:2]
+    assert (single.sigmas, single.as_recorded) == ((0.25, 1.0), ())
+    assert (double.sigmas, double.as_recorded) == ((1.0,), (1.0,))
+    at = {
+        radius: single.percents[np.searchsorted(accuracy_curves.RADII, radius)]
+        for radius in (0.0, 0.5, 0.505, 2.0, 2.005)
+    }
+    # At 0 the abstained input does not count; at its own radius an input does.
+    assert {r: round(p) for r, p in at.items()} == {0.0: 67, 0.5: 67, 0.505: 33, 2.0: 33, 2.005: 0}
+    accuracy_curves.draw_accuracy_curves(curves, tmp_path / "curves.svg")
+    text = (tmp_path / "curves.svg").read_text(encoding="utf-8")
+    assert text.count("not recorded") == 8
+    assert "as recorded" in text
+    with pytest.raises(DataError, match="main table"):
+        accuracy_curves.accuracy_curves(RecordedAccuracy([]))
+
+
+def test_histograms_of_the_class_probability(tmp_path: Path) -> None:
+    law = GeneralizedGaussian(150_528, 0.5, 75260)
+    right = run(RunName("salman-imagenet-0.50", law, 100_000, 0.001), [0.0] * 3, p_lower=0.9)
+    half = run(RunName("salman-imagenet-0.50", law, 50_000, 0.0005), [0.0] * 3)
+    tiny = tmp_path / "sampling" / "cohen-tinyimagenet-4700-0.50.pth"
+    tiny.mkdir(parents=True)
+    log = "x disttype general-gaussian\nx k 4700\no 0 0.999 1\no 1 0.2 0.3\n"
+    (tiny / "general-gaussian-4700-0.5-100000-0.001.txt").write_text(log)
+    bounds = class_probability.tinyimagenet_lower_bounds(tmp_path)
+    bounds += class_probability.imagenet_lower_bounds([right, half])
+    assert [(b.model, b.k, b.p_lower.tolist()) for b in bounds] == [
+        ("cohen-tinyimagenet-4700-0.50", 4700, [0.999, 0.2]),
+        ("salman-imagenet-0.50", 75260, [0.9, 0.9, 0.9]),
+    ]
+    class_probability.draw_histograms(bounds, tmp_path / "p.svg")
+    text = (tmp_path / "p.svg").read_text(encoding="utf-8")
+    assert "1 of 2 inputs" in text
+    assert "smoothed with" in text
+    with pytest.raises(DataError, match="TinyImageNet"):
+        class_probability.draw_histograms([], tmp_path / "p.svg")
+
+
+def test_accuracy_on_spheres_is_read_from_the_log_that_shows_most(tmp_path: Path) -> None:
+    model = tmp_path / "landscape_sampling" / "cohen-mnist-380-1.00.pth"
+    model.mkdir(parents=True)
+    (model / "0.0-80.0-50-100.txt").write_text("o 0 0.0 0.1\n")
+    (model / "0.0-50.0-50-1000.txt").write_text("o 0 0.0 0.2\n")
+    (model / "0.0-60.0-50-1000.txt").write_text("o 0 0.0 1.0\no 0 30.0 0.5\no 7 0.0 0.9\n")
+    gaussian = tmp_path / "landscape_sampling" / "cohen-imagenet-1.00-orig.pth"
+    gaussian.mkdir()
+    (gaussian / "0.0-60.0-50-1000.txt").write_text("o 500 3.0 1.0\n")
+    orig, curve = read_noise_norm_logs(tmp_path)
+    assert (orig.law.d, orig.law.k, orig.law.sigma) == (150_528, 0, 1)
+    assert (curve.law.d, curve.law.k, curve.law.sigma) == (784, 380, 1)
+    assert curve.index.tolist() == [0, 0, 7]
+    assert curve.accuracy.tolist() == [1.0, 0.5, 0.9]
+    noise_norm.draw_accuracy_by_norm([orig, curve], tmp_path / "norm.svg")
+    assert "(2 inputs)" in (tmp_path / "norm.svg").read_text(encoding="utf-8")
+    (model / "0.0-60.0-50-1000.txt").write_text("o 0 0.0 1.0\no 0 30.0 1.5\n")
+    with pytest.raises(DataError, match=r"1000\.txt, line 2"):
+        read_noise_norm_logs(tmp_path)
+    with pytest.raises(DataError, match="landscape_sampling"):
+        read_noise_norm_logs(tmp_path / "elsewhere")
+
+
+def test_titles_are_for_people() -> None:
+    assert model_title("cohen-mnist-380-1.00") == (
+        r"MNIST, Gaussian augmentation, $k$ = 380, $\sigma$ = 1.00"
+    )
+    assert model_title("salman-imagenet-0.50") == (
+        r"ImageNet, SmoothAdv (Salman et al.), $\sigma$ = 0.50"
+    )
+    assert model_title("macer-svhn-0.25") == r"macer, svhn, $\sigma$ = 0.25"

@@ -1,0 +1,123 @@
+"""Theorem 1 and its corollary in the plane, against closed forms and the package's own solver."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate, optimize, stats
+
+from dsrs.paper.multiclass import (
+    check_multiclass,
+    class_regions,
+    least_margin,
+    multiclass_region,
+    true_margin,
+)
+from dsrs.paper.planar import Region, lobes, planar_cells, pointed_star
+from dsrs.paper.tightness import (
+    check_theorem_1,
+    least_probability,
+    linear_program_radius,
+    regions,
+)
+
+NAMES = tuple(regions())
+
+
+@pytest.mark.parametrize("region", [lobes(), pointed_star()], ids=lambda region: region.name)
+def test_masses_of_the_cells(region: Region) -> None:
+    cells = planar_cells(region)
+    assert cells.p.sum() == pytest.approx(1, abs=1e-10)
+    # One integral over the angle, in closed form along the ray.
+    exact, _ = integrate.quad(
+        lambda a: -math.expm1(-(float(region.boundary(np.array(a))) ** 2) / 2) / (2 * math.pi),
+        region.corners[0],
+        region.corners[0] + 2 * math.pi,
+        points=region.corners[1:],
+        limit=200,
+    )
+    assert cells.p[cells.in_region].sum() == pytest.approx(exact, abs=1e-9)
+    # Moved by r along the first axis, the plane is still the plane.
+    assert cells.shifted(1.0, 0.0).sum() == pytest.approx(1, abs=1e-7)
+
+
+def test_the_star_has_its_corners_where_they_should_be() -> None:
+    star = pointed_star()
+    radii = star.boundary(np.array(star.corners))
+    np.testing.assert_allclose(radii, [2.9, 1.45] * 5, rtol=1e-9)
+    assert star.inscribed_disc() == pytest.approx(1.45)
+    assert star.circumscribed_disc() == pytest.approx(2.9)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_theorem_1_certifies_the_true_radius(name: str) -> None:
+    result = check_theorem_1(name)
+    assert result.on_region == pytest.approx(result.true_radius, abs=1e-5)
+    assert result.neyman_pearson < result.truncated <= result.two_discs < result.on_region
+    # Closed form for the Gaussian: sigma Phi^-1(P_A).
+    assert result.neyman_pearson == pytest.approx(stats.norm.ppf(result.p_a), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_linear_program_and_the_dual_bound_give_the_same_radii(name: str) -> None:
+    result = check_theorem_1(name)
+    cells = planar_cells(regions()[name])
+    # The cells of the plane are good to about 1e-4 of the mass.
+    for support, radius in ((None, result.neyman_pearson), (cells.in_disc, result.truncated)):
+        found = linear_program_radius(cells, result.worst_direction, support)
+        assert found == pytest.approx(radius, abs=1e-3)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_two_discs_against_the_worst_class_between_them(name: str) -> None:
+    """A has the inner disc, nothing outside the outer one, and of the ring what has x < c."""
+    result, region = check_theorem_1(name), regions()[name]
+    inner, outer = region.inscribed_disc(), region.circumscribed_disc()
+    radius = (np.arange(4000) + 0.5) * outer / 4000
+    cosine = np.cos((np.arange(2000) + 0.5) * math.pi / 2000)
+    mass = (radius * np.exp(-(radius**2) / 2) * outer / 4000)[:, None] / 2000
+    x = radius[:, None] * cosine
+    ring = np.broadcast_to(radius[:, None] > inner, x.shape)
+
+    def left(c: float) -> float:
+        return float((mass * (~ring | (x < c))).sum()) - result.p_a
+
+    c = optimize.brentq(left, -outer, outer)
+    moved = mass * np.exp(result.two_discs * x - result.two_discs**2 / 2)
+    at_the_radius = float(moved[~ring | (x < c)].sum())
+    # Never below 1/2, but for midpoint cells of 1/4000; a search over several laws may stop short.
+    assert 0.5 - 1e-3 < at_the_radius < 0.515
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_theorem_1_holds_in_every_direction(name: str) -> None:
+    cells = planar_cells(regions()[name])
+    for direction in np.linspace(0, 2 * math.pi, 5):
+        truth = float(cells.shifted(0.8, direction)[cells.in_region].sum())
+        certified = least_probability(cells, 0.8, direction, cells.in_region)
+        assert certified == pytest.approx(truth, abs=1e-7)
+
+
+def test_the_corollary_certifies_the_true_radius_from_laws_on_the_rivals() -> None:
+    result = check_multiclass()
+    assert sum(result.probabilities) == pytest.approx(1, abs=1e-9)
+    assert result.laws_on_the_rivals == pytest.approx(result.true_radius, abs=1e-5)
+    # With a law on A itself, B and C may be one rival, as in Theorem 1; P_B tells them apart.
+    assert result.laws_on_a_and_b == pytest.approx(result.theorem_1, abs=1e-5)
+    assert result.laws_on_a_and_b_with_p_b == pytest.approx(result.true_radius, abs=1e-5)
+    assert result.neyman_pearson < result.runner_up < result.theorem_1 < result.true_radius - 0.1
+
+
+def test_the_margins_of_the_corollary_in_other_directions() -> None:
+    cells = planar_cells(multiclass_region())
+    for direction in (0.5, 2.0, 5.5):
+        truth = true_margin(cells, 0.7, direction)
+        rivals = least_margin(cells, 0.7, direction, ("B", "C"))
+        assert rivals == pytest.approx(truth, abs=1e-6)
+        moved = cells.shifted(0.7, direction)
+        of_a = float(moved[class_regions(cells)["A"]].sum())
+        on_a_and_b = least_margin(cells, 0.7, direction, ("A", "B"))
+        # The rest may be all B's.
+        assert on_a_and_b == pytest.approx(2 * of_a - float(moved.sum()), abs=1e-6)
