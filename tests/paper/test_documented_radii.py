@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -121,9 +122,9 @@ def test_fall_back_rows_from_all_votes(reference: Path) -> None:
         if (run.name.model, run.name.rule) == ("consistency-imagenet-75260-0.25", "x+")
     )
     assert run.fallback is not None
-    radii = recertified_radii(run)[run.fallback]
-    assert floor_printed(float(radii.min()), 3) == "0.876"
-    assert "all votes prove 0.876" in stated("differences")
+    radii = Counter(floor_printed(float(r), 3) for r in recertified_radii(run)[run.fallback])
+    assert radii == {"0.876": 272, "0.859": 1}
+    assert "all votes prove 0.876, and 0.859 for one." in stated("differences")
 
 
 def certified(rows: Rows) -> np.ndarray:  # type: ignore[type-arg]
@@ -206,7 +207,7 @@ def test_curves_against_the_dimension(reference: Path) -> None:
     ]
     assert f"all {len(gaps)} points" in page
     assert max(gaps) <= 1e-3
-    assert np.mean(np.array(gaps) <= 1e-4) >= 0.9
+    assert f"every point agrees to 1e-3, {sum(gap <= 1e-4 for gap in gaps)} of them to 1e-4" in page
     # With Q_A known from below only, the curve n = 10 alone changes.
     losses = {}
     for n in (10, 100):
