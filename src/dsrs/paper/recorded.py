@@ -29,9 +29,9 @@ class RunName:
     """What tells one recorded run from another.
 
     `n` is the number of votes under Q, or under P if it is alone. `q_shape` is None for a run
-    under P alone; `rule` says how the value of Q was chosen: a number,
-    or the name of a heuristic (`x`: MATH 4; `x+`: the same, sampling P again when all votes
-    agree; `x2`: P- minus 0.1).
+    under P alone; `rule` says how the value of Q was chosen: a number, or the name of a heuristic
+    (`x`: docs/differences.md; `x+`: the same, sampling P again when all votes agree; `x2`: P-
+    minus 0.1, at least 0.4).
     """
 
     model: str
