@@ -28,7 +28,16 @@ ALLOWED = {
     "classifiers": set(),
     "datasets": {"files"},
     "sampling": {"certification", "classifiers", "confidence", "laws", "records"},
-    "reports": {"accuracy", "files", "laws", "records", "rounding", "runs", "sampling"},
+    "reports": {
+        "accuracy",
+        "confidence",
+        "files",
+        "laws",
+        "records",
+        "rounding",
+        "runs",
+        "sampling",
+    },
 }
 
 
