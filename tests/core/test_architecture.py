@@ -43,7 +43,10 @@ ALLOWED = {
         *("accuracy", "classifiers", "datasets", "duality", "files", "landscape", "laws"),
         *("records", "sampling", "strategies", "table", "votes", "voting"),
     },
-    "reports": {"accuracy", "files", "laws", "records", "rounding", "runs", "votes"},
+    "reports": {
+        *("accuracy", "confidence", "files", "landscape", "laws", "records", "rounding", "runs"),
+        "votes",
+    },
     "training": {"datasets", "files", "laws"},
     "paper": {
         *("certification", "confidence", "duality", "files", "laws", "records", "reports"),

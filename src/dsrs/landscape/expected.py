@@ -1,4 +1,4 @@
-"""What n votes are expected to prove: lower bounds at expected counts (MATH 6).
+"""What n votes are expected to prove: lower bounds at expected counts (docs/math.md 9).
 
 With x misses in n votes the Clopper-Pearson bound L has 1 - L = the upper alpha-quantile of
 Beta(x + 1, n - x). It makes sense for every real x: that curve is used where laws are compared
@@ -8,7 +8,6 @@ and chosen. Predictions round the count of hits down and ask `dsrs.confidence`.
 from __future__ import annotations
 
 import functools
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -48,10 +47,16 @@ def unproved_at(miss_rate: Floats, n: int, alpha: float) -> Floats:
     return np.asarray(special.betainccinv(misses + 1, np.maximum(n - misses, 1e-9), alpha))
 
 
+def expected_hits(miss_rate: Floats, n: int) -> Floats:
+    """The expected number of hits among n votes, rounded down to a whole one."""
+    # A rate that is 0 but for rounding misses nothing.
+    return np.asarray(np.clip(np.floor(n - n * miss_rate + 1e-6), 0, n))
+
+
 def expected_lower(probability: float, n: int, alpha: float) -> float:
     """The Clopper-Pearson bound at the expected count of hits, rounded down."""
-    hits = math.floor(n * probability * (1 + 1e-12))
-    return clopper_pearson_lower(min(hits, n), n, alpha)
+    hits = expected_hits(np.array(1 - probability), n)
+    return clopper_pearson_lower(int(hits), n, alpha)
 
 
 def checked_budget(n: int, alpha: float) -> None:

@@ -67,15 +67,30 @@ def pilot_step(
     votes, misses = round(float(seen.sum())), float(seen.sum() - right.sum())
     if votes >= n:
         raise InvalidInput(f"the pilot must leave votes for the bound, got {votes} of {n}")
-    most = most_pilot_votes(base, n, misses)
-    if votes < most and misses < ENOUGH_MISSES:
-        look = max(FEWEST_VOTES, math.floor(LEAST_SHARE * n), math.ceil(GROWTH * votes))
-        return PilotStep(min(look, most) - votes, None)
+    if more := _further(base, n, votes, misses):
+        return PilotStep(more, None)
     if votes < FEWEST_VOTES:
         return PilotStep(0, None)
     edges = base.radial_quantile(np.linspace(0, 1, len(right) + 1))
     profile = profile_of_bins(edges, right, seen)
     return PilotStep(0, tailored_law(profile, base, n - votes, alpha))
+
+
+def expected_pilot_votes(base: GeneralizedGaussian, n: int, miss_rate: float) -> int:
+    """At how many votes the pilot of an input ends that misses at this rate under P."""
+    votes = 0
+    while more := _further(base, n, votes, votes * miss_rate):
+        votes += more
+    return votes
+
+
+def _further(base: GeneralizedGaussian, n: int, votes: int, misses: float) -> int:
+    """How many pilot votes to take after so many with so many misses."""
+    most = most_pilot_votes(base, n, misses)
+    if votes >= most or misses >= ENOUGH_MISSES:
+        return 0
+    look = max(FEWEST_VOTES, math.floor(LEAST_SHARE * n), math.ceil(GROWTH * votes))
+    return min(look, most) - votes
 
 
 def most_pilot_votes(base: GeneralizedGaussian, n: int, misses: float) -> int:

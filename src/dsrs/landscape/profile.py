@@ -1,9 +1,9 @@
 """Accuracy against noise norm: a smooth curve through votes, a(norm).
 
 a(norm) is the probability that the class is right under noise of this norm in a uniform direction
-(MATH 7). It belongs to the model and the input, not to a law. The curve is held as normal scores
-z = Phi^-1(a) at points equally spaced in ln norm, with straight lines between them. A half space
-at distance D has z close to D sqrt(d) / norm: scores change slowly where accuracies may not.
+(docs/math.md 10). It belongs to the model and the input, not to a law. The curve is held as normal
+scores z = Phi^-1(a) at points equally spaced in ln norm, with straight lines between them. A half
+space at distance D has z close to D sqrt(d) / norm: scores change slowly where accuracies may not.
 
 Nothing here has a part in the validity of a certificate: a poor curve costs radius, no more.
 """

@@ -6,9 +6,9 @@ named by its normal score y = Phi^-1(a). In scores the cosine of every dimension
 normal, and so is the norm of every law P: everything is smooth at scale 1, and sums over equally
 spaced scores converge at once.
 
-With LR = p(x - delta) / p(x), which rises with c (MATH 2), G(y) = E[LR; cap y] is the mass that
-the shift carries into the cap. These tables are for predicting and choosing, to some 1e-4 of the
-radius; certificates come from `dsrs.duality`.
+With LR = p(x - delta) / p(x), which rises with c (docs/math.md 2), G(y) = E[LR; cap y] is the mass
+that the shift carries into the cap. These tables are for predicting and choosing, to some 1e-4 of
+the radius (below 64 dimensions less well); certificates come from `dsrs.duality`.
 """
 
 from __future__ import annotations
@@ -127,9 +127,9 @@ class Shells:
         """1 - L for the least lower bound L of Q_A that proves these shifts (places in `shifts`).
 
         Q is P weighted by lambda (shells last). Neyman-Pearson between Q and the shifted P
-        (MATH 6): caps LR <= s lambda with the scale s that leaves them half of the shifted mass;
-        L is their probability under Q. Secants in ln s, as Phi^-1 of the mass is nearly straight
-        in it, with a bracket.
+        (docs/math.md 9): caps LR <= s lambda with the scale s that leaves them half of the
+        shifted mass; L is their probability under Q. Secants in ln s, as Phi^-1 of the mass is
+        nearly straight in it, with a bracket.
         """
         low = np.full(shift.shape, -LARGEST_SCALE)
         high = -low

@@ -1,4 +1,4 @@
-"""The best additional law for one input: P weighted by lambda(t), from its profile (MATH 6).
+"""The best additional law for one input, from its profile: P weighted by lambda (docs/math.md 9).
 
 Let all n votes be taken under Q = lambda P / nu and bounded once, Q_A >= L(q). Neyman-Pearson
 between Q and the shifted P proves B = nu L(q) - E[Phi_t(lambda)], with q = E[lambda a] / nu. L is
@@ -38,6 +38,8 @@ Floats = NDArray[np.float64]
 WORTHWHILE = 1e-3
 # The best lambda, and between it and P: lambda to these powers.
 POWERS = np.array([1.0, 0.75, 0.5, 0.3])
+# Of the rates q' on the curve L, so many are passed over in the first scan.
+SCAN_STEP = 4
 # In fewer dimensions LR has a peak that the tables do not resolve: a certificate must agree.
 COARSE_DIMENSION = 64
 # Places around a shift, on the grid of the shells, at which the curve of a weight is computed.
@@ -113,9 +115,11 @@ def best_caps(shells: Shells, misses: Floats, n: int, alpha: float) -> tuple[flo
     curve = bound_curve(n, alpha)
     uncapped = curve.unproved[:, None] + curve.slope[:, None] * (misses - curve.misses[:, None])
     scores = -special.ndtri(np.clip(uncapped, 1e-12, 1.0))
-    shifts = shells.largest_shift(scores)
+    middle = SCAN_STEP * int(np.argmax(shells.largest_shift(scores[::SCAN_STEP])))
+    near = scores[max(middle - SCAN_STEP + 1, 0) : middle + SCAN_STEP]
+    shifts = shells.largest_shift(near)
     best = int(np.argmax(shifts))
-    return float(shifts[best]), scores[best]
+    return float(shifts[best]), near[best]
 
 
 def proved_shifts(shells: Shells, log_weights: Floats, unproved: Floats, near: float) -> Floats:

@@ -1,8 +1,8 @@
 """From lambda on shells to a law: made to fall, and drawn with few knots.
 
-A law whose density falls with |x| proves a ball with one evaluation of the dual bound (MATH 3).
-With kappa = 2k/eta, lambda t^(-kappa) e^(-t) falls on a piece of slope b = d ln lambda / d ln t
-if b <= kappa + t at the start of the piece.
+A law whose density falls with |x| proves a ball with one evaluation of the dual bound
+(docs/math.md 5). With kappa = 2k/eta, lambda t^(-kappa) e^(-t) falls on a piece of slope
+b = d ln lambda / d ln t if b <= kappa + t at the start of the piece.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reports: from the records of runs to tables, print figures and one page."""
 
-from dsrs.reports.bootstrap import Estimate, Resampling
+from dsrs.confidence.bootstrap import Estimate, Resampling
 from dsrs.reports.page import html_page
 from dsrs.reports.reading import read_run, read_runs
 from dsrs.reports.report import Report, make_report

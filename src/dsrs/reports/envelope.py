@@ -13,8 +13,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from dsrs.confidence.bootstrap import Estimate, Floats, Resampling, draw_counts, interval
 from dsrs.errors import StoreMismatch
-from dsrs.reports.bootstrap import Estimate, Floats, Resampling, draw_counts, interval
 from dsrs.reports.measures import checked_radii
 from dsrs.reports.summary import BASELINE, RunSummary
 

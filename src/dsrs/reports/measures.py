@@ -16,8 +16,8 @@ from fractions import Fraction
 import numpy as np
 
 from dsrs.accuracy import certified_at, counted_radii
+from dsrs.confidence.bootstrap import Estimate, Floats, Resampling, interval, resampled_means
 from dsrs.errors import InvalidInput
-from dsrs.reports.bootstrap import Estimate, Floats, Resampling, interval, resampled_means
 from dsrs.reports.summary import BASELINE, RunSummary
 
 MAX_GRID = 12

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dsrs.confidence.bootstrap import Resampling
 from dsrs.errors import InvalidInput, StoreMismatch
-from dsrs.reports.bootstrap import Resampling
 from dsrs.reports.envelope import Envelope, envelopes
 from dsrs.reports.measures import RunMeasures, default_radii, measure_run
 from dsrs.reports.series import FigureSeries, figure_series

@@ -12,8 +12,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from dsrs.confidence.bootstrap import Floats, Resampling
 from dsrs.records import HISTOGRAM_BINS
-from dsrs.reports.bootstrap import Floats, Resampling
 from dsrs.reports.envelope import shared_methods, sigma_families
 from dsrs.reports.measures import measure_run
 from dsrs.reports.summary import BASELINE, Outcome, RunSummary

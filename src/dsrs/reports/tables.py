@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from dsrs import __version__
+from dsrs.confidence.bootstrap import Estimate, Resampling
 from dsrs.files.foreign_text import csv_name, markdown_name, one_line
-from dsrs.reports.bootstrap import Estimate, Resampling
 from dsrs.reports.measures import MethodMeasures, RunMeasures
 from dsrs.reports.report import Report
 from dsrs.reports.summary import method_name

@@ -3,9 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dsrs.confidence.bootstrap import CHUNK, Resampling, draw_counts, interval, resampled_means
 from dsrs.errors import InvalidInput
-from dsrs.reports import Resampling
-from dsrs.reports.bootstrap import CHUNK, draw_counts, interval, resampled_means
 
 
 def test_every_resample_has_as_many_inputs() -> None:
