@@ -30,7 +30,7 @@ class RunName:
 
     `n` is the number of votes under Q, or under P if it is alone. `q_shape` is None for a run
     under P alone; `rule` says how the value of Q was chosen: a number,
-    or the name of a heuristic (`x`: docs/method.md 3; `x+`: the same, sampling P again when all votes
+    or the name of a heuristic (`x`: docs/method.md 5; `x+`: the same, sampling P again when all votes
     agree; `x2`: P- minus 0.1).
     """
 
