@@ -112,6 +112,17 @@ def test_votes_must_be_those_that_were_wanted() -> None:
         session.add(want, LIKELY.draw(LAW, 799, np.random.default_rng(1)))
 
 
+def test_votes_that_choose_come_before_all_others() -> None:
+    # Flat accuracy: the pilot finds no better law than P, and asks for fewer votes under it than
+    # Neyman-Pearson does.
+    plan = Plan(LAW, ("np", "tailored", "truncated:0.5"), n=1000)
+    purposes = [want.purpose for want in wants(plan)]
+    assert SELECTION in purposes
+    assert purposes == sorted(purposes, reverse=True)
+    seen = simulate_input(plan, LIKELY, 0, 1, np.random.default_rng(1))
+    assert set(certificates_of(seen, plan)) == {"np", "tailored", "truncated"}
+
+
 @dataclass(frozen=True, slots=True)
 class Pilot(Strategy):
     """Chooses a ball from votes of its own purpose, then takes votes under it."""

@@ -29,21 +29,19 @@ class Session:
     def want(self) -> Want | None:
         """The votes to take next, or None.
 
-        Of all that is wanted of one stream the least is taken first, so that each strategy finds
-        the counts after the numbers of votes that it asks for.
+        Votes that choose come first: after them each strategy knows what it will estimate. Of all
+        that is wanted of one stream the least is taken first, so that each strategy finds the
+        counts after the numbers of votes that it asks for.
         """
         if self.seen.target is None:
             return Want(SELECTION, None, self.plan.n0)
-        wants = [one.want(self.seen) for one in self._strategies.values()]
-        first = next((want for want in wants if want is not None), None)
-        if first is None:
+        asked = (one.want(self.seen) for one in self._strategies.values())
+        wants = [want for want in asked if want is not None]
+        if not wants:
             return None
-        alike = [
-            want.stop
-            for want in wants
-            if want and (want.purpose, want.law) == (first.purpose, first.law)
-        ]
-        return replace(first, stop=min(alike))
+        first = min(wants, key=lambda want: want.purpose != SELECTION)
+        alike = (want for want in wants if (want.purpose, want.law) == (first.purpose, first.law))
+        return min(alike, key=lambda want: want.stop)
 
     def add(self, want: Want, votes: Histogram) -> None:
         """The votes that were taken: all from where the stream ended up to `want.stop`."""
