@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import importlib
 import math
 import os
+import pkgutil
 import subprocess
 import sys
 import tempfile
@@ -146,6 +148,9 @@ def _load(folder: Path | None) -> None:
     """Make the compiled kernels; those of `folder` are loaded when they are first called."""
     import numba
 
+    # Kernels of files that nobody has imported yet are wanted later.
+    for file in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        importlib.import_module(f"{__package__}.{file.name}")
     spaces: dict[str, dict[str, Any]] = {}
     compiled: dict[Callable[..., Any], Callable[..., Any]] = {}
     # Numba chooses the place of a function's cache when it is decorated.
