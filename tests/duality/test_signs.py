@@ -92,7 +92,13 @@ def compare(seeds: range) -> int:
         noise = rounding_of(problem.parts)
         places = [u, *(u + side * 10.0**-e for e in (2, 4, 6, 8) for side in (-1, 1))]
         for low, high, _ in signs.rows:
-            places += [low, high, 0.5 * (low + high), 0.9 * low + 0.1 * high, 0.1 * low + 0.9 * high]
+            places += [
+                low,
+                high,
+                0.5 * (low + high),
+                0.9 * low + 0.1 * high,
+                0.1 * low + 0.9 * high,
+            ]
         with mp.workdps(40):
             for place in places:
                 if not signs.rows[0, 0] < place < signs.rows[-1, 1]:

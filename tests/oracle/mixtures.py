@@ -20,7 +20,10 @@ Array = NDArray[np.float64]
 TAIL = 1e-18  # of each law, left out at each end
 GRID, LEAST = 20_000, 1_500  # points of the scan for zeros, in all and on one piece
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(10)
-INNER_NODES, INNER_WEIGHTS = np.polynomial.legendre.leggauss(8)
+# Shares of a piece that grow thinner towards its ends.
+_THIN = 0.5 ** np.arange(1, 30)
+GRADED = np.unique(np.concatenate([[0.0, 1.0], _THIN, 1 - _THIN, np.linspace(0, 1, 9)]))
+INNER_NODES, INNER_WEIGHTS = np.polynomial.legendre.leggauss(10)
 
 
 @dataclass(frozen=True)
@@ -129,18 +132,24 @@ def dual_bound(
     noise: Noise, laws: Sequence[Law], ends: Sequence[float], multipliers: Sequence[float], r: float
 ) -> Answer:
     """B = integral of min(g(x), p(x - delta)) dx - sum_i l_i (1 - X_i); laws[0] is P."""
-    used = [(law, l) for law, l in zip(laws, multipliers, strict=True) if l != 0]
+    used = [
+        (law, multiplier)
+        for law, multiplier in zip(laws, multipliers, strict=True)
+        if multiplier != 0
+    ]
 
     def g(x: Array) -> Array:
-        return np.asarray(sum(l * law.density(x) for law, l in used) + 0.0 * x)
+        return np.asarray(sum(multiplier * law.density(x) for law, multiplier in used) + 0.0 * x)
 
     def gross(x: Array) -> Array:
-        return np.asarray(sum(abs(l) * law.density(x) for law, l in used) + 0.0 * x)
+        return np.asarray(
+            sum(abs(multiplier) * law.density(x) for law, multiplier in used) + 0.0 * x
+        )
 
-    edges = _edges(laws, used, g, gross)
     plane = Plane(noise, r * math.sqrt(2) / noise.s)
+    edges = _edges(laws, used, g, gross, plane)
     total, error, size = _adaptive(lambda x: plane.least(x, g(x)), gross, edges)
-    known = sum(l * (1 - X) for l, X in zip(multipliers, ends, strict=True))
+    known = sum(multiplier * (1 - X) for multiplier, X in zip(multipliers, ends, strict=True))
     return Answer(total - known, error + 1e-14 * (1 + size) + 1e-11)
 
 
@@ -185,8 +194,10 @@ def _edges(
     used: Sequence[tuple[Law, float]],
     g: Callable[[Array], Array],
     gross: Callable[[Array], Array],
+    plane: Plane,
 ) -> list[float]:
-    """Panels to begin with: cut at jumps and zeros of g and where a law's range ends."""
+    """Panels to begin with: cut at jumps and zeros of g, where a law's range ends, and where
+    min(g, p) begins or ceases to take all of a shell. Towards all these they grow thinner."""
     low = min(law.span[0] for law in laws)
     high = max(law.span[1] for law in laws)
     cuts = {low, high} | {end for law in laws for end in law.span}
@@ -197,9 +208,16 @@ def _edges(
         room = 1e-13 * max(1.0, abs(a), abs(b))
         if b - a > 4 * room:
             edges |= set(zeros(g, gross, a + room, b - room, points))
-    pieces = sorted(edges)
-    for a, b in pairwise(pieces):
-        edges |= set(np.linspace(a, b, 9))
+    for a, b in pairwise(sorted(edges)):
+        grid = a + (b - a) * GRADED
+        edges |= set(grid)
+        values = g(grid)
+        sine = np.where(values > 0, plane.sine(grid, np.maximum(values, 1e-300)), -1.0)
+        for level in (1.0, 8 / math.sqrt(plane.noise.d)):
+            for side in (-level, level):
+                crossed = np.flatnonzero(np.diff(sine < side * (1 - 1e-12)))
+                for i in crossed:
+                    edges |= set(np.linspace(grid[i], grid[i + 1], 9))
     return sorted(edges)
 
 
@@ -248,7 +266,9 @@ class Plane:
         reach = 0.5 * math.pi * math.sqrt(d)
         near = np.arange(-12.0, 12.01, 1.0)
         far = 12.0 * 1.12 ** np.arange(1, 80)
-        z = np.concatenate([near, far])
+        # In few dimensions a shell comes close to delta itself, where the ratio is steep.
+        fine = np.linspace(-reach, reach, 25)[1:-1] if d < 64 else np.empty(0)
+        z = np.sort(np.concatenate([near, far, fine]))
         z = z[(z > -reach) & (z < reach)]
         self.grid = np.concatenate([[max(-reach, -14.0)], z, [reach]]) / math.sqrt(d)
 
@@ -263,14 +283,15 @@ class Plane:
                 values[positive] = self._positive(x[part][positive], g[part][positive])
         return found
 
-    def _positive(self, x: Array, g: Array) -> Array:
-        noise, rho, d = self.noise, self.rho, self.noise.d
+    def sine(self, x: Array, g: Array) -> Array:
+        """The cosine with the shift at which p(x - delta) = g: the sine of the angle walked here.
+
+        With s the shell of x - delta: -kappa ln(s/t) - (s - t) = ln(g/p).
+        """
+        noise, rho = self.noise, self.rho
         kappa = 2 * noise.k / noise.eta
-        t = np.exp(x)
-        h = np.exp(2 * x / noise.eta)  # |x|^2 / 2
-        log_p = noise.log_density(x)
-        log_ratio = np.log(g) - log_p
-        # The angle at which p(x - delta) = g: -kappa ln(s/t) - (s - t) = ln(g/p).
+        t, h = np.exp(x), np.exp(2 * x / noise.eta)
+        log_ratio = np.log(g) - noise.log_density(x)
         if kappa:
             wanted = np.log(t / kappa) + (t - log_ratio) / kappa
             step = np.log(kappa * special.wrightomega(np.maximum(wanted, -700.0))) - x
@@ -283,13 +304,19 @@ class Plane:
             change = left ** (2 / noise.eta) - 1
             small = np.abs(log_ratio) < 0.1 * t
             change[small] = np.expm1(2 / noise.eta * np.log1p(-log_ratio[small] / t[small]))
-        sine = (rho * rho / 2 - h * change) / (rho * np.sqrt(2 * h))
+        return np.asarray((rho * rho / 2 - h * change) / (rho * np.sqrt(2 * h)))
+
+    def _positive(self, x: Array, g: Array) -> Array:
+        noise, d = self.noise, self.noise.d
+        t, h = np.exp(x), np.exp(2 * x / noise.eta)  # |x|^2 / 2
+        log_p = noise.log_density(x)
+        sine = self.sine(x, g)
         angle = np.arcsin(np.clip(sine, -1.0, 1.0))
         a = (d - 1) / 2
         above = special.betainc(a, a, 0.5 * (1 - np.clip(sine, -1.0, 1.0)))
         first = self.grid[0]
         # Cells up to that angle, finer towards it: there the ratio is steepest.
-        graded = angle[:, None] - (angle - first)[:, None] * 0.5 ** np.arange(1, 12)
+        graded = angle[:, None] - (angle - first)[:, None] * 0.5 ** np.arange(1, 16)
         top = angle[:, None]
         cells = np.concatenate([np.broadcast_to(self.grid, (len(x), len(self.grid))), graded], 1)
         cells = np.sort(np.clip(np.concatenate([cells, top], 1), first, np.maximum(top, first)), 1)
