@@ -51,9 +51,10 @@ class Observation:
 
         The first version wrote the law's `kind` and `value` beside `q`.
         """
-        law = _field(fields, "law") if "law" in fields else None
-        if law is None:
+        if isinstance(fields, dict) and "law" not in fields:
             law = {name: _field(fields, name) for name in ("kind", "value")}
+        else:
+            law = _field(fields, "law", dict)
         return cls(law_from_dict(law, base), _interval(_field(fields, "q", list)))
 
 

@@ -82,7 +82,7 @@ def angle_law(table: AngleTable, phi: float) -> tuple[float, float, float]:
     where d < 64).
     """
     below = -abs(phi)
-    if below <= -table.reach:
+    if not below > -table.reach:
         small, density = 0.0, 0.0
     else:
         per_cell = CELLS / table.reach

@@ -64,7 +64,10 @@ def gamma_of(base: Base, u: float) -> float:
 @kernel
 def half_square(base: Base, t: float) -> float:
     """h = |x|^2/2 on shell t."""
-    return t if base.power == 1.0 else t**base.power
+    if base.power == 1.0:
+        return t
+    # Beyond, the fourth power (eta = 1/2) overflows.
+    return t**base.power if t < 1e70 else math.exp(min(base.power * math.log(t), HUGE))
 
 
 @kernel
@@ -90,7 +93,7 @@ def crossing(base: Base, t: float, a: float) -> tuple[float, float]:
     e, share = -a / (kappa + t), t / (kappa + t)
     if abs(e) < 0.1:
         e *= 1.0 - share * e * (0.5 - e * (0.5 * share - 1.0 / 6.0))
-    elif a < 0.0:
+    elif a < 0.0 < t:
         e = min(e, math.log1p(-a / t))
     growth = 0.0
     for _ in range(60):

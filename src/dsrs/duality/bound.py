@@ -73,6 +73,7 @@ MOST_PANELS = 400
 THINNING = 12.0  # strips towards where g vanishes
 NOTHING = -34.0  # log-density of a tail that is not worth its integration
 LARGEST_MULTIPLIER = 1e200
+SMALLEST_SHIFT, LARGEST_SHIFT = 1e-150, 1e150  # in units of the law's scale
 
 
 class Problem(NamedTuple):
@@ -281,6 +282,8 @@ def chosen_ends(problem: Problem, multipliers: Floats) -> Floats:
 @kernel
 def bound_on(problem: Problem, pieces: Pieces, multipliers: Floats, rho: float) -> float:
     """A number that is at most B(multipliers) at shift rho; -inf where nothing can be said."""
+    if not SMALLEST_SHIFT <= rho <= LARGEST_SHIFT:
+        return -np.inf
     for i in range(len(multipliers)):
         if not (
             abs(multipliers[i]) <= LARGEST_MULTIPLIER

@@ -73,7 +73,8 @@ def state(
         return NONE
     h = half_square(base, t)
     climb, _ = moved(base, h, e, growth)
-    cosine = (climb / rho + 0.5 * rho) / math.sqrt(2.0 * h)
+    # A law of a small shape has shells that round to the point 0.
+    cosine = (climb / rho + 0.5 * rho) / math.sqrt(2.0 * h) if h > 0.0 else np.inf
     if cosine < edge:
         return NONE if cosine <= -edge else PART
     return BEYOND if climb < 0.5 * rho * rho else WITHIN

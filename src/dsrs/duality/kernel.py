@@ -11,9 +11,11 @@ environment variable DSRS_KERNELS = auto, interpreted or compiled overrules it.
 from __future__ import annotations
 
 import functools
+import importlib
 import logging
 import math
 import os
+import pkgutil
 import subprocess
 import sys
 import threading
@@ -186,6 +188,9 @@ def _look_for_compiled() -> None:
 def _load(folder: Path | None) -> None:
     """Make the compiled kernels; those of `folder` are loaded when they are first called."""
     global _compiled
+    # Kernels of files that nobody has imported yet are wanted later.
+    for file in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        importlib.import_module(f"{__package__}.{file.name}")
     made = jitted_together(_kernels, _entries, folder, _inlined)
     _compiled = {_kernels[function]: compiled for function, compiled in made.items()}
 

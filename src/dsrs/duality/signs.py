@@ -30,13 +30,14 @@ class Signs(NamedTuple):
     """Strips of one piece from left to right: rows of low, high and sign."""
 
     rows: Floats
-    charge: float  # what the unsure strips may take at most
+    charge: float  # what the unsure strips, and zeros that rounding moves, may take at most
     settled: bool  # False: too many cells, nothing may be claimed
 
 
 class CellBounds(NamedTuple):
     """What holds on a whole cell."""
 
+    gross: float  # of the sum of the magnitudes of the terms of g
     bend: float  # of |g''|
     tilt: float  # of |S'|, see `positive_part_falls`
 
@@ -46,7 +47,7 @@ def cell_bounds(
     parts: Components, active: Integers, multipliers: Floats, low: float, high: float, outer: float
 ) -> CellBounds:
     """Bounds of the derivatives on [low, high]; `outer` is the exponent of the volume element."""
-    bend, tilt = 0.0, 0.0
+    gross, bend, tilt = 0.0, 0.0, 0.0
     for j in active:
         a, decay = parts.exponent[j], parts.decay[j]
         first = decay * math.exp(low - parts.anchor[j])
@@ -61,9 +62,10 @@ def cell_bounds(
         most = math.exp(min(parts.log_height[j] + a * w - decay * math.expm1(w), 700.0))
         most *= abs(multipliers[parts.owner[j]])
         steep = max(abs(a - first), abs(a - last))
+        gross += most
         bend += most * (steep * steep + last)
         tilt += most * (last + steep * max(abs(a - outer - first), abs(a - outer - last)))
-    return CellBounds(bend, tilt)
+    return CellBounds(gross, bend, tilt)
 
 
 @kernel
@@ -127,7 +129,8 @@ def signs_on(
         right = ends[depth - 1]
         centre, half = 0.5 * (left + right), 0.5 * (right - left)
         value, slope, gross = density_at(parts, active, multipliers, centre)
-        bend = cell_bounds(parts, active, multipliers, left, right, 0.0).bend
+        bounds = cell_bounds(parts, active, multipliers, left, right, 0.0)
+        bend = bounds.bend
         reach = abs(slope) * half + 0.5 * bend * half * half
         rounding = noise * gross
         rows = room_for(rows, n, whole(2))
@@ -142,6 +145,9 @@ def signs_on(
                 n = add_strip(rows, n, zero, right, POSITIVE if last > 0.0 else NEGATIVE)
             else:
                 n = add_strip(rows, n, left, right, POSITIVE if value > 0.0 else NEGATIVE)
+            # Next to its zero, or to an end, rounding may hide the sign of g as long as g is small.
+            hidden = 2.0 * noise * bounds.gross
+            charge += hidden * min(2.0 * half, hidden / (abs(slope) - bend * half))
         elif reach < 4.0 * rounding or not left < centre < right or depth == len(ends):
             n = add_strip(rows, n, left, right, UNSURE)
             charge += 2.0 * half * max(reach + rounding - value, 0.0)

@@ -1,0 +1,124 @@
+"""The signs of g: thin dips of every depth against the same sum at 40 digits."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+from dsrs.constraints import constraints_of, problem_of
+from dsrs.duality import radius  # noqa: F401  (all kernels are compiled together)
+from dsrs.duality.base import Floats
+from dsrs.duality.bound import Problem, rounding_of
+from dsrs.duality.density import active_on, pieces_of
+from dsrs.duality.kernel import compile_kernels, entry
+from dsrs.duality.signs import NEGATIVE, POSITIVE, Signs, signs_on
+from dsrs.laws import GeneralizedGaussian, Rescaled
+from dsrs.records import Interval, Observation
+from duality.random_problems import random_base
+
+
+@entry
+def signs_of(problem: Problem, multipliers: Floats) -> Signs:
+    """The signs on the one piece of laws without cuts."""
+    pieces, parts = pieces_of(problem.parts, 1.0), problem.parts
+    active = active_on(parts, pieces, 0, multipliers)
+    low, high, noise = pieces.low[0], pieces.high[0], rounding_of(parts)
+    return signs_on(parts, active, multipliers, low, high, noise, problem.work)
+
+
+def problem_with(base: GeneralizedGaussian, factors: Floats) -> Problem:
+    seen = [Observation(Rescaled(base, factor), Interval(0.5, 0.6)) for factor in factors.tolist()]
+    return problem_of(base, constraints_of(base, Interval(0.5, 0.6), seen))
+
+
+def exact_terms(problem: Problem, multipliers: Floats, u: mp.mpf) -> list[mp.mpf]:
+    parts = problem.parts
+    terms = []
+    for j, owner in enumerate(parts.owner):
+        w = u - mp.mpf(float(parts.anchor[j]))
+        level = mp.mpf(float(parts.log_height[j])) + mp.mpf(float(parts.exponent[j])) * w
+        level -= mp.mpf(float(parts.decay[j])) * mp.expm1(w)
+        terms.append(mp.mpf(float(multipliers[owner])) * mp.exp(level))
+    return terms
+
+
+def dip(generator: np.random.Generator) -> tuple[Problem, Floats, float]:
+    """Laws, multipliers, and where g nearly touches 0: just below it, or just above."""
+    base = random_base(generator, (2.0, 1.0, 4.0, 0.5, 8.0))
+    count = int(generator.integers(2, 6))
+    width = 2.0 * 2 / base.eta / (math.sqrt(base.m) + 2)
+    factors = np.exp(generator.uniform(-width, width, count))
+    if generator.random() < 0.2:
+        factors[0] = math.exp(10 ** generator.uniform(-6, -2))  # nearly P itself
+    problem = problem_with(base, factors)
+    parts = problem.parts
+    u = float(generator.uniform(-3, 3) / math.sqrt(max(base.m, 0.5)))
+    w = u - parts.anchor
+    heights = np.exp(parts.log_height + parts.exponent * w - parts.decay * np.expm1(w))
+    slopes = heights * (parts.exponent - parts.decay * np.exp(w))
+    multipliers = generator.choice([-1, 1], count + 1) * 10 ** generator.uniform(-2, 5, count + 1)
+    # The last two are chosen so that g = depth and g' = 0 at u.
+    depth = generator.choice([-1, 1]) * 10 ** generator.uniform(-15, -1)
+    for _ in range(2):
+        free = multipliers.copy()
+        free[-2:] = 0.0
+        gross = float(np.abs(multipliers * heights).sum())
+        goal = np.array([depth * gross - free @ heights, -(free @ slopes)])
+        system = np.stack([heights[-2:], slopes[-2:]])
+        if not np.isfinite(np.linalg.cond(system)) or np.linalg.cond(system) > 1e14:
+            break
+        multipliers[-2:] = np.linalg.solve(system, goal)
+    return problem, multipliers, u
+
+
+def claimed(signs: Signs, u: float) -> float:
+    for low, high, sign in signs.rows:
+        if low <= u <= high:
+            return float(sign)
+    raise LookupError(u)
+
+
+def compare(seeds: range) -> int:
+    """How many of the dips go below 0 at 40 digits; no sign may be claimed against them."""
+    below = 0
+    for seed in seeds:
+        problem, multipliers, u = dip(np.random.default_rng(seed))
+        signs = signs_of(problem, multipliers)
+        if not signs.settled:
+            continue
+        noise = rounding_of(problem.parts)
+        places = [u, *(u + side * 10.0**-e for e in (2, 4, 6, 8) for side in (-1, 1))]
+        for low, high, _ in signs.rows:
+            places += [
+                low,
+                high,
+                0.5 * (low + high),
+                0.9 * low + 0.1 * high,
+                0.1 * low + 0.9 * high,
+            ]
+        with mp.workdps(40):
+            for place in places:
+                if not signs.rows[0, 0] < place < signs.rows[-1, 1]:
+                    continue
+                terms = exact_terms(problem, multipliers, mp.mpf(float(place)))
+                total, gross = mp.fsum(terms), mp.fsum([abs(term) for term in terms])
+                sign = claimed(signs, place)
+                if place == u:
+                    below += bool(total < 0)
+                allowed = 1.01 * noise * gross if place in signs.rows[:, :2] else 0
+                assert not (sign == POSITIVE and total < -allowed), (seed, place, total / gross)
+                assert not (sign == NEGATIVE and total > allowed), (seed, place, total / gross)
+    return below
+
+
+def test_no_thin_dip_is_missed() -> None:
+    assert compare(range(300)) > 100
+
+
+@pytest.mark.slow
+def test_none_of_many_thin_dips_is_missed() -> None:
+    compile_kernels()
+    assert compare(range(1000, 21_000)) > 8000
