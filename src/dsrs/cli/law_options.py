@@ -53,7 +53,7 @@ def law_from(arguments: argparse.Namespace, d: int) -> GeneralizedGaussian:
         return GeneralizedGaussian(d, arguments.sigma, arguments.k, arguments.eta)
     if arguments.sigma is not None or arguments.k or arguments.eta != 2:
         raise InvalidInput("--law names the noise; --sigma, --k and --eta cannot be used with it")
-    tuned = _tuned(file)
+    tuned = read_tuned(file)
     law = tuned.get("law")
     if not isinstance(law, dict) or "sigma" not in law:
         raise DataError(f"{file} is not a file of `dsrs tune`: it has no `law` with `sigma`")
@@ -64,7 +64,7 @@ def law_from(arguments: argparse.Namespace, d: int) -> GeneralizedGaussian:
 
 def tuned_method(arguments: argparse.Namespace) -> tuple[str, ...]:
     """The method beside Neyman-Pearson that `dsrs tune` chose, as --q takes it."""
-    method = _tuned(arguments.law).get("method")
+    method = read_tuned(arguments.law).get("method")
     if not isinstance(method, str):
         raise DataError(f"{arguments.law} is not a file of `dsrs tune`: it has no `method`")
     return ("none",) if method == "np" else (method,)
@@ -88,7 +88,8 @@ def note_on_law(arguments: argparse.Namespace, law: GeneralizedGaussian) -> None
         )
 
 
-def _tuned(file: str) -> dict[str, Any]:
+def read_tuned(file: str) -> dict[str, Any]:
+    """What `dsrs tune --output` wrote."""
     try:
         found = json.loads(Path(file).read_text())
     except (OSError, ValueError, RecursionError) as error:

@@ -23,6 +23,7 @@ VERBS = (
     "check",
     "recertify",
     "landscape",
+    "tune",
     "certify",
     "report",
     "show",

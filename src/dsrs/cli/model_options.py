@@ -13,14 +13,18 @@ if TYPE_CHECKING:
     from dsrs.datasets import Dataset
 
 
-def add_model_options(group: argparse._ArgumentGroup, *, split: str = "test") -> None:
+def add_model_options(
+    group: argparse._ArgumentGroup, *, split: str = "test", required: bool = True
+) -> None:
     """--model, --data and how to read them."""
-    group.add_argument("--model", required=True, help="net.onnx, net.pt2, net.ts or module:name")
+    group.add_argument(
+        "--model", required=required, help="net.onnx, net.pt2, net.ts or module:name"
+    )
     group.add_argument("--weights", help=".safetensors file for a PyTorch module:name")
     group.add_argument("--device", default="cpu", help="cpu (default) or cuda")
     group.add_argument("--num-classes", type=int, help="where the model does not say it")
     group.add_argument(
-        "--data", required=True, help=".npz, .npy, IDX file, CIFAR-10 or a folder of images"
+        "--data", required=required, help=".npz, .npy, IDX file, CIFAR-10 or a folder of images"
     )
     group.add_argument(
         "--split", choices=("test", "train"), default=split, help=f"default: {split}"

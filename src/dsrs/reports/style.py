@@ -14,7 +14,7 @@ from dsrs.errors import MissingExtra
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DARK_PALETTE = ("#56B4E9", "#FF8A47", "#2BC79A", "#E29BC6", "#F0C04A", "#9AD0F5", "#FFFFFF")
-METHOD_PLACES = {"np": 0, "truncated": 1, "rescaled": 2}
+METHOD_PLACES = {"np": 0, "truncated": 1, "rescaled": 2, "tailored": 3}
 DASHES = ((), (5, 1.6), (1.4, 1.4), (6, 1.6, 1.4, 1.6))
 MARKERS = ("o", "s", "v", "D")
 

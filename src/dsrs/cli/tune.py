@@ -1,0 +1,191 @@
+"""`dsrs tune`: which noise law certifies most, predicted without another query."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dsrs.cli.landscape import add_look_options, look
+from dsrs.cli.model_options import add_model_options
+from dsrs.cli.tables import table
+from dsrs.errors import DataError, InvalidInput
+
+if TYPE_CHECKING:
+    from dsrs.landscape.tuning import Forecast, Tuned
+    from dsrs.laws import GeneralizedGaussian
+
+SHOWN = 5
+COLUMNS = 8  # radii of the table
+
+EPILOG = """\
+examples:
+  dsrs tune --landscape looks/net --n 100000 --output tuned.json
+  dsrs tune --landscape looks/net --objective accuracy@1.5 --sigma 1 --k 380
+      Which law certifies most inputs at r = 1.5, beside what sigma = 1, k = 380 would give.
+  dsrs certify --model net.onnx --data MNIST/ --law tuned.json --output runs/mine
+
+Methods: np (Neyman-Pearson), tailored (a law Q for each input), double sampling with rescaled or
+truncated laws. `limit` is what no isotropic law P could exceed with so many votes. The choice
+makes its own inputs look better than they are: certify and report others.
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "tune",
+        help="predict what every noise law would certify, and choose one",
+        description="From a landscape (or a model and data to look at), predict what every law on "
+        "a grid of sigma and k would certify with every method, and name the best.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--landscape", metavar="RUN", help="folder of `dsrs landscape` (or any run folder)"
+    )
+    group = parser.add_argument_group("what is asked")
+    group.add_argument("--n", type=int, default=100_000, help="votes an input will have (100,000)")
+    group.add_argument("--alpha", type=float, default=0.001, help="failure probability (0.001)")
+    group.add_argument(
+        "--objective", default="acr", help="acr (average certified radius) or accuracy@R"
+    )
+    group.add_argument("--sigma", type=float, help="the current choice, to compare with")
+    group.add_argument("--k", type=float, default=0.0, help="exponent of the current choice")
+    group.add_argument("--eta", type=float, default=2.0, help="eta of the current choice")
+    group.add_argument(
+        "--etas", default="2", help="values of eta to try, such as 1,2,4 (default: 2)"
+    )
+    group = parser.add_argument_group("the answer")
+    group.add_argument("--output", help="write the answer as JSON, for `dsrs certify --law`")
+    group.add_argument("--overwrite", action="store_true", help="replace an existing --output")
+    group.add_argument("--figure", help="draw the predicted curves into this .pdf, .png or .svg")
+    group.add_argument("--json", action="store_true", help="print the answer as JSON")
+    group.add_argument("--quiet", action="store_true", help="no progress, no advice")
+    group.add_argument("--workers", type=int, help="threads (default: all cores)")
+    group = parser.add_argument_group("instead of --landscape, a model to look at")
+    add_model_options(group, split="train", required=False)
+    add_look_options(group)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if bool(arguments.landscape) == bool(arguments.model):
+        raise InvalidInput("name either --landscape RUN, or --model and --data to look at")
+    if arguments.landscape:
+        return _answer(arguments, arguments.landscape)
+    if not arguments.data:
+        raise InvalidInput("--model needs --data as well")
+    with tempfile.TemporaryDirectory() as folder:
+        look(arguments, str(Path(folder) / "look"))
+        return _answer(arguments, str(Path(folder) / "look"))
+
+
+def _answer(arguments: argparse.Namespace, folder: str) -> int:
+    from dsrs.landscape.tuning import tune
+    from dsrs.runs.profiles import read_landscape
+
+    if arguments.output:
+        _check_output(Path(arguments.output), arguments.overwrite)
+    landscape = read_landscape(folder)
+    found = tune(
+        landscape.profiles,
+        landscape.d,
+        arguments.n,
+        arguments.alpha,
+        arguments.objective,
+        current=_current(arguments, landscape.d),
+        etas=_numbers(arguments.etas),
+    )
+    answer = found.to_dict() | {
+        "landscape": {"votes": landscape.votes, "inputs": list(landscape.indices)}
+    }
+    if arguments.output:
+        from dsrs.files.whole import write_whole
+
+        write_whole(Path(arguments.output), json.dumps(answer, indent=1).encode())
+    if arguments.figure:
+        from dsrs.reports.tuning import draw_tuning
+
+        draw_tuning(found, Path(arguments.figure))
+    print(json.dumps(answer, indent=1) if arguments.json else tuning_text(found))
+    if arguments.output and not (arguments.json or arguments.quiet):
+        print(f"\nnext: dsrs certify --model ... --data ... --law {arguments.output} --output ...")
+    return 0
+
+
+def _check_output(path: Path, overwrite: bool) -> None:
+    """Refuse to replace a file unasked, or one that is not an answer of this command."""
+    from dsrs.cli.law_options import read_tuned
+    from dsrs.runs.formats.outputs import refuse_run_folder
+
+    refuse_run_folder(path.parent)
+    if not path.exists():
+        return
+    if not overwrite:
+        raise InvalidInput(f"{path} exists; give --overwrite to replace it, or another --output")
+    if "candidates" not in read_tuned(str(path)):
+        raise InvalidInput(f"{path} is no file of `dsrs tune`, and is not overwritten")
+
+
+def _current(arguments: argparse.Namespace, d: int) -> GeneralizedGaussian | None:
+    """The law in use: as it is given, or that of the model's card."""
+    from dsrs.laws import GeneralizedGaussian
+
+    if arguments.sigma is not None:
+        return GeneralizedGaussian(d, arguments.sigma, arguments.k, arguments.eta)
+    card = Path(arguments.model).parent / "card.json" if arguments.model else None
+    if card is None or not card.is_file():
+        return None
+    try:
+        return GeneralizedGaussian.from_dict(json.loads(card.read_text())["law"])
+    except (OSError, ValueError, KeyError) as error:
+        raise DataError(f"{card} cannot be read: {error}") from None
+
+
+def tuning_text(found: Tuned) -> str:
+    """The best laws, the current one and the limit, as an aligned table."""
+    import numpy as np
+
+    best = found.candidates[:SHOWN]
+    top = max(float(found.limits.max()), *(float(one.radii.max()) for one in best))
+    radii = _round_grid(top)
+    rows = [_row("best" if one is best[0] else "", one, radii) for one in best]
+    rows += [_row("now" if one is found.current[0] else "", one, radii) for one in found.current]
+    rows.append(
+        ["limit", "", "", "", f"{found.objective.of(found.limits):.4f}", ""]
+        + [f"{100 * np.mean(found.limits >= radius):.1f}" for radius in radii]
+    )
+    heads = ["", "sigma", "k", "method", found.objective.text, "interval (95%)"]
+    heads += [f"r={radius:g}" for radius in radii]
+    return (
+        f"predicted for n = {found.n:,} votes, alpha = {found.alpha:g}, from "
+        f"{len(found.limits)} inputs; certified accuracy (%) at radius r\n" + table(rows, heads)
+    )
+
+
+def _row(name: str, one: Forecast, radii: list[float]) -> list[str]:
+    import numpy as np
+
+    law = one.law
+    size = f"{law.sigma:.4g}" + ("" if law.eta == 2 else f" (eta {law.eta:g})")
+    values = [f"{one.value:.4f}", f"{one.low:.4f} to {one.high:.4f}"]
+    accuracy = [f"{100 * np.mean(one.radii >= radius):.1f}" for radius in radii]
+    return [name, size, f"{law.k:g}", one.method, *values, *accuracy]
+
+
+def _round_grid(top: float) -> list[float]:
+    """At most COLUMNS round radii up to `top`."""
+    step = 10.0 ** math.floor(math.log10(max(top, 1e-9)))
+    while top / step < COLUMNS / 2:
+        step /= 2
+    return [round(step * (i + 1), 12) for i in range(min(COLUMNS, int(top / step)))]
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise InvalidInput(f"--etas is written 1,2,4, got {text!r}") from None

@@ -1,0 +1,52 @@
+"""The predicted curves of a choice of law, and the line that no law could exceed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dsrs.files.whole import whole_file
+from dsrs.reports.figures import checked_formats
+from dsrs.reports.style import method_color, print_style
+from dsrs.reports.summary import method_name
+
+if TYPE_CHECKING:
+    from dsrs.landscape.tuning import Forecast, Tuned
+
+
+def draw_tuning(found: Tuned, path: Path) -> None:
+    """Certified accuracy against radius as it is predicted: best law, current law, and limit."""
+    suffix = path.suffix.removeprefix(".")
+    checked_formats([suffix])
+    with print_style():
+        from matplotlib.figure import Figure
+
+        figure = Figure()
+        axes = figure.subplots()
+        top = max(float(found.limits.max()), float(found.best.radii.max()))
+        radii = np.linspace(0, 1.05 * top, 400)
+        limit = [100 * np.mean(found.limits >= radius) for radius in radii]
+        axes.plot(radii, limit, color="#7F7F7F", dashes=(1, 1), label="limit of every law")
+        for name, one in (("best", found.best), *(("now", each) for each in found.current[:1])):
+            axes.plot(
+                radii,
+                [100 * np.mean(one.radii >= max(radius, 1e-12)) for radius in radii],
+                color=method_color(one.method.partition(":")[0]),
+                dashes=() if name == "best" else (5, 1.6),
+                label=f"{name}: {_law(one)}",
+            )
+        axes.set_xlabel(r"$\ell_2$ radius $r$")
+        axes.set_ylabel("predicted certified accuracy (%)")
+        axes.set_xlim(left=0)
+        axes.set_ylim(0, 102)
+        axes.legend()
+        with whole_file(path) as stream:
+            figure.savefig(stream, format=suffix)
+
+
+def _law(one: Forecast) -> str:
+    shape = "" if one.law.k == 0 else f", k = {one.law.k:g}"
+    name = method_name(one.method.partition(":")[0])
+    return rf"$\sigma$ = {one.law.sigma:.3g}{shape}, {name}"
