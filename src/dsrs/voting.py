@@ -42,13 +42,14 @@ def sample_input(
             f"the label of input {index} must be a class from 0 to {classifier.num_classes - 1}, "
             f"got {label}"
         )
-    session, setting = Session(plan, index, label), setting_of(plan)
+    session, setting, queries = Session(plan, index, label), setting_of(plan), 0
     with VoteCollector() if collector is None else nullcontext(collector) as workers:
         while (want := session.want()) is not None:
             start = session.seen.taken(want.purpose, want.law)
             unit = WorkUnit(index, want.purpose, want.law, start, want.stop)
             session.add(want, workers.collect(classifier, image, setting, unit))
-    return session.finish(perf_counter() - started)
+            queries += unit.rows(setting.batch)
+    return session.finish(perf_counter() - started, queries)
 
 
 def checked_input(

@@ -100,6 +100,7 @@ class RunWriter:
             sampled.target,
             json.dumps({text: law.to_dict() for text, law in sampled.choices.items()}),
             float(sampled.seconds),
+            sampled.queries,
         ]
         votes = [(json.dumps(votes.to_dict()),) for votes in sampled.votes]
         certificates = [
@@ -110,7 +111,7 @@ class RunWriter:
         with damage_as_error(self.store), self._connection as transaction:
             transaction.execute("BEGIN IMMEDIATE")
             transaction.execute(
-                "INSERT INTO input VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO input VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (*fields, result.thumbnail, checksum),
             )
             transaction.executemany(

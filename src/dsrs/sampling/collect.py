@@ -50,6 +50,10 @@ class WorkUnit:
     first: int
     stop: int
 
+    def rows(self, batch: int) -> int:
+        """How many rows the model runs for it: whole batches, each in its place."""
+        return (-(-self.stop // batch) - self.first // batch) * batch
+
 
 def count_votes(
     classifier: Classifier, x: NDArray[np.float32], setting: Setting, unit: WorkUnit

@@ -12,12 +12,15 @@ of the one rival that truly limits it, which is a fixed class (docs/math.md 11).
 forms is used is decided by selection votes, at no cost.
 
 With `bound = randomized` every bound uses one uniform number of the input, drawn from the seed
-before the votes: at each look the bound then fails with exactly its part of alpha.
+before the votes: at each look the bound then fails with exactly its part of alpha. One number may
+serve all looks and all rivals, because their failures are added up, however they depend on each
+other; and for a fixed number the bound grows with the count, so the most frequent rival bounds all.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -88,6 +91,8 @@ class OneBound(Strategy):
             # Neither all votes nor an answer.
             seen.first(ESTIMATION, stream.law, stream.votes)
         found = self._proved(seen, stream)
+        if plan.bound == "randomized":
+            found = replace(found, uniform=self.uniform(seen))
         if plan.goal.radius is not None and found.radius < plan.goal.radius:
             return replace(found, status="short")
         return found
@@ -146,6 +151,8 @@ class OneBound(Strategy):
                 most = max(others, default=0)
                 rival = min(rival, self._upper(seen, most, votes.total, share))
         if leads:
+            # What is left by the class bounds its rivals too, and needs no more alpha.
+            rival = min(rival, 1.0 if lower == 0 else math.nextafter(1 - lower, 1.0))
             return certify_leading(plan.law, lower, rival, stream.law)
         if stream.law is None:
             return certify_or_abstain(plan.law, Interval(lower, 1.0))
