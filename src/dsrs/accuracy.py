@@ -2,9 +2,9 @@
 
 Certified accuracy at r is the share of inputs that are certified for their label with a radius of
 at least r (paper, Section 6); abstained and undecided inputs count for nothing, also at r = 0. An
-input that is short of the radius it was asked for counts up to the radius that was proved. It is not the clean accuracy, the share of inputs whose predicted class is the label: a right
-prediction may have no certificate. The average certified radius counts all other inputs as 0 (Zhai
-et al. 2020).
+input that is short of the radius it was asked for counts up to what was proved. It is not the clean
+accuracy, the share of inputs whose predicted class is the label: a right prediction may have no
+certificate. The average certified radius counts all other inputs as 0 (Zhai et al. 2020).
 """
 
 from __future__ import annotations

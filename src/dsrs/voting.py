@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dsrs.classifiers import Classifier
 from dsrs.errors import DataError, InvalidInput
-from dsrs.sampling import Setting, VoteCollector, WorkUnit
+from dsrs.sampling import Collector, Setting, VoteCollector, WorkUnit
 from dsrs.strategies import Plan, Session
 from dsrs.votes import SampledInput
 
@@ -27,7 +27,7 @@ def sample_input(
     plan: Plan,
     index: int,
     label: int | None = None,
-    collector: VoteCollector | None = None,
+    collector: Collector | None = None,
 ) -> SampledInput:
     """Sample one input as `plan` says.
 

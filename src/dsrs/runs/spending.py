@@ -41,8 +41,9 @@ class VotesSpent:
         if self.most is None or self.times_fewer is None:
             return said
         middle = statistics.median_low(self.by_input)
+        times = f"{self.times_fewer:,.0f}" if self.times_fewer >= 100 else f"{self.times_fewer:.1f}"
         return (
-            f"{said}, {self.times_fewer:.3g} times fewer than {self.most:,} an input "
+            f"{said}, {times} times fewer than {self.most:,} an input "
             f"(median {middle:,}, most {max(self.by_input):,})"
         )
 

@@ -90,6 +90,12 @@ class RunWriter:
         with damage_as_error(self.store):
             return {row[0] for row in self._connection.execute("SELECT idx FROM input")}
 
+    def holds(self, index: int) -> bool:
+        """Whether the result of this input is kept."""
+        with damage_as_error(self.store):
+            query = "SELECT 1 FROM input WHERE idx = ?"
+            return self._connection.execute(query, (index,)).fetchone() is not None
+
     def add(self, result: RunResult) -> None:
         """Keep the result of one input: whole, on disk, when this returns."""
         sampled = result.sampled

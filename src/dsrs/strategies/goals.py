@@ -44,6 +44,11 @@ class Goal:
         """Whether nothing is asked: the largest radius that all votes prove."""
         return self.radius is None and not self.radii and self.precision is None
 
+    @property
+    def asked(self) -> tuple[float, ...] | None:
+        """The radii of the table that is asked for, if one is."""
+        return (self.radius,) if self.radius is not None else self.radii or None
+
     def next_radius(self, proved: float) -> float | None:
         """The next radius that would be news, after `proved`; None if there is none."""
         if self.radius is not None:
@@ -64,6 +69,16 @@ def out_of_reach(hits: int, votes: int, last: Look, needed: float) -> bool:
     if missing > left:
         return True
     return missing > 0 and float(stats.binom.sf(missing - 1, left, most)) <= FUTILITY
+
+
+def no_lead(hits: int, rivals: int, votes: int, scores: float) -> bool:
+    """Whether the class hardly leads its most frequent rival by so many normal scores.
+
+    Both have their benefit of doubt: the upper and the lower bound at FUTILITY.
+    """
+    most = special.ndtri(clopper_pearson_upper(hits, votes, FUTILITY))
+    least = special.ndtri(clopper_pearson_lower(rivals, votes, FUTILITY))
+    return bool(most - least <= scores)
 
 
 @functools.lru_cache(maxsize=4096)

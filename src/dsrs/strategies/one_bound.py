@@ -39,7 +39,7 @@ from dsrs.records import Certificate, Interval, Observation
 from dsrs.strategies.base import ANYTHING, Strategy, Want, abstention, certify_or_abstain
 from dsrs.strategies.futility import given_up, left
 from dsrs.strategies.futility import looks as futility_looks
-from dsrs.strategies.goals import bound_needed, out_of_reach
+from dsrs.strategies.goals import bound_needed, no_lead, out_of_reach
 from dsrs.strategies.looks import Look, schedule
 from dsrs.votes import ESTIMATION, SELECTION, SampledInput, Votes
 
@@ -115,7 +115,7 @@ class OneBound(Strategy):
         return [look for look in self.looks(stream) if look.votes in ends]
 
     def _given_up(self, seen: SampledInput, stream: Estimation) -> bool:
-        leads = self._compares_all(seen)
+        leads = self._compares_all(seen, stream)
         return self.plan.early_stop and not leads and given_up(seen, stream.law, stream.votes)
 
     def _left(self, seen: SampledInput, stream: Estimation) -> bool:
@@ -132,23 +132,24 @@ class OneBound(Strategy):
         wanted = goal.next_radius(self._proved(seen, stream).radius)
         if wanted is None:
             return True
-        if self._compares_all(seen):
-            return False
         votes = seen.first(ESTIMATION, stream.law, reached[-1].votes)
+        if self._compares_all(seen, stream):
+            gaussian = stream.law is None and self.plan.law.is_gaussian
+            scores = 2 * wanted / self.plan.law.sigma if gaussian else 0.0
+            return no_lead(votes.successes, _most_of_others(votes, seen), votes.total, scores)
         needed = bound_needed(self.plan.law, stream.law, wanted) if wanted > 0 else 0.5
         return out_of_reach(votes.successes, votes.total, self.looks(stream)[-1], needed)
 
     def _proved(self, seen: SampledInput, stream: Estimation) -> Certificate:
         """What the looks so far prove: the best of their bounds."""
         plan = self.plan
-        lower, rival, leads = 0.0, 1.0, self._compares_all(seen)
+        lower, rival, leads = 0.0, 1.0, self._compares_all(seen, stream)
         for look in self._reached(seen, stream):
             votes = seen.first(ESTIMATION, stream.law, look.votes)
             share = look.alpha / 2 if leads else look.alpha
             lower = max(lower, self._lower(seen, votes.successes, votes.total, share))
             if leads:
-                others = [count for place, count in enumerate(votes.counts) if place != seen.target]
-                most = max(others, default=0)
+                most = _most_of_others(votes, seen)
                 rival = min(rival, self._upper(seen, most, votes.total, share))
         if leads:
             # What is left by the class bounds its rivals too, and needs no more alpha.
@@ -169,19 +170,30 @@ class OneBound(Strategy):
             return randomized_upper(hits, trials, alpha, self.uniform(seen))
         return clopper_pearson_upper(hits, trials, alpha)
 
-    def _compares_all(self, seen: SampledInput) -> bool:
-        """Whether the class is compared with every other one, as the selection votes advise."""
-        chosen = seen.taken(SELECTION, None)
-        if self.plan.classes == "top" or not chosen or seen.target is None:
+    def _compares_all(self, seen: SampledInput, stream: Estimation) -> bool:
+        """Whether the class is compared with every other one, as the selection votes advise.
+
+        The decision uses the first n0 of them (to the end of a unit): other methods may ask for
+        more later, and what was decided once must stay.
+        """
+        ends = [end for end in seen.ends(SELECTION, None) if end >= self.plan.n0]
+        if self.plan.classes == "top" or not ends:
             return False
-        return comparing_pays(seen.first(SELECTION, None, chosen), seen.target, self.plan)
+        if stream.law is not None and not stream.law.falls:
+            return False
+        votes = seen.first(SELECTION, None, min(ends))
+        return comparing_pays(votes, _most_of_others(votes, seen), self.plan)
 
 
-def comparing_pays(votes: Votes, target: int, plan: Plan) -> bool:
+def _most_of_others(votes: Votes, seen: SampledInput) -> int:
+    """Votes for the most frequent class but the certified one; 0 also for classes never seen."""
+    return max((n for place, n in enumerate(votes.counts) if place != seen.target), default=0)
+
+
+def comparing_pays(votes: Votes, rivals: int, plan: Plan) -> bool:
     """Whether bounds on the rivals promise more than a majority, by the Gaussian's radii."""
-    others = [count for place, count in enumerate(votes.counts) if place != target]
     share = votes.successes / votes.total
-    rival = clopper_pearson_upper(max(others, default=0), votes.total, DOUBT)
+    rival = clopper_pearson_upper(rivals, votes.total, DOUBT)
     hits, rivals = int(share * plan.n), min(plan.n, int(rival * plan.n) + 1)
     half = plan.alpha / 2
     alone = special.ndtri(clopper_pearson_lower(hits, plan.n, plan.alpha))
