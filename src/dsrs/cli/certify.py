@@ -192,7 +192,7 @@ def _conclude(arguments: argparse.Namespace) -> int:
         print(json.dumps(found, indent=2))
         return 0
     print(accuracy_table(accuracies, labelled))
-    print(spent.text() + randomized_note(plan))
+    print("votes: " + spent.text() + randomized_note(plan))
     if not arguments.quiet:
         print(
             f"\nnext: dsrs report {arguments.output}       pictures and numbers of this run\n"

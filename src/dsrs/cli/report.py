@@ -93,7 +93,8 @@ def summary_text(report: Report) -> str:
         f"certified accuracy in percent at l2 radius r, {interval_note(report.resampling)}\n"
         "* the interval of this gain excludes zero; any other gain may be chance\n"
     )
-    return f"{table(rows, heads)}\n\n{note}"
+    spent = "".join(f"{run.name}: {run.spent.text()}\n" for run in report.runs if run.spent)
+    return f"{table(rows, heads)}\n\n{note}{spent}"
 
 
 def default_title(report: Report) -> str:

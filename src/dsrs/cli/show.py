@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
             return 0
         print(_settings(opened) + "\n")
         print(accuracy_table(accuracies, opened.config["data"]["labels"]))
-        print(spent.text() + randomized_note(opened.plan))
+        print("votes: " + spent.text() + randomized_note(opened.plan))
     return 0
 
 

@@ -37,7 +37,7 @@ class VotesSpent:
         """One line for people."""
         if not self.by_input:
             return "no votes yet"
-        said = f"votes: {self.total:,} model queries"
+        said = f"{self.total:,} model queries"
         if self.most is None or self.times_fewer is None:
             return said
         middle = statistics.median_low(self.by_input)

@@ -84,18 +84,18 @@ class OneBound(Strategy):
             # Raises, and says what is missing.
             seen.first(stream.purpose, stream.law, stream.stop)
             raise AssertionError("the selection votes are there")
-        if self._given_up(seen, stream) or self._left(seen, stream):
-            return abstention(plan.law, *(() if stream.law is None else (stream.law,)))
         reached = self._reached(seen, stream)
-        if not reached or not (reached[-1].votes == stream.votes or self._finished(seen, stream)):
-            # Neither all votes nor an answer.
+        if self._given_up(seen, stream) or self._left(seen, stream):
+            found = abstention(plan.law, *(() if stream.law is None else (stream.law,)))
+        elif reached and (reached[-1].votes == stream.votes or self._finished(seen, stream)):
+            found = self._proved(seen, stream)
+        else:
+            # Neither all votes nor an answer: raises, and says what is missing.
             seen.first(ESTIMATION, stream.law, stream.votes)
-        found = self._proved(seen, stream)
-        if plan.bound == "randomized":
-            found = replace(found, uniform=self.uniform(seen))
-        if plan.goal.radius is not None and found.radius < plan.goal.radius:
-            return replace(found, status="short")
-        return found
+            raise AssertionError("the votes are there")
+        uniform = self.uniform(seen) if plan.bound == "randomized" else None
+        short = plan.goal.radius is not None and found.radius < plan.goal.radius
+        return replace(found, uniform=uniform, status="short" if short else found.status)
 
     def looks(self, stream: Estimation) -> tuple[Look, ...]:
         """When bounds are made, with their parts of alpha."""
@@ -119,7 +119,7 @@ class OneBound(Strategy):
         return self.plan.early_stop and not leads and given_up(seen, stream.law, stream.votes)
 
     def _left(self, seen: SampledInput, stream: Estimation) -> bool:
-        leads = self._compares_all(seen)
+        leads = self._compares_all(seen, stream)
         return self.plan.early_stop and not leads and left(seen, stream.law, stream.votes)
 
     def _finished(self, seen: SampledInput, stream: Estimation) -> bool:
