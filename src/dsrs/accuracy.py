@@ -1,10 +1,10 @@
 """Certified accuracy, in one place for runs, reports and the paper's tables.
 
 Certified accuracy at r is the share of inputs that are certified for their label with a radius of
-at least r (paper, Section 6); abstained and undecided inputs count for nothing, also at r = 0. It
-is not the clean accuracy, the share of inputs whose predicted class is the label: a right
-prediction may have no certificate. The average certified radius counts all other inputs as 0 (Zhai
-et al. 2020).
+at least r (paper, Section 6); abstained and undecided inputs count for nothing, also at r = 0. An
+input that is short of the radius it was asked for counts up to what was proved. It is not the clean
+accuracy, the share of inputs whose predicted class is the label: a right prediction may have no
+certificate. The average certified radius counts all other inputs as 0 (Zhai et al. 2020).
 """
 
 from __future__ import annotations
@@ -26,9 +26,12 @@ def status_of(certificate: Certificate | None) -> Status:
 
 def proved_radius(certificate: Certificate | None, for_label: bool) -> float:
     """The radius that counts: that of a certificate for the label, and else NOTHING_PROVED."""
-    if certificate is None or certificate.status != "certified" or not for_label:
+    if certificate is None or not for_label:
         return NOTHING_PROVED
-    return certificate.radius
+    proves = certificate.status == "certified" or (
+        certificate.status == "short" and certificate.radius > 0
+    )
+    return certificate.radius if proves else NOTHING_PROVED
 
 
 def certified_at(proved: ArrayLike, radii: Sequence[float]) -> NDArray[np.bool_]:

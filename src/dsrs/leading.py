@@ -10,6 +10,7 @@ this is the usual certificate.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 from scipy import special
@@ -36,7 +37,7 @@ def certify_leading(
     additional = () if q is None else (Observation(q, Interval(lower, 1.0)),)
     proof: tuple[ProofStep, ...] = ()
     if lower > rival and (q is None or q.falls):
-        events = (_Event(law, lower, q), _Event(law, 1 - rival, q))
+        events = (_Event(law, lower, q), _Event(law, not_the_rival(rival), q))
         proof = _gaussian(law, lower, rival) if events[0].gaussian else _split(*events)
     p = Interval(lower, 1.0) if q is None else Interval(0.0, 1.0)
     alone = neyman_pearson(law, p.lower)
@@ -52,6 +53,12 @@ def certify_leading(
         proof=proof,
         rival=rival,
     )
+
+
+def not_the_rival(rival: float) -> float:
+    """1 - rival, rounded down: the least probability of every class but one."""
+    found = 1 - rival
+    return found if Fraction(found) + Fraction(rival) <= 1 else math.nextafter(found, 0.0)
 
 
 class _Event:
@@ -116,7 +123,7 @@ def _gaussian(law: GeneralizedGaussian, lower: float, rival: float) -> tuple[Pro
         if ratio <= 0:
             return ()
         steps = []
-        for share in (lower, 1 - rival):
+        for share in (lower, not_the_rival(rival)):
             multiplier = math.exp(ratio * (float(special.ndtri(share)) - ratio / 2))
             bound = gaussian_bound(share, multiplier, ratio)
             steps.append(ProofStep(math.nextafter(ratio * law.sigma, 0.0), (multiplier,), bound))

@@ -14,6 +14,7 @@ from dsrs.duality.radius import is_solid
 from dsrs.duality.variation import total_variation
 from dsrs.errors import InvalidInput
 from dsrs.laws import GeneralizedGaussian
+from dsrs.leading import not_the_rival
 from dsrs.records import Certificate, Interval, Observation
 
 # Claimed numbers may differ from recomputed ones by rounding; bounds by the flat charge, since
@@ -65,6 +66,8 @@ def find_flaw(certificate: Certificate) -> str | None:
         return f"the radius {found.radius!r} is below the Neyman-Pearson radius"
     if (found.method == "leading-class") != (found.rival is not None):
         return "a bound of the other classes belongs to the method leading-class"
+    if found.uniform is not None and not 0 <= found.uniform <= 1:
+        return f"a uniform number lies in [0, 1], and it is {found.uniform!r}"
     if found.radius == 0:
         return None
     if found.rival is not None:
@@ -116,7 +119,7 @@ def _flaw_of_lead(found: Certificate, rival: float) -> str | None:
     if not 0 <= rival <= 1 or len(found.proof) != 2 or len(found.additional) > 1:
         return "a lead is proved by two steps, from bounds under one law"
     together = 0.0
-    for step, raised in zip(found.proof, (None, 1 - rival), strict=True):
+    for step, raised in zip(found.proof, (None, not_the_rival(rival)), strict=True):
         p, additional = found.p, found.additional
         if raised is not None and additional:
             additional = (Observation(additional[0].law, Interval(raised, 1.0)),)

@@ -88,6 +88,7 @@ class Certificate:
     proof: tuple[ProofStep, ...] = field(default=())
     complete: bool = True  # False: the search ran out of work, a larger radius may be provable
     rival: float | None = None  # upper bound of every other class, for `leading-class`
+    uniform: float | None = None  # the uniform number of its bounds, if they are randomized
 
     @property
     def linf_radius(self) -> float:
@@ -128,6 +129,7 @@ class Certificate:
             "method": self.method,
             "complete": self.complete,
             "rival": self.rival,
+            "uniform": self.uniform,
             "proof": [
                 {
                     "radius": _finite(step.radius),
@@ -159,7 +161,8 @@ class Certificate:
                 method=_field(fields, "method", str),
                 proof=tuple(_proof_step(step) for step in _field(fields, "proof", list)),
                 complete=_field(fields, "complete", bool) if "complete" in fields else True,
-                rival=None if fields.get("rival") is None else _number(fields["rival"]),
+                rival=_optional_number(fields, "rival"),
+                uniform=_optional_number(fields, "uniform"),
             )
         except InvalidInput as error:
             raise DataError(f"this is not a certificate: {error}") from None
@@ -200,6 +203,10 @@ def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise DataError(f"this is not a certificate: expected a number, got {shown(value)}")
     return real_number("a number of the certificate", value)
+
+
+def _optional_number(fields: dict[str, Any], name: str) -> float | None:
+    return None if fields.get(name) is None else _number(fields[name])
 
 
 def _interval(ends: list[Any]) -> Interval:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from dsrs.classifiers import Classifier
@@ -16,6 +16,8 @@ from dsrs.laws import GeneralizedGaussian
 from dsrs.records import Certificate
 from dsrs.sampling import VoteCollector, WorkUnit
 from dsrs.strategies import DEFAULT_METHODS, Plan
+from dsrs.strategies.looks import schedule
+from dsrs.strategies.plan import ADAPTIVE_BATCH
 from dsrs.votes import SampledInput
 from dsrs.voting import checked_input, sample_input, setting_of
 
@@ -27,7 +29,8 @@ class Prediction:
     """What the smoothed classifier answers.
 
     `status` is "predicted" with a class in `label`, or "abstained" (then `label` is None): the two
-    most frequent classes were too close to tell apart. `counts` are the votes by class.
+    most frequent classes were too close to tell apart. `counts` are the votes by class: only as
+    many as the answer took.
     """
 
     status: Literal["predicted", "abstained"]
@@ -57,7 +60,9 @@ class SmoothedClassifier:
     n0: votes that choose the class to certify when no label is given.
     seed: the same seed gives the same votes, whatever the machine's number of cores.
     workers: threads; all cores when None.
-    options: further fields of `Plan`, such as `fallback=True` or `early_stop=True`.
+    options: further fields of `Plan`: `fallback=True`, `early_stop=True`; with the methods `np` and
+        `tailored` also `radius=1.0` (is this radius certified? stop when it is known), `radii=...`,
+        `precision=0.01`, `classes="all"` and `bound="randomized"`.
     """
 
     def __init__(
@@ -80,22 +85,28 @@ class SmoothedClassifier:
     def predict(self, x: ArrayLike, n: int = 1000, alpha: float | None = None) -> Prediction:
         """The class of the smoothed classifier at x, or an abstention.
 
-        Takes `n` votes, and abstains unless a two-sided binomial test tells the two most frequent
-        classes apart at level `alpha` (PREDICT of Cohen et al. 2019): a class that is returned is
-        not the smoothed classifier's answer with probability at most alpha.
+        Stops as soon as a two-sided binomial test tells the two most frequent classes apart
+        (PREDICT of Cohen et al. 2019), and abstains if `n` votes do not. The test is made at looks
+        that are fixed before the votes, each at its part of `alpha` (looks.py): it names a wrong
+        class with at most that part (their Proposition 2, and Hung and Fithian 2019), so the
+        answer is not the smoothed classifier's with probability at most alpha.
         """
-        plan = self.plan.replace(n0=n, alpha=self.plan.alpha if alpha is None else alpha)
-        image = checked_input(self.classifier, x, plan, index=0)
-        unit = WorkUnit(input_number(x), PREDICTION, None, 0, plan.n0)
+        alpha = self.plan.alpha if alpha is None else alpha
+        plan = self.plan.replace(n0=n, alpha=alpha, batch=min(self.plan.batch, ADAPTIVE_BATCH))
+        image, number = checked_input(self.classifier, x, plan, index=0), input_number(x)
+        counts = np.zeros(self.classifier.num_classes, dtype=np.int64)
+        label = None
         with VoteCollector(self.workers) as collector:
-            votes = collector.collect(self.classifier, image, setting_of(plan), unit)
-        counts = votes.sum(axis=1)
-        second, top = (int(place) for place in np.argsort(counts, kind="stable")[-2:])
-        best, rest = int(counts[top]), int(counts[second])
-        told_apart = bool(stats.binomtest(best, best + rest, 0.5).pvalue <= plan.alpha)
+            for look in schedule(n, plan.alpha, plan.batch):
+                unit = WorkUnit(number, PREDICTION, None, int(counts.sum()), look.votes)
+                votes = collector.collect(self.classifier, image, setting_of(plan), unit)
+                counts += votes.sum(axis=1)
+                label = _told_apart(counts, look.alpha)
+                if label is not None:
+                    break
         return Prediction(
-            status="predicted" if told_apart else "abstained",
-            label=top if told_apart else None,
+            status="abstained" if label is None else "predicted",
+            label=label,
             counts=tuple(counts.tolist()),
         )
 
@@ -113,6 +124,13 @@ class SmoothedClassifier:
         """The votes behind `certify`, to keep or to certify again with another alpha."""
         with VoteCollector(self.workers) as collector:
             return sample_input(self.classifier, x, self.plan, input_number(x), label, collector)
+
+
+def _told_apart(counts: NDArray[np.int64], alpha: float) -> int | None:
+    """The most frequent class, if it is not the second one's chance at level alpha."""
+    second, top = (int(place) for place in np.argsort(counts, kind="stable")[-2:])
+    best, rest = int(counts[top]), int(counts[second])
+    return top if stats.binomtest(best, best + rest, 0.5).pvalue <= alpha else None
 
 
 def input_number(x: ArrayLike) -> int:

@@ -115,7 +115,8 @@ class SampledInput:
     one (unless the plan says otherwise), else the class that the selection votes chose; None only
     while these are missing. `predicted` is the most frequent class of the selection votes, or of
     the votes under P where there was no selection. `choices` holds the law that each strategy
-    chose from votes.
+    chose from votes. `queries` is what the votes cost: rows that the model ran, with those that
+    fill a batch and were not counted; None where nobody counted them.
     """
 
     index: int
@@ -125,6 +126,7 @@ class SampledInput:
     votes: tuple[Votes, ...] = ()
     choices: Mapping[str, AdditionalLaw] = field(default_factory=dict)
     seconds: float = 0.0
+    queries: int | None = None
 
     def taken(self, purpose: str, law: AdditionalLaw | None) -> int:
         """How many votes of this stream there are."""
@@ -170,6 +172,7 @@ class SampledInput:
             "votes": [votes.to_dict() for votes in self.votes],
             "choices": {text: law.to_dict() for text, law in self.choices.items()},
             "seconds": self.seconds,
+            "queries": self.queries,
         }
 
     @classmethod
@@ -186,6 +189,7 @@ class SampledInput:
                     str(text): law_from_dict(law, base) for text, law in fields["choices"].items()
                 },
                 seconds=float(fields["seconds"]),
+                queries=None if fields["queries"] is None else int(fields["queries"]),
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise DataError(f"expected the fields of one sampled input, got {fields!r}") from error

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dsrs.classifiers import Classifier
 from dsrs.errors import DataError, InvalidInput
-from dsrs.sampling import Setting, VoteCollector, WorkUnit
+from dsrs.sampling import Collector, Setting, VoteCollector, WorkUnit
 from dsrs.strategies import Plan, Session
 from dsrs.votes import SampledInput
 
@@ -27,7 +27,7 @@ def sample_input(
     plan: Plan,
     index: int,
     label: int | None = None,
-    collector: VoteCollector | None = None,
+    collector: Collector | None = None,
 ) -> SampledInput:
     """Sample one input as `plan` says.
 
@@ -42,13 +42,14 @@ def sample_input(
             f"the label of input {index} must be a class from 0 to {classifier.num_classes - 1}, "
             f"got {label}"
         )
-    session, setting = Session(plan, index, label), setting_of(plan)
+    session, setting, queries = Session(plan, index, label), setting_of(plan), 0
     with VoteCollector() if collector is None else nullcontext(collector) as workers:
         while (want := session.want()) is not None:
             start = session.seen.taken(want.purpose, want.law)
             unit = WorkUnit(index, want.purpose, want.law, start, want.stop)
             session.add(want, workers.collect(classifier, image, setting, unit))
-    return session.finish(perf_counter() - started)
+            queries += unit.rows(setting.batch)
+    return session.finish(perf_counter() - started, queries)
 
 
 def checked_input(

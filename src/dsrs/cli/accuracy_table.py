@@ -18,12 +18,14 @@ def accuracy_table(accuracies: Sequence[MethodAccuracy], labelled: bool) -> str:
     if not accuracies:
         return "no inputs are finished yet"
     first = accuracies[0]
+    short = any(found.short for found in accuracies)
     headers = [
         "method",
         *(f"r={radius:g}" for radius in first.radii),
         "mean r",
         "abstained",
         "undecided",
+        *(["short"] if short else []),
     ]
     rows = [
         [
@@ -32,6 +34,7 @@ def accuracy_table(accuracies: Sequence[MethodAccuracy], labelled: bool) -> str:
             floor_text(found.average_radius, 4),
             f"{found.abstained}/{found.total}",
             f"{found.undecided}/{found.total}",
+            *([f"{found.short}/{found.total}"] if short else []),
         ]
         for found in accuracies
     ]

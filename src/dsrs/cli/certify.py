@@ -17,6 +17,12 @@ from dsrs.cli.model_options import (
     dataset_from,
 )
 from dsrs.cli.progress import Progress
+from dsrs.cli.stopping import (
+    add_stopping_options,
+    needs_one_bound,
+    randomized_note,
+    stopping_from,
+)
 from dsrs.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -36,6 +42,12 @@ examples:
       --output runs/cohen
       Your own model (a callable, PyTorch module or scikit-learn estimator), Gaussian noise,
       Neyman-Pearson alone.
+  dsrs certify --model net.onnx --data MNIST/ --sigma 0.5 --radius 1 --output runs/one-radius
+      Which inputs are certified at radius 1? Most are decided with a few hundred of 100,000 votes.
+  dsrs certify --model net.onnx --data MNIST/ --sigma 0.5 --adaptive --radii 0.25:2:0.25 \\
+      --output runs/table
+      The table at these radii, each input stopped when its row is known. --radius and --adaptive
+      certify by Neyman-Pearson, and by --q tailored if asked: double sampling has no early answer.
 
 the noise has dimension d = the number of values of one input. k = 0 is the Gaussian; the paper's
 experiments use k = d/2 - 12 (MNIST: 380) or d/2 - 6 (CIFAR-10: 1530). Radii are in the units of
@@ -58,6 +70,7 @@ def add_parser(subparsers: Any) -> None:
     )
     add_model_options(parser.add_argument_group("model and data"))
     _add_plan_options(parser.add_argument_group("noise, votes and alpha"))
+    add_stopping_options(parser.add_argument_group("fewer votes, more from them"))
     run_options = parser.add_argument_group("the run")
     run_options.add_argument("--output", required=True, help="run folder, new or to continue")
     run_options.add_argument("--workers", type=int, help="threads (default: all cores)")
@@ -70,7 +83,7 @@ def add_parser(subparsers: Any) -> None:
 
 def _add_plan_options(group: argparse._ArgumentGroup) -> None:
     add_law_options(group, from_file=True)
-    group.add_argument("--n", type=int, default=100_000, help="votes of each method")
+    group.add_argument("--n", type=int, default=100_000, help="votes of each method (100000)")
     group.add_argument("--n0", type=int, default=100, help="votes that choose the class")
     group.add_argument(
         "--alpha", type=float, default=0.001, help="failure probability of a certificate"
@@ -125,9 +138,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _plan(arguments: argparse.Namespace, dataset: Dataset) -> Plan:
-    from dsrs.strategies import DEFAULT_METHODS, NEYMAN_PEARSON, Plan
+    from dsrs.strategies import DEFAULT_METHODS, NAMED, NEYMAN_PEARSON, Plan
 
+    stopping = stopping_from(arguments)
     laws = tuple(arguments.q or (tuned_method(arguments) if arguments.law else DEFAULT_METHODS[1:]))
+    if not arguments.q and needs_one_bound(stopping):
+        laws = tuple(text for text in laws if text in NAMED) or ("none",)
     if "none" in laws and len(laws) > 1:
         raise InvalidInput(f"--q none cannot be used with other laws, got {', '.join(laws)}")
     return Plan(
@@ -143,6 +159,7 @@ def _plan(arguments: argparse.Namespace, dataset: Dataset) -> Plan:
         early_stop=arguments.early_stop,
         target=arguments.target,
         batch=arguments.batch_size,
+        **stopping,
     )
 
 
@@ -158,16 +175,24 @@ def _describe(classifier: Classifier, dataset: Dataset, plan: Plan, count: int) 
 
 
 def _conclude(arguments: argparse.Namespace) -> int:
-    from dsrs.runs import certified_accuracy, open_run
+    from dsrs.runs import certified_accuracy, open_run, votes_spent
 
     with open_run(arguments.output) as finished:
-        accuracies = certified_accuracy(finished.results())
-        labelled = finished.config["data"]["labels"]
-        if arguments.json:
-            found = [accuracy.to_dict() for accuracy in accuracies]
-            print(json.dumps({"run": arguments.output, "methods": found}, indent=2))
-            return 0
+        plan, labelled = finished.plan, finished.config["data"]["labels"]
+        accuracies = certified_accuracy(finished.results(), plan.goal.asked)
+        spent = votes_spent(finished.results(), plan)
+    if arguments.json:
+        found = {
+            "run": arguments.output,
+            "votes": spent.total,
+            "most_votes": spent.most,
+            "bound": plan.bound,
+            "methods": [accuracy.to_dict() for accuracy in accuracies],
+        }
+        print(json.dumps(found, indent=2))
+        return 0
     print(accuracy_table(accuracies, labelled))
+    print("votes: " + spent.text() + randomized_note(plan))
     if not arguments.quiet:
         print(
             f"\nnext: dsrs report {arguments.output}       pictures and numbers of this run\n"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dsrs.cli.radii import parse_radii
 from dsrs.cli.tables import table
-from dsrs.errors import InvalidInput
 
 if TYPE_CHECKING:
     from dsrs.reports import Report
@@ -94,7 +93,8 @@ def summary_text(report: Report) -> str:
         f"certified accuracy in percent at l2 radius r, {interval_note(report.resampling)}\n"
         "* the interval of this gain excludes zero; any other gain may be chance\n"
     )
-    return f"{table(rows, heads)}\n\n{note}"
+    spent = "".join(f"{run.name}: {run.spent.text()}\n" for run in report.runs if run.spent)
+    return f"{table(rows, heads)}\n\n{note}{spent}"
 
 
 def default_title(report: Report) -> str:
@@ -102,17 +102,3 @@ def default_title(report: Report) -> str:
     names = {run.settings.get("data", {}).get("name") for run in report.runs}
     name = names.pop() if len(names) == 1 else None
     return f"Certified robustness: {name}" if name else "Certified robustness"
-
-
-def parse_radii(text: str) -> list[float]:
-    """Read `0.25,0.5,1` or `0.25:3:0.25` (both ends included)."""
-    expected = f"--radii is written 0.25,0.5,1 or START:STOP:STEP, got {text!r}"
-    try:
-        if ":" not in text:
-            return [float(Decimal(part)) for part in text.split(",")]
-        start, stop, step = (Decimal(part) for part in text.split(":"))
-    except (InvalidOperation, ValueError):
-        raise InvalidInput(expected) from None
-    if not (step > 0 and stop >= start and (stop - start) / step <= 1000):
-        raise InvalidInput(f"{expected}, with STEP > 0, START <= STOP and at most 1000 steps")
-    return [float(start + i * step) for i in range(int((stop - start) / step) + 1)]

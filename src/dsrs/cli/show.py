@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.accuracy_table import accuracy_table
+from dsrs.cli.stopping import randomized_note
 from dsrs.files.foreign_text import one_line
 
 if TYPE_CHECKING:
@@ -34,20 +35,22 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from dsrs.runs import certified_accuracy, open_run
+    from dsrs.runs import certified_accuracy, open_run, votes_spent
 
     with open_run(arguments.run_folder) as opened:
         if arguments.index is not None:
             print(json.dumps(_one_input(opened, arguments.index), indent=2))
             return 0
-        accuracies = certified_accuracy(opened.results())
+        accuracies = certified_accuracy(opened.results(), opened.plan.goal.asked)
+        spent = votes_spent(opened.results(), opened.sampled_plan)
         if arguments.json:
             found = [accuracy.to_dict() for accuracy in accuracies]
-            print(json.dumps({"config": opened.config, "methods": found}, indent=2))
+            known = {"config": opened.config, "votes": spent.total, "methods": found}
+            print(json.dumps(known, indent=2))
             return 0
-        print(
-            _settings(opened) + "\n\n" + accuracy_table(accuracies, opened.config["data"]["labels"])
-        )
+        print(_settings(opened) + "\n")
+        print(accuracy_table(accuracies, opened.config["data"]["labels"]))
+        print("votes: " + spent.text() + randomized_note(opened.plan))
     return 0
 
 

@@ -30,8 +30,12 @@ def randomized_lower(successes: int, trials: int, alpha: float, uniform: float) 
     if successes == 0:
         return plain
     # Bisection on the miss rate s, which keeps its digits where p is close to 1; s is rounded up.
-    inside, outside = 1 / trials, 1 - plain
-    if not inside < outside or _tail(successes, trials, inside, uniform) <= alpha:
+    # The left side is at least Pr[X > x], so the plain bound of one hit more is not below it.
+    next_plain = clopper_pearson_lower(successes + 1, trials, alpha) if successes < trials else 1.0
+    inside, outside = max(1 / trials, 1 - next_plain), 1 - plain
+    if not inside < outside:
+        return plain
+    if _tail(successes, trials, inside, uniform) <= alpha:
         return max(plain, math.nextafter(1 - inside, 0.0))
     while math.nextafter(inside, 1.0) < outside and outside - inside > 1e-13 * outside:
         s = math.sqrt(inside * outside)

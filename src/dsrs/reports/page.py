@@ -34,6 +34,7 @@ def html_page(report: Report, title: str = "Certified robustness") -> str:
         "title": escape(title),
         "subtitle": escape(_subtitle(report)),
         "summary": _summary_table(report),
+        "votes": _votes_table(report),
         "interval_note": escape(interval_note(report.resampling)),
         "settings": "\n".join(_settings(run) for run in report.runs),
         "data": _json_text(page_data(report)),
@@ -59,11 +60,19 @@ def page_data(report: Report) -> dict[str, Any]:
                 "name": run.name,
                 "methods": run.methods,
                 "class_names": run.class_names,
-                "inputs": [_input_fields(one, run.methods) for one in run.outcomes],
+                "inputs": _inputs(run),
             }
             for run in report.runs
         ],
     }
+
+
+def _inputs(run: RunSummary) -> list[dict[str, Any]]:
+    spent = run.spent.by_input if run.spent else [None] * run.size
+    return [
+        _input_fields(one, run.methods) | {"votes": votes}
+        for one, votes in zip(run.outcomes, spent, strict=True)
+    ]
 
 
 def _input_fields(one: Outcome, methods: tuple[str, ...]) -> dict[str, Any]:
@@ -117,6 +126,16 @@ def _summary_table(report: Report) -> str:
         first = place == 0 or rows[place - 1].run != row.run
         body.append(_summary_row(row, sum(other.run == row.run for other in rows) if first else 0))
     return f"<thead>{top}<tr>{head}</tr></thead>\n<tbody>{''.join(body)}</tbody>"
+
+
+def _votes_table(report: Report) -> str:
+    """What each run cost in model queries; nothing where no run was counted."""
+    lines = [
+        f'<tr><th scope="row">{escape(run.name)}</th><td>{escape(run.spent.text())}</td></tr>'
+        for run in report.runs
+        if run.spent
+    ]
+    return f'<table class="votes">{"".join(lines)}</table>' if lines else ""
 
 
 def _summary_row(row: Row, span: int) -> str:

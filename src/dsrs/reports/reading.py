@@ -8,6 +8,7 @@ from pathlib import Path
 from dsrs.errors import InvalidInput
 from dsrs.reports.summary import RunSummary
 from dsrs.runs.reader import open_run
+from dsrs.runs.spending import votes_spent
 
 
 def read_runs(texts: Sequence[str]) -> list[RunSummary]:
@@ -32,13 +33,15 @@ def read_run(path: str | Path, name: str | None = None, family: str = "") -> Run
     with open_run(path) as run:
         data = run.config.get("data", {})
         started = [session["started"] for session in run.sessions]
+        results = list(run.results())
         return RunSummary.from_results(
             name or Path(path).resolve().name,
-            run.results(),
+            results,
             family=family,
             data_fingerprint=data.get("fingerprint"),
             class_names=data.get("class_names", ()),
             settings={**run.config, "started": started},
+            spent=votes_spent(results, run.sampled_plan),
         )
 
 

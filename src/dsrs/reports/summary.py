@@ -21,6 +21,7 @@ from dsrs.errors import DataError
 from dsrs.laws import GeneralizedGaussian
 from dsrs.records import HISTOGRAM_BINS, Certificate
 from dsrs.runs.result import RunResult
+from dsrs.runs.spending import VotesSpent
 from dsrs.votes import ESTIMATION, Votes
 
 BASELINE = "np"
@@ -92,6 +93,7 @@ class RunSummary:
     data_fingerprint: str | None = None
     class_names: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+    spent: VotesSpent | None = None  # by input, in the order of the outcomes; None: not known
 
     @classmethod
     def from_results(
@@ -103,6 +105,7 @@ class RunSummary:
         data_fingerprint: str | None = None,
         class_names: Sequence[str] = (),
         settings: Mapping[str, Any] | None = None,
+        spent: VotesSpent | None = None,
     ) -> RunSummary:
         """Read and check the results of one run."""
         outcomes = sorted((_outcome(name, seen) for seen in results), key=lambda one: one.index)
@@ -124,6 +127,7 @@ class RunSummary:
             data_fingerprint=data_fingerprint,
             class_names=tuple(class_names),
             settings=settings or {},
+            spent=spent,
         )
 
     @property
@@ -151,10 +155,10 @@ class RunSummary:
         )
 
     def among(self, indices: Iterable[int]) -> RunSummary:
-        """The same run, with these inputs only."""
+        """The same run, with these inputs only; what they cost is left out."""
         kept = frozenset(indices)
         outcomes = tuple(one for one in self.outcomes if one.index in kept)
-        return replace(self, outcomes=outcomes)
+        return replace(self, outcomes=outcomes, spent=None)
 
 
 def method_name(method: str) -> str:

@@ -178,6 +178,7 @@ def json_document(report: Report) -> str:
                 "law": measured.run.law.to_dict(),
                 "inputs": measured.run.size,
                 "undecided": measured.undecided,
+                "votes": measured.run.spent.total if measured.run.spent else None,
                 "seconds": round(sum(one.seconds for one in measured.run.outcomes), 3),
                 "data_fingerprint": measured.run.data_fingerprint,
                 "settings": measured.run.settings,

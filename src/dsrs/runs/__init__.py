@@ -4,6 +4,7 @@ from dsrs.runs.accuracy import MethodAccuracy, certified_accuracy
 from dsrs.runs.certifying import certify_run
 from dsrs.runs.reader import Run, open_run
 from dsrs.runs.result import RunResult
+from dsrs.runs.spending import VotesSpent, votes_spent
 from dsrs.runs.writer import RunWriter, start_run
 
 __all__ = [
@@ -11,8 +12,10 @@ __all__ = [
     "Run",
     "RunResult",
     "RunWriter",
+    "VotesSpent",
     "certified_accuracy",
     "certify_run",
     "open_run",
     "start_run",
+    "votes_spent",
 ]

@@ -19,7 +19,8 @@ class MethodAccuracy:
     """What one method proved over a run.
 
     `correct[i]` inputs are certified for their label at `radii[i]` or more; without labels, for
-    the class that was predicted. `abstained` and `undecided` inputs have no certificate.
+    the class that was predicted. `abstained` and `undecided` inputs have no certificate, `short`
+    ones none at the radius that was asked for.
     """
 
     method: str
@@ -28,6 +29,7 @@ class MethodAccuracy:
     correct: tuple[int, ...]
     abstained: int
     undecided: int
+    short: int
     average_radius: float
 
     def share(self, position: int) -> float:
@@ -41,6 +43,7 @@ class MethodAccuracy:
             "inputs": self.total,
             "abstained": self.abstained,
             "undecided": self.undecided,
+            "short": self.short,
             "average_certified_radius": self.average_radius,
             "certified_accuracy": [
                 {"radius": radius, "accuracy": self.share(position)}
@@ -70,6 +73,7 @@ def certified_accuracy(
             tuple(certified_at(column, grid).sum(axis=0).tolist()),
             statuses[method].count("abstained"),
             statuses[method].count("undecided"),
+            statuses[method].count("short"),
             math.fsum(counted_radii(column).tolist()) / len(seen),
         )
         for method, column in proved.items()

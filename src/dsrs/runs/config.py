@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -61,8 +61,19 @@ def check_same_run(stored: Mapping[str, Any], given: Mapping[str, Any], path: ob
         raise StoreMismatch(
             f"{path} holds a run with other settings, and results are never mixed:\n"
             + "\n".join(f"  {name}: stored {was!r}, given {now!r}" for name, was, now in found)
+            + _why_votes_do_not_count(found)
             + "\nuse the stored settings to continue it, or another --output"
         )
+
+
+def _why_votes_do_not_count(found: Iterable[tuple[str, Any, Any]]) -> str:
+    """What is wrong with more votes for inputs that have some: the reason, if that was the idea."""
+    if "plan.n" not in [name for name, _, _ in found]:
+        return ""
+    return (
+        "\nvotes that were taken cannot count towards another n: a bound holds with its part of "
+        "alpha after the numbers of votes that were fixed before the first one"
+    )
 
 
 def _differences(

@@ -99,7 +99,8 @@ def read_result(connection: sqlite3.Connection, index: int, plan: Plan, store: P
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     first_format = version == FIRST_FORMAT
     row = connection.execute(
-        f"SELECT label, predicted, target, {'stopped' if first_format else 'choices'}, seconds, "
+        "SELECT label, predicted, target, "
+        f"{'stopped, seconds' if first_format else 'choices, seconds, queries'}, "
         "thumbnail, checksum FROM input WHERE idx = ?",
         (index,),
     ).fetchone()
@@ -115,7 +116,7 @@ def read_result(connection: sqlite3.Connection, index: int, plan: Plan, store: P
     ).fetchall()
     if checksum != checksum_of(content_of([index, *fields], votes, certificates), thumbnail):
         raise StoreCorrupted(damaged(store, f"the checksum of input {index} does not match"))
-    label, predicted, target, choices, seconds = fields
+    label, predicted, target, choices, seconds, *counted = fields
     try:
         bodies = [json.loads(body) for (body,) in votes]
         if first_format:
@@ -131,6 +132,7 @@ def read_result(connection: sqlite3.Connection, index: int, plan: Plan, store: P
             "votes": bodies,
             "choices": chosen,
             "seconds": seconds,
+            "queries": counted[0] if counted else None,
         }
         return RunResult(
             SampledInput.from_dict(sampled, plan.law),

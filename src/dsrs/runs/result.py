@@ -44,5 +44,9 @@ class RunResult:
         return self.sampled.votes
 
     @property
+    def queries(self) -> int | None:
+        return self.sampled.queries
+
+    @property
     def seconds(self) -> float:
         return self.sampled.seconds

@@ -34,6 +34,7 @@ CREATE TABLE input (
     target INTEGER NOT NULL,
     choices TEXT NOT NULL,
     seconds REAL NOT NULL,
+    queries INTEGER,
     thumbnail BLOB,
     checksum TEXT NOT NULL
 );

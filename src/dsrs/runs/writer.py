@@ -90,6 +90,12 @@ class RunWriter:
         with damage_as_error(self.store):
             return {row[0] for row in self._connection.execute("SELECT idx FROM input")}
 
+    def holds(self, index: int) -> bool:
+        """Whether the result of this input is kept."""
+        with damage_as_error(self.store):
+            query = "SELECT 1 FROM input WHERE idx = ?"
+            return self._connection.execute(query, (index,)).fetchone() is not None
+
     def add(self, result: RunResult) -> None:
         """Keep the result of one input: whole, on disk, when this returns."""
         sampled = result.sampled
@@ -100,6 +106,7 @@ class RunWriter:
             sampled.target,
             json.dumps({text: law.to_dict() for text, law in sampled.choices.items()}),
             float(sampled.seconds),
+            sampled.queries,
         ]
         votes = [(json.dumps(votes.to_dict()),) for votes in sampled.votes]
         certificates = [
@@ -110,7 +117,7 @@ class RunWriter:
         with damage_as_error(self.store), self._connection as transaction:
             transaction.execute("BEGIN IMMEDIATE")
             transaction.execute(
-                "INSERT INTO input VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO input VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (*fields, result.thumbnail, checksum),
             )
             transaction.executemany(

@@ -1,5 +1,13 @@
 """Votes under noise: seeds, batches, workers. Knows no strategy."""
 
-from dsrs.sampling.collect import Setting, VoteCollector, WorkUnit, count_votes
+from dsrs.sampling.collect import Collector, Setting, VoteCollector, WorkUnit, count_votes
+from dsrs.sampling.inline import InlineCollector
 
-__all__ = ["Setting", "VoteCollector", "WorkUnit", "count_votes"]
+__all__ = [
+    "Collector",
+    "InlineCollector",
+    "Setting",
+    "VoteCollector",
+    "WorkUnit",
+    "count_votes",
+]

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from threading import Event, Lock
 from types import TracebackType
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,15 +51,19 @@ class WorkUnit:
     first: int
     stop: int
 
+    def rows(self, batch: int) -> int:
+        """How many rows the model runs for it: whole batches, each in its place."""
+        return (-(-self.stop // batch) - self.first // batch) * batch
+
 
 def count_votes(
     classifier: Classifier, x: NDArray[np.float32], setting: Setting, unit: WorkUnit
 ) -> Histogram:
     """The votes of one unit of work; they add up, for any division of a stream into units."""
-    return _VoteCounter(classifier, x, setting, unit).count(unit.first, unit.stop)
+    return VoteCounter(classifier, x, setting, unit).count(unit.first, unit.stop)
 
 
-class _VoteCounter:
+class VoteCounter:
     """Counts votes of one stream, with buffers that serve any number of its units.
 
     Every forward pass has exactly `setting.batch` rows. Rows before and after a unit carry noise as
@@ -110,6 +115,15 @@ def _tally(cells: NDArray[np.int64], size: int, classifier: Classifier) -> Histo
     return np.bincount(cells, minlength=size)
 
 
+class Collector(Protocol):
+    """Whoever counts the votes of a unit of work, however long it is."""
+
+    def collect(
+        self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, whole: WorkUnit
+    ) -> Histogram:
+        """votes[c, b]: votes for class c in radial bin b."""
+
+
 class VoteCollector:
     """Worker threads that count votes; use it as a context manager, for many inputs.
 
@@ -142,12 +156,12 @@ class VoteCollector:
         whole: WorkUnit,
     ) -> Histogram:
         """The votes of a long unit, shared out among the workers in shorter ones."""
-        units = _Shared(_cut(whole, max(UNIT_SAMPLES, setting.batch)))
+        units = _Shared(cut(whole, setting.batch))
 
         def drain() -> Histogram:
             votes = np.zeros((classifier.num_classes, HISTOGRAM_BINS), dtype=np.int64)
             try:
-                counter = _VoteCounter(classifier, x, setting, whole)
+                counter = VoteCounter(classifier, x, setting, whole)
                 for unit in units:
                     votes += counter.count(unit.first, unit.stop)
             finally:
@@ -184,8 +198,9 @@ class _Shared:
         self._closed.set()
 
 
-def _cut(whole: WorkUnit, samples: int) -> Iterator[WorkUnit]:
-    first = whole.first
+def cut(whole: WorkUnit, batch: int) -> Iterator[WorkUnit]:
+    """A long unit as short ones."""
+    first, samples = whole.first, max(UNIT_SAMPLES, batch)
     while first < whole.stop:
         # Units end where batches do.
         stop = min(first - first % samples + samples, whole.stop)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 # Chosen by measurement: `benchmarks/fewest_votes.py`.
-GROWTH = 1.3
+GROWTH = 1.15
 LAST_SHARE = 0.6  # of alpha: what the last look keeps
 
 

@@ -12,12 +12,15 @@ of the one rival that truly limits it, which is a fixed class (docs/math.md 11).
 forms is used is decided by selection votes, at no cost.
 
 With `bound = randomized` every bound uses one uniform number of the input, drawn from the seed
-before the votes: at each look the bound then fails with exactly its part of alpha.
+before the votes: at each look the bound then fails with exactly its part of alpha. One number may
+serve all looks and all rivals, because their failures are added up, however they depend on each
+other; and for a fixed number the bound grows with the count, so the most frequent rival bounds all.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -36,7 +39,7 @@ from dsrs.records import Certificate, Interval, Observation
 from dsrs.strategies.base import ANYTHING, Strategy, Want, abstention, certify_or_abstain
 from dsrs.strategies.futility import given_up, left
 from dsrs.strategies.futility import looks as futility_looks
-from dsrs.strategies.goals import bound_needed, out_of_reach
+from dsrs.strategies.goals import bound_needed, no_lead, out_of_reach
 from dsrs.strategies.looks import Look, schedule
 from dsrs.votes import ESTIMATION, SELECTION, SampledInput, Votes
 
@@ -81,16 +84,18 @@ class OneBound(Strategy):
             # Raises, and says what is missing.
             seen.first(stream.purpose, stream.law, stream.stop)
             raise AssertionError("the selection votes are there")
-        if self._given_up(seen, stream) or self._left(seen, stream):
-            return abstention(plan.law, *(() if stream.law is None else (stream.law,)))
         reached = self._reached(seen, stream)
-        if not reached or not (reached[-1].votes == stream.votes or self._finished(seen, stream)):
-            # Neither all votes nor an answer.
+        if self._given_up(seen, stream) or self._left(seen, stream):
+            found = abstention(plan.law, *(() if stream.law is None else (stream.law,)))
+        elif reached and (reached[-1].votes == stream.votes or self._finished(seen, stream)):
+            found = self._proved(seen, stream)
+        else:
+            # Neither all votes nor an answer: raises, and says what is missing.
             seen.first(ESTIMATION, stream.law, stream.votes)
-        found = self._proved(seen, stream)
-        if plan.goal.radius is not None and found.radius < plan.goal.radius:
-            return replace(found, status="short")
-        return found
+            raise AssertionError("the votes are there")
+        uniform = self.uniform(seen) if plan.bound == "randomized" else None
+        short = plan.goal.radius is not None and found.radius < plan.goal.radius
+        return replace(found, uniform=uniform, status="short" if short else found.status)
 
     def looks(self, stream: Estimation) -> tuple[Look, ...]:
         """When bounds are made, with their parts of alpha."""
@@ -110,11 +115,11 @@ class OneBound(Strategy):
         return [look for look in self.looks(stream) if look.votes in ends]
 
     def _given_up(self, seen: SampledInput, stream: Estimation) -> bool:
-        leads = self._compares_all(seen)
+        leads = self._compares_all(seen, stream)
         return self.plan.early_stop and not leads and given_up(seen, stream.law, stream.votes)
 
     def _left(self, seen: SampledInput, stream: Estimation) -> bool:
-        leads = self._compares_all(seen)
+        leads = self._compares_all(seen, stream)
         return self.plan.early_stop and not leads and left(seen, stream.law, stream.votes)
 
     def _finished(self, seen: SampledInput, stream: Estimation) -> bool:
@@ -127,25 +132,28 @@ class OneBound(Strategy):
         wanted = goal.next_radius(self._proved(seen, stream).radius)
         if wanted is None:
             return True
-        if self._compares_all(seen):
-            return False
         votes = seen.first(ESTIMATION, stream.law, reached[-1].votes)
+        if self._compares_all(seen, stream):
+            gaussian = stream.law is None and self.plan.law.is_gaussian
+            scores = 2 * wanted / self.plan.law.sigma if gaussian else 0.0
+            return no_lead(votes.successes, _most_of_others(votes, seen), votes.total, scores)
         needed = bound_needed(self.plan.law, stream.law, wanted) if wanted > 0 else 0.5
         return out_of_reach(votes.successes, votes.total, self.looks(stream)[-1], needed)
 
     def _proved(self, seen: SampledInput, stream: Estimation) -> Certificate:
         """What the looks so far prove: the best of their bounds."""
         plan = self.plan
-        lower, rival, leads = 0.0, 1.0, self._compares_all(seen)
+        lower, rival, leads = 0.0, 1.0, self._compares_all(seen, stream)
         for look in self._reached(seen, stream):
             votes = seen.first(ESTIMATION, stream.law, look.votes)
             share = look.alpha / 2 if leads else look.alpha
             lower = max(lower, self._lower(seen, votes.successes, votes.total, share))
             if leads:
-                others = [count for place, count in enumerate(votes.counts) if place != seen.target]
-                most = max(others, default=0)
+                most = _most_of_others(votes, seen)
                 rival = min(rival, self._upper(seen, most, votes.total, share))
         if leads:
+            # What is left by the class bounds its rivals too, and needs no more alpha.
+            rival = min(rival, 1.0 if lower == 0 else math.nextafter(1 - lower, 1.0))
             return certify_leading(plan.law, lower, rival, stream.law)
         if stream.law is None:
             return certify_or_abstain(plan.law, Interval(lower, 1.0))
@@ -162,19 +170,30 @@ class OneBound(Strategy):
             return randomized_upper(hits, trials, alpha, self.uniform(seen))
         return clopper_pearson_upper(hits, trials, alpha)
 
-    def _compares_all(self, seen: SampledInput) -> bool:
-        """Whether the class is compared with every other one, as the selection votes advise."""
-        chosen = seen.taken(SELECTION, None)
-        if self.plan.classes == "top" or not chosen or seen.target is None:
+    def _compares_all(self, seen: SampledInput, stream: Estimation) -> bool:
+        """Whether the class is compared with every other one, as the selection votes advise.
+
+        The decision uses the first n0 of them (to the end of a unit): other methods may ask for
+        more later, and what was decided once must stay.
+        """
+        ends = [end for end in seen.ends(SELECTION, None) if end >= self.plan.n0]
+        if self.plan.classes == "top" or not ends:
             return False
-        return comparing_pays(seen.first(SELECTION, None, chosen), seen.target, self.plan)
+        if stream.law is not None and not stream.law.falls:
+            return False
+        votes = seen.first(SELECTION, None, min(ends))
+        return comparing_pays(votes, _most_of_others(votes, seen), self.plan)
 
 
-def comparing_pays(votes: Votes, target: int, plan: Plan) -> bool:
+def _most_of_others(votes: Votes, seen: SampledInput) -> int:
+    """Votes for the most frequent class but the certified one; 0 also for classes never seen."""
+    return max((n for place, n in enumerate(votes.counts) if place != seen.target), default=0)
+
+
+def comparing_pays(votes: Votes, rivals: int, plan: Plan) -> bool:
     """Whether bounds on the rivals promise more than a majority, by the Gaussian's radii."""
-    others = [count for place, count in enumerate(votes.counts) if place != target]
     share = votes.successes / votes.total
-    rival = clopper_pearson_upper(max(others, default=0), votes.total, DOUBT)
+    rival = clopper_pearson_upper(rivals, votes.total, DOUBT)
     hits, rivals = int(share * plan.n), min(plan.n, int(rival * plan.n) + 1)
     half = plan.alpha / 2
     alone = special.ndtri(clopper_pearson_lower(hits, plan.n, plan.alpha))

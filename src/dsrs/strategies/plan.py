@@ -109,7 +109,8 @@ class Plan:
         if others and (adaptive or self.classes == "all" or self.bound == "randomized"):
             raise InvalidInput(
                 "a radius or precision to stop at, `classes` = all and `bound` = randomized are "
-                f"for methods with one bound (np, tailored), not for {', '.join(others)}"
+                f"for methods with one bound (np, tailored), not for {', '.join(others)}: double "
+                "sampling rests on two intervals, and has no looks with parts of alpha"
             )
         if self.laws and not 0 < self.n_first < self.n:
             raise InvalidInput(

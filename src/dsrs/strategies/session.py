@@ -68,14 +68,15 @@ class Session:
                     seen = replace(seen, choices={**seen.choices, one.text: law})
         self.seen = seen
 
-    def finish(self, seconds: float) -> SampledInput:
-        """The votes with what they predict."""
+    def finish(self, seconds: float, queries: int | None = None) -> SampledInput:
+        """The votes with what they predict and what they cost."""
+        seen = replace(self.seen, seconds=seconds, queries=queries)
         for purpose in (SELECTION, ESTIMATION):
-            under_p = [v for v in self.seen.votes if v.purpose == purpose and v.law is None]
+            under_p = [v for v in seen.votes if v.purpose == purpose and v.law is None]
             if under_p:
                 counts = np.sum([votes.counts for votes in under_p], axis=0)
-                return replace(self.seen, predicted=int(np.argmax(counts)), seconds=seconds)
-        return replace(self.seen, seconds=seconds)
+                return replace(seen, predicted=int(np.argmax(counts)))
+        return seen
 
 
 def certificates_of(seen: SampledInput, plan: Plan) -> dict[str, Certificate]:

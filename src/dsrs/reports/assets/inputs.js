@@ -7,6 +7,12 @@ function intervalText(pair) {
   return pair ? `[${pair[0].toFixed(4)}, ${pair[1].toFixed(4)}]` : "";
 }
 
+function radiusText(result) {
+  const radius = floorRadius(result.radius);
+  if (result.status === "certified") return radius;
+  return result.status === "short" && result.radius > 0 ? `short, ${radius}` : result.status;
+}
+
 function inputColumns(run) {
   const columns = [
     { head: "Index", value: (input) => input.index, text: (input) => String(input.index) },
@@ -23,6 +29,13 @@ function inputColumns(run) {
       text: (input) => (input.p === null ? "" : input.p.toFixed(4)),
     },
   ];
+  if (run.inputs.some((input) => input.votes !== null)) {
+    columns.push({
+      head: "Queries",
+      value: (input) => input.votes,
+      text: (input) => input.votes.toLocaleString("en"),
+    });
+  }
   for (const method of run.methods) {
     const one = (input) => input.methods[method];
     const doubled = run.inputs.some((input) => one(input).q);
@@ -39,7 +52,7 @@ function inputColumns(run) {
     columns.push({
       head: "Radius", group: method,
       value: (input) => one(input).radius,
-      text: (input) => (one(input).status === "certified" ? floorRadius(one(input).radius) : one(input).status),
+      text: (input) => radiusText(one(input)),
       kind: (input) => (one(input).status === "certified" ? "" : "none"),
     });
     if (method !== report.baseline && run.methods.includes(report.baseline)) {
@@ -63,6 +76,7 @@ function passes(input, filter) {
     (filter.status !== "certified" || statuses.includes("certified")) &&
     (filter.status !== "abstained" || statuses.every((status) => status === "abstained")) &&
     (filter.status !== "undecided" || statuses.includes("undecided")) &&
+    (filter.status !== "short" || statuses.includes("short")) &&
     (filter.gain !== "up" || rivals.some((result) => result.gain > 0)) &&
     (filter.gain !== "down" || rivals.some((result) => result.gain < 0)) &&
     (filter.index.trim() === "" || String(input.index) === filter.index.trim())
@@ -71,7 +85,8 @@ function passes(input, filter) {
 
 function drawHead(table, run, columns) {
   const groups = html("tr"), heads = html("tr");
-  groups.append(html("th", { class: "group", colspan: "5" }));
+  const ungrouped = columns.filter((column) => !column.group).length;
+  groups.append(html("th", { class: "group", colspan: ungrouped + 1 }));
   for (const method of run.methods) {
     const size = columns.filter((column) => column.group === method).length;
     groups.append(html("th", { class: "group start", colspan: size, scope: "colgroup" }, report.methods[method].name));

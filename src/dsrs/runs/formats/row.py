@@ -26,7 +26,9 @@ class ResultRow:
 
     A format that does not hold a column leaves it None. `target` is the class that the radius is
     for; `n` and `alpha` are the budget of the whole method. `q_law` is the exact text of the
-    additional law, such as `rescaled:0.4`, as `dsrs recertify` reads it.
+    additional law, such as `rescaled:0.4`, as `dsrs recertify` reads it. `rival` bounds every other
+    class where that made the certificate, `uniform` is the number of a randomized bound, and
+    `queries` the rows that the model ran for the input, all methods together.
     """
 
     index: int
@@ -48,10 +50,13 @@ class ResultRow:
     q_law: str | None = None
     q_lower: float | None = None
     q_upper: float | None = None
+    rival: float | None = None
+    uniform: float | None = None
     seconds: float | None = None
+    queries: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("index", "label", "predicted", "target"):
+        for name in ("index", "label", "predicted", "target", "queries"):
             value = getattr(self, name)
             if value is not None and value < 0:
                 raise DataError(f"`{name}` must not be negative, got {value}")
@@ -59,6 +64,10 @@ class ResultRow:
             value = getattr(self, name)
             if value is not None and not value >= 0:
                 raise DataError(f"`{name}` of input {self.index} must be >= 0, got {value!r}")
+        for name in ("rival", "uniform"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value <= 1:
+                raise DataError(f"`{name}` of input {self.index} must be in [0, 1], got {value!r}")
         if self.method is not None and not METHOD_NAME.fullmatch(self.method):
             raise DataError(
                 f"`method` of input {self.index} must start with a letter or digit and be "
@@ -74,7 +83,7 @@ class ResultRow:
         """Refuse answers that contradict themselves."""
         if self.status not in (None, *STATUSES):
             raise DataError(f"`status` must be one of {', '.join(STATUSES)}, got {self.status!r}")
-        if self.status not in (None, "certified") and self.radius:
+        if self.status in ("abstained", "undecided") and self.radius:
             raise DataError(f"input {self.index} is {self.status} and has radius {self.radius!r}")
         for name in ("radius", "np_radius"):
             # Only a class that is certain under a law is proved everywhere.
@@ -102,7 +111,12 @@ class ResultRow:
     @property
     def correct(self) -> bool:
         """Whether the certified class is the label."""
-        return self.status == "certified" and self.label is not None and self.label == self.target
+        return self.proves and self.label is not None and self.label == self.target
+
+    @property
+    def proves(self) -> bool:
+        """Whether the radius is proved; one that is short of what was asked may still be."""
+        return self.status == "certified" or (self.status == "short" and bool(self.radius))
 
 
 COLUMNS: dict[str, type] = {
@@ -150,7 +164,10 @@ def _row(
         q_law=seen.law.text if seen else None,
         q_lower=seen.interval.lower if seen else None,
         q_upper=seen.interval.upper if seen else None,
+        rival=certificate.rival,
+        uniform=certificate.uniform,
         seconds=result.seconds,
+        queries=result.queries,
     )
 
 

@@ -40,7 +40,7 @@ def _cells(row: ResultRow) -> tuple[str, ...]:
         )
     if row.radius is None:
         raise InvalidInput(f"the TSV log has a radius column, and input {row.index} has none")
-    answered = row.status == "certified" and row.target is not None
+    answered = row.proves and row.target is not None
     return (
         str(row.index),
         str(row.label),

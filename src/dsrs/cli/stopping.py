@@ -1,0 +1,89 @@
+"""The options of `dsrs certify` that stop in time, and that get more out of the same votes."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from dsrs.cli.radii import parse_radii
+from dsrs.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from dsrs.strategies import Plan
+
+DEFAULT_PRECISION = 0.01
+
+
+def add_stopping_options(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--radius",
+        type=float,
+        metavar="R",
+        help="decide this radius alone, and stop an input as soon as it is known whether R is "
+        "certified; --n is the most votes. An input that is not certified at R is `short`",
+    )
+    group.add_argument(
+        "--adaptive",
+        action="store_true",
+        help="stop an input as soon as more votes would hardly change its row of the table at "
+        "--radii, or its radius by more than --precision; --n is the most votes",
+    )
+    group.add_argument(
+        "--radii", metavar="LIST", help="with --adaptive: 0.25,0.5,1 or START:STOP:STEP"
+    )
+    group.add_argument(
+        "--precision",
+        type=float,
+        metavar="SHARE",
+        help=f"with --adaptive: relative precision of a radius (default: {DEFAULT_PRECISION:g})",
+    )
+    group.add_argument(
+        "--classes",
+        choices=("top", "all"),
+        default="top",
+        help="top (default): certify a class with a majority of the votes; all: also one that "
+        "leads every other class without a majority, where the first --n0 votes advise it",
+    )
+    group.add_argument(
+        "--bound",
+        choices=("plain", "randomized"),
+        default="plain",
+        help="plain (default): Clopper-Pearson; randomized: one uniform number of each input, from "
+        "the seed, makes the failure probability exactly --alpha and the radius a little larger",
+    )
+
+
+def stopping_from(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The fields of a plan that these options set."""
+    if arguments.adaptive and arguments.radius is not None:
+        raise InvalidInput(
+            "--radius decides one radius and --adaptive a table or a precision: choose one"
+        )
+    if not arguments.adaptive and (arguments.radii or arguments.precision is not None):
+        raise InvalidInput(
+            "--radii and --precision say when --adaptive may stop; give --adaptive too"
+        )
+    if arguments.radii and arguments.precision is not None:
+        raise InvalidInput("--adaptive stops by --radii or by --precision: choose one")
+    radii = tuple(parse_radii(arguments.radii)) if arguments.radii else ()
+    precision = arguments.precision
+    if arguments.adaptive and not radii and precision is None:
+        precision = DEFAULT_PRECISION
+    return {
+        "radius": arguments.radius,
+        "radii": radii,
+        "precision": precision,
+        "classes": arguments.classes,
+        "bound": arguments.bound,
+    }
+
+
+def needs_one_bound(stopping: dict[str, Any]) -> bool:
+    """Whether these fields are for methods with one bound alone, not for double sampling."""
+    usual = {"radius": None, "radii": (), "precision": None, "classes": "top", "bound": "plain"}
+    return stopping != usual
+
+
+def randomized_note(plan: Plan) -> str:
+    """What every summary says of bounds that used a random number; nothing for plain ones."""
+    return "\nbounds: randomized Clopper-Pearson" if plan.bound == "randomized" else ""

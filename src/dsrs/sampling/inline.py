@@ -1,0 +1,33 @@
+"""Votes counted by the calling thread: for inputs that share the machine, one thread each."""
+
+from __future__ import annotations
+
+from threading import Event
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrs.classifiers import Classifier
+from dsrs.sampling.collect import Histogram, Setting, VoteCounter, WorkUnit, cut
+
+
+class Stopped(Exception):
+    """Whoever wanted the votes wants them no more."""
+
+
+class InlineCollector:
+    """Counts the votes of one input; `stop` ends it between two short units."""
+
+    def __init__(self, stop: Event) -> None:
+        self._stop = stop
+
+    def collect(
+        self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, whole: WorkUnit
+    ) -> Histogram:
+        counter = VoteCounter(classifier, x, setting, whole)
+        votes = counter.count(whole.first, whole.first)
+        for unit in cut(whole, setting.batch):
+            if self._stop.is_set():
+                raise Stopped
+            votes += counter.count(unit.first, unit.stop)
+        return votes
