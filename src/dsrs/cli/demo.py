@@ -6,18 +6,27 @@ import argparse
 import json
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.progress import Progress
-from dsrs.cli.report import summary_text
+from dsrs.cli.tables import table
 from dsrs.errors import InvalidInput
 
+if TYPE_CHECKING:
+    from dsrs.datasets import Dataset
+    from dsrs.landscape.tuning import Forecast
+    from dsrs.runs import RunResult
+
 DESCRIPTION = """\
-Certify 100 Fashion-MNIST test images with a small classifier that was trained under noise by
-this package, by Neyman-Pearson and by double sampling at the same number of queries; print both
-tables and the gain, and write a report to open in a browser. Needs no GPU, no download and no
-PyTorch. Stop it with Ctrl-C; the same command continues.
+Find the noise that suits a small Fashion-MNIST classifier, trained under noise by this package, and
+certify 100 test images with it: look at the model on 50 other images, predict what every noise law
+would certify (`dsrs tune`), then certify with the usual choice (the noise of the training,
+Neyman-Pearson) and with the tuned one. Prints both beside the prediction, and writes a report to
+open in a browser. Needs no GPU, no download and no PyTorch. Stop it with Ctrl-C; the same command
+continues.
 """
+LOOK_VOTES = 2000
+RADII = (0.25, 0.5, 1.0, 1.5, 2.0)
 
 
 def add_parser(verbs: Any) -> None:
@@ -27,9 +36,11 @@ def add_parser(verbs: Any) -> None:
         description=DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--n", type=int, default=10_000, help="votes of each method (10,000)")
+    parser.add_argument("--n", type=int, default=10_000, help="votes an image (10,000)")
     parser.add_argument("--images", type=int, default=100, help="how many of the 100 images")
-    parser.add_argument("--output", type=Path, default=Path("runs/demo"), help="run folder")
+    parser.add_argument(
+        "--output", type=Path, default=Path("runs/demo"), help="folder of its three runs"
+    )
     parser.add_argument("--workers", type=int, help="threads (default: all cores)")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     parser.set_defaults(run=run)
@@ -38,35 +49,85 @@ def add_parser(verbs: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from dsrs.classifiers import load_classifier
     from dsrs.datasets import load_dataset
+    from dsrs.landscape.tuning import tune
     from dsrs.laws import GeneralizedGaussian
     from dsrs.reports import make_report, read_runs, write_page
-    from dsrs.runs.certifying import certify_run
+    from dsrs.runs import certify_run, open_run
+    from dsrs.runs.profiles import read_landscape, wide_law
     from dsrs.strategies import NEYMAN_PEARSON, Plan
 
+    runs = {name: arguments.output / name for name in ("look", "usual", "tuned")}
     with as_file(files("dsrs") / "demo") as folder:
-        card = json.loads((folder / "card.json").read_text())
-        dataset = load_dataset(folder / "images.npz")
-        if not 1 <= arguments.images <= len(dataset):
-            raise InvalidInput(f"--images must be from 1 to {len(dataset)}, got {arguments.images}")
-        plan = Plan(
-            law=GeneralizedGaussian.from_dict(card["law"]),
-            n=arguments.n,
-            methods=(NEYMAN_PEARSON, "truncated:heuristic", "rescaled:0.8x"),
-            # Where every first vote agrees, more votes under P prove more than votes under Q.
-            fallback=True,
+        trained = GeneralizedGaussian.from_dict(
+            json.loads((folder / "card.json").read_text())["law"]
         )
-        certify_run(
-            load_classifier(str(folder / "model.onnx"), input_shape=dataset.input_shape),
-            dataset,
-            plan,
-            range(arguments.images),
-            arguments.output,
-            workers=arguments.workers,
-            progress=lambda total: Progress(total, "certifying", quiet=arguments.quiet),
+        images, others = (load_dataset(folder / name) for name in ("images.npz", "tuning.npz"))
+        if not 1 <= arguments.images <= len(images):
+            raise InvalidInput(f"--images must be from 1 to {len(images)}, got {arguments.images}")
+        model = load_classifier(str(folder / "model.onnx"), input_shape=images.input_shape)
+
+        def take(name: str, what: str, dataset: Dataset, count: int, plan: Plan) -> None:
+            certify_run(
+                model,
+                dataset,
+                plan,
+                range(count),
+                runs[name],
+                workers=arguments.workers,
+                progress=lambda total: Progress(total, what, quiet=arguments.quiet),
+            )
+
+        wide = wide_law(trained.d, 2 * trained.sigma)
+        look = Plan(wide, (NEYMAN_PEARSON,), n=LOOK_VOTES)
+        take("look", "looking at 50 other images", others, len(others), look)
+        found = tune(
+            read_landscape(runs["look"]).profiles,
+            trained.d,
+            arguments.n,
+            look.alpha,
+            methods=(NEYMAN_PEARSON, "tailored"),
+            current=trained,
         )
-    report = make_report(read_runs([str(arguments.output)]))
-    print(summary_text(report))
+        usual = Plan(trained, (NEYMAN_PEARSON,), n=arguments.n)
+        take("usual", "certifying with the usual noise", images, arguments.images, usual)
+        tuned = Plan(found.best.law, (found.best.method,), n=arguments.n)
+        take("tuned", "certifying with the tuned noise", images, arguments.images, tuned)
+    predicted = (next(o for o in found.current if o.method == NEYMAN_PEARSON), found.best)
+    rows = []
+    for name, forecast in zip(("usual", "tuned"), predicted, strict=True):
+        with open_run(runs[name]) as run:
+            rows.append(_row(name, forecast, list(run.results())))
+    heads = ["choice", "noise", "method", "votes", "predicted mean r", "certified mean r"]
+    heads += [f"r={radius:g}" for radius in RADII]
+    print(table(rows, heads))
+    print(
+        f"certified accuracy in percent at l2 radius r, {arguments.images} images, "
+        f"alpha = {look.alpha:g}; {LOOK_VOTES * len(others):,} more votes looked at other images"
+    )
+    report = make_report(read_runs([f"{name}={runs[name]}" for name in ("usual", "tuned")]))
     page = arguments.output.with_name(arguments.output.name + "-report.html")
     write_page(report, page, "Certified robustness: the embedded demo")
     print(f"open {page.resolve().as_uri()} in a browser")
     return 0
+
+
+def _row(name: str, forecast: Forecast, results: list[RunResult]) -> list[str]:
+    """What was predicted and what was certified with one choice of noise."""
+    from dsrs.rounding import floor_text
+
+    radii = [
+        next(iter(one.certificates.values())).radius if one.label == one.target else 0.0
+        for one in results
+    ]
+    votes = sum(votes.total for one in results for votes in one.votes)
+    shape = "" if forecast.law.k == 0 else f", k {forecast.law.k:g}"
+    shares = [100 * sum(found >= radius for found in radii) / len(radii) for radius in RADII]
+    return [
+        name,
+        f"sigma {forecast.law.sigma:.3g}{shape}",
+        forecast.method,
+        f"{votes:,}",
+        f"{forecast.value:.3f} ({forecast.low:.2f} to {forecast.high:.2f})",
+        floor_text(sum(radii) / len(radii), 3),
+        *(f"{share:.0f}" for share in shares),
+    ]
