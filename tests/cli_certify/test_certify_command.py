@@ -63,7 +63,7 @@ def test_a_run_grows_by_further_inputs_and_order_and_workers_do_not_matter(
         (("--alpha", "0.01"), "plan.alpha: stored 0.001, given 0.01"),
         (("--n", "500"), "plan.n: stored 400, given 500"),
         (("--model", "tiny_classifier:dark"), "model.fingerprint: stored"),
-        (("--q", "none"), "plan.methods: stored ['np', 'truncated:heuristic'], given ['np']"),
+        (("--q", "none"), "plan.methods: stored ['np', 'tailored'], given ['np']"),
         (("--no-labels",), "data.labels: stored True, given False"),
     ],
 )
@@ -82,7 +82,7 @@ def test_json_and_quiet(certify: Certify, capsys: pytest.CaptureFixture[str]) ->
     out, err = capsys.readouterr()
     assert err == ""
     found = json.loads(out)
-    assert [method["method"] for method in found["methods"]] == ["np", "truncated"]
+    assert [method["method"] for method in found["methods"]] == ["np", "tailored"]
     accuracies = [row["accuracy"] for row in found["methods"][0]["certified_accuracy"]]
     assert accuracies == sorted(accuracies, reverse=True)
 

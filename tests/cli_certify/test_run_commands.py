@@ -18,7 +18,7 @@ from dsrs.runs.formats import import_rows
 @pytest.fixture
 def run(certify: Certify, capsys: pytest.CaptureFixture[str]) -> None:
     """A finished run in the folder `run`."""
-    assert certify("--quiet") == 0
+    assert certify("--quiet", "--q", "truncated:heuristic") == 0
     capsys.readouterr()
 
 

@@ -28,7 +28,7 @@ class Coin(Linear):
 def test_predict_answers_or_abstains() -> None:
     sure = SmoothedClassifier(Linear(8, 0.5), GAUSSIAN).predict(ORIGIN)
     assert (sure.status, sure.label) == ("predicted", 1)
-    assert sum(sure.counts) == 1000
+    assert sum(sure.counts) < 1000  # a clear class needs few
     unsure = SmoothedClassifier(Coin(8, 0.0), GAUSSIAN).predict(ORIGIN)
     assert (unsure.status, unsure.label) == ("abstained", None)
 

@@ -93,7 +93,8 @@ def _add_plan_options(group: argparse._ArgumentGroup) -> None:
         "--q",
         action="append",
         metavar="LAW",
-        help="additional law (see below): truncated:heuristic (default), another one, or none; "
+        help="tailored (default): a law Q chosen for each input; or a law of double sampling (see "
+        "below), or none; "
         "give it again for several",
     )
     group.add_argument(

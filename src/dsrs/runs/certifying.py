@@ -56,7 +56,7 @@ def certify_run(
     """
     dataset.check_fits(classifier.input_shape, classifier.num_classes, classifier.bounds)
     config = run_config(classifier, dataset, plan, device)
-    with start_run(output, config) as writer:
+    with VoteCollector(workers) as collector, start_run(output, config) as writer:
         finished = writer.finished()
         todo = [index for index in indices if index not in finished]
         prepare(len(todo) * len(plan.methods))
@@ -77,14 +77,13 @@ def certify_run(
                     if counter:
                         counter.advance()
 
-            with VoteCollector(workers) as collector:
-                if plan.goal.is_open:
-                    for index in todo:
-                        keep(certified(index, collector))
-                else:
-                    keep_all(
-                        lambda index, stop: certified(index, InlineCollector(stop)),
-                        keep,
-                        todo,
-                        collector.workers,
-                    )
+            if plan.goal.is_open:
+                for index in todo:
+                    keep(certified(index, collector))
+            else:
+                keep_all(
+                    lambda index, stop: certified(index, InlineCollector(stop)),
+                    keep,
+                    todo,
+                    collector.workers,
+                )

@@ -14,15 +14,17 @@ from dsrs.strategies.goals import Goal
 from dsrs.strategies.naming import method_name, strategy_of
 from dsrs.strategies.neyman_pearson import NEYMAN_PEARSON
 from dsrs.strategies.one_bound import OneBound
+from dsrs.strategies.tailored import TAILORED
 
 Target = Literal["label", "predicted"]
 Classes = Literal["top", "all"]
 Bound = Literal["plain", "randomized"]
 
-DEFAULT_METHODS = (NEYMAN_PEARSON, "truncated:heuristic")
+DEFAULT_METHODS = (NEYMAN_PEARSON, TAILORED)
 # Counters of the noise generator are 32 bits wide.
 MAX_VOTES = 2**32 - 2**16
 MAX_BATCH = 1024
+LEAST_FOR_PILOT = 10
 ADAPTIVE_BATCH = 64  # looks fall on whole batches, and the first may be the last
 
 
@@ -111,6 +113,11 @@ class Plan:
                 "a radius or precision to stop at, `classes` = all and `bound` = randomized are "
                 f"for methods with one bound (np, tailored), not for {', '.join(others)}: double "
                 "sampling rests on two intervals, and has no looks with parts of alpha"
+            )
+        if TAILORED in self.methods and self.n < LEAST_FOR_PILOT:
+            raise InvalidInput(
+                f"`n` = {self.n} votes cannot be split into a pilot and the votes of its law; "
+                f"tailored needs {LEAST_FOR_PILOT} or more"
             )
         if self.laws and not 0 < self.n_first < self.n:
             raise InvalidInput(
