@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 from dsrs import Interval, Observation, certify, certify_rows
+from dsrs.duality.kernel import compile_kernels
+from dsrs.paper.certification_time import certification_time, runs_to_time
 from dsrs.paper.dimension import (
     POWERS,
     dimension_curves,
@@ -224,3 +226,14 @@ def test_curves_against_the_dimension(reference: Path) -> None:
     assert f"{', '.join(shown[:3])} and {shown[3]}" in page
     assert f"(1.62 against {radii[None]:.3f})" in page
     assert 1 - relaxed_lower(488, 0.5) == pytest.approx(3e-10, rel=0.2)
+
+
+def test_the_time_of_a_certificate(original_logs: Path) -> None:
+    compile_kernels()
+    runs = runs_to_time(read_logs(original_logs).runs)
+    found = [certification_time(run, 50, original_logs) for run in runs]
+    assert max(one.overhead for one in found) < 5e-3
+    paper = [f"{one.paper:.2f}" for one in found]
+    page = stated("method")
+    assert "less than 5 milliseconds more than Neyman-Pearson's on MNIST, CIFAR-10 and" in page
+    assert f"the paper gives {paper[0]}, {paper[1]} and {paper[2]} seconds" in page
