@@ -23,6 +23,7 @@ test-slow: $(VENV)/.with-test
 	$(BIN)/pytest -q -m slow
 
 benchmark: $(VENV)/.with-test
+	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/certificates.py
 	$(BIN)/python benchmarks/sampling_throughput.py
 

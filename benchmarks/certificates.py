@@ -1,11 +1,14 @@
 """Speed of certificates, as ratios measured in one run on one core.
 
-    python benchmarks/certificates.py [--rows N]
+    python benchmarks/certificates.py [--rows N] [--boxes N]
 
+Kernels are compiled; `benchmarks/startup.py` says what comes before.
 1. Against the textbook version in tests/oracle (SciPy quad, Lambert W, bisection).
 2. The same certificate at d = 784, 3,072, 150,528 and 5,000,000: time and distance to the exact
    dual bound must not depend on d.
-3. Recorded tables at ../shared/reference, where present: rows a second of `dsrs recertify`.
+3. Percentiles of time over random boxes, realistic and nasty, and the share of certificates that
+   ran out of work.
+4. Recorded tables at ../shared/reference, where present: rows a second of `dsrs recertify`.
 """
 
 from __future__ import annotations
@@ -18,10 +21,15 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+from boxes import Problem, nasty_boxes, realistic_boxes
+
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from dsrs import GeneralizedGaussian, Interval, Observation, Rescaled, Truncated, certify
 from dsrs.certification import _unit_neyman_pearson
 from dsrs.cli.tables import table
+from dsrs.duality.kernel import compile_kernels
+from dsrs.errors import InfeasibleBox
 from dsrs.table import certify_rows
 from oracle.textbook import textbook_radius
 
@@ -83,6 +91,38 @@ def against_the_dimension() -> None:
     print(table(rows, ["d", "Q", "ms", "radius", "dual bound - 1/2"]))
 
 
+def over_random_boxes(count: int) -> None:
+    rows = []
+    for name, boxes in (
+        ("realistic", realistic_boxes(count, 1)),
+        ("nasty", nasty_boxes(count, 2)),
+    ):
+        times, unfinished, laws = [], 0, 0
+        for problem in boxes:
+            seconds, complete = _timed(problem)
+            times.append(1e3 * seconds)
+            unfinished += not complete
+            laws += len(problem[2])
+        middle, late = np.quantile(times, [0.5, 0.99])
+        rows.append(
+            [name, f"{len(times):,}", f"{laws / len(times):.1f}", f"{middle:.2f}", f"{late:.0f}",
+             f"{max(times):.0f}", f"{unfinished / len(times):.1%}"]
+        )  # fmt: skip
+    print("\nrandom boxes, one core, processor time")
+    print(table(rows, ["boxes", "number", "laws", "50%, ms", "99%", "max", "out of work"]))
+
+
+def _timed(problem: Problem) -> tuple[float, bool]:
+    """Seconds of one certificate, and whether its search was finished."""
+    law, p, seen = problem
+    began = time.process_time()
+    try:
+        complete = certify(law, p, *seen).complete
+    except InfeasibleBox:
+        complete = True  # votes may contradict each other, seldom
+    return time.process_time() - began, complete
+
+
 def recorded_tables(limit: int | None) -> None:
     for name in ("neyman_pearson", "double_sampling"):
         path = REFERENCE / f"{name}.csv.gz"
@@ -98,14 +138,17 @@ def recorded_tables(limit: int | None) -> None:
         wall, processor = time.perf_counter() - wall, time.process_time() - processor
         print(
             f"\n{name}: {count:,} rows in {wall:.1f} s, {count / wall:,.0f} a second; "
-            f"{1e3 * processor / count:.2f} ms of processor time a row"
+            f"{processor:.1f} s of processor time, {1e3 * processor / count:.2f} ms a row"
         )
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, help="only so many recorded rows of each table")
-    limit = parser.parse_args().rows
+    parser.add_argument("--boxes", type=int, default=2000, help="random boxes of each kind")
+    arguments = parser.parse_args()
+    compile_kernels()
     against_the_textbook()
     against_the_dimension()
-    recorded_tables(limit)
+    over_random_boxes(arguments.boxes)
+    recorded_tables(arguments.rows)

@@ -183,7 +183,7 @@ def _double_sampling(
     )
     if not proof or proof[0].radius <= best.radius:
         return best
-    if floor > 0 and not search.is_solid(problem, steps[found.steps - 1, 2:].copy()):
+    if floor > 0 and not found.solid:
         # The chain of hollow steps ends where the proof of the floor takes over.
         proof += best.steps
     return replace(best, steps=proof, method="double-sampling")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 from collections import deque
@@ -72,13 +73,19 @@ def certify_row(row: Mapping[str, Any]) -> Certificate:
     """
     d, k, sigma, p_lower, p_upper = (_number(row, name) for name in REQUIRED_COLUMNS)
     eta = 2.0 if row.get("eta") in (None, "") else _number(row, "eta")
-    law = GeneralizedGaussian(d, sigma, k, eta)  # type: ignore[arg-type]
+    law = _law(d, sigma, k, eta)
     p = _interval("p", p_lower, p_upper)
     additional = _additional(row, law, p)
     if additional is None:
         return certify(law, p)
     q = _interval("q", _number(row, "q_lower"), _number(row, "q_upper"))
     return certify(law, p, Observation(additional, q))
+
+
+@functools.lru_cache(maxsize=64)
+def _law(d: float, sigma: float, k: float, eta: float) -> GeneralizedGaussian:
+    """The law of a row: most have that of the row before."""
+    return GeneralizedGaussian(d, sigma, k, eta)  # type: ignore[arg-type]
 
 
 def _additional(

@@ -89,8 +89,9 @@ def angle_law(table: AngleTable, phi: float) -> tuple[float, float, float]:
         place = (below + table.reach) * per_cell
         cell = min(int(place), CELLS - 1)
         x = place - cell
-        f0, d0, s0 = table.values[cell]
-        f1, d1, s1 = table.values[cell + 1]
+        values = table.values
+        f0, d0, s0 = values[cell, 0], values[cell, 1], values[cell, 2]
+        f1, d1, s1 = values[cell + 1, 0], values[cell + 1, 1], values[cell + 1, 2]
         rise = f1 - f0
         c2 = 0.5 * s0
         c3 = 10.0 * rise - 6.0 * d0 - 4.0 * d1 - 1.5 * s0 + 0.5 * s1

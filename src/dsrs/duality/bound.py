@@ -107,7 +107,7 @@ def rounding_of(parts: Components) -> float:
     return ROUNDING + EXPONENT_ROUNDING * parts.sharpness
 
 
-@kernel
+@inlined
 def curve_integrand(
     base: Base, parts: Components, active: Integers, multipliers: Floats, rho: float, u: float
 ) -> tuple[float, float]:
@@ -134,7 +134,7 @@ def curve_integrand(
     return value, slack
 
 
-@kernel
+@inlined
 def line_integrand(base: Base, rho: float, line: float, v: float) -> float:
     """p(v) C(v, line)."""
     return within_line(base, rho, line, v)[0] * math.exp(log_p(base, v))

@@ -53,6 +53,7 @@ class Proved(NamedTuple):
     rho: float
     steps: int
     complete: bool  # False: the work ran out before the search was finished
+    solid: bool  # whether the last step covers all shorter shifts, not those above the floor only
 
 
 @kernel
@@ -275,28 +276,30 @@ def largest_radius(
     search = lay_nodes(problem)
     unit = problem.base.unit
     warm, found = np.zeros((3, 3)), start.copy()
+    known = guess > 0.0 or floor > 0.0
+    lowest, first = floor, max(guess, floor)
     crossing = Crossing(ABSTAINED, 0.0, 0.0)
-    if guess > 0.0 or floor > 0.0:
-        crossing = crossing_radius(search, level, floor, max(guess, floor), warm, found)
-    else:
-        # With no radius to start from: the smaller the shift, the worse the search is conditioned.
-        for exponent in (3, 5, 7):
-            first = unit * 10.0**-exponent
-            crossing = crossing_radius(search, level, first, first, warm, found)
-            if crossing.outcome != ABSTAINED:
-                break
+    for exponent in (3, 5, 7):
+        if not known:
+            # No radius to start from: the smaller the shift, the worse the search is conditioned.
+            lowest = first = unit * 10.0**-exponent
+        crossing = crossing_radius(search, level, lowest, first, warm, found)
+        if known or crossing.outcome != ABSTAINED:
+            break
     if crossing.outcome != CERTIFIED:
-        return Proved(crossing.outcome, floor, 0, not is_spent(problem))
+        return Proved(crossing.outcome, floor, 0, not is_spent(problem), False)
     rho, value = largest_proved(search, crossing, level, floor, warm, found)
     if not rho > floor:
         near = crossing.rho <= floor + SETTLED * unit
-        return Proved(ABSTAINED if near else UNDECIDED, floor, 0, not is_spent(problem))
+        outcome = ABSTAINED if near else UNDECIDED
+        return Proved(outcome, floor, 0, not is_spent(problem), False)
     if is_solid_on(search, found):
         write_step(steps, 0, rho, value, found)
-        return Proved(CERTIFIED, rho, 1, not is_spent(problem))
+        return Proved(CERTIFIED, rho, 1, not is_spent(problem), True)
     top, count = rho - CHAIN_MARGIN * unit, 0
     if top > floor:
         count = chain_down(search, level, top, floor, warm, found, steps)
     if count == 0:
-        return Proved(UNDECIDED, floor, 0, not is_spent(problem))
-    return Proved(CERTIFIED, top, count, not is_spent(problem))
+        return Proved(UNDECIDED, floor, 0, not is_spent(problem), False)
+    copy_into(found, steps[count - 1, 2:])
+    return Proved(CERTIFIED, top, count, not is_spent(problem), is_solid_on(search, found))

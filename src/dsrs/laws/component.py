@@ -29,6 +29,7 @@ class Component(NamedTuple):
     stop: float = math.inf
 
     @classmethod
+    @functools.lru_cache(maxsize=4096)
     def gamma(
         cls,
         m: float,

@@ -45,7 +45,7 @@ class GeneralizedGaussian:
 
     def __post_init__(self) -> None:
         d = self.d
-        whole = isinstance(d, numbers.Real) and not isinstance(d, bool)
+        whole = type(d) is int or (isinstance(d, numbers.Real) and not isinstance(d, bool))
         if not (whole and 2 <= d <= LARGEST_D and int(d) == d):
             raise InvalidInput(f"`d` must be a whole number from 2 to {LARGEST_D}, got {shown(d)}")
         sigma = real_number("sigma", self.sigma)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -77,7 +78,7 @@ class Truncated(AdditionalLaw):
     @property
     def tau(self) -> float:
         """The shell t of the truncation radius."""
-        return float(special.gammaincinv(self.base.m, self.percentile))
+        return _shell_below(self.base.m, self.percentile)
 
     @property
     def radius(self) -> float:
@@ -108,6 +109,12 @@ class Truncated(AdditionalLaw):
 
     def describe(self) -> str:
         return f"truncated at {self.percentile:.4g} of the mass (T = {self.radius:.5g})"
+
+
+@functools.lru_cache(maxsize=4096)
+def _shell_below(m: float, share: float) -> float:
+    """The t below which this share of Gamma(m, 1) lies."""
+    return float(special.gammaincinv(m, share))
 
 
 def heuristic_percentile(p_lower: float, rule: Heuristic = "recorded") -> float:
