@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.errors import InvalidInput
-from dsrs.landscape.prediction import limit_and_norm
+from dsrs.landscape.prediction import reach_by_norm
 from dsrs.landscape.profile import Profile
 
 Floats = NDArray[np.float64]
@@ -23,10 +23,9 @@ Floats = NDArray[np.float64]
 FIRST_SHARE = 0.125
 # Norms of the first stage, in units of sqrt(d): sizes sigma of noise for inputs from 0 to 1.
 SMALLEST_SIZE, LARGEST_SIZE = 0.02, 8.0
-# The useful range around the best norm for one input. A law has its noise within 3 standard
-# deviations of ln norm, 1/(2 sqrt m) each: a factor of 2 at m = 4; and tuning looks at sizes half
-# as large and up to twice as large. More of it lies inside: accuracy near 1 is hard to tell.
-INWARD, OUTWARD = 4.0, 3.0
+# Norms are useful that reach this share of the limit of all laws, and those within a factor of
+# them: a law has its noise within 3 standard deviations of ln norm, a factor of 1.5 at m = 14.
+USEFUL_REACH, WIDENING = 0.5, 1.5
 # Votes say where accuracy falls as a certificate of so many votes would see it.
 REFERENCE_VOTES, REFERENCE_ALPHA = 100_000, 0.001
 
@@ -46,9 +45,15 @@ def first_norms(d: int, count: int, start: int = 0) -> Floats:
 
 
 def useful_range(profile: Profile, d: int) -> tuple[float, float]:
-    """From the profile of the first stage, the norms over which the second is spread."""
-    _, best = limit_and_norm(profile, d, REFERENCE_VOTES, REFERENCE_ALPHA)
-    return best / INWARD, best * OUTWARD
+    """From the profile of the first stage, the norms over which the second is spread.
+
+    All norms of the first stage, where the class is never right.
+    """
+    norms, reach = reach_by_norm(profile, d, REFERENCE_VOTES, REFERENCE_ALPHA)
+    if not reach.max() > 0:
+        return float(norms[0]), float(norms[-1])
+    useful = norms[reach >= USEFUL_REACH * reach.max()]
+    return float(useful[0]) / WIDENING, float(useful[-1]) * WIDENING
 
 
 def spread_norms(low: float, high: float, count: int, start: int = 0) -> Floats:

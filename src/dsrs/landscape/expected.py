@@ -21,6 +21,8 @@ Floats = NDArray[np.float64]
 
 MISS_RATES = 48
 LARGEST_MISS_RATE = 0.7
+# Profiles tell no smaller rate from 0 (`profile.LARGEST_SCORE`).
+NO_MISSES = 1e-9
 
 
 class BoundCurve(NamedTuple):
@@ -49,8 +51,8 @@ def unproved_at(miss_rate: Floats, n: int, alpha: float) -> Floats:
 
 def expected_hits(miss_rate: Floats, n: int) -> Floats:
     """The expected number of hits among n votes, rounded down to a whole one."""
-    # A rate that is 0 but for rounding misses nothing.
-    return np.asarray(np.clip(np.floor(n - n * miss_rate + 1e-6), 0, n))
+    misses = n * np.maximum(np.asarray(miss_rate) - NO_MISSES, 0.0)
+    return np.asarray(np.maximum(n - np.ceil(misses - 1e-6), 0.0))
 
 
 def expected_lower(probability: float, n: int, alpha: float) -> float:

@@ -8,7 +8,6 @@ half and half between P and Q. Predictions are estimates: no certificate rests o
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,7 +17,7 @@ from scipy import special
 from dsrs.certification import certify
 from dsrs.confidence import clopper_pearson, clopper_pearson_lower
 from dsrs.errors import InfeasibleBox
-from dsrs.landscape.expected import checked_budget, expected_hits
+from dsrs.landscape.expected import checked_budget, expected_hits, unproved_at
 from dsrs.landscape.pilot import expected_pilot_votes
 from dsrs.landscape.profile import Profile
 from dsrs.landscape.shells import SHELL_SCORES, cosine_of_score, normal_density, shells_of
@@ -107,20 +106,15 @@ def law_limit(profile: Profile, d: int, n: int, alpha: float) -> float:
 
 def limit_and_norm(profile: Profile, d: int, n: int, alpha: float) -> tuple[float, float]:
     """The limit, and the norm at which it is reached: about the best size of P for this input."""
-    checked_budget(n, alpha)
-    norms = np.exp(np.linspace(profile.log_norms[0], profile.log_norms[-1], LIMIT_POINTS))
-    misses = special.ndtr(-profile.scores_at(norms))
-    unproved = special.betainccinv(n * misses + 1, np.maximum(n * (1 - misses), 1e-9), alpha)
-    reach = norms * cosine_of_score(d, -special.ndtri(unproved))
+    norms, reach = reach_by_norm(profile, d, n, alpha)
     best = int(np.argmax(reach))
     return max(float(reach[best]), 0.0), float(norms[best])
 
 
-def acr(radii: Floats) -> float:
-    """The average certified radius; an input that is not certified counts as 0."""
-    return math.fsum(radii) / len(radii)
-
-
-def accuracy_at(radii: Floats, radius: float) -> float:
-    """The share of inputs certified at `radius`: with a radius of at least this, and above 0."""
-    return float(np.mean((radii >= radius) & (radii > 0)))
+def reach_by_norm(profile: Profile, d: int, n: int, alpha: float) -> tuple[Floats, Floats]:
+    """Norms over the range of a profile, and norm c_d(L_n(a(norm))) at each."""
+    checked_budget(n, alpha)
+    norms = np.exp(np.linspace(profile.log_norms[0], profile.log_norms[-1], LIMIT_POINTS))
+    misses = special.ndtr(-profile.scores_at(norms))
+    scores = -special.ndtri(unproved_at(misses, n, alpha))
+    return norms, norms * cosine_of_score(d, scores)

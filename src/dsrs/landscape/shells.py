@@ -72,9 +72,10 @@ class Shells:
     carried: Floats
 
     def log_ratio(self, shift: float, scores: Floats) -> Floats:
-        """ln LR on each shell at the edge of its cap."""
+        """ln LR on each shell at the edge of its cap; -inf where there is no cap."""
         cosines = np.interp(scores, CAP_SCORES, _cap_cosines(self.law.d))
-        return _log_ratio(self.law, self.t, shift / self.norms, cosines)
+        ratios = _log_ratio(self.law, self.t, shift / self.norms, cosines)
+        return np.where(scores > -CAP_REACH, ratios, -np.inf)
 
     def carried_into(self, shift: NDArray[np.intp], scores: Floats) -> Floats:
         """Mass carried into the caps: the mean of G over the shells.
