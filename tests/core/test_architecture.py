@@ -24,7 +24,7 @@ ALLOWED = {
     "constraints": {"duality", "laws", "records"},
     "certification": {"constraints", "duality", "laws", "records"},
     "leading": {"certification", "constraints", "laws", "records"},
-    "proofs": {"certification", "constraints", "duality", "laws", "records"},
+    "proofs": {"certification", "constraints", "duality", "laws", "leading", "records"},
     "table": {"certification", "duality", "laws", "records"},
     "compiling": {"certification", "constraints", "duality", "laws", "proofs", "records"},
     "landscape": {"certification", "confidence", "laws", "records"},

@@ -11,7 +11,9 @@ from dsrs.errors import NotEnoughVotes
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, Truncated
 from dsrs.proofs import check
 from dsrs.records import Interval, Observation
+from dsrs.runs.recertify import votes_under_p
 from dsrs.strategies import Plan, certificates_of
+from dsrs.strategies.ball import BallOfVotes
 from dsrs.votes import ESTIMATION, SampledInput, Votes
 from dsrs.voting import sample_input
 from known_classifiers import Ball
@@ -128,6 +130,24 @@ def test_contradicting_intervals_abstain() -> None:
         votes(200, 2000, BALL),
     )
     certificate = certificates_of(odd, PLAN.replace(methods=("truncated:heuristic",)))["truncated"]
+    assert certificate.status == "abstained"
+    assert certificate.p == Interval(0.0, 1.0)
+
+
+def test_a_ball_counts_as_many_votes_as_were_settled_before() -> None:
+    # More were taken only because all of these hit: to count them too would favour lucky inputs.
+    fallen_back = sampled(votes(2000, 2000), votes(1990, 2000, start=2000))
+    certificate = BallOfVotes(PLAN, "truncated:0.5", 2000).certificate(fallen_back)
+    assert (certificate.p.lower, certificate.p.upper) == clopper_pearson(2000, 2000, 0.0005)
+    assert votes_under_p(PLAN) == 4000
+    assert votes_under_p(PLAN.replace(methods=PLAN.laws, fallback=True)) == 2000
+
+
+def test_a_ball_that_contradicts_p_abstains() -> None:
+    # Ten votes fell into the ball of half the mass, all misses; of the others all hit.
+    trials = (10,) + (0,) * 62 + (3990,)
+    odd = Votes(ESTIMATION, None, 0, (10, 3990), trials, (0, *trials[1:]))
+    certificate = BallOfVotes(PLAN, "truncated:0.5", 4000).certificate(sampled(odd))
     assert certificate.status == "abstained"
     assert certificate.p == Interval(0.0, 1.0)
 

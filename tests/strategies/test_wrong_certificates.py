@@ -94,7 +94,7 @@ CLASSIFIERS = {
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("name", CLASSIFIERS)
-@pytest.mark.parametrize("runs", [40, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [10, pytest.param(1000, marks=pytest.mark.slow)])
 def test_certificates_are_wrong_at_most_alpha_often(name: str, strategy: str, runs: int) -> None:
     classifier = CLASSIFIERS[name]
     law = GAUSSIAN if isinstance(classifier, Linear) else GENERAL
@@ -150,7 +150,7 @@ def test_real_noise_is_wrong_at_most_alpha_often(classifier: Linear | Ball) -> N
         fallback=True,
         early_stop=True,
     )
-    runs = 50
+    runs = 20
     wrong = dict.fromkeys(plan.strategies(), 0)
     x = np.zeros(law.d, dtype=np.float32)
     with VoteCollector(2) as collector:

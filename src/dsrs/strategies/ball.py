@@ -16,7 +16,7 @@ from dsrs.strategies.base import (
     certify_or_abstain,
 )
 from dsrs.strategies.double_sampling import double_sampling_alphas, two_sided_interval
-from dsrs.strategies.futility import given_up
+from dsrs.strategies.futility import given_up, left
 from dsrs.votes import ESTIMATION, SampledInput
 
 
@@ -55,7 +55,8 @@ class BallOfVotes(Strategy):
 
     def certificate(self, seen: SampledInput) -> Certificate:
         plan, ball = self.plan, self.ball
-        if plan.early_stop and given_up(seen, None, self.under_p):
+        hopeless = given_up(seen, None, self.under_p) or left(seen, None, self.under_p)
+        if plan.early_stop and hopeless:
             return abstention(plan.law, ball)
         votes = seen.first(ESTIMATION, None, self.under_p)
         bins = round(ball.percentile * HISTOGRAM_BINS)
