@@ -134,8 +134,7 @@ class OneBound(Strategy):
             return True
         votes = seen.first(ESTIMATION, stream.law, reached[-1].votes)
         if self._compares_all(seen, stream):
-            gaussian = stream.law is None and self.plan.law.is_gaussian
-            scores = 2 * wanted / self.plan.law.sigma if gaussian else 0.0
+            scores = 2 * wanted / self.plan.law.sigma if self.plan.law.is_gaussian else 0.0
             return no_lead(votes.successes, _most_of_others(votes, seen), votes.total, scores)
         needed = bound_needed(self.plan.law, stream.law, wanted) if wanted > 0 else 0.5
         return out_of_reach(votes.successes, votes.total, self.looks(stream)[-1], needed)
@@ -174,12 +173,11 @@ class OneBound(Strategy):
         """Whether the class is compared with every other one, as the selection votes advise.
 
         The decision uses the first n0 of them (to the end of a unit): other methods may ask for
-        more later, and what was decided once must stay.
+        more later, and what was decided once must stay. A law Q that was chosen for the input was
+        chosen for its majority.
         """
         ends = [end for end in seen.ends(SELECTION, None) if end >= self.plan.n0]
-        if self.plan.classes == "top" or not ends:
-            return False
-        if stream.law is not None and not stream.law.falls:
+        if self.plan.classes == "top" or stream.law is not None or not ends:
             return False
         votes = seen.first(SELECTION, None, min(ends))
         return comparing_pays(votes, _most_of_others(votes, seen), self.plan)
