@@ -37,7 +37,7 @@ def from_python_object(
     That is a Classifier, a PyTorch module, a fitted scikit-learn estimator, a callable on
     batches, or a function or class that makes one of these when called without arguments.
     Modules in the working directory are found too. `weights`, a .safetensors file, is loaded
-    into a PyTorch module. The fingerprint of a callable includes its module's source.
+    into a PyTorch module. The fingerprint of a callable includes its module's source and answers.
     """
     home, made = _resolved(spec)
     if _is_torch_module(made):
@@ -70,7 +70,7 @@ def from_python_object(
         num_classes,
         bounds=bounds,
         name=spec,
-        fingerprint=_source_fingerprint(spec, home),
+        source=_source_of(home),
     )
 
 
@@ -145,11 +145,9 @@ def _needed(input_shape: tuple[int, ...] | None, spec: str) -> tuple[int, ...]:
     return input_shape
 
 
-def _source_fingerprint(spec: str, home: ModuleType) -> str:
+def _source_of(home: ModuleType) -> str:
     source = getattr(home, "__file__", None)
-    if source is None:
-        return f"name:{spec}"
-    return f"name:{spec} sha256:{hashlib.sha256(Path(source).read_bytes()).hexdigest()}"
+    return f"sha256:{hashlib.sha256(Path(source).read_bytes()).hexdigest()}" if source else ""
 
 
 def _kind(made: Any) -> str:
