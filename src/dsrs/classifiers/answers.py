@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.classifiers.base import checked_classes
+from dsrs.classifiers.base import answer_of, checked_classes
 
 ROWS = 64
 # Levels of a logit, as shares of the largest. Sums in another order differ by about 1e-7 and fall
@@ -25,7 +25,7 @@ def answers_fingerprint(
     name: str,
 ) -> str:
     """A hash of the class, and of the margin where there are logits, of each of some inputs."""
-    answer = forward(varied_batch(input_shape, bounds))
+    answer = answer_of(forward, varied_batch(input_shape, bounds), name)
     digest = hashlib.sha256(checked_classes(answer, ROWS, num_classes, name).tobytes())
     if answer.ndim == 2:
         second, best = np.sort(answer.astype(np.float64), axis=1)[:, -2:].T

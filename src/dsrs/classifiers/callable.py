@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dsrs.classifiers.answers import answers_fingerprint
 from dsrs.classifiers.base import (
     UNIT_BOUNDS,
+    answer_of,
     checked_batch,
     checked_bounds,
     checked_classes,
@@ -30,8 +31,8 @@ PROBE_ROWS = 3
 class CallableClassifier:
     """A forward function with all that is known of it; every answer is checked.
 
-    `identity` is the fingerprint of a model whose weights were hashed. A `probed` one is told by its
-    answers as well, which are asked for anew each time: its weights may have changed in between.
+    `identity` is the fingerprint of a model whose weights were hashed. A `probed` one is told by
+    its answers as well, asked for anew each time: its weights may have changed in between.
     """
 
     forward: Forward
@@ -55,7 +56,8 @@ class CallableClassifier:
     def classify(self, batch: NDArray[np.float32]) -> NDArray[np.int64]:
         """The class of each row of a batch of shape (n, *input_shape)."""
         checked_batch(batch, self.input_shape)
-        return checked_classes(self.forward(batch), len(batch), self.num_classes, self.description)
+        answer = answer_of(self.forward, batch, self.description)
+        return checked_classes(answer, len(batch), self.num_classes, self.description)
 
 
 def from_callable(
@@ -78,7 +80,7 @@ def from_callable(
     """
     shape, units = checked_shape(input_shape), checked_bounds(bounds)
     given = name or _qualified_name(forward)
-    answer = forward(probe_batch(shape, units))
+    answer = answer_of(forward, probe_batch(shape, units), given)
     classes = _classes_of(answer, given) if num_classes is None else num_classes
     classifier = CallableClassifier(
         forward=forward,

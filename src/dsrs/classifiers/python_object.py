@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from dsrs.classifiers.base import UNIT_BOUNDS, Classifier
+from dsrs.classifiers.base import UNIT_BOUNDS, Classifier, raised
 from dsrs.classifiers.callable import from_callable
 from dsrs.classifiers.sklearn_estimator import from_sklearn
 from dsrs.classifiers.torch_module import Engine, from_torch
@@ -85,7 +85,12 @@ def _resolved(spec: str) -> tuple[ModuleType, Any]:
         if not hasattr(found, part):
             raise ClassifierError(f"{match['module']} has no {match['name']!r}")
         found = getattr(found, part)
-    return home, found() if _is_factory(found) else found
+    if not _is_factory(found):
+        return home, found
+    try:
+        return home, found()
+    except Exception as error:
+        raise ClassifierError(f"{spec} made no model: {raised(error)}") from error
 
 
 def _imported(module: str, spec: str) -> ModuleType:
@@ -99,6 +104,8 @@ def _imported(module: str, spec: str) -> ModuleType:
         return importlib.import_module(module)
     except ImportError as error:
         raise ClassifierError(f"{spec} cannot be imported: {error}") from error
+    except Exception as error:
+        raise ClassifierError(f"{spec} cannot be imported: {raised(error)}") from error
     finally:
         if added:
             sys.path.remove(here)

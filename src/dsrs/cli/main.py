@@ -10,6 +10,7 @@ import argparse
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Sequence
 from importlib import import_module
 
@@ -75,9 +76,12 @@ def main(argv: list[str] | None = None) -> int:
         return _run(sys.argv[1:] if argv is None else argv)
 
 
+<<<<<<< HEAD
 def _run(argv: Sequence[str]) -> int:
-    arguments = build_parser(_verbs_of(argv)).parse_args(argv)
+    verbose = False
     try:
+        arguments = build_parser(_verbs_of(argv)).parse_args(argv)
+        verbose = getattr(arguments, "verbose", False)
         with notes_on_stderr(quiet=getattr(arguments, "quiet", False)):
             code: int = arguments.run(arguments)
         sys.stdout.flush()
@@ -90,8 +94,18 @@ def _run(argv: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except DsrsError as error:
-        print(f"dsrs: {error}", file=sys.stderr)
-        return 2
+        return _refused(str(error), verbose)
+    except OSError as error:
+        # A name too long, a folder that may not be read: what the system says of which file.
+        where = "" if error.filename is None else f"{error.filename}: "
+        return _refused(f"{where}{error.strerror or error}", verbose)
+
+
+def _refused(message: str, verbose: bool) -> int:
+    if verbose:
+        traceback.print_exc()
+    print(f"dsrs: {message}", file=sys.stderr)
+    return 2
 
 
 if __name__ == "__main__":

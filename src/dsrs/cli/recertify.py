@@ -70,8 +70,6 @@ def run(arguments: argparse.Namespace) -> int:
     from dsrs.runs.formats.outputs import check_output
 
     source = Path(arguments.source)
-    if arguments.workers is not None and arguments.workers < 1:
-        raise InvalidInput(f"--workers must be at least 1, got {arguments.workers}")
     if source.is_dir():
         return _recertify_run(arguments)
     if arguments.alpha is not None or arguments.method or arguments.q:

@@ -176,7 +176,10 @@ def _user_module(spec: str) -> nn.Module:
         raise ClassifierError(f"cannot load {spec!r}: {error}") from error
     except (ImportError, AttributeError) as error:
         raise ClassifierError(f"cannot load {spec!r}: {error}") from error
-    model = found() if callable(found) and not isinstance(found, nn.Module) else found
+    try:
+        model = found() if callable(found) and not isinstance(found, nn.Module) else found
+    except Exception as error:
+        raise ClassifierError(f"{spec} made no model: {type(error).__name__}: {error}") from error
     if not isinstance(model, nn.Module):
         raise ClassifierError(
             f"{spec!r} must be a torch.nn.Module or a function of no arguments that makes one, "
