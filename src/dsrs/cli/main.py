@@ -14,6 +14,7 @@ import traceback
 from collections.abc import Sequence
 from importlib import import_module
 
+from dsrs.cli.option_names import as_typed, options_of
 from dsrs.cli.terminal import notes_on_stderr, printable_output
 from dsrs.errors import DsrsError
 
@@ -76,11 +77,12 @@ def main(argv: list[str] | None = None) -> int:
         return _run(sys.argv[1:] if argv is None else argv)
 
 
-<<<<<<< HEAD
 def _run(argv: Sequence[str]) -> int:
-    verbose = False
+    verbose, options = False, {}
     try:
-        arguments = build_parser(_verbs_of(argv)).parse_args(argv)
+        parser = build_parser(_verbs_of(argv))
+        arguments = parser.parse_args(argv)
+        options = options_of(parser, arguments.verb, argv)
         verbose = getattr(arguments, "verbose", False)
         with notes_on_stderr(quiet=getattr(arguments, "quiet", False)):
             code: int = arguments.run(arguments)
@@ -94,7 +96,7 @@ def _run(argv: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except DsrsError as error:
-        return _refused(str(error), verbose)
+        return _refused(as_typed(str(error), options), verbose)
     except OSError as error:
         # A name too long, a folder that may not be read: what the system says of which file.
         where = "" if error.filename is None else f"{error.filename}: "

@@ -49,11 +49,29 @@ def add_model_options(
         metavar=("LOWER", "UPPER"),
         help="units of the inputs (default: 0 1)",
     )
-    group.add_argument("--image-size", type=int, help="scale and crop a folder of images to this")
+    group.add_argument(
+        "--image-size", type=int, dest="size", help="scale and crop a folder of images to this"
+    )
     group.add_argument("--start", type=int, default=0, help="first input (default: 0)")
     group.add_argument("--stop", type=int, help="stop before this input (default: the end)")
     group.add_argument("--skip", type=int, default=1, help="take every SKIP-th input (default: 1)")
     group.add_argument("--indices", type=whole_numbers, help="these inputs, such as 3,14,15")
+
+
+def add_batch_size(group: argparse._ActionsContainer) -> None:
+    """--batch-size of the forward passes."""
+    group.add_argument(
+        "--batch-size",
+        type=int,
+        default=0,
+        dest="batch",
+        help="rows of a forward pass: a power of two up to 1024 (default: by the input's size)",
+    )
+
+
+def add_workers(group: argparse._ActionsContainer) -> None:
+    """--workers that share the work out."""
+    group.add_argument("--workers", type=int, help="threads, 1 to 1024 (default: all cores)")
 
 
 def dataset_from(arguments: argparse.Namespace) -> Dataset:
@@ -67,7 +85,7 @@ def dataset_from(arguments: argparse.Namespace) -> Dataset:
         arguments.split,
         labels=arguments.labels,
         bounds=tuple(arguments.bounds),
-        size=arguments.image_size,
+        size=arguments.size,
     )
     return dataclasses.replace(dataset, labels=None) if arguments.no_labels else dataset
 

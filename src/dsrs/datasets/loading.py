@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from dsrs.datasets.arrays import UNIT_BOUNDS
@@ -35,6 +36,8 @@ def load_dataset(
     for given in (source, *(() if ids is None else (ids,))):
         if not given.exists():
             raise DataError(f"there is no file or folder {str(given)!r}")
+    if not (all(map(math.isfinite, bounds)) and bounds[0] < bounds[1]):
+        raise InvalidInput(f"`bounds` must be finite with lower < upper, got {bounds}")
     dataset = _loaded(source, split, ids, bounds, size)
     if dataset.bounds != bounds:
         raise InvalidInput(f"`bounds` are for float arrays; {source} holds bytes, read as [0, 1]")
