@@ -14,6 +14,7 @@ from typing import Any
 
 from dsrs.classifiers.base import UNIT_BOUNDS, Classifier, raised
 from dsrs.classifiers.callable import from_callable
+from dsrs.classifiers.layout import channels_last as on_images
 from dsrs.classifiers.sklearn_estimator import from_sklearn
 from dsrs.classifiers.torch_module import Engine, from_torch
 from dsrs.errors import ClassifierError, InvalidInput, MissingExtra
@@ -31,18 +32,26 @@ def from_python_object(
     threads: int = 1,
     device: str = "cpu",
     weights: str | Path | None = None,
+    channels_last: bool = False,
 ) -> Classifier:
     """A classifier from what `package.module:name` names.
 
     That is a Classifier, a PyTorch module, a fitted scikit-learn estimator, a callable on
     batches, or a function or class that makes one of these when called without arguments.
     Modules in the working directory are found too. `weights`, a .safetensors file, is loaded
-    into a PyTorch module. The fingerprint of a callable includes its module's source and answers.
+    into a PyTorch module, which is then evaluated. `channels_last` is for callables. The
+    fingerprint of a callable includes its module's source and answers.
     """
     home, made = _resolved(spec)
+    plain = not (
+        _is_torch_module(made) or isinstance(made, Classifier) or hasattr(made, "classes_")
+    )
+    if channels_last and not plain:
+        raise InvalidInput(f"`channels_last` is for a function on batches, {spec} is {_kind(made)}")
     if _is_torch_module(made):
         if weights is not None:
             _load_weights(made, Path(weights), spec)
+            made.eval()  # loaded weights are no longer trained; a class makes it in training mode
         return from_torch(
             made,
             _needed(input_shape, spec),
@@ -65,7 +74,7 @@ def from_python_object(
             f"a callable on batches, or make one without arguments; it is {_kind(made)}"
         )
     return from_callable(
-        made,
+        on_images(made) if channels_last else made,
         _needed(input_shape, spec),
         num_classes,
         bounds=bounds,
@@ -79,7 +88,7 @@ def _resolved(spec: str) -> tuple[ModuleType, Any]:
     match = OBJECT_SPEC.fullmatch(spec)
     if match is None:
         raise InvalidInput(f"expected package.module:name, got {spec!r}")
-    home = _imported(match["module"], spec)
+    home = imported(match["module"], spec)
     found: Any = home
     for part in match["name"].split("."):
         if not hasattr(found, part):
@@ -93,7 +102,8 @@ def _resolved(spec: str) -> tuple[ModuleType, Any]:
         raise ClassifierError(f"{spec} made no model: {raised(error)}") from error
 
 
-def _imported(module: str, spec: str) -> ModuleType:
+def imported(module: str, spec: str) -> ModuleType:
+    """A module, also from the working directory."""
     # As `python -m` does; an installed command does not look in the working directory.
     here = os.getcwd()
     added = here not in sys.path

@@ -21,6 +21,18 @@ def add_model_options(
         "--model", required=required, help="net.onnx, net.pt2, net.ts or module:name"
     )
     group.add_argument("--weights", help=".safetensors file for a PyTorch module:name")
+    group.add_argument(
+        "--channels-last",
+        action="store_true",
+        help="the function takes images (n, height, width, channels), as Keras and JAX do",
+    )
+    group.add_argument(
+        "--mean",
+        type=numbers,
+        default=(),
+        help="for a model that expects (x - mean) / std: one number, or 0.49,0.48,0.45",
+    )
+    group.add_argument("--std", type=numbers, default=(), help="see --mean")
     group.add_argument("--device", default="cpu", help="cpu (default) or cuda")
     group.add_argument("--num-classes", type=int, help="where the model does not say it")
     group.add_argument(
@@ -109,7 +121,20 @@ def classifier_from(arguments: argparse.Namespace, dataset: Dataset) -> Classifi
         bounds=tuple(arguments.bounds),
         device=arguments.device,
         weights=arguments.weights,
+        channels_last=arguments.channels_last,
+        mean=arguments.mean,
+        std=arguments.std,
     )
+
+
+def numbers(text: str) -> tuple[float, ...]:
+    """0.49,0.48,0.45 as numbers."""
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"expected numbers with commas between, such as 0.49,0.48,0.45, got {text!r}"
+        ) from None
 
 
 def whole_numbers(text: str) -> list[int]:
