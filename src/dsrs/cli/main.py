@@ -27,6 +27,7 @@ VERBS = (
     "landscape",
     "tune",
     "certify",
+    "predict",
     "report",
     "show",
     "repair",
@@ -36,6 +37,7 @@ VERBS = (
     "paper",
     "theory",
     "montecarlo",
+    "completion",
 )
 
 EXIT_CODES = """\

@@ -36,7 +36,9 @@ def add_model_options(
     group.add_argument("--device", default="cpu", help="cpu (default) or cuda")
     group.add_argument("--num-classes", type=int, help="where the model does not say it")
     group.add_argument(
-        "--data", required=required, help=".npz, .npy, IDX file, CIFAR-10 or a folder of images"
+        "--data",
+        required=required,
+        help=".npz, .npy, IDX file, CIFAR-10, a folder of images or one image",
     )
     group.add_argument(
         "--split", choices=("test", "train"), default=split, help=f"default: {split}"

@@ -10,7 +10,7 @@ from dsrs.datasets.cifar import is_cifar_folder, load_cifar_file, load_cifar_fol
 from dsrs.datasets.cifar_sheets import has_sheets, load_cifar_sheets
 from dsrs.datasets.dataset import Dataset
 from dsrs.datasets.idx_file import is_idx_folder, load_idx, load_idx_folder
-from dsrs.datasets.image_folder import load_image_folder
+from dsrs.datasets.image_folder import SUFFIXES, load_image, load_image_folder
 from dsrs.datasets.numpy_file import load_npy, load_npz
 from dsrs.errors import DataError, InvalidInput
 
@@ -54,8 +54,10 @@ def _loaded(
     kind = _kind(source)
     if labels is not None and kind not in ("npy", "idx"):
         raise InvalidInput(f"`labels` go with an .npy or IDX file, {source} has its own")
-    if size is not None and kind != "image folder":
-        raise InvalidInput(f"`size` is for a folder of images, got {source}")
+    if size is not None and kind not in ("image folder", "image"):
+        raise InvalidInput(f"`size` is for a folder of images or one image, got {source}")
+    if kind == "image":
+        return load_image(source, size=size)
     if kind == "npz":
         return load_npz(source, split, bounds=bounds)
     if kind == "npy":
@@ -87,9 +89,11 @@ def _kind(source: Path) -> str:
         return "idx"
     if name.endswith(".bin"):
         return "cifar"
+    if name.endswith(SUFFIXES):
+        return "image"
     raise DataError(
         f"{source}: not a known kind of data: expected .npz, .npy, an IDX file "
-        "(with idx in its name, also .gz), a CIFAR-10 .bin file, or a folder"
+        "(with idx in its name, also .gz), a CIFAR-10 .bin file, an image, or a folder"
     )
 
 
