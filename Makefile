@@ -2,12 +2,13 @@
 #   make demo       certify the embedded model and write a report to open in a browser
 #   make test       lint, type checks and the ordinary tests
 #   make test-slow  the long tests (recorded runs, mpmath, kill -9)
+#   make test-pythons  the ordinary tests on the oldest and the newest Python, where there are any
 #   make benchmark  speed, as ratios measured in one run
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow benchmark clean
+.PHONY: demo test test-slow test-pythons benchmark clean
 
 demo: $(VENV)/.with-demo
 	$(BIN)/dsrs demo
@@ -22,6 +23,13 @@ test: $(VENV)/.with-test
 test-slow: $(VENV)/.with-test
 	$(BIN)/pytest -q -m slow
 
+test-pythons:
+	@for version in 3.10 3.13; do \
+	    if ! command -v python$$version > /dev/null; then echo "no python$$version here"; continue; fi; \
+	    $(MAKE) VENV=.venv-$$version PYTHON=python$$version .venv-$$version/.with-test || exit 1; \
+	    .venv-$$version/bin/pytest -q || exit 1; \
+	done
+
 benchmark: $(VENV)/.with-test
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/certificates.py
@@ -31,7 +39,8 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.with-%: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$*]'
+	PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_BUILD_CONSTRAINT=$(CURDIR)/constraints.txt \
+	    $(BIN)/pip install --quiet --disable-pip-version-check -e '.[$*]'
 	touch $@
 
 clean:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from dsrs.classifiers import Classifier
-from dsrs.errors import DataError
+from dsrs.errors import DataError, InvalidInput
 from dsrs.laws import GeneralizedGaussian
 from dsrs.records import Certificate
 from dsrs.sampling import VoteCollector, WorkUnit
@@ -19,7 +19,7 @@ from dsrs.strategies import DEFAULT_METHODS, Plan
 from dsrs.strategies.looks import schedule
 from dsrs.strategies.plan import ADAPTIVE_BATCH
 from dsrs.votes import SampledInput
-from dsrs.voting import checked_input, sample_input, setting_of
+from dsrs.voting import checked_input, is_whole, sample_input, setting_of
 
 PREDICTION = "predict"
 
@@ -110,20 +110,36 @@ class SmoothedClassifier:
             counts=tuple(counts.tolist()),
         )
 
-    def certify(self, x: ArrayLike, label: int | None = None) -> Certificate:
+    def certify(
+        self, x: ArrayLike, label: int | None = None, *, index: int | None = None
+    ) -> Certificate:
         """A proof that no change of x shorter than its `radius` changes the smoothed answer.
 
         Certifies `label` where it is given, else the class that n0 votes choose. Status
         "abstained" and radius 0 mean that no robustness could be proved. The certificate is wrong
         with probability at most `alpha` over the votes.
+
+        `index` is the place of x in a dataset, and chooses its noise: with the seed, votes and
+        method of a run of `dsrs certify`, the certificate is that of the run. Without it the noise
+        is chosen by the values of x.
         """
         (strategy,) = self.plan.strategies().values()
-        return strategy.certificate(self.sample(x, label))
+        return strategy.certificate(self.sample(x, label, index=index))
 
-    def sample(self, x: ArrayLike, label: int | None = None) -> SampledInput:
+    def sample(
+        self, x: ArrayLike, label: int | None = None, *, index: int | None = None
+    ) -> SampledInput:
         """The votes behind `certify`, to keep or to certify again with another alpha."""
         with VoteCollector(self.workers) as collector:
-            return sample_input(self.classifier, x, self.plan, input_number(x), label, collector)
+            number = input_number(x) if index is None else checked_index(index)
+            return sample_input(self.classifier, x, self.plan, number, label, collector)
+
+
+def checked_index(index: object) -> int:
+    """`index` as an int, or InvalidInput unless it is a whole number that may key the noise."""
+    if not is_whole(index) or not 0 <= index < 2**56:
+        raise InvalidInput(f"`index` must be a whole number from 0 to 2^56 - 1, got {index!r}")
+    return int(index)
 
 
 def _told_apart(counts: NDArray[np.int64], alpha: float) -> int | None:

@@ -37,6 +37,7 @@ RESULT_COLUMNS = (
     "status",
 )
 ROWS_PER_TASK = 32
+MOST_WORKERS = 1024  # threads; more than any machine has cores for
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,8 @@ def certify_rows(
     Rows are read as results are taken, so memory does not grow with the table. Who knows how many
     there will be calls `prepare` first; else it is called as they come.
     """
+    if workers is not None and not 1 <= workers <= MOST_WORKERS:
+        raise InvalidInput(f"`workers` must be from 1 to {MOST_WORKERS}, got {workers}")
     workers = workers or os.cpu_count() or 1
     source = iter(rows)
     chunks = iter(lambda: list(itertools.islice(source, ROWS_PER_TASK)), [])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import nullcontext
 from time import perf_counter
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,12 +38,8 @@ def sample_input(
     """
     started = perf_counter()
     image = checked_input(classifier, x, plan, index)
-    if label is not None and not 0 <= label < classifier.num_classes:
-        raise DataError(
-            f"the label of input {index} must be a class from 0 to {classifier.num_classes - 1}, "
-            f"got {label}"
-        )
-    session, setting, queries = Session(plan, index, label), setting_of(plan), 0
+    known = None if label is None else checked_label(classifier, label, index)
+    session, setting, queries = Session(plan, index, known), setting_of(plan), 0
     with VoteCollector() if collector is None else nullcontext(collector) as workers:
         while (want := session.want()) is not None:
             start = session.seen.taken(want.purpose, want.law)
@@ -50,6 +47,21 @@ def sample_input(
             session.add(want, workers.collect(classifier, image, setting, unit))
             queries += unit.rows(setting.batch)
     return session.finish(perf_counter() - started, queries)
+
+
+def checked_label(classifier: Classifier, label: object, index: int) -> int:
+    """`label` as an int, or an error unless it is a whole number that names a class."""
+    if not is_whole(label) or not 0 <= label < classifier.num_classes:
+        raise DataError(
+            f"the label of input {index} must be a class from 0 to {classifier.num_classes - 1}, "
+            f"got {label!r}"
+        )
+    return int(label)
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """Whether this is an integer of Python or NumPy, and no truth value."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def checked_input(
@@ -74,4 +86,11 @@ def checked_input(
         )
     if not np.isfinite(image).all():
         raise DataError(f"input {index} must be finite numbers, but it holds NaN or infinity")
-    return np.ascontiguousarray(image, dtype=np.float32)
+    found = np.ascontiguousarray(image, dtype=np.float32)
+    lower, upper = (np.float32(bound) for bound in classifier.bounds)
+    if found.min() < lower or found.max() > upper:
+        raise DataError(
+            f"input {index} must lie in the classifier's bounds [{lower:g}, {upper:g}], got values "
+            f"from {found.min():g} to {found.max():g}; radii are in these units"
+        )
+    return found

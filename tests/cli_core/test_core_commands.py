@@ -78,7 +78,7 @@ def test_votes_spend_alpha_between_the_laws(capsys) -> None:  # type: ignore[no-
         (["--p-votes", "many", "--alpha", "0.1"], "RIGHT/ALL"),
         (["--p-votes", "4/5"], "--alpha belongs to votes"),
         (["--p", "0.9", "1", "--alpha", "0.1"], "--alpha belongs to votes"),
-        (["--p", "0.9", "1", "--q-law", "truncated:0.8"], "each --q-law needs"),
+        (["--p", "0.9", "1", "--q-law", "truncated:0.8"], "each --q needs"),
         (["--p", "0.9", "1", "--q-law", "cauchy:1", "--q", "0.9", "1"], "KIND:VALUE"),
         (["--p", "0.5", "0.6", *SECOND], "no classifier"),
     ],
@@ -186,6 +186,8 @@ def test_a_full_disk_leaves_no_half_table(tmp_path: Path, monkeypatch, capsys) -
 def test_recertify_refuses_what_it_cannot_do(tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
     table_file = tmp_path / "in.csv"
     table_file.write_text("a,b\n1,2\n")
+    good = tmp_path / "good.csv"
+    good.write_text(f"{HEADER}\n{GOOD}\n")
     target = ["--output", str(tmp_path / "out.csv")]
     for words, message in [
         ([str(table_file), *target], "lacks the column"),
@@ -193,7 +195,7 @@ def test_recertify_refuses_what_it_cannot_do(tmp_path: Path, capsys) -> None:  #
         ([str(table_file), "--output", str(table_file)], "must not be the table itself"),
         ([str(table_file)], "--output is needed"),
         ([str(table_file), *target, "--alpha", "0.1"], "need a run folder"),
-        ([str(table_file), *target, "--workers", "0"], "at least 1"),
+        ([str(good), *target, "--workers", "0"], "--workers must be from 1 to 1024, got 0"),
     ]:
         assert main(["recertify", *words]) == 2
         assert message in capsys.readouterr().err

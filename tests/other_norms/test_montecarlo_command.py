@@ -61,10 +61,10 @@ def test_abstaining_is_said(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--p", "0.9", "--q", "0.9"], "needs both --q-law"),
-        (["--p", "0.9", "--q-law", "truncated:0.5"], "needs both --q-law"),
+        (["--p", "0.9", "--q", "0.9"], "needs both --q"),
+        (["--p", "0.9", "--q-law", "truncated:0.5"], "needs both --q"),
         (["--p", "0.9", "--q-law", "truncated:T=3", "--q", "0.9"], "share of the mass"),
-        (["--p-votes", "9:10"], "HITS/TRIALS"),
+        (["--p-votes", "9:10"], "RIGHT/ALL"),
         (["--p-votes", "11/10"], "`successes` must not exceed `trials`"),
         (["--p", "nan"], "`p_lower`"),
         (["--p", "0.9", "--alpha", "2"], "`alpha`"),

@@ -129,7 +129,19 @@ def test_what_cannot_be_drawn_is_left_out_and_the_rest_is_drawn(
     damaged = logs / "landscape_sampling" / "cohen-mnist-380-1.00.pth"
     damaged.mkdir(parents=True)
     (damaged / "0.0-1.0-2-1000.txt").write_text("o 0 1\n")
-    assert call("paper", "figures", "--logs", str(logs), "--out", str(tmp_path), "--quiet") == 1
+    assert (
+        call(
+            "paper",
+            "figures",
+            "--logs",
+            str(logs),
+            "--out",
+            str(tmp_path),
+            "--quiet",
+            "--overwrite",
+        )
+        == 1
+    )
     assert "1000.txt, line 1: expected" in capsys.readouterr().err
 
 

@@ -127,7 +127,7 @@ def test_votes_are_counted_by_class_and_norm() -> None:
 
 
 def test_workers_are_at_least_one() -> None:
-    with pytest.raises(InvalidInput, match="`workers` must be at least 1"):
+    with pytest.raises(InvalidInput, match="`workers` must be from 1 to 1024, got 0"):
         VoteCollector(0)
 
 

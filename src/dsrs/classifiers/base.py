@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.errors import ClassifierError, InvalidInput
+from dsrs.errors import ClassifierError, DsrsError, InvalidInput
 
 UNIT_BOUNDS = (0.0, 1.0)
 
@@ -37,6 +38,26 @@ class Classifier(Protocol):
     def classify(self, batch: NDArray[np.float32]) -> NDArray[np.int64]:
         """The class of each row of a batch of shape (n, *input_shape)."""
         ...
+
+
+def answer_of(
+    model: Callable[[NDArray[np.float32]], Any], batch: NDArray[np.float32], name: str
+) -> Any:
+    """What `model` answers; whatever it raises becomes a ClassifierError that says so."""
+    try:
+        return model(batch)
+    except DsrsError:
+        raise
+    except Exception as error:
+        raise ClassifierError(
+            f"{name} failed on a batch of shape {batch.shape}: {raised(error)}"
+        ) from error
+
+
+def raised(error: BaseException) -> str:
+    """An error of foreign code in a line: its type, and the first line of its message."""
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
 def checked_batch(batch: NDArray[np.float32], input_shape: tuple[int, ...]) -> None:

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsrs.classifiers.answers import answers_fingerprint
 from dsrs.classifiers.base import (
     UNIT_BOUNDS,
+    answer_of,
     checked_batch,
     checked_bounds,
     checked_classes,
@@ -27,19 +29,35 @@ PROBE_ROWS = 3
 
 @dataclass(frozen=True, eq=False)
 class CallableClassifier:
-    """A forward function with all that is known of it; every answer is checked."""
+    """A forward function with all that is known of it; every answer is checked.
+
+    `identity` is the fingerprint of a model whose weights were hashed. A `probed` one is told by
+    its answers as well, asked for anew each time: its weights may have changed in between.
+    """
 
     forward: Forward
     input_shape: tuple[int, ...]
     num_classes: int
     bounds: tuple[float, float]
-    fingerprint: str
+    identity: str
     description: str
+    probed: bool = False
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells this model from others."""
+        if not self.probed:
+            return self.identity
+        answers = answers_fingerprint(
+            self.forward, self.input_shape, self.num_classes, self.bounds, self.description
+        )
+        return f"{self.identity} {answers}"
 
     def classify(self, batch: NDArray[np.float32]) -> NDArray[np.int64]:
         """The class of each row of a batch of shape (n, *input_shape)."""
         checked_batch(batch, self.input_shape)
-        return checked_classes(self.forward(batch), len(batch), self.num_classes, self.description)
+        answer = answer_of(self.forward, batch, self.description)
+        return checked_classes(answer, len(batch), self.num_classes, self.description)
 
 
 def from_callable(
@@ -50,25 +68,28 @@ def from_callable(
     bounds: tuple[float, float] = UNIT_BOUNDS,
     name: str | None = None,
     fingerprint: str | None = None,
+    source: str = "",
 ) -> CallableClassifier:
     """A classifier from a function of float32 batches (n, *input_shape).
 
     `forward` returns logits (n, classes) or integer class ids (n,), answers each row by itself,
     and can be called from several threads. It is called once here, on `probe_batch`, to check
     what it returns; `num_classes` is taken from the logits when it is not given.
-    `name` stands for the code in the fingerprint: give another name to another model.
+    The fingerprint is the name, `source` (what is known of its code) and a hash of its answers on
+    some fixed inputs; or `fingerprint`, where the caller knows better.
     """
     shape, units = checked_shape(input_shape), checked_bounds(bounds)
     given = name or _qualified_name(forward)
-    answer = forward(probe_batch(shape, units))
+    answer = answer_of(forward, probe_batch(shape, units), given)
     classes = _classes_of(answer, given) if num_classes is None else num_classes
     classifier = CallableClassifier(
         forward=forward,
         input_shape=shape,
         num_classes=checked_num_classes(classes),
         bounds=units,
-        fingerprint=fingerprint or f"name:{given}",
+        identity=fingerprint or f"name:{given} {source}".rstrip(),
         description=described(given, shape, units),
+        probed=fingerprint is None,
     )
     checked_classes(answer, PROBE_ROWS, classifier.num_classes, given)
     return classifier

@@ -12,8 +12,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from dsrs.classifiers.base import UNIT_BOUNDS, Classifier
+from dsrs.classifiers.base import UNIT_BOUNDS, Classifier, raised
 from dsrs.classifiers.callable import from_callable
+from dsrs.classifiers.layout import channels_last as on_images
 from dsrs.classifiers.sklearn_estimator import from_sklearn
 from dsrs.classifiers.torch_module import Engine, from_torch
 from dsrs.errors import ClassifierError, InvalidInput, MissingExtra
@@ -31,18 +32,26 @@ def from_python_object(
     threads: int = 1,
     device: str = "cpu",
     weights: str | Path | None = None,
+    channels_last: bool = False,
 ) -> Classifier:
     """A classifier from what `package.module:name` names.
 
     That is a Classifier, a PyTorch module, a fitted scikit-learn estimator, a callable on
     batches, or a function or class that makes one of these when called without arguments.
     Modules in the working directory are found too. `weights`, a .safetensors file, is loaded
-    into a PyTorch module. The fingerprint of a callable includes its module's source.
+    into a PyTorch module, which is then evaluated. `channels_last` is for callables. The
+    fingerprint of a callable includes its module's source and answers.
     """
     home, made = _resolved(spec)
+    plain = not (
+        _is_torch_module(made) or isinstance(made, Classifier) or hasattr(made, "classes_")
+    )
+    if channels_last and not plain:
+        raise InvalidInput(f"`channels_last` is for a function on batches, {spec} is {_kind(made)}")
     if _is_torch_module(made):
         if weights is not None:
             _load_weights(made, Path(weights), spec)
+            made.eval()  # loaded weights are no longer trained; a class makes it in training mode
         return from_torch(
             made,
             _needed(input_shape, spec),
@@ -65,12 +74,12 @@ def from_python_object(
             f"a callable on batches, or make one without arguments; it is {_kind(made)}"
         )
     return from_callable(
-        made,
+        on_images(made) if channels_last else made,
         _needed(input_shape, spec),
         num_classes,
         bounds=bounds,
         name=spec,
-        fingerprint=_source_fingerprint(spec, home),
+        source=_source_of(home),
     )
 
 
@@ -79,16 +88,22 @@ def _resolved(spec: str) -> tuple[ModuleType, Any]:
     match = OBJECT_SPEC.fullmatch(spec)
     if match is None:
         raise InvalidInput(f"expected package.module:name, got {spec!r}")
-    home = _imported(match["module"], spec)
+    home = imported(match["module"], spec)
     found: Any = home
     for part in match["name"].split("."):
         if not hasattr(found, part):
             raise ClassifierError(f"{match['module']} has no {match['name']!r}")
         found = getattr(found, part)
-    return home, found() if _is_factory(found) else found
+    if not _is_factory(found):
+        return home, found
+    try:
+        return home, found()
+    except Exception as error:
+        raise ClassifierError(f"{spec} made no model: {raised(error)}") from error
 
 
-def _imported(module: str, spec: str) -> ModuleType:
+def imported(module: str, spec: str) -> ModuleType:
+    """A module, also from the working directory."""
     # As `python -m` does; an installed command does not look in the working directory.
     here = os.getcwd()
     added = here not in sys.path
@@ -99,6 +114,8 @@ def _imported(module: str, spec: str) -> ModuleType:
         return importlib.import_module(module)
     except ImportError as error:
         raise ClassifierError(f"{spec} cannot be imported: {error}") from error
+    except Exception as error:
+        raise ClassifierError(f"{spec} cannot be imported: {raised(error)}") from error
     finally:
         if added:
             sys.path.remove(here)
@@ -145,11 +162,9 @@ def _needed(input_shape: tuple[int, ...] | None, spec: str) -> tuple[int, ...]:
     return input_shape
 
 
-def _source_fingerprint(spec: str, home: ModuleType) -> str:
+def _source_of(home: ModuleType) -> str:
     source = getattr(home, "__file__", None)
-    if source is None:
-        return f"name:{spec}"
-    return f"name:{spec} sha256:{hashlib.sha256(Path(source).read_bytes()).hexdigest()}"
+    return f"sha256:{hashlib.sha256(Path(source).read_bytes()).hexdigest()}" if source else ""
 
 
 def _kind(made: Any) -> str:

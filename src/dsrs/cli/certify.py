@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from dsrs.cli.accuracy_table import accuracy_table
 from dsrs.cli.law_options import LAW_FORMS, add_law_options, law_from, note_on_law, tuned_method
 from dsrs.cli.model_options import (
+    add_batch_size,
     add_model_options,
+    add_workers,
     chosen_inputs,
     classifier_from,
     dataset_from,
@@ -73,7 +75,7 @@ def add_parser(subparsers: Any) -> None:
     add_stopping_options(parser.add_argument_group("fewer votes, more from them"))
     run_options = parser.add_argument_group("the run")
     run_options.add_argument("--output", required=True, help="run folder, new or to continue")
-    run_options.add_argument("--workers", type=int, help="threads (default: all cores)")
+    add_workers(run_options)
     run_options.add_argument("--json", action="store_true", help="print the end result as JSON")
     level = run_options.add_mutually_exclusive_group()
     level.add_argument("--quiet", action="store_true", help="no progress, no advice")
@@ -83,22 +85,37 @@ def add_parser(subparsers: Any) -> None:
 
 def _add_plan_options(group: argparse._ArgumentGroup) -> None:
     add_law_options(group, from_file=True)
-    group.add_argument("--n", type=int, default=100_000, help="votes of each method (100000)")
-    group.add_argument("--n0", type=int, default=100, help="votes that choose the class")
     group.add_argument(
-        "--alpha", type=float, default=0.001, help="failure probability of a certificate"
+        "--n",
+        type=int,
+        default=100_000,
+        help="votes of each method, up to 2^32 - 2^16 (default: 100000)",
+    )
+    group.add_argument(
+        "--n0", type=int, default=100, help="votes that choose the class (default: 100)"
+    )
+    group.add_argument(
+        "--alpha",
+        type=float,
+        default=0.001,
+        help="failure probability of a certificate, between 0 and 1 (default: 0.001)",
     )
     group.add_argument("--seed", type=int, default=0, help="same seed, same votes (default: 0)")
     group.add_argument(
         "--q",
         action="append",
+        dest="methods",
         metavar="LAW",
         help="tailored (default): a law Q chosen for each input; or a law of double sampling (see "
         "below), or none; "
         "give it again for several",
     )
     group.add_argument(
-        "--share", type=float, default=0.5, help="share of votes under P (default: 0.5)"
+        "--share",
+        type=float,
+        default=0.5,
+        dest="sample_share",
+        help="share of votes under P (default: 0.5)",
     )
     group.add_argument(
         "--alpha-share", type=float, default=0.5, help="share of alpha for P (default: 0.5)"
@@ -111,7 +128,7 @@ def _add_plan_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--early-stop", action="store_true", help="give up early on inputs that are hopeless"
     )
-    group.add_argument("--batch-size", type=int, default=0, help="rows of a forward pass")
+    add_batch_size(group)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -142,8 +159,10 @@ def _plan(arguments: argparse.Namespace, dataset: Dataset) -> Plan:
     from dsrs.strategies import DEFAULT_METHODS, NAMED, NEYMAN_PEARSON, Plan
 
     stopping = stopping_from(arguments)
-    laws = tuple(arguments.q or (tuned_method(arguments) if arguments.law else DEFAULT_METHODS[1:]))
-    if not arguments.q and needs_one_bound(stopping):
+    laws = tuple(
+        arguments.methods or (tuned_method(arguments) if arguments.law else DEFAULT_METHODS[1:])
+    )
+    if not arguments.methods and needs_one_bound(stopping):
         laws = tuple(text for text in laws if text in NAMED) or ("none",)
     if "none" in laws and len(laws) > 1:
         raise InvalidInput(f"--q none cannot be used with other laws, got {', '.join(laws)}")
@@ -154,12 +173,12 @@ def _plan(arguments: argparse.Namespace, dataset: Dataset) -> Plan:
         alpha=arguments.alpha,
         seed=arguments.seed,
         methods=(NEYMAN_PEARSON, *(() if laws == ("none",) else laws)),
-        sample_share=arguments.share,
+        sample_share=arguments.sample_share,
         alpha_share=arguments.alpha_share,
         fallback=arguments.fallback,
         early_stop=arguments.early_stop,
         target=arguments.target,
-        batch=arguments.batch_size,
+        batch=arguments.batch,
         **stopping,
     )
 

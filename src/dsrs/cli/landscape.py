@@ -9,7 +9,9 @@ import sys
 from typing import Any
 
 from dsrs.cli.model_options import (
+    add_batch_size,
     add_model_options,
+    add_workers,
     chosen_inputs,
     classifier_from,
     dataset_from,
@@ -46,7 +48,7 @@ def add_parser(subparsers: Any) -> None:
     add_look_options(group)
     run_options = parser.add_argument_group("the run")
     run_options.add_argument("--output", required=True, help="run folder, new or to continue")
-    run_options.add_argument("--workers", type=int, help="threads (default: all cores)")
+    add_workers(run_options)
     run_options.add_argument("--json", action="store_true", help="print the curve as JSON")
     run_options.add_argument("--quiet", action="store_true", help="no progress, no advice")
     parser.set_defaults(run=run)
@@ -62,7 +64,7 @@ def add_look_options(group: argparse._ActionsContainer) -> None:
     )
     group.add_argument("--votes", type=int, default=4000, help="votes an input (default: 4000)")
     group.add_argument("--seed", type=int, default=0, help="same seed, same votes (default: 0)")
-    group.add_argument("--batch-size", type=int, default=0, help="rows of a forward pass")
+    add_batch_size(group)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -90,7 +92,7 @@ def look(arguments: argparse.Namespace, output: str) -> None:
         n=arguments.votes,
         seed=arguments.seed,
         target=arguments.target,
-        batch=arguments.batch_size,
+        batch=arguments.batch,
     )
     if arguments.split == "test" and not arguments.quiet:
         print(

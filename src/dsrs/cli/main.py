@@ -10,9 +10,11 @@ import argparse
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Sequence
 from importlib import import_module
 
+from dsrs.cli.option_names import as_typed, options_of
 from dsrs.cli.terminal import notes_on_stderr, printable_output
 from dsrs.errors import DsrsError
 
@@ -25,6 +27,7 @@ VERBS = (
     "landscape",
     "tune",
     "certify",
+    "predict",
     "report",
     "show",
     "repair",
@@ -34,6 +37,7 @@ VERBS = (
     "paper",
     "theory",
     "montecarlo",
+    "completion",
 )
 
 EXIT_CODES = """\
@@ -76,8 +80,12 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str]) -> int:
-    arguments = build_parser(_verbs_of(argv)).parse_args(argv)
+    verbose, options = False, {}
     try:
+        parser = build_parser(_verbs_of(argv))
+        arguments = parser.parse_args(argv)
+        options = options_of(parser, arguments.verb, argv)
+        verbose = getattr(arguments, "verbose", False)
         with notes_on_stderr(quiet=getattr(arguments, "quiet", False)):
             code: int = arguments.run(arguments)
         sys.stdout.flush()
@@ -90,8 +98,18 @@ def _run(argv: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except DsrsError as error:
-        print(f"dsrs: {error}", file=sys.stderr)
-        return 2
+        return _refused(as_typed(str(error), options), verbose)
+    except OSError as error:
+        # A name too long, a folder that may not be read: what the system says of which file.
+        where = "" if error.filename is None else f"{error.filename}: "
+        return _refused(f"{where}{error.strerror or error}", verbose)
+
+
+def _refused(message: str, verbose: bool) -> int:
+    if verbose:
+        traceback.print_exc()
+    print(f"dsrs: {message}", file=sys.stderr)
+    return 2
 
 
 if __name__ == "__main__":

@@ -21,10 +21,24 @@ def add_model_options(
         "--model", required=required, help="net.onnx, net.pt2, net.ts or module:name"
     )
     group.add_argument("--weights", help=".safetensors file for a PyTorch module:name")
+    group.add_argument(
+        "--channels-last",
+        action="store_true",
+        help="the function takes images (n, height, width, channels), as Keras and JAX do",
+    )
+    group.add_argument(
+        "--mean",
+        type=numbers,
+        default=(),
+        help="for a model that expects (x - mean) / std: one number, or 0.49,0.48,0.45",
+    )
+    group.add_argument("--std", type=numbers, default=(), help="see --mean")
     group.add_argument("--device", default="cpu", help="cpu (default) or cuda")
     group.add_argument("--num-classes", type=int, help="where the model does not say it")
     group.add_argument(
-        "--data", required=required, help=".npz, .npy, IDX file, CIFAR-10 or a folder of images"
+        "--data",
+        required=required,
+        help=".npz, .npy, IDX file, CIFAR-10, a folder of images or one image",
     )
     group.add_argument(
         "--split", choices=("test", "train"), default=split, help=f"default: {split}"
@@ -49,11 +63,29 @@ def add_model_options(
         metavar=("LOWER", "UPPER"),
         help="units of the inputs (default: 0 1)",
     )
-    group.add_argument("--image-size", type=int, help="scale and crop a folder of images to this")
+    group.add_argument(
+        "--image-size", type=int, dest="size", help="scale and crop a folder of images to this"
+    )
     group.add_argument("--start", type=int, default=0, help="first input (default: 0)")
     group.add_argument("--stop", type=int, help="stop before this input (default: the end)")
     group.add_argument("--skip", type=int, default=1, help="take every SKIP-th input (default: 1)")
     group.add_argument("--indices", type=whole_numbers, help="these inputs, such as 3,14,15")
+
+
+def add_batch_size(group: argparse._ActionsContainer) -> None:
+    """--batch-size of the forward passes."""
+    group.add_argument(
+        "--batch-size",
+        type=int,
+        default=0,
+        dest="batch",
+        help="rows of a forward pass: a power of two up to 1024 (default: by the input's size)",
+    )
+
+
+def add_workers(group: argparse._ActionsContainer) -> None:
+    """--workers that share the work out."""
+    group.add_argument("--workers", type=int, help="threads, 1 to 1024 (default: all cores)")
 
 
 def dataset_from(arguments: argparse.Namespace) -> Dataset:
@@ -67,7 +99,7 @@ def dataset_from(arguments: argparse.Namespace) -> Dataset:
         arguments.split,
         labels=arguments.labels,
         bounds=tuple(arguments.bounds),
-        size=arguments.image_size,
+        size=arguments.size,
     )
     return dataclasses.replace(dataset, labels=None) if arguments.no_labels else dataset
 
@@ -91,7 +123,20 @@ def classifier_from(arguments: argparse.Namespace, dataset: Dataset) -> Classifi
         bounds=tuple(arguments.bounds),
         device=arguments.device,
         weights=arguments.weights,
+        channels_last=arguments.channels_last,
+        mean=arguments.mean,
+        std=arguments.std,
     )
+
+
+def numbers(text: str) -> tuple[float, ...]:
+    """0.49,0.48,0.45 as numbers."""
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"expected numbers with commas between, such as 0.49,0.48,0.45, got {text!r}"
+        ) from None
 
 
 def whole_numbers(text: str) -> list[int]:

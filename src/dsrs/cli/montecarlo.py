@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.law_options import LAW_FORMS, add_law_options
+from dsrs.cli.second_law import add_second_law, votes_of
 from dsrs.cli.tables import table
 from dsrs.errors import InvalidInput
 from dsrs.rounding import floor_text
@@ -18,15 +19,16 @@ DESCRIPTION = """\
 Prove a radius against shifts in the l1 or l-infinity norm, for noise that is round in that norm
 (also l2, where `dsrs radius` is exact and faster). One sample searches, a fresh one tests.
 
-Say what is known of the class: lower bounds (--p, --q) or votes (--p-votes, --q-votes). With votes
-their confidence bounds are paid from --alpha too; with bounds all of --alpha goes to the test.
+Say what is known of the class: lower bounds (--p, --q-lower) or votes (--p-votes, --q-votes). With
+votes their confidence bounds are paid from --alpha too; with bounds all of --alpha goes to the
+test.
 """
 
 EXAMPLES = """\
 examples:
   dsrs montecarlo --norm l1 --d 784 --k 380 --sigma 0.5 --p 0.9
   dsrs montecarlo --norm linf --d 784 --k 380 --sigma 0.5 --alpha 0.001 \\
-      --p-votes 46000/50000 --q-law truncated:0.5 --q-votes 49900/50000
+      --p-votes 46000/50000 --q truncated:0.5 --q-votes 49900/50000
 
 """
 
@@ -48,14 +50,9 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--d", type=int, required=True, help="number of inputs (28x28 is 784)")
     add_law_options(parser, size="size of the noise: RMS of one coordinate")
     p = parser.add_mutually_exclusive_group(required=True)
-    p.add_argument("--p", type=float, help="lower bound of the class's probability under the noise")
-    p.add_argument("--p-votes", metavar="HITS/TRIALS", help="votes for the class under the noise")
-    parser.add_argument(
-        "--q-law", metavar="LAW", help="additional law, see below; its density must not rise"
-    )
-    q = parser.add_mutually_exclusive_group()
-    q.add_argument("--q", type=float, help="lower bound of its probability under --q-law")
-    q.add_argument("--q-votes", metavar="HITS/TRIALS", help="votes for the class under --q-law")
+    p.add_argument("--p", type=float, dest="p_lower", help="lower bound of P_A under the noise")
+    p.add_argument("--p-votes", metavar="RIGHT/ALL", help="votes for the class under the noise")
+    add_second_law(parser, numbers="--q-lower", count=1)
     parser.add_argument(
         "--alpha", type=float, default=0.001, help="total failure probability (default 0.001)"
     )
@@ -78,30 +75,31 @@ def run(arguments: argparse.Namespace) -> int:
     from dsrs.other_norms import NormLaw, SeenUnder, certify_by_monte_carlo
 
     law = NormLaw(arguments.norm, arguments.d, arguments.sigma, arguments.k, arguments.eta)
-    observed = arguments.q is not None or arguments.q_votes is not None
-    if observed != (arguments.q_law is not None):
-        raise InvalidInput("an additional law needs both --q-law and one of --q, --q-votes")
-    if observed and ":t=" in arguments.q_law.lower() and law.norm != "l2":
+    seen = [(lower, None) for (lower,) in arguments.q_numbers]
+    seen += [(None, votes) for votes in arguments.q_votes]
+    if len(seen) != len(arguments.q_law) or len(seen) > 1:
+        raise InvalidInput("an additional law needs both --q and one of --q-lower, --q-votes, once")
+    second = arguments.q_law[0] if seen else ""
+    if ":t=" in second.lower() and law.norm != "l2":
         raise InvalidInput(
             f"a truncation radius is measured in the l2 norm; for {law.norm} noise give the share "
-            f"of the mass to keep, such as truncated:0.5, got {arguments.q_law!r}"
+            f"of the mass to keep, such as truncated:0.5, got {second!r}"
         )
     if arguments.seed < 0:
         raise InvalidInput(f"`seed` must be a whole number >= 0, got {arguments.seed}")
     budget = AlphaBudget(arguments.alpha)
-    bounds = [(arguments.p, arguments.p_votes, "lower bound of P_A")]
-    if observed:
-        bounds.append((arguments.q, arguments.q_votes, "lower bound of Q_A"))
+    bounds = [(arguments.p_lower, arguments.p_votes, "lower bound of P_A")]
+    bounds += [(*known, "lower bound of Q_A") for known in seen]
     voted = sum(votes is not None for _, votes, _ in bounds)
     lower = []
     for bound, votes, purpose in bounds:
         if votes is not None:
             share = budget.spend((1 - TEST_PART) * arguments.alpha / voted, purpose)
-            bound = clopper_pearson_lower(*_parse_votes(votes), share)
+            bound = clopper_pearson_lower(*votes_of(votes), share)
         lower.append(bound)
     additional = []
-    if observed:
-        other = parse_additional_law(arguments.q_law, law.radial, lower[0])
+    if seen:
+        other = parse_additional_law(second, law.radial, lower[0])
         additional.append(SeenUnder(other, lower[1]))
     certificate = certify_by_monte_carlo(
         law,
@@ -117,16 +115,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(_describe(certificate))
     return 0
-
-
-def _parse_votes(text: str) -> tuple[int, int]:
-    hits, _, trials = text.partition("/")
-    try:
-        return int(hits), int(trials)
-    except ValueError:
-        raise InvalidInput(
-            f"votes are written HITS/TRIALS, for example 48750/50000, got {text!r}"
-        ) from None
 
 
 def _describe(certificate: MonteCarloCertificate) -> str:

@@ -11,6 +11,7 @@ from dsrs.cli.choices import one_of
 from dsrs.cli.progress import Progress
 from dsrs.cli.tables import table
 from dsrs.errors import DataError, InvalidInput, NotRecorded
+from dsrs.files.new_file import check_figure, check_new_file
 from dsrs.files.whole import write_whole
 from dsrs.rounding import floor_printed
 
@@ -53,7 +54,10 @@ def add_parser(subparsers: Any) -> None:
         default="text",
         help="text (default), markdown, latex, csv or json",
     )
-    tables.add_argument("--out", type=Path, metavar="FILE", help="write to a file")
+    tables.add_argument(
+        "--output", "--out", type=Path, dest="output", metavar="FILE", help="write to a file"
+    )
+    tables.add_argument("--overwrite", action="store_true", help="replace a text of that name")
     tables.add_argument("--quiet", action="store_true", help="no progress on standard error")
     tables.set_defaults(run=run_tables)
 
@@ -73,7 +77,10 @@ def add_parser(subparsers: Any) -> None:
         action="append",
         help="one figure (may be repeated)",
     )
-    figures.add_argument("--out", type=Path, default=Path("figures"), metavar="DIR")
+    figures.add_argument(
+        "--output", "--out", type=Path, dest="output", default=Path("figures"), metavar="DIR"
+    )
+    figures.add_argument("--overwrite", action="store_true", help="replace figures of that name")
     figures.add_argument("--format", choices=("png", "pdf", "svg"), default="png")
     figures.add_argument("--quiet", action="store_true", help="no progress on standard error")
     figures.set_defaults(run=run_figures)
@@ -123,6 +130,8 @@ def run_tables(arguments: argparse.Namespace) -> int:
     from dsrs.paper.table_runs import runs_needed
     from dsrs.paper.tables import compare_tables
 
+    if arguments.output is not None:
+        check_new_file(arguments.output, arguments.overwrite)
     source = _source(arguments)
     if source is None:
         raise InvalidInput("the tables need recorded intervals: give --logs DIR or --reference DIR")
@@ -143,10 +152,10 @@ def run_tables(arguments: argparse.Namespace) -> int:
     for name, inputs in accuracy.cut:
         print(f"left out {name.text}: {inputs} of {TEST_INPUTS:,} inputs", file=sys.stderr)
     text = FORMATS[arguments.format](cells)
-    if arguments.out is None:
+    if arguments.output is None:
         print(text, end="")
     else:
-        write_whole(arguments.out, text.encode("utf-8"))
+        write_whole(arguments.output, text.encode("utf-8"))
     sound = not (recorded.broken or accuracy.cut or any(cell.short for cell in cells))
     return 0 if sound else 1
 
@@ -154,11 +163,16 @@ def run_tables(arguments: argparse.Namespace) -> int:
 def run_figures(arguments: argparse.Namespace) -> int:
     from dsrs.paper.figures.catalogue import FIGURES, FigureWithoutData
 
+    paths = {
+        name: arguments.output / f"{name}.{arguments.format}"
+        for name in arguments.figure or FIGURES
+    }
+    for path in paths.values():
+        check_figure(path, arguments.overwrite)
     source = _source(arguments)
     code = 0
-    for name in arguments.figure or FIGURES:
+    for name, path in paths.items():
         figure = FIGURES[name]
-        path = arguments.out / f"{name}.{arguments.format}"
         try:
             if isinstance(figure, FigureWithoutData):
                 figure.draw(path)

@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.law_options import LAW_FORMS, add_law_options, law_from
+from dsrs.cli.second_law import add_second_law, votes_of
 from dsrs.cli.tables import table
 from dsrs.errors import InvalidInput
 from dsrs.rounding import floor_text
@@ -21,13 +22,14 @@ examples:
     dsrs radius --d 3072 --k 1530 --sigma 0.5 --p 0.97 0.98
 
   What a second law adds: noise of the same kind, cut at 80% of its mass:
-    dsrs radius --d 3072 --k 1530 --sigma 0.5 --p 0.97 0.98 --q-law truncated:0.8 --q 0.995 1.0
+    dsrs radius --d 3072 --k 1530 --sigma 0.5 --p 0.97 0.98 \\
+      --q truncated:0.8 --q-interval 0.995 1.0
 
   From votes (right/all); alpha is split evenly between the laws:
     dsrs radius --d 3072 --k 1530 --sigma 0.5 --p-votes 48750/50000 --alpha 0.001 \\
-      --q-law rescaled:0.4 --q-votes 49800/50000
+      --q rescaled:0.4 --q-votes 49800/50000
 
-  Several laws at once: repeat --q-law with --q or --q-votes, in the same order.
+  Several laws at once: repeat --q with --q-interval or --q-votes, in the same order.
 
 """
 
@@ -49,12 +51,7 @@ def add_parser(verbs: Any) -> None:
     first = seen.add_mutually_exclusive_group(required=True)
     first.add_argument("--p", nargs=2, type=float, metavar=("LOW", "HIGH"), help="interval of P_A")
     first.add_argument("--p-votes", metavar="RIGHT/ALL", help="votes under P, e.g. 48750/50000")
-    seen.add_argument("--q-law", action="append", default=[], metavar="LAW", help="see below")
-    seen.add_argument(
-        "--q", nargs=2, type=float, action="append", default=[], metavar=("LOW", "HIGH"),
-        help="interval of Q_A",
-    )  # fmt: skip
-    seen.add_argument("--q-votes", action="append", default=[], metavar="RIGHT/ALL")
+    add_second_law(seen, numbers="--q-interval", count=2)
     seen.add_argument("--alpha", type=float, help="failure probability of the votes' bounds")
     parser.add_argument("--json", action="store_true", help="the certificate as JSON")
     parser.set_defaults(run=run)
@@ -80,12 +77,12 @@ def _observed(
     from dsrs.laws import parse_additional_law
     from dsrs.records import Interval, Observation
 
-    if arguments.q and arguments.q_votes:
-        raise InvalidInput("give either --q intervals or --q-votes, not both")
-    given = arguments.q or arguments.q_votes
+    if arguments.q_numbers and arguments.q_votes:
+        raise InvalidInput("give either --q-interval or --q-votes, not both")
+    given = arguments.q_numbers or arguments.q_votes
     if len(given) != len(arguments.q_law):
         raise InvalidInput(
-            f"each --q-law needs one --q or --q-votes: got {len(arguments.q_law)} law(s) and "
+            f"each --q needs one --q-interval or --q-votes: got {len(arguments.q_law)} law(s) and "
             f"{len(given)} interval(s)"
         )
     voted = arguments.p_votes is not None or bool(arguments.q_votes)
@@ -98,7 +95,7 @@ def _observed(
 
     def interval(text: str, purpose: str) -> Interval:
         assert budget is not None
-        right, trials = _votes(text)
+        right, trials = votes_of(text)
         share = budget.spend(arguments.alpha / shares, purpose)
         if not arguments.q_law:
             # Only the lower end counts, so it may have all of alpha.
@@ -109,7 +106,7 @@ def _observed(
     p = interval(arguments.p_votes, "P_A") if arguments.p_votes else _named("--p", arguments.p)
     observations = []
     for text, seen in zip(arguments.q_law, given, strict=True):
-        q = interval(seen, text) if arguments.q_votes else _named("--q", seen)
+        q = interval(seen, text) if arguments.q_votes else _named("--q-interval", seen)
         observations.append(Observation(parse_additional_law(text, law, p.lower), q))
     return p, observations
 
@@ -121,13 +118,6 @@ def _named(option: str, ends: list[float]) -> Interval:
         return Interval(*ends)
     except InvalidInput as error:
         raise InvalidInput(f"{option}: {error}") from None
-
-
-def _votes(text: str) -> tuple[int, int]:
-    right, slash, trials = text.partition("/")
-    if not (slash and right.strip().isdigit() and trials.strip().isdigit()):
-        raise InvalidInput(f"votes are written RIGHT/ALL, such as 48750/50000, got {text!r}")
-    return int(right), int(trials)
 
 
 def describe(certificate: Certificate) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from dsrs.cli.accuracy_table import accuracy_table
+from dsrs.cli.model_options import add_workers
 from dsrs.cli.progress import Progress
 from dsrs.cli.tables import table
 from dsrs.errors import DataError, InvalidInput
@@ -55,7 +56,7 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument("source", help="a table (.csv, .csv.gz) or a run folder")
     parser.add_argument("--output", help="a .csv or .csv.gz file; for a run also a new run folder")
     parser.add_argument("--overwrite", action="store_true", help="replace a table of that name")
-    parser.add_argument("--workers", type=int, help="threads (default: all cores)")
+    add_workers(parser)
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     again = parser.add_argument_group("for a run folder")
@@ -70,8 +71,6 @@ def run(arguments: argparse.Namespace) -> int:
     from dsrs.runs.formats.outputs import check_output
 
     source = Path(arguments.source)
-    if arguments.workers is not None and arguments.workers < 1:
-        raise InvalidInput(f"--workers must be at least 1, got {arguments.workers}")
     if source.is_dir():
         return _recertify_run(arguments)
     if arguments.alpha is not None or arguments.method or arguments.q:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
+import time
 from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.accuracy_table import accuracy_table
 from dsrs.cli.stopping import randomized_note
+from dsrs.errors import InvalidInput
 from dsrs.files.foreign_text import one_line
 
 if TYPE_CHECKING:
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
 EPILOG = """\
 examples:
   dsrs show runs/mine              settings, progress and certified accuracy
+  dsrs show runs/mine --watch 10   the same again whenever an input was finished
   dsrs show runs/mine --index 7    votes and certificates (with proofs) of one input, as JSON
 """
 
@@ -29,12 +33,46 @@ def add_parser(subparsers: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("run_folder", metavar="RUN", help="run folder of `dsrs certify`")
+    parser.add_argument(
+        "--watch",
+        type=float,
+        metavar="SECONDS",
+        help="look again so often, and show the table when it has grown; Ctrl-C ends it",
+    )
     parser.add_argument("--index", type=int, help="one input, as JSON")
     parser.add_argument("--json", action="store_true", help="settings and accuracy as JSON")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.watch is None:
+        return _show(arguments)
+    if not 0 < arguments.watch < math.inf:
+        raise InvalidInput(f"`watch` must be a positive number of seconds, got {arguments.watch}")
+    if arguments.index is not None or arguments.json:
+        raise InvalidInput("--watch shows the table; --index and --json cannot be used with it")
+    return _watch(arguments)
+
+
+def _watch(arguments: argparse.Namespace) -> int:
+    from dsrs.runs import open_run
+
+    shown = None
+    try:
+        while True:
+            with open_run(arguments.run_folder) as opened:
+                finished = sum(1 for _ in opened.results())
+            if finished != shown:
+                print(time.strftime("%H:%M:%S"))
+                _show(arguments)
+                print(flush=True)
+                shown = finished
+            time.sleep(arguments.watch)
+    except KeyboardInterrupt:
+        return 0  # the way to end it
+
+
+def _show(arguments: argparse.Namespace) -> int:
     from dsrs.runs import certified_accuracy, open_run, votes_spent
 
     with open_run(arguments.run_folder) as opened:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.tables import table
+from dsrs.files.new_file import check_figure
 from dsrs.rounding import floor_printed
 
 if TYPE_CHECKING:
@@ -45,11 +46,14 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--figure", type=Path, metavar="FILE", help="draw Theorem 1 (png, pdf or svg)"
     )
+    parser.add_argument("--overwrite", action="store_true", help="replace a figure of that name")
     parser.add_argument("--json", action="store_true", help="numbers for programs")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.figure is not None:
+        check_figure(arguments.figure, arguments.overwrite)
     chosen = arguments.only or list(CHECKS)
     document: dict[str, Any] = {}
     holds = True

@@ -75,7 +75,9 @@ def add_parser(subparsers: Any) -> None:
     machine.add_argument("--seed", type=int, default=0)
     machine.add_argument("--device", choices=("auto", "cuda", "mps", "cpu"), default="auto")
     machine.add_argument("--precision", choices=("auto", "float32", "bfloat16"), default="auto")
-    machine.add_argument("--threads", type=int, help="CPU threads; default: all")
+    machine.add_argument(
+        "--workers", "--threads", type=int, dest="threads", help="CPU threads (default: all cores)"
+    )
     machine.add_argument("--quiet", action="store_true", help="no progress")
     parser.set_defaults(run=run)
 

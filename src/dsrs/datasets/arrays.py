@@ -45,10 +45,18 @@ def checked_labels(labels: ArrayLike, size: int, name: str) -> NDArray[np.int64]
     ids = np.asarray(labels)
     # (n, 1) is how some archives keep a column of labels.
     ids = ids[:, 0] if ids.ndim == 2 and ids.shape[1] == 1 else ids
+    if ids.ndim == 2 and len(ids) == size and _is_one_hot(ids):
+        ids = ids.argmax(axis=1)
     if ids.shape != (size,):
         raise DataError(
             f"{name}: expected {size} labels, one for each input, got shape {ids.shape}"
         )
+    if np.issubdtype(ids.dtype, np.floating):
+        odd = ~(np.isfinite(ids) & (ids == np.rint(ids)) & (np.abs(ids) < 2**31))
+        if odd.any():
+            row = int(odd.argmax())
+            raise DataError(f"{name}: labels must be whole numbers, got {ids[row]} at index {row}")
+        ids = ids.astype(np.int64)
     if not np.issubdtype(ids.dtype, np.integer):
         raise DataError(f"{name}: labels must be integers, got {ids.dtype}")
     if ids.min() < 0:
@@ -57,6 +65,13 @@ def checked_labels(labels: ArrayLike, size: int, name: str) -> NDArray[np.int64]
     if ids.max() > np.iinfo(np.int64).max:
         raise DataError(f"{name}: labels must fit int64, got {ids.max()}")
     return ids.astype(np.int64, copy=False)
+
+
+def _is_one_hot(rows: NDArray[Any]) -> bool:
+    """Whether each row is a 1 among zeros, at the place of its class."""
+    if not (np.issubdtype(rows.dtype, np.number) or rows.dtype == np.bool_):
+        return False
+    return bool(((rows == 0) | (rows == 1)).all() and (rows.sum(axis=1) == 1).all())
 
 
 def fingerprint_of(images: NDArray[Any], labels: NDArray[np.int64] | None) -> str:

@@ -67,6 +67,19 @@ def load_image_folder(folder: Path, *, size: int | None = None) -> Dataset:
     )
 
 
+def load_image(path: Path, *, size: int | None = None) -> Dataset:
+    """One image as a dataset of one input, without a label."""
+    if size is not None and size < 1:
+        raise InvalidInput(f"`size` must be at least 1 pixel, got {size}")
+    shape = _common_shape((path,), size)
+    return Dataset(
+        images=ImageFiles((path,), (1, *shape), size),
+        labels=None,
+        name=str(path),
+        fingerprint=_fingerprint(path.parent, (path,), size),
+    )
+
+
 def _images_in(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from dsrs.datasets.arrays import UNIT_BOUNDS
@@ -9,7 +10,7 @@ from dsrs.datasets.cifar import is_cifar_folder, load_cifar_file, load_cifar_fol
 from dsrs.datasets.cifar_sheets import has_sheets, load_cifar_sheets
 from dsrs.datasets.dataset import Dataset
 from dsrs.datasets.idx_file import is_idx_folder, load_idx, load_idx_folder
-from dsrs.datasets.image_folder import load_image_folder
+from dsrs.datasets.image_folder import SUFFIXES, load_image, load_image_folder
 from dsrs.datasets.numpy_file import load_npy, load_npz
 from dsrs.errors import DataError, InvalidInput
 
@@ -35,6 +36,8 @@ def load_dataset(
     for given in (source, *(() if ids is None else (ids,))):
         if not given.exists():
             raise DataError(f"there is no file or folder {str(given)!r}")
+    if not (all(map(math.isfinite, bounds)) and bounds[0] < bounds[1]):
+        raise InvalidInput(f"`bounds` must be finite with lower < upper, got {bounds}")
     dataset = _loaded(source, split, ids, bounds, size)
     if dataset.bounds != bounds:
         raise InvalidInput(f"`bounds` are for float arrays; {source} holds bytes, read as [0, 1]")
@@ -51,8 +54,10 @@ def _loaded(
     kind = _kind(source)
     if labels is not None and kind not in ("npy", "idx"):
         raise InvalidInput(f"`labels` go with an .npy or IDX file, {source} has its own")
-    if size is not None and kind != "image folder":
-        raise InvalidInput(f"`size` is for a folder of images, got {source}")
+    if size is not None and kind not in ("image folder", "image"):
+        raise InvalidInput(f"`size` is for a folder of images or one image, got {source}")
+    if kind == "image":
+        return load_image(source, size=size)
     if kind == "npz":
         return load_npz(source, split, bounds=bounds)
     if kind == "npy":
@@ -84,9 +89,11 @@ def _kind(source: Path) -> str:
         return "idx"
     if name.endswith(".bin"):
         return "cifar"
+    if name.endswith(SUFFIXES):
+        return "image"
     raise DataError(
         f"{source}: not a known kind of data: expected .npz, .npy, an IDX file "
-        "(with idx in its name, also .gz), a CIFAR-10 .bin file, or a folder"
+        "(with idx in its name, also .gz), a CIFAR-10 .bin file, an image, or a folder"
     )
 
 

@@ -164,7 +164,11 @@ def _remove_traces(folder: Path, made: list[Path]) -> None:
 
 
 def _make_folder(folder: Path) -> list[Path]:
-    if folder.exists() and not folder.is_dir():
+    try:
+        there = folder.exists()
+    except OSError as error:
+        raise StoreError(f"{folder} cannot be a run folder: {error.strerror}") from None
+    if there and not folder.is_dir():
         raise StoreError(f"{folder} is a file; --output must be a new folder or a run to continue")
     if folder.is_dir() and not (folder / STORE_NAME).exists():
         ours = {LOCK_NAME, f"{LOCK_NAME}-journal"}

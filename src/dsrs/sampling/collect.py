@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.classifiers import Classifier
+from dsrs.classifiers.base import Classifier, answer_of
 from dsrs.errors import ClassifierError, InvalidInput
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian
 from dsrs.records import HISTOGRAM_BINS
@@ -30,6 +30,7 @@ Histogram = NDArray[np.int64]
 
 # Samples of one unit of work: short, so that workers end a stream together.
 UNIT_SAMPLES = 512
+MOST_WORKERS = 1024  # threads; more than any machine has cores for
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,8 @@ class VoteCounter:
         for start in range(begin - begin % batch, filled, batch):
             rows = self._noisy[start : start + batch].reshape(batch, *self._x.shape)
             counted = slice(max(begin, start), min(end, start + batch))
-            classes = self._classifier.classify(rows)[counted.start - start : counted.stop - start]
+            answer = answer_of(self._classifier.classify, rows, self._classifier.description)
+            classes = answer[counted.start - start : counted.stop - start]
             votes += _tally(classes * HISTOGRAM_BINS + bins[counted], votes.size, self._classifier)
 
 
@@ -132,8 +134,8 @@ class VoteCollector:
     """
 
     def __init__(self, workers: int | None = None) -> None:
-        if workers is not None and workers < 1:
-            raise InvalidInput(f"`workers` must be at least 1, got {workers}")
+        if workers is not None and not 1 <= workers <= MOST_WORKERS:
+            raise InvalidInput(f"`workers` must be from 1 to {MOST_WORKERS}, got {workers}")
         self.workers = workers or available_cores()
         self._pool = ThreadPoolExecutor(self.workers, thread_name_prefix="dsrs-votes")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib import import_module
 
 import torch
 from torch import Tensor, nn
 
+from dsrs.classifiers.python_object import imported
 from dsrs.errors import ClassifierError, InvalidInput, MissingExtra
 
 
@@ -168,15 +168,20 @@ def parameter_count(model: nn.Module) -> int:
 def _user_module(spec: str) -> nn.Module:
     module_name, _, name = spec.partition(":")
     try:
-        found = getattr(import_module(module_name), name)
-    except ModuleNotFoundError as error:
+        home = imported(module_name, spec)
+    except ClassifierError as error:
         # The default for ImageNet, which not everyone needs.
-        if (error.name or "").partition(".")[0] == "torchvision":
+        missing = getattr(error.__cause__, "name", None) or ""
+        if missing.partition(".")[0] == "torchvision":
             raise MissingExtra("torchvision", "imagenet") from None
-        raise ClassifierError(f"cannot load {spec!r}: {error}") from error
-    except (ImportError, AttributeError) as error:
-        raise ClassifierError(f"cannot load {spec!r}: {error}") from error
-    model = found() if callable(found) and not isinstance(found, nn.Module) else found
+        raise
+    if not hasattr(home, name):
+        raise ClassifierError(f"{module_name} has no {name!r}")
+    found = getattr(home, name)
+    try:
+        model = found() if callable(found) and not isinstance(found, nn.Module) else found
+    except Exception as error:
+        raise ClassifierError(f"{spec} made no model: {type(error).__name__}: {error}") from error
     if not isinstance(model, nn.Module):
         raise ClassifierError(
             f"{spec!r} must be a torch.nn.Module or a function of no arguments that makes one, "

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsrs.datasets import Dataset
-from dsrs.errors import InvalidInput, MissingExtra, StoreMismatch
+from dsrs.errors import InvalidInput, MissingExtra, StoreError, StoreMismatch
 from dsrs.files.folders import make_folders, remove_empty
 from dsrs.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from dsrs.training.loop import Watcher
+
+MOST_THREADS = 1024
 
 
 def train_model(
@@ -28,8 +30,8 @@ def train_model(
 ) -> dict[str, Any]:
     """Train on `dataset` and write model.onnx, model.safetensors and card.json; return the card.
 
-    A checkpoint is kept in `output` after each epoch. `resume` goes on from it, or starts where
-    there is none yet; without `resume` a folder that holds one is refused. `test` is measured on.
+    A checkpoint is kept in `output` after each epoch. `resume` goes on from it, and is refused
+    where there is none; without `resume` a folder that holds one is refused. `test` is measured on.
     """
     try:
         import torch
@@ -45,13 +47,18 @@ def train_model(
         raise StoreMismatch(
             f"{folder} already holds a training run; resume it (--resume) or choose another folder"
         )
+    if resume and not (folder / FILE_NAME).exists():
+        raise StoreError(f"{folder} holds no training run to resume; train without --resume")
     if threads is not None:
-        if threads < 1:
-            raise InvalidInput(f"`threads` must be at least 1, got {threads}")
+        if not 1 <= threads <= MOST_THREADS:
+            raise InvalidInput(f"`threads` must be from 1 to {MOST_THREADS}, got {threads}")
         torch.set_num_threads(threads)
     where = choose_device(device)
     bits = choose_precision(precision, where)
-    made = make_folders(folder)
+    try:
+        made = make_folders(folder)
+    except OSError as error:
+        raise StoreError(f"{folder} cannot be a folder for models: {error.strerror}") from None
     try:
         trained = train(dataset, settings, folder, device=where, precision=bits, watcher=watcher)
     except BaseException:

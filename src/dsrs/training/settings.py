@@ -44,6 +44,10 @@ class TrainingSettings:
     def __post_init__(self) -> None:
         if self.epochs < 1:
             raise InvalidInput(f"`epochs` must be at least 1, got {self.epochs}")
+        if self.recipe.noises < 1:
+            raise InvalidInput(f"`noises` must be at least 1, got {self.recipe.noises}")
+        if min(self.decay_at, default=0) < 0:
+            raise InvalidInput(f"`decay_at` must hold epochs from 0 on, got {self.decay_at}")
         if self.warm_up < 0:
             raise InvalidInput(f"`warm_up` must be at least 0, got {self.warm_up}")
         if self.batch_size < self.recipe.noises:

@@ -1,0 +1,73 @@
+"""Models that want their inputs otherwise than the data has them: normalised, or channels last."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrs.classifiers.base import Classifier, described
+from dsrs.classifiers.callable import CallableClassifier, Forward
+from dsrs.errors import ClassifierError, InvalidInput
+
+
+def channels_last(forward: Forward) -> Forward:
+    """A function of (n, channels, height, width) from one of (n, height, width, channels).
+
+    That is how Keras, TensorFlow and JAX models see images. Their answers become numpy arrays.
+    """
+
+    def on_channels_first(batch: NDArray[np.float32]) -> NDArray[Any]:
+        if batch.ndim != 4:
+            raise ClassifierError(
+                "channels last is for images (channels, height, width), "
+                f"got inputs of shape {batch.shape[1:]}"
+            )
+        return np.asarray(forward(np.ascontiguousarray(batch.transpose(0, 2, 3, 1))))
+
+    return on_channels_first
+
+
+def normalised(
+    classifier: Classifier,
+    mean: Sequence[float],
+    std: Sequence[float],
+    bounds: tuple[float, float],
+) -> CallableClassifier:
+    """A classifier of inputs x in `bounds` from one that was trained on (x - mean) / std.
+
+    One number, or one for each channel. Noise is added before, in the units of x, so that sigma
+    and radii are in those units.
+    """
+    shape = tuple(classifier.input_shape)
+    shift, scale = (
+        _by_channel(values, shape, name) for values, name in ((mean, "mean"), (std, "std"))
+    )
+    if not (scale > 0).all():
+        raise InvalidInput(f"`std` must be positive, got {tuple(std)}")
+
+    def forward(batch: NDArray[np.float32]) -> NDArray[np.int64]:
+        return classifier.classify((batch - shift) / scale)
+
+    units = f"mean {','.join(f'{v:g}' for v in mean)}, std {','.join(f'{v:g}' for v in std)}"
+    inner = classifier.description.partition(";")[0]
+    return CallableClassifier(
+        forward=forward,
+        input_shape=shape,
+        num_classes=classifier.num_classes,
+        bounds=bounds,
+        identity=f"{classifier.fingerprint} {tuple(map(float, mean))} {tuple(map(float, std))}",
+        description=described(f"{inner} ({units})", shape, bounds),
+    )
+
+
+def _by_channel(values: Sequence[float], shape: tuple[int, ...], name: str) -> NDArray[np.float32]:
+    if not all(map(math.isfinite, values)) or len(values) not in (1, shape[0]):
+        raise InvalidInput(
+            f"`{name}` must be one number or one for each of {shape[0]} channels, "
+            f"got {tuple(values)}"
+        )
+    return np.asarray(values, dtype=np.float32).reshape(-1, *(1,) * (len(shape) - 1))

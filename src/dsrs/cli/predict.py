@@ -1,0 +1,101 @@
+"""`dsrs predict`: the class of the smoothed classifier, or an abstention, for some inputs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+from dsrs.cli.law_options import add_law_options, law_from
+from dsrs.cli.model_options import (
+    add_batch_size,
+    add_model_options,
+    add_workers,
+    chosen_inputs,
+    classifier_from,
+    dataset_from,
+)
+from dsrs.cli.tables import table
+
+if TYPE_CHECKING:
+    from dsrs.datasets import Dataset
+    from dsrs.smoothed import Prediction
+
+EPILOG = """\
+examples:
+  dsrs predict --model net.onnx --data images.npz --stop 10 --sigma 0.5 --k 380
+  dsrs predict --model net.onnx --data cat.png --sigma 0.25
+
+A class that is printed is not the most frequent one under noise with probability at most --alpha;
+where the votes cannot tell the two first classes apart, the answer is an abstention. Nothing is
+written; `dsrs certify` proves how far the answer holds.
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "predict",
+        help="the class of the smoothed classifier, for data or one image",
+        description="Take votes under noise and print the class that wins, or an abstention.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_model_options(parser.add_argument_group("model and data"))
+    group = parser.add_argument_group("noise and votes")
+    add_law_options(group, from_file=True)
+    group.add_argument("--n", type=int, default=1000, help="votes an input (default: 1000)")
+    group.add_argument(
+        "--alpha", type=float, default=0.001, help="failure probability (default: 0.001)"
+    )
+    group.add_argument("--seed", type=int, default=0, help="same seed, same votes (default: 0)")
+    add_batch_size(group)
+    add_workers(group)
+    parser.add_argument("--json", action="store_true", help="predictions with votes as JSON")
+    parser.add_argument("--verbose", action="store_true", help="where an error came from")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from dsrs.smoothed import SmoothedClassifier
+
+    dataset = dataset_from(arguments)
+    smoothed = SmoothedClassifier(
+        classifier_from(arguments, dataset),
+        law_from(arguments, math.prod(dataset.input_shape)),
+        method="np",
+        n=max(arguments.n, 2),
+        alpha=arguments.alpha,
+        seed=arguments.seed,
+        batch=arguments.batch,
+        workers=arguments.workers,
+    )
+    found = [
+        (index, smoothed.predict(dataset.input(index), n=arguments.n))
+        for index in chosen_inputs(arguments, dataset)
+    ]
+    if arguments.json:
+        print(json.dumps([_record(index, answer) for index, answer in found], indent=2))
+        return 0
+    rows = [
+        [index, _class(answer, dataset), max(answer.counts), sum(answer.counts)]
+        for index, answer in found
+    ]
+    print(table(rows, ["input", "class", "votes", "of"]))
+    return 0
+
+
+def _class(answer: Prediction, dataset: Dataset) -> str:
+    if answer.label is None:
+        return "abstained"
+    names = dataset.class_names
+    return names[answer.label] if answer.label < len(names) else str(answer.label)
+
+
+def _record(index: int, answer: Prediction) -> dict[str, Any]:
+    return {
+        "index": index,
+        "status": answer.status,
+        "class": answer.label,
+        "votes": list(answer.counts),
+    }

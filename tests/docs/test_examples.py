@@ -1,0 +1,105 @@
+"""Every Python example of the documentation runs, and gives what its comments say."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from test_documentation import PAGES, README, ROOT, blocks
+
+from dsrs.classifiers import from_callable
+from dsrs.cli.main import build_parser
+from dsrs.datasets import Dataset
+from dsrs.laws import GeneralizedGaussian
+from dsrs.runs import certify_run
+from dsrs.strategies import Plan
+
+SLOW = "training.md"  # it trains for 15 epochs
+WITH_EXAMPLES = [
+    pytest.param(page, id=page.name, marks=[pytest.mark.slow] if page.name == SLOW else [])
+    for page in PAGES
+    if blocks(page, "python")
+]
+VALUE = re.compile(r" (\d|'|\(|\[|True|False|array\(|dtype\()")  # other comments are words
+NEEDS = {"training.md": "torch", "classifiers.md": "safetensors"}
+
+
+def run_example(source: str, names: dict[str, Any], page: str) -> None:
+    """Execute an example; an expression with a comment behind it must have that value."""
+    lines = source.splitlines()
+    for statement in ast.parse(source).body:
+        assert statement.end_lineno is not None
+        comment = lines[statement.end_lineno - 1][statement.end_col_offset :].partition("#")[2]
+        if isinstance(statement, ast.Expr):
+            value = eval(compile(ast.Expression(statement.value), page, "eval"), names)
+            if VALUE.match(comment):
+                assert repr(value) == comment.strip(), f"{page}: {ast.unparse(statement)}"
+        else:
+            exec(compile(ast.Module([statement], []), page, "exec"), names)
+
+
+def prepare(page: str) -> None:
+    """What the examples of a page find in their folder."""
+    if page == "report.md":
+        images = np.random.default_rng(0).random((3, 2, 2), dtype=np.float32)
+        data = Dataset.from_arrays(images, [0, 1, 1])
+        model = from_callable(
+            lambda batch: (batch.mean(axis=(1, 2, 3)) > 0.5).astype(int), (1, 2, 2), 2
+        )
+        for name, sigma in (("a", 0.25), ("b", 0.5)):
+            plan = Plan(GeneralizedGaussian(4, sigma), ("np",), n=128)
+            certify_run(model, data, plan, [0, 1, 2], f"runs/{name}", workers=1)
+    if page == "classifiers.md":
+        torch = pytest.importorskip("torch")
+        from safetensors.torch import save_file
+
+        layers = "torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3072, 10))"
+        Path("mynets.py").write_text(f"import torch\ndef resnet18(): return {layers}.eval()\n")
+        net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3072, 10))
+        save_file(net.state_dict(), "resnet18.safetensors")
+    if page == "training.md":
+        generator = np.random.default_rng(0)
+        folder = Path("data/mnist")
+        folder.mkdir(parents=True)
+        for split, count in (("train", 8), ("t10k", 4)):
+            pixels = generator.integers(0, 256, (count, 28, 28), dtype=np.uint8)
+            sizes = b"".join(side.to_bytes(4, "big") for side in pixels.shape)
+            content = b"\0\0\x08\x03" + sizes + pixels.tobytes()
+            (folder / f"{split}-images-idx3-ubyte").write_bytes(content)
+            content = (
+                b"\0\0\x08\x01" + count.to_bytes(4, "big") + bytes(i % 2 for i in range(count))
+            )
+            (folder / f"{split}-labels-idx1-ubyte").write_bytes(content)
+
+
+@pytest.mark.parametrize("page", WITH_EXAMPLES)
+def test_the_examples_of_a_page_run(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if page.name in NEEDS:
+        pytest.importorskip(NEEDS[page.name])
+    monkeypatch.chdir(tmp_path)
+    prepare(page.name)
+    names: dict[str, Any] = {"__name__": "example"}
+    for example in blocks(page, "python"):
+        run_example(example, names, page.name)
+
+
+def test_a_wrong_comment_is_found() -> None:
+    run_example("1 + 1  # 2", {}, "page")
+    with pytest.raises(AssertionError, match="1 \\+ 1"):
+        run_example("1 + 1  # 3", {}, "page")
+
+
+def test_the_numbers_of_the_readme_are_those_of_the_demo_and_the_results() -> None:
+    text = " ".join(README.read_text().split())
+    demo = build_parser(["demo"]).parse_args(["demo"])
+    assert f"`make demo` certifies {demo.images} Fashion-MNIST test images" in text
+    assert f"At the demo's {demo.n:,} votes" in text
+    gains = re.findall(r"\+([\d.]+)\*", (ROOT / "docs/results.md").read_text())
+    (best,) = re.findall(r"up to ([\d.]+) points", text)
+    assert float(best) == max(map(float, gains))
