@@ -1,4 +1,4 @@
-"""The error bound of the trusted quadrature: against bisection down to rounding, at random."""
+"""What the trusted quadrature subtracts for its error: against bisection down to rounding."""
 
 from __future__ import annotations
 
@@ -6,83 +6,84 @@ import math
 
 import numpy as np
 import pytest
-from dsrs.duality.geometry import Floats, Geometry, geometry, shells
-from dsrs.duality.shell import shell_pieces
-from numba import njit
 
+from dsrs.constraints import constraints_of, problem_of
 from dsrs.duality.bound import (
-    CURVE,
     HIDDEN,
     THINNING,
+    Problem,
+    bound_on,
     chosen_ends,
     curve_integrand,
-    dual_bound,
     line_integrand,
+    rounding_of,
 )
-from dsrs.duality.curve import KINKED_DIMENSION, active_on, jumps, strips
+from dsrs.duality.curve import KINKED_DIMENSION, jumps, strips
+from dsrs.duality.density import active_on, pieces_of
 from dsrs.duality.rules import NESTED_NODES, NESTED_WEIGHTS
+from dsrs.duality.signs import UNSURE
 from dsrs.laws import GeneralizedGaussian, additional_law
+from dsrs.records import Interval, Observation
+
+PANELS = 7
+ENDS = Interval(0.93, 0.93), Interval(0.96, 0.96)
 
 
-@njit
-def patient_integral(
-    g: Geometry, laws: Floats, active: Floats, rho: float, line: float, low: float, high: float
-) -> float:
+def patient_integral(integrand, low: float, high: float) -> float:  # type: ignore[no-untyped-def]
     """Panels are halved until 33 and 65 nodes agree to 1e-14, or no wider than rounding."""
     if low == high:
         return 0.0
-    lows, highs = np.empty(200), np.empty(200)
     total, spent = 0.0, 0
-    for panel in range(23):
-        lows[0], highs[0], depth = low + (high - low) * panel / 23, 0.0, 1
-        highs[0] = low + (high - low) * (panel + 1) / 23
-        while depth > 0:
-            depth -= 1
-            spent += 1
-            a, b = lows[depth], highs[depth]
-            half, fine, coarse, size = 0.5 * (b - a), 0.0, 0.0, 0.0
-            for j in range(65):
-                u = 0.5 * (a + b) + half * NESTED_NODES[j]
-                if line == CURVE:
-                    value, _ = curve_integrand(g, laws, active, rho, u)
-                else:
-                    value = line_integrand(g, laws, rho, line, u)
-                fine += NESTED_WEIGHTS[3, j] * value
-                coarse += NESTED_WEIGHTS[2, j] * value
-                size += NESTED_WEIGHTS[3, j] * abs(value)
-            wrong = abs(half * (fine - coarse)) > 1e-14 * (1.0 + abs(half) * size)
-            if wrong and abs(half) > 1e-15 and spent < 40_000 and depth < 190:
-                lows[depth], highs[depth] = a, a + half
-                lows[depth + 1], highs[depth + 1] = a + half, b
-                depth += 2
-            else:
-                total += half * fine
-    return total
+    stack = [
+        (low + (high - low) * j / PANELS, low + (high - low) * (j + 1) / PANELS)
+        for j in range(PANELS)
+    ]
+    while stack:
+        a, b = stack.pop()
+        spent += 1
+        half = 0.5 * (b - a)
+        values = np.array([integrand(0.5 * (a + b) + half * node) for node in NESTED_NODES])
+        fine, coarse = NESTED_WEIGHTS[4] @ values, NESTED_WEIGHTS[3] @ values
+        size = NESTED_WEIGHTS[4] @ np.abs(values)
+        wrong = abs(half * (fine - coarse)) > 1e-14 * (1.0 + abs(half) * size)
+        if wrong and abs(half) > 1e-15 and spent < 4000:
+            stack += [(a, a + half), (a + half, b)]
+        else:
+            total += half * fine
+    return float(total)
 
 
-@njit
-def patient_bound(
-    g: Geometry, laws: Floats, lowers: Floats, uppers: Floats, multipliers: Floats, rho: float
-) -> float:
+def patient_bound(problem: Problem, multipliers: np.ndarray, rho: float) -> float:  # type: ignore[type-arg]
     """B with nothing subtracted."""
-    edge = 1.0 if g.d < KINKED_DIMENSION else 0.0
-    parts = strips(g, laws, shell_pieces(laws), multipliers, rho, THINNING, edge)
+    base, parts = problem.base, problem.parts
+    pieces = pieces_of(parts, 1.0)
+    edge = 1.0 if base.d < KINKED_DIMENSION else 0.0
+    along = strips(
+        base, parts, pieces, multipliers, rho, THINNING, edge, rounding_of(parts), problem.work
+    )
     total = 0.0
-    for j in range(len(parts)):
-        low, high = parts[j, 0], parts[j, 1]
-        active = active_on(laws, multipliers, low, high)
-        total += patient_integral(g, laws, active, rho, CURVE, low, high)
-    for line, start, stop in jumps(parts):
-        first = min(max(start, laws[0, 5]), laws[0, 6])
-        last = min(max(stop, laws[0, 5]), laws[0, 6])
-        total += patient_integral(g, laws, multipliers, rho, line, first, last)
-    ends = chosen_ends(lowers, uppers, multipliers)
-    for i in range(len(multipliers)):
-        total -= multipliers[i] * (1.0 - ends[i])
+    for (low, high, _, _), piece, sign in zip(along.ends, along.piece, along.sign, strict=True):
+        active = active_on(parts, pieces, int(piece), multipliers)
+        if sign != UNSURE and len(active):
+            total += patient_integral(
+                lambda u, active=active: curve_integrand(base, parts, active, multipliers, rho, u)[
+                    0
+                ],
+                low,
+                high,
+            )
+    for line, start, stop in jumps(along.ends):
+        first = min(max(start, parts.low[0]), parts.high[0])
+        last = min(max(stop, parts.low[0]), parts.high[0])
+        total += patient_integral(
+            lambda v, line=line: line_integrand(base, rho, line, v), first, last
+        )
+    for multiplier, end in zip(multipliers, chosen_ends(problem, multipliers), strict=True):
+        total -= multiplier * (1.0 - end)
     return total
 
 
-def random_problem(seed: int) -> tuple[Geometry, Floats, Floats, float]:
+def random_problem(seed: int) -> tuple[Problem, np.ndarray, float]:  # type: ignore[type-arg]
     """Any d and shape, both kinds of Q, every sign, small and large multipliers and shifts."""
     generator = np.random.default_rng(seed)
     d = int(10 ** generator.uniform(math.log10(2), 6.5))
@@ -94,16 +95,17 @@ def random_problem(seed: int) -> tuple[Geometry, Floats, Floats, float]:
     multipliers = generator.choice([-1, 1, 1, 1], 2) * 10 ** generator.uniform(-3, 2.5, 2)
     if generator.random() < 0.1:
         multipliers[1] = 10 ** generator.uniform(3, 6)
-    table = shells(law, (additional_law(kind, value, law),))
-    return geometry(law), table, multipliers, generator.uniform(0.02, 4) / law.scale
+    seen = Observation(additional_law(kind, value, law), ENDS[1])
+    problem = problem_of(law, constraints_of(law, ENDS[0], [seen]))
+    return problem, multipliers, generator.uniform(0.02, 4) / law.scale
 
 
 def compare(seeds: range) -> None:
-    ends = np.array([0.93, 0.96])
     for seed in seeds:
-        g, laws, multipliers, rho = random_problem(seed)
-        ours = dual_bound(g, laws, ends, ends, multipliers, rho)
-        exact = patient_bound(g, laws, ends, ends, multipliers, rho)
+        problem, multipliers, rho = random_problem(seed)
+        with np.errstate(all="ignore"):
+            ours = bound_on(problem, pieces_of(problem.parts, 1.0), multipliers, rho)
+            exact = patient_bound(problem, multipliers, rho)
         # Of what is subtracted for hidden kinks at least half is left over.
         rounding = 2e-13 * (1 + np.abs(multipliers).sum())
         assert exact - ours >= 0.5 * HIDDEN - rounding, seed
@@ -111,10 +113,16 @@ def compare(seeds: range) -> None:
         assert exact - ours <= 3e-9 + 1e-9 * np.abs(multipliers).sum(), seed
 
 
-def test_error_bound_holds_at_random() -> None:
-    compare(range(2_000))
+def test_what_is_subtracted_covers_the_error_at_random() -> None:
+    compare(range(25))
 
 
 @pytest.mark.slow
-def test_error_bound_holds_at_random_many_times() -> None:
-    compare(range(100_000, 200_000))
+def test_what_is_subtracted_covers_the_error_many_times() -> None:
+    compare(range(100_000, 100_800))
+
+
+@pytest.mark.slow
+def test_what_is_subtracted_is_no_more_than_it_must_be() -> None:
+    """A case that once gave 5e-9 away."""
+    compare(range(106_530, 106_531))
