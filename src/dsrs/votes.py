@@ -63,22 +63,6 @@ class Votes:
         """The number of the first sample after these."""
         return self.start + self.total
 
-    def plus(self, more: Votes) -> Votes:
-        """These votes and those that follow them."""
-        return Votes(
-            self.purpose,
-            self.law,
-            self.start,
-            *(
-                tuple(a + b for a, b in zip(mine, others, strict=True))
-                for mine, others in (
-                    (self.counts, more.counts),
-                    (self.trials, more.trials),
-                    (self.hits, more.hits),
-                )
-            ),
-        )
-
     def to_dict(self) -> dict[str, Any]:
         """For JSON, without loss."""
         return {
@@ -134,18 +118,19 @@ class SampledInput:
 
     def first(self, purpose: str, law: AdditionalLaw | None, count: int) -> Votes:
         """The first `count` votes of a stream."""
-        found = None
+        parts, total = [], 0
         for votes in self._stream(purpose, law):
-            found = votes if found is None else found.plus(votes)
-            if found.total >= count:
+            parts.append(votes)
+            total += votes.total
+            if total >= count:
                 break
-        if found is None or found.total != count:
+        if not parts or total != count:
             raise NotEnoughVotes(
                 f"input {self.index} needs the first {count} {purpose} votes under "
                 f"{'P' if law is None else law.text}, and has: {self.inventory()}; keep n and the "
                 "shares as they were sampled"
             )
-        return found
+        return _joined(parts)
 
     def ends(self, purpose: str, law: AdditionalLaw | None) -> list[int]:
         """After how many votes of a stream counts are known."""
@@ -193,3 +178,13 @@ class SampledInput:
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise DataError(f"expected the fields of one sampled input, got {fields!r}") from error
+
+
+def _joined(parts: list[Votes]) -> Votes:
+    """Consecutive votes of one stream as one."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    columns = zip(*((part.counts, part.trials, part.hits) for part in parts), strict=True)
+    sums = (tuple(map(sum, zip(*column, strict=True))) for column in columns)
+    return Votes(first.purpose, first.law, first.start, *sums)
