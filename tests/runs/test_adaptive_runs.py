@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from threading import Event
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dsrs.classifiers import from_callable
+from dsrs.classifiers import Classifier, from_callable
 from dsrs.datasets import Dataset
 from dsrs.errors import StoreMismatch
 from dsrs.laws import GeneralizedGaussian
@@ -38,16 +39,22 @@ class Counting:
         return np.stack([-score, score], axis=1)
 
 
+def counted() -> tuple[Classifier, Counting]:
+    counting = Counting()
+    model = from_callable(counting, (D,), 2, bounds=(-1.0, 1.0))
+    counting.rows = 0  # it was tried when it was wrapped
+    return model, counting
+
+
 def data() -> Dataset:
     images = np.zeros((6, D), dtype=np.float32)
     images[:, 0] = [0.9, 0.35, 0.31, 0.28, 0.0, 0.6]
     labels = np.array([1, 1, 1, 1, 1, 0])
-    return Dataset(images=images, labels=labels, name="six", fingerprint="six")
+    return Dataset(images=images, labels=labels, name="six", fingerprint="six", bounds=(-1.0, 1.0))
 
 
 def run(path: Path, plan: Plan = PLAN, workers: int = 2) -> int:
-    counting = Counting()
-    model = from_callable(counting, (D,), 2, bounds=(-1.0, 1.0))
+    model, counting = counted()
     certify_run(model, data(), plan, range(6), path, workers=workers)
     return counting.rows
 
@@ -117,22 +124,21 @@ def test_the_randomized_bound_is_named_in_what_is_kept(tmp_path: Path) -> None:
 
 def test_a_stop_keeps_what_is_finished() -> None:
     kept: list[int] = []
-    last = Event()
+    returned: list[int] = []
 
     def work(index: int, stop: Event) -> int:
         if index == 3:
-            last.set()
+            while len(returned) < 3:
+                time.sleep(0.001)
+            time.sleep(0.05)  # a future is done a moment after its work returned
             raise KeyboardInterrupt
         if index > 3:
             stop.wait(30)
+        returned.append(index)
         return index
 
-    def keep(index: int) -> None:
-        last.wait(30)
-        kept.append(index)
-
     with pytest.raises(KeyboardInterrupt):
-        keep_all(work, keep, range(9), workers=2)
+        keep_all(work, kept.append, range(9), workers=2)
     assert sorted(kept)[:3] == [0, 1, 2]
     assert 3 not in kept
 
@@ -153,8 +159,7 @@ def test_an_interrupted_keep_is_kept_in_the_end() -> None:
 
 
 def test_a_clear_class_is_predicted_from_tens_of_votes() -> None:
-    counting = Counting()
-    model = from_callable(counting, (D,), 2, bounds=(-1.0, 1.0))
+    model, counting = counted()
     smoothed = SmoothedClassifier(model, LAW, method="np", radius=0.3, workers=1)
     x = np.zeros(D, dtype=np.float32)
     x[0] = 1.0
@@ -169,7 +174,7 @@ def test_a_clear_class_is_predicted_from_tens_of_votes() -> None:
 
 
 def test_wrong_predictions_stay_below_alpha() -> None:
-    model = from_callable(Counting(), (D,), 2, bounds=(-1.0, 1.0))
+    model, _ = counted()
     x = np.zeros(D, dtype=np.float32)
     wrong = 0
     for seed in range(60):
