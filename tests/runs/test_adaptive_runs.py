@@ -19,6 +19,7 @@ from dsrs.reports import read_run
 from dsrs.runs import certified_accuracy, certify_run, open_run, votes_spent
 from dsrs.runs.formats import export_run, import_rows
 from dsrs.runs.in_flight import keep_all
+from dsrs.runs.recertify import recertify_run
 from dsrs.smoothed import SmoothedClassifier
 from dsrs.strategies import Plan
 
@@ -41,7 +42,7 @@ class Counting:
 
 def counted() -> tuple[Classifier, Counting]:
     counting = Counting()
-    model = from_callable(counting, (D,), 2, bounds=(-1.0, 1.0))
+    model = from_callable(counting, (D,), 2, bounds=(-1.0, 1.0), fingerprint="counting")
     counting.rows = 0  # it was tried when it was wrapped
     return model, counting
 
@@ -110,6 +111,17 @@ def test_more_votes_for_a_run_are_refused_with_the_reason(tmp_path: Path) -> Non
     with pytest.raises(StoreMismatch) as told:
         run(tmp_path / "run", PLAN.replace(seed=3))
     assert "cannot count" not in str(told.value)
+
+
+def test_another_alpha_is_certified_at_the_looks_that_were_reached(tmp_path: Path) -> None:
+    run(tmp_path / "run")
+    (strict,) = recertify_run(tmp_path / "run", alpha=1e-9, output=tmp_path / "strict")
+    (same,) = recertify_run(tmp_path / "run", output=tmp_path / "same")
+    assert strict.average_radius < same.average_radius
+    with open_run(tmp_path / "run") as old, open_run(tmp_path / "same") as new:
+        assert [one.certificates for one in old.results()] == [
+            one.certificates for one in new.results()
+        ]
 
 
 def test_the_randomized_bound_is_named_in_what_is_kept(tmp_path: Path) -> None:
