@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from threading import Event
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dsrs.classifiers import from_callable
+from dsrs.classifiers import Classifier, from_callable
 from dsrs.datasets import Dataset
 from dsrs.errors import StoreMismatch
 from dsrs.laws import GeneralizedGaussian
@@ -18,6 +19,7 @@ from dsrs.reports import read_run
 from dsrs.runs import certified_accuracy, certify_run, open_run, votes_spent
 from dsrs.runs.formats import export_run, import_rows
 from dsrs.runs.in_flight import keep_all
+from dsrs.runs.recertify import recertify_run
 from dsrs.smoothed import SmoothedClassifier
 from dsrs.strategies import Plan
 
@@ -38,16 +40,22 @@ class Counting:
         return np.stack([-score, score], axis=1)
 
 
+def counted() -> tuple[Classifier, Counting]:
+    counting = Counting()
+    model = from_callable(counting, (D,), 2, bounds=(-1.0, 1.0), fingerprint="counting")
+    counting.rows = 0  # it was tried when it was wrapped
+    return model, counting
+
+
 def data() -> Dataset:
     images = np.zeros((6, D), dtype=np.float32)
     images[:, 0] = [0.9, 0.35, 0.31, 0.28, 0.0, 0.6]
     labels = np.array([1, 1, 1, 1, 1, 0])
-    return Dataset(images=images, labels=labels, name="six", fingerprint="six")
+    return Dataset(images=images, labels=labels, name="six", fingerprint="six", bounds=(-1.0, 1.0))
 
 
 def run(path: Path, plan: Plan = PLAN, workers: int = 2) -> int:
-    counting = Counting()
-    model = from_callable(counting, (D,), 2, bounds=(-1.0, 1.0))
+    model, counting = counted()
     certify_run(model, data(), plan, range(6), path, workers=workers)
     return counting.rows
 
@@ -105,6 +113,17 @@ def test_more_votes_for_a_run_are_refused_with_the_reason(tmp_path: Path) -> Non
     assert "cannot count" not in str(told.value)
 
 
+def test_another_alpha_is_certified_at_the_looks_that_were_reached(tmp_path: Path) -> None:
+    run(tmp_path / "run")
+    (strict,) = recertify_run(tmp_path / "run", alpha=1e-9, output=tmp_path / "strict")
+    (same,) = recertify_run(tmp_path / "run", output=tmp_path / "same")
+    assert strict.average_radius < same.average_radius
+    with open_run(tmp_path / "run") as old, open_run(tmp_path / "same") as new:
+        assert [one.certificates for one in old.results()] == [
+            one.certificates for one in new.results()
+        ]
+
+
 def test_the_randomized_bound_is_named_in_what_is_kept(tmp_path: Path) -> None:
     run(tmp_path / "run", PLAN.replace(bound="randomized", radius=None, precision=0.1))
     with open_run(tmp_path / "run") as opened:
@@ -117,22 +136,21 @@ def test_the_randomized_bound_is_named_in_what_is_kept(tmp_path: Path) -> None:
 
 def test_a_stop_keeps_what_is_finished() -> None:
     kept: list[int] = []
-    last = Event()
+    returned: list[int] = []
 
     def work(index: int, stop: Event) -> int:
         if index == 3:
-            last.set()
+            while len(returned) < 3:
+                time.sleep(0.001)
+            time.sleep(0.05)  # a future is done a moment after its work returned
             raise KeyboardInterrupt
         if index > 3:
             stop.wait(30)
+        returned.append(index)
         return index
 
-    def keep(index: int) -> None:
-        last.wait(30)
-        kept.append(index)
-
     with pytest.raises(KeyboardInterrupt):
-        keep_all(work, keep, range(9), workers=2)
+        keep_all(work, kept.append, range(9), workers=2)
     assert sorted(kept)[:3] == [0, 1, 2]
     assert 3 not in kept
 
@@ -153,8 +171,7 @@ def test_an_interrupted_keep_is_kept_in_the_end() -> None:
 
 
 def test_a_clear_class_is_predicted_from_tens_of_votes() -> None:
-    counting = Counting()
-    model = from_callable(counting, (D,), 2, bounds=(-1.0, 1.0))
+    model, counting = counted()
     smoothed = SmoothedClassifier(model, LAW, method="np", radius=0.3, workers=1)
     x = np.zeros(D, dtype=np.float32)
     x[0] = 1.0
@@ -169,7 +186,7 @@ def test_a_clear_class_is_predicted_from_tens_of_votes() -> None:
 
 
 def test_wrong_predictions_stay_below_alpha() -> None:
-    model = from_callable(Counting(), (D,), 2, bounds=(-1.0, 1.0))
+    model, _ = counted()
     x = np.zeros(D, dtype=np.float32)
     wrong = 0
     for seed in range(60):

@@ -87,10 +87,11 @@ class OneBound(Strategy):
         reached = self._reached(seen, stream)
         if self._given_up(seen, stream) or self._left(seen, stream):
             found = abstention(plan.law, *(() if stream.law is None else (stream.law,)))
-        elif reached and (reached[-1].votes == stream.votes or self._finished(seen, stream)):
+        elif reached:
+            # Bounds hold at every look, also where another alpha would have gone on.
             found = self._proved(seen, stream)
         else:
-            # Neither all votes nor an answer: raises, and says what is missing.
+            # Raises, and says what is missing.
             seen.first(ESTIMATION, stream.law, stream.votes)
             raise AssertionError("the votes are there")
         uniform = self.uniform(seen) if plan.bound == "randomized" else None
