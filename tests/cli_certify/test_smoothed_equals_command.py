@@ -14,11 +14,11 @@ from dsrs.errors import DataError, InvalidInput
 from dsrs.runs import open_run
 
 
-@pytest.fixture
-def smoothed() -> SmoothedClassifier:
+def smoothing(method: str) -> SmoothedClassifier:
     return SmoothedClassifier(
         from_callable(bright, (1, 4, 4)),
         GeneralizedGaussian(16, 0.5, 4),
+        method=method,
         n=400,
         seed=7,
         batch=64,
@@ -26,18 +26,23 @@ def smoothed() -> SmoothedClassifier:
     )
 
 
-def test_the_same_input_and_seed_give_the_same_certificate(
-    certify: Certify, smoothed: SmoothedClassifier
-) -> None:
-    assert certify("--seed", "7", "--quiet", "--indices", "2,7") == 0
+@pytest.fixture
+def smoothed() -> SmoothedClassifier:
+    return smoothing("truncated:heuristic")
+
+
+@pytest.mark.parametrize("method", ["truncated:heuristic", "rescaled:0.8x", "tailored"])
+def test_the_same_input_and_seed_give_the_same_certificate(certify: Certify, method: str) -> None:
+    smoothed = smoothing(method)
+    assert certify("--seed", "7", "--quiet", "--indices", "2,7", "--q", method) == 0
     data = load_dataset("data.npz")
     with open_run("run") as run:
         results = list(run.results())
     for result in results:
         x, label = data.input(result.index), data.label(result.index)
-        expected = result.certificates["truncated"]
+        expected = result.certificates[method.partition(":")[0]]
         assert smoothed.certify(x, label, index=result.index) == expected
-    assert any(result.certificates["truncated"].radius > 0 for result in results)
+    assert any(result.certificates[method.partition(":")[0]].radius > 0 for result in results)
     x = data.input(7)
     assert smoothed.sample(x, 1, index=7).votes != smoothed.sample(x, 1, index=2).votes
     assert smoothed.sample(x, 1).votes == smoothed.sample(x, 1).votes

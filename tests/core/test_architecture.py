@@ -47,7 +47,7 @@ ALLOWED = {
         *("accuracy", "confidence", "files", "landscape", "laws", "records", "rounding", "runs"),
         "votes",
     },
-    "training": {"datasets", "files", "laws"},
+    "training": {"classifiers", "datasets", "files", "laws"},
     "paper": {
         *("certification", "confidence", "duality", "files", "laws", "records", "reports"),
         *("rounding", "strategies", "training"),

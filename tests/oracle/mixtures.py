@@ -1,4 +1,4 @@
-"""B for any number of laws from its definition alone (MATH sections 1 to 3 and 12), in NumPy.
+"""B for any number of laws from its definition alone (docs/math.md 1, 2, 3), in NumPy.
 
 Nothing is shared with the package: laws are the densities of ln t that define them, the integral of
 min(g(x), p(x - delta)) is taken over shells and angles as it stands, and the zeros of g are

@@ -9,7 +9,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 def stated(page: str) -> str:
-    """The text of docs/PAGE.md with its line breaks and runs of spaces made single spaces."""
+    """The text of this page of docs/ with its line breaks and runs of spaces made single spaces."""
     return re.sub(r"\s+", " ", (DOCS / f"{page}.md").read_text(encoding="utf-8"))
 
 

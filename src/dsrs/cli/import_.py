@@ -48,6 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
     from dsrs.runs.formats.outputs import check_output
 
     source = Path(arguments.file)
+    if source.is_dir():
+        raise InvalidInput(f"{source} is a folder; name a log or a table in it")
     output = Path(arguments.output or source.with_suffix(".csv"))
     form = format_of(output)
     if form is None:

@@ -34,7 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
     from dsrs.runs.repair import repair_run
 
     folder = Path(arguments.run_folder)
-    output = Path(arguments.output or folder.with_name(f"{folder.resolve().name}-repaired"))
+    beside = folder.parent if folder.name else folder.resolve().parent  # "." has no name
+    output = Path(arguments.output or beside / f"{folder.resolve().name}-repaired")
     done = repair_run(folder, output)
     for index, reason in list(done.dropped.items())[:MOST_SHOWN]:
         print(f"dropped input {index}: {reason}")
