@@ -4,6 +4,9 @@ On the shell t the noise makes an angle theta with the shift, of density ~ sin(t
 LR = p(x - delta)/p(x) = exp(phi(s) - phi(t)) with s = t + rho^2/2 - rho sqrt(2t) cos(theta) and
 phi(t) = -k ln t - t. LR falls with theta, so LR < lam is theta > theta_1. The angle, unlike the
 cosine, has no singular density at d = 2.
+
+For eta other than 2 (section 12) the half squares h = t^(2/eta) take the place of t in s, and
+2k/eta that of k in phi.
 """
 
 from __future__ import annotations
@@ -28,11 +31,12 @@ Rule = Callable[[Callable[[mp.mpf], mp.mpf], list[mp.mpf]], mp.mpf]
 class Weight:
     """One more law with its multiplier l and probability Q.
 
-    `value` is the radial percentile of the ball (shape "truncated") or beta (shape "rescaled").
+    `value` is the radial percentile of the ball (shape "truncated"), beta (shape "rescaled"), or
+    the points (t, ln lambda) of a line in (ln t, ln lambda) (shape "weighted").
     """
 
     shape: str
-    value: float
+    value: float | tuple[tuple[float, float], ...]
     multiplier: float
     Q: float
 
@@ -65,9 +69,10 @@ def dual_bound(
     P: float,
     Q: float,
     q_shape: str,
-    q_value: float,
+    q_value: float | tuple[tuple[float, float], ...],
     more: Sequence[Weight] = (),
     digits: int = 20,
+    eta: float = 2.0,
 ) -> mp.mpf:
     """B(l1, l2) = l1 P + l2 Q - E_t Phi_t(l1 + l2 w(t)) of docs/math.md 2.
 
@@ -75,10 +80,11 @@ def dual_bound(
     P and Q are the ends of the intervals that the signs of the multipliers choose.
     """
     laws = [Weight(q_shape, q_value, l2, Q), *more]
-    m = d / 2 - k
-    rho = r / (sigma * math.sqrt(d / (2 * m)))
+    m = (d - 2 * k) / eta
     with mp.workdps(digits):
-        terms = [_weighted(m, sigma, law) for law in laws]
+        square = mp.exp(mp.loggamma(mp.mpf(m) + mp.mpf(2) / eta) - mp.loggamma(m))
+        rho = float(r * mp.sqrt(2 * square / d) / sigma)
+        terms = [_weighted(m, sigma, law, eta) for law in laws]
 
         def threshold(t: mp.mpf) -> mp.mpf:
             return mp.mpf(l1) + mp.fsum(term(t) for term in terms)
@@ -86,24 +92,47 @@ def dual_bound(
         def shortfall(t: mp.mpf) -> mp.mpf:
             lam = threshold(t)
             density = mp.exp((m - 1) * mp.log(t) - t - mp.loggamma(m))
-            return density * _shell_mean(lambda ratio: lam - ratio, d, k, rho, t, lam, _gauss)
+            return density * _shell_mean(lambda ratio: lam - ratio, d, k, rho, t, lam, _gauss, eta)
 
         edges = [float(gammaincinv(m, law.value)) for law in laws if law.shape == "truncated"]
-        widest = min([1.0, *((sigma / law.value) ** 2 for law in laws if law.shape == "rescaled")])
-        edges = _radial_breaks(d, k, rho, threshold, edges, widest)
+        edges += [t for law in laws if law.shape == "weighted" for t, _ in law.value]
+        rates = [(sigma / law.value) ** eta for law in laws if law.shape == "rescaled"]
+        edges = _radial_breaks(d, k, rho, threshold, edges, min([1.0, *rates]), eta)
         known = mp.fsum(mp.mpf(law.multiplier) * law.Q for law in laws)
         return mp.mpf(l1) * P + known - _gauss(shortfall, edges, graded=True)
 
 
-def _weighted(m: float, sigma: float, law: Weight) -> Callable[[mp.mpf], mp.mpf]:
+def _weighted(m: float, sigma: float, law: Weight, eta: float) -> Callable[[mp.mpf], mp.mpf]:
     """t -> l w(t)."""
     multiplier = mp.mpf(law.multiplier)
+    if law.shape == "weighted":
+        return _piecewise(m, law.value, multiplier)
     if law.shape == "truncated":
         tau = float(gammaincinv(m, law.value))
         inside = multiplier / mp.gammainc(m, 0, tau, regularized=True)
         return lambda t: inside if t <= tau else mp.mpf(0)
-    kappa = mp.mpf(sigma) / law.value
-    return lambda t: multiplier * mp.exp(2 * m * mp.log(kappa) - (kappa**2 - 1) * t)
+    rate = (mp.mpf(sigma) / law.value) ** eta
+    return lambda t: multiplier * mp.exp(m * mp.log(rate) - (rate - 1) * t)
+
+
+def _piecewise(
+    m: float, points: tuple[tuple[float, float], ...], multiplier: mp.mpf
+) -> Callable[[mp.mpf], mp.mpf]:
+    """t -> l lambda(t) / E lambda, with incomplete Gamma functions of any exponent."""
+    pieces, nu = [], mp.mpf(0)
+    for (a, log_a), (b, log_b) in pairwise(points):
+        slope = (mp.mpf(log_b) - log_a) / mp.log(mp.mpf(b) / a)
+        inside = mp.gammainc(m + slope, a, b) / mp.gamma(m)
+        nu += mp.exp(log_a - slope * mp.log(a)) * inside
+        pieces.append((mp.mpf(a), mp.mpf(b), mp.mpf(log_a), slope))
+
+    def weight(t: mp.mpf) -> mp.mpf:
+        for a, b, log_a, slope in pieces:
+            if a < t <= b:
+                return multiplier / nu * mp.exp(log_a + slope * mp.log(t / a))
+        return mp.mpf(0)
+
+    return weight
 
 
 def _shell_mean(
@@ -114,20 +143,24 @@ def _shell_mean(
     t: float,
     lam: float,
     rule: Rule,
+    eta: float = 2.0,
 ) -> mp.mpf:
     """E[value(LR) ; LR < lam] on the shell t."""
     if lam <= 0:
         return mp.mpf(0)
-    t, rho = mp.mpf(t), mp.mpf(rho)
-    cosine = (rho**2 / 2 + t - _level(k, t, mp.log(lam))) / (rho * mp.sqrt(2 * t))
+    t, rho, kappa, power = mp.mpf(t), mp.mpf(rho), 2 * mp.mpf(k) / eta, 2 / mp.mpf(eta)
+    h = t**power
+    # For kappa = 0 the ratio is bounded: beyond its largest value the level is 0.
+    level = mp.re(max(_level(kappa, t, mp.log(lam)), mp.mpf(0))) ** power
+    cosine = (rho**2 / 2 + h - level) / (rho * mp.sqrt(2 * h))
     if cosine <= -1 or cosine * mp.sqrt(d) < -18:
         return mp.mpf(0)
     first = mp.acos(cosine) if cosine < 1 else mp.mpf(0)
     log_norm = mp.loggamma(mp.mpf(d) / 2) - mp.loggamma(mp.mpf(d - 1) / 2) - mp.log(mp.pi) / 2
 
     def integrand(theta: mp.mpf) -> mp.mpf:
-        s = t + rho**2 / 2 - rho * mp.sqrt(2 * t) * mp.cos(theta)
-        ratio = mp.exp(-k * mp.log(s / t) - (s - t)) if k else mp.exp(t - s)
+        s = (h + rho**2 / 2 - rho * mp.sqrt(2 * h) * mp.cos(theta)) ** (1 / power)
+        ratio = mp.exp(-kappa * mp.log(s / t) - (s - t)) if k else mp.exp(t - s)
         return value(ratio) * mp.exp(log_norm + (d - 2) * mp.log(mp.sin(theta)))
 
     # The angle keeps to pi/2 within 1/sqrt(d); 18 such widths away its density is below 1e-70.
@@ -179,6 +212,7 @@ def _radial_breaks(
     threshold: Callable[[mp.mpf], mp.mpf],
     jumps: list[float],
     widest: float,
+    eta: float,
 ) -> list[mp.mpf]:
     """Where t -> Phi_t(threshold(t)) jumps, bends (the cosine passes +-1) or turns over.
 
@@ -186,16 +220,16 @@ def _radial_breaks(
 
     In plain floats: the breaks only steer the quadrature.
     """
-    m = d / 2 - k
+    m, kappa = (d - 2 * k) / eta, 2 * k / eta
 
     def height(t: float) -> float:
         """sqrt(d) times the cosine where LR = threshold, clipped."""
         lam = threshold(mp.mpf(t))
         if lam <= 0:
             return -1e3
-        cosine = (rho**2 / 2 + t - float(_level(k, mp.mpf(t), mp.log(lam)))) / (
-            rho * math.sqrt(2 * t)
-        )
+        level = max(float(_level(kappa, mp.mpf(t), mp.log(lam))), 0.0) ** (2 / eta)
+        h = t ** (2 / eta)
+        cosine = (rho**2 / 2 + h - level) / (rho * math.sqrt(2 * h))
         return min(max(cosine * math.sqrt(d), -1e3), 1e3)
 
     tails = (1e-18, 1e-12, 1e-6, 1e-2)

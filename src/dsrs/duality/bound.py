@@ -88,7 +88,7 @@ class Problem(NamedTuple):
 
 
 class Part(NamedTuple):
-    """An integral, the estimate of its error, and what is to be multiplied by ROUNDING."""
+    """An integral, the estimate of its error, and what is to be multiplied by `rounding_of`."""
 
     value: float
     error: float
@@ -111,7 +111,7 @@ def rounding_of(parts: Components) -> float:
 def curve_integrand(
     base: Base, parts: Components, active: Integers, multipliers: Floats, rho: float, u: float
 ) -> tuple[float, float]:
-    """g outside R on shell u, plus p(V) C(V, u) dV; and what, times ROUNDING, may be wrong."""
+    """g outside R on shell u, plus p(V) C(V, u) dV; and what, times `rounding_of`, may be wrong."""
     density, slope, gross = density_at(parts, active, multipliers, u)
     if density <= 0.0:
         return density, gross
@@ -125,7 +125,7 @@ def curve_integrand(
     _, outside, _, _ = cap(base, rho, h, climb, 1.0)
     if outside > 0.0 and density < np.inf:
         value = density * outside
-        slack = gross * outside + value * (ANGLE_ERROR / ROUNDING)
+        slack = gross * outside + value * (ANGLE_ERROR / rounding_of(parts))
     if e > -np.inf:
         arriving = math.exp(log_p(base, u + e))
         if arriving > 0.0:
