@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.duality.kernel import kernel
+from dsrs.duality.kernel import inlined
 
 Floats = NDArray[np.float64]
 REACH = 10.0  # in standard deviations: leaves out 1e-23
@@ -73,7 +73,7 @@ def log_gamma_half_step(x: float) -> float:
     return 0.5 * math.log(x) - (1 / 8 - (1 / 192 - 1 / (640 * square)) / square) / x
 
 
-@kernel
+@inlined
 def angle_law(table: AngleTable, phi: float) -> tuple[float, float, float]:
     """Pr[angle < phi], Pr[angle > phi] and the density there.
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.duality.angle import AngleTable, angle_law, angle_table
-from dsrs.duality.kernel import kernel
+from dsrs.duality.kernel import inlined, kernel
 from dsrs.laws.component import log_gamma_peak
 from dsrs.laws.generalized_gaussian import GeneralizedGaussian
 
@@ -121,7 +121,7 @@ def curve_speed(base: Base, t: float, growth: float, a_slope: float) -> float:
     return (t + base.kappa - a_slope) / (t * (1.0 + growth) + base.kappa)
 
 
-@kernel
+@inlined
 def cap(
     base: Base, rho: float, h: float, climb: float, side: float
 ) -> tuple[float, float, float, float]:

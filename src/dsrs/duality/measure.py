@@ -9,6 +9,7 @@ import numpy as np
 from dsrs.duality.arrays import fill
 from dsrs.duality.base import (
     STEEP,
+    Base,
     Floats,
     cap,
     crossing,
@@ -20,7 +21,7 @@ from dsrs.duality.base import (
 )
 from dsrs.duality.bound import rounding_of
 from dsrs.duality.curve import jumps, strips
-from dsrs.duality.density import Integers, active_on, log_term
+from dsrs.duality.density import Components, Integers, active_on, log_term
 from dsrs.duality.kernel import inlined, kernel
 from dsrs.duality.nodes import Search, panel_count
 from dsrs.duality.rules import FEW_NODES, FEW_WEIGHTS, GAUSS_NODES, GAUSS_WEIGHTS
@@ -73,7 +74,8 @@ def measure(
             for i in range(len(nodes)):
                 u = low + half * (2 * panel + 1 + nodes[i])
                 part, by_rho = measure_shell(
-                    search,
+                    base,
+                    parts,
                     rho,
                     multipliers,
                     members,
@@ -98,7 +100,8 @@ def measure(
 
 @inlined
 def measure_shell(
-    search: Search,
+    base: Base,
+    parts: Components,
     rho: float,
     multipliers: Floats,
     members: Integers,
@@ -111,7 +114,6 @@ def measure_shell(
 ) -> tuple[float, float]:
     """What shell u adds to the integral of min(g, p) and to its derivative in rho, and, in place,
     to the other sums of `measure`; `masses` is scratch space."""
-    base, parts = search.problem.base, search.problem.parts
     density, tilt = 0.0, 0.0
     fill(masses, 0.0)
     for j in members:
