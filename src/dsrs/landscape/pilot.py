@@ -4,8 +4,10 @@ A pilot costs votes: with misses the radius grows so slowly with n that a tenth 
 counts, but where no vote misses it grows like the root of ln n, and a tenth costs 0.7% (n = 1e5,
 alpha = 0.001). It pays in proportion to what a tailored law can gain, which was measured on the
 recorded landscapes for laws of many shapes m: about 1/m of the radius, 10% at m = 12 and
-next to nothing for a Gaussian. And it pays little once enough misses show the curve: after some
-200 the chosen law reaches 99.7% of what the true curve allows (`benchmarks/tailored.py`).
+next to nothing for a Gaussian. And it pays little once enough misses show the curve. The chosen law
+has 98 to 99.5% of the radius that the true curve allows (`benchmarks/tailored.py`); least where
+so few votes miss that the pilot sees hardly any.
+
 So the pilot goes on until `ENOUGH_MISSES` or a share of all votes that falls with m; without
 any miss it ends at half of the largest share.
 
