@@ -167,10 +167,12 @@ class Certificate:
         except InvalidInput as error:
             raise DataError(f"this is not a certificate: {error}") from None
         for name in ("linf_radius", "l1_radius"):
-            if name in fields and not _number(fields[name]) <= getattr(found, name):
+            exact = getattr(found, name)
+            # The first version rounded down by a step too many.
+            if name in fields and not exact * (1 - 1e-15) <= _number(fields[name]) <= exact:
                 raise DataError(
-                    f"`{name}` must be at most {getattr(found, name)!r} for a radius of "
-                    f"{found.radius!r}, got {shown(fields[name])}"
+                    f"`{name}` must be {exact!r} for a radius of {found.radius!r}, "
+                    f"got {shown(fields[name])}"
                 )
         return found
 

@@ -82,14 +82,15 @@ def test_a_callable_becomes_a_classifier_that_says_its_units() -> None:
     classifier = from_callable(sums, (4,), bounds=(-1.0, 1.0), name="sums")
     assert isinstance(classifier, Classifier)
     assert classifier.num_classes == 2
-    assert classifier.fingerprint == "name:sums"
+    assert classifier.fingerprint.startswith("name:sums answers:")
     assert "[-1, 1]" in classifier.description
     batch = np.array([[1, 1, 1, 1], [-1, -1, -1, -1]], np.float32)
     assert classifier.classify(batch).tolist() == [0, 1]
 
 
 def test_a_callable_without_a_name_is_named_by_its_code() -> None:
-    assert from_callable(sums, (4,)).fingerprint == f"name:{__name__}.sums"
+    fingerprint = from_callable(sums, (4,)).fingerprint
+    assert fingerprint.startswith(f"name:{__name__}.sums answers:")
 
 
 def test_class_ids_need_the_number_of_classes() -> None:

@@ -88,6 +88,8 @@ def test_odd_values_anywhere_are_refused_or_claim_nothing_new(double: Certificat
     for path in leaves(fields):
         for value in ODD:
             changed = with_entry(fields, path, value)
+            if changed == fields:
+                continue
             if verdict(changed) and path[-1] not in HARMLESS:
                 weaker(double, changed, path)
 

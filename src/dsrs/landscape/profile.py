@@ -236,7 +236,7 @@ def fitted(log_norms: Floats, hits: Floats, trials: Floats) -> Profile:
     supported = _supported(points, chosen, places, right, right + wrong)
     # If C = R'R is the curvature, R^-1 times independent normals has the covariance C^-1. Where
     # all votes agree the posterior is far from normal: the odds make up for that.
-    root = np.linalg.cholesky(precision).T
+    root = _root(precision)
     doubts = solve_triangular(root, _NORMALS).T
     gaussian = -0.5 * np.sum(_NORMALS**2, axis=0)
     penalty = SMOOTHINGS[stiffness] * roughness + pulls
@@ -244,6 +244,22 @@ def fitted(log_norms: Floats, hits: Floats, trials: Floats) -> Profile:
     odds = np.exp(exact - gaussian - np.max(exact - gaussian))
     mean = np.clip(supported, -LARGEST_SCORE, LARGEST_SCORE)
     return Profile(points, mean, doubts, odds / odds.sum(), total, missed)
+
+
+def _root(precision: Floats) -> Floats:
+    """R with R'R = precision, which rounding may leave a little short of positive.
+
+    On a narrow range of norms the roughness outweighs all else by more than double precision
+    holds: a share of its largest entry on the diagonal makes up for that.
+    """
+    largest = float(np.max(np.diag(precision)))
+    for share in (0.0, 1e-14, 1e-12, 1e-10):
+        try:
+            lower = np.linalg.cholesky(precision + share * largest * np.eye(len(precision)))
+            return np.asarray(lower.T)
+        except np.linalg.LinAlgError:
+            continue
+    return np.asarray(math.sqrt(largest) * np.eye(len(precision)))
 
 
 def _log_posterior(

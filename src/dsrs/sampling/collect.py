@@ -89,7 +89,8 @@ class VoteCounter:
         classes = self._classifier.num_classes
         votes = np.zeros(classes * HISTOGRAM_BINS, dtype=np.int64)
         # A sample has its place in a batch, wherever a unit begins.
-        for first in range(start - start % self._rows, stop, self._rows):
+        aligned = start - start % self._rows if stop > start else stop
+        for first in range(aligned, stop, self._rows):
             begin, end = max(start - first, 0), min(stop - first, self._rows)
             self._add_block(first, begin, end, votes)
         return votes.reshape(classes, HISTOGRAM_BINS)
