@@ -24,6 +24,7 @@ SAME = 1e-12
 NEARLY = 1e-5
 # A bound above 1 contradicts itself: no classifier has these probabilities.
 MOST = 1 + 1e-9
+NOTHING = Interval(0.0, 1.0)
 
 
 def check(certificate: Certificate) -> bool:
@@ -59,7 +60,7 @@ def find_flaw(certificate: Certificate) -> str | None:
         return str(error)
     alone = neyman_pearson(found.law, found.p.lower)
     np_radius = alone[0].radius if alone else 0.0
-    least = np_radius - NEARLY * found.law.sigma
+    least = min(np_radius, found.radius) - NEARLY * found.law.sigma
     if not least <= found.np_radius <= np_radius * (1 + SAME):
         return f"the Neyman-Pearson radius is {np_radius!r}, not {found.np_radius!r}"
     if found.np_radius > found.radius:
@@ -122,7 +123,8 @@ def _flaw_of_lead(found: Certificate, rival: float) -> str | None:
     for step, raised in zip(found.proof, (None, not_the_rival(rival)), strict=True):
         p, additional = found.p, found.additional
         if raised is not None and additional:
-            additional = (Observation(additional[0].law, Interval(raised, 1.0)),)
+            # `p` tells of the class, and nothing of the event that it is not some other.
+            p, additional = NOTHING, (Observation(additional[0].law, Interval(raised, 1.0)),)
         elif raised is not None:
             p = Interval(raised, 1.0)
         constraints = constraints_of(found.law, p, additional)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -272,3 +273,15 @@ def test_other_norms_follow_from_l2() -> None:
     assert found.linf_radius <= found.radius / np.sqrt(3072)
     assert found.linf_radius == pytest.approx(found.radius / np.sqrt(3072), rel=1e-14)
     assert found.l1_radius == found.radius
+
+
+@pytest.mark.parametrize("radius", [3.5363635372568822, 0.1, 1e-300, 5e-324, 1e300, 7.0])
+@pytest.mark.parametrize("d", [2, 3, 4097, 150528])
+def test_the_linf_radius_is_rounded_down_but_no_further(d: int, radius: float) -> None:
+    base = GeneralizedGaussian(d, 1.0)
+    found = Certificate(base, Interval(0.9, 1.0), (), radius, 0.0, "certified", "neyman-pearson")
+    linf = found.linf_radius
+    assert Fraction(linf) ** 2 * d <= Fraction(radius) ** 2
+    assert Fraction(math.nextafter(math.nextafter(linf, 9e307), 9e307)) ** 2 * d > (
+        Fraction(radius) ** 2
+    )

@@ -8,10 +8,11 @@ from fractions import Fraction
 import pytest
 from scipy.special import ndtri
 
+from dsrs.certification import certify
 from dsrs.laws import GeneralizedGaussian, Rescaled, parse_additional_law
 from dsrs.leading import certify_leading, not_the_rival
 from dsrs.proofs import check, find_flaw
-from dsrs.records import Certificate, Interval, ProofStep
+from dsrs.records import Certificate, Interval, Observation, ProofStep
 from oracle.textbook import _gap, _log_root, _p_alone, _p_only_value
 from oracle.theorem_integrals import Shells
 
@@ -103,6 +104,31 @@ def test_a_forged_lead_is_refused(name: str) -> None:
     assert flaw is not None, name
     again = Certificate.from_json(replace(FOUND, uniform=0.25).to_json())
     assert (again.rival, again.uniform) == (FOUND.rival, 0.25)
+
+
+def test_what_is_known_of_the_class_under_p_says_nothing_of_its_rivals() -> None:
+    """P_A <= 0.66 makes a negative multiplier worth something, but for the class only."""
+    seen = Observation(Rescaled(LAW, 0.4), Interval(0.9, 1.0))
+    step = certify(LAW, Interval(0.0, 0.66), seen).proof[0]
+    assert step.multipliers[0] < 0
+    forged = Certificate(
+        law=LAW,
+        p=Interval(0.0, 0.66),
+        additional=(seen,),
+        radius=step.radius,
+        np_radius=0.0,
+        status="certified",
+        method="leading-class",
+        proof=(step, step),
+        rival=0.1,
+    )
+    assert "claims" in str(find_flaw(forged))
+
+
+def test_a_lead_may_reach_less_far_than_a_majority() -> None:
+    found = certify_leading(LAW, 0.9, 0.5)
+    assert found.np_radius == found.radius
+    assert check(found)
 
 
 @pytest.mark.parametrize("rival", [0.1, 1 / 3, 0.7, 1e-17, 0.0, 1.0, 0.49999999999999994])

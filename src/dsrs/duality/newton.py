@@ -25,6 +25,8 @@ NEWTON_STEPS = 40
 FEW_NEWTON_STEPS = 8  # where one multiplier alone counts, and bisection is nearly as fast
 LINE_STEPS = 12
 STEEPEST = 1e-5  # slope of B at which a small gain is not believed
+# A B so far above 1 grows without end: no classifier fits the box.
+UNBOUNDED = 2.0
 
 
 @kernel
@@ -39,6 +41,15 @@ def slope_of(search: Search, multipliers: Floats, hits: Floats, slope: Floats) -
             slope[i] = downward
         else:
             slope[i] = upward if upward > 0.0 else min(downward, 0.0)
+
+
+@kernel
+def cost_of(search: Search, multipliers: Floats) -> float:
+    """sum_i l_i (1 - X_i)."""
+    ends, total = chosen_ends(search.problem, multipliers), 0.0
+    for i in range(len(multipliers)):
+        total += multipliers[i] * (1.0 - ends[i])
+    return total
 
 
 @kernel
@@ -171,7 +182,8 @@ def general_multipliers(
             settled = inner(slope, slope) < STEEPEST * STEEPEST
             break
         value, by_rho = line_search(search, rho, found, step, gain, hits, sweeps, curvature)
-        if is_spent(search.problem):
+        settled = value - cost_of(search, found) > UNBOUNDED
+        if settled or is_spent(search.problem):
             break
     if not settled and count > 1 and not is_spent(search.problem):
         fill(last_step, 0.0)
@@ -184,9 +196,8 @@ def general_multipliers(
         else:
             sweep_multipliers(search, rho, found)
         value, by_rho = measure(search, rho, found, hits, sweeps, curvature)
-    ends = chosen_ends(search.problem, found)
+    value -= cost_of(search, found)
     for i in range(count):
-        value -= found[i] * (1.0 - ends[i])
         sweeps[i] *= -1.0 if found[i] != 0.0 else 0.0
     copy_into(rates, newton_step(found, sweeps, curvature))
     for i in range(count):
