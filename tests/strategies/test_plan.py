@@ -74,6 +74,7 @@ def test_misspelt_laws_are_refused_before_sampling() -> None:
 
 def test_methods_are_named_by_their_law() -> None:
     assert list(Plan(LAW).strategies()) == ["np", "tailored"]
+    assert list(Plan(LAW, ("truncated:heuristic",)).strategies()) == ["truncated"]
     plan = Plan(LAW, ("np", "truncated:0.5", "truncated:0.7", "rescaled:0.8x"))
     assert list(plan.strategies()) == ["np", "truncated:0.5", "truncated:0.7", "rescaled"]
     assert plan.laws == ("truncated:0.5", "truncated:0.7", "rescaled:0.8x")
