@@ -192,6 +192,14 @@ def test_no_gap_in_a_chain_is_overlooked(chain: Certificate) -> None:
     assert not dsrs.check(replace(chain, proof=chain.proof[::-1]))
 
 
+def test_steps_of_no_length_do_not_end_in_a_traceback(chain: Certificate) -> None:
+    tiny = [replace(chain.proof[-1], radius=radius) for radius in (1e-149, 1e-149 * (1 - 1e-15))]
+    dsrs.check(replace(chain, proof=(*chain.proof, *tiny)))
+    assert not dsrs.check(replace(chain, proof=(*tiny, *chain.proof)))
+    none = replace(chain.proof[-1], radius=1e-310)
+    assert not dsrs.check(replace(chain, proof=(*chain.proof, none)))
+
+
 def test_steps_below_a_solid_one_are_not_believed_either(double: Certificate) -> None:
     invented = replace(double.proof[0], radius=0.3, dual_bound=0.99)
     assert "claims" in str(find_flaw(replace(double, proof=(*double.proof, invented))))

@@ -80,6 +80,9 @@ def test_total_variation_of_nothing_and_of_a_far_shift() -> None:
     assert total_variation(problem, 0.0) == 0
     assert total_variation(problem, -1.0) == 0
     assert total_variation(problem, 1e6) == 1
+    # Squares of these underflow and overflow.
+    assert 0 <= total_variation(problem, 1e-170) < 1e-11
+    assert total_variation(problem, 1e300) == 1
 
 
 def test_total_variation_grows_and_is_subadditive() -> None:

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from dsrs.duality.base import cap, gamma_of, half_square, log_p
+from dsrs.duality.base import cap, gamma_of, half_square, log_p, shell_of
 from dsrs.duality.bound import ANGLE_ERROR, Problem
 from dsrs.duality.density import TAIL
 from dsrs.duality.kernel import entry, inlined, kernel
@@ -39,7 +39,7 @@ def total_variation(problem: Problem, step: float) -> float:
     # Shells within half the step lie in the slab as a whole: a kink, and on the safe side 1.
     lows, highs, depth = np.empty(64), np.empty(64), 1
     lows[0], highs[0] = parts.low[0], parts.high[0]
-    kink = math.log(0.125 * step * step) / base.power - math.log(base.m)
+    kink = shell_of(base, 0.125 * step * step)
     if lows[0] < kink < highs[0]:
         lows[1], highs[1], depth = lows[0], kink, 2
         lows[0] = kink
