@@ -163,6 +163,8 @@ except KeyboardInterrupt:
         text=True,
         env=environment,
         start_new_session=True,
+        # Whoever runs the tests in the background may ignore Ctrl-C, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stdout is not None
     compiler = int(process.stdout.readline())

@@ -300,7 +300,7 @@ def test_architectures_normalise_their_input() -> None:
     ("spec", "message"),
     [
         ("resnet-50", "mnist-cnn-large"),
-        ("no.such.module:net", "cannot load"),
+        ("no.such.module:net", "cannot be imported"),
         ("math:tau", "torch.nn.Module"),
         ("test_training_runs:WithDropout", "logits of shape"),
     ],
