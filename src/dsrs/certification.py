@@ -9,7 +9,7 @@ import functools
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy import special
@@ -35,8 +35,7 @@ from dsrs.records import Certificate, Interval, Method, Observation, ProofStep, 
 MOST_IN_PAIRS = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """The best proof so far, on constraints of its own."""
 
     steps: tuple[ProofStep, ...] = ()
@@ -63,13 +62,13 @@ def certify(law: GeneralizedGaussian, p: Interval, *additional: Observation) -> 
     if own.lower > p.lower:
         # P was observed again under another name.
         steps = neyman_pearson(law, own.lower, len(additional), own.lower_from)
-        best = replace(best, steps=steps, method="double-sampling")
+        best = best._replace(steps=steps, method="double-sampling")
     for each in constraints[1:]:
         if each.full_support and each.lower == 1:
             # A class that is right almost everywhere under a law of full support is right.
             multipliers = spread([each], np.array([math.inf]), len(additional))
             steps = (ProofStep(math.inf, multipliers, 1.0),)
-            best = replace(best, steps=steps, method="double-sampling")
+            best = best._replace(steps=steps, method="double-sampling")
     least = _least_probability(p, additional)
     for group in _groups(constraints):
         # Where P_A itself may be 1/2 or less not even a shift of length 0 can be certified.
@@ -167,8 +166,7 @@ def _double_sampling(
     found = searched(problem, 0.5, floor / law.scale, guess, steps)
     if found.outcome == search.INFEASIBLE:
         raise InfeasibleBox("no classifier has probabilities inside all the given intervals")
-    best = replace(
-        best,
+    best = best._replace(
         complete=best.complete and found.complete,
         work=best.work - float(problem.work[0]),
         decided=best.decided and found.outcome != search.UNDECIDED,
@@ -186,7 +184,7 @@ def _double_sampling(
     if floor > 0 and not found.solid:
         # The chain of hollow steps ends where the proof of the floor takes over.
         proof += best.steps
-    return replace(best, steps=proof, method="double-sampling")
+    return best._replace(steps=proof, method="double-sampling")
 
 
 def searched(

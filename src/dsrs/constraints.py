@@ -7,7 +7,7 @@ interval of [0, 1] says nothing. Multipliers are given back to the observations 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,7 @@ EDGE = 1e-12
 WORK, WORK_OF_SEVERAL = 1.5e6, 8e6
 
 
-@dataclass(frozen=True, slots=True)
-class Constraint:
+class Constraint(NamedTuple):
     """One law and the interval of its probability; the ends come from observations (0 is P)."""
 
     components: tuple[Component, ...]
@@ -40,24 +39,17 @@ class Constraint:
 
     def narrowed(self, interval: Interval, source: int) -> Constraint:
         """The same law seen once more."""
-        lower, lower_from, upper, upper_from = (
-            self.lower,
-            self.lower_from,
-            self.upper,
-            self.upper_from,
-        )
-        if interval.lower > lower:
-            lower, lower_from = interval.lower, source
-        if interval.upper < upper:
-            upper, upper_from = interval.upper, source
-        if lower > upper + EDGE:
+        found = self
+        if interval.lower > found.lower:
+            found = found._replace(lower=interval.lower, lower_from=source)
+        if interval.upper < found.upper:
+            found = found._replace(upper=interval.upper, upper_from=source)
+        if found.lower > found.upper + EDGE:
             raise InfeasibleBox(
-                f"no classifier fits two intervals of one probability: one ends at {upper:.6g}, "
-                f"the other begins at {lower:.6g}"
+                "no classifier fits two intervals of one probability: one ends at "
+                f"{found.upper:.6g}, the other begins at {found.lower:.6g}"
             )
-        return Constraint(
-            self.components, self.falls, self.full_support, lower, upper, lower_from, upper_from
-        )
+        return found
 
 
 def constraints_of(
@@ -87,14 +79,10 @@ def problem_of(
     law: GeneralizedGaussian, constraints: Sequence[Constraint], work: float = WORK
 ) -> Problem:
     """The arrays that the kernels take; the first constraint is P's."""
-    return Problem(
-        base_of(law),
-        components_of(law.m, tuple(each.components for each in constraints[1:])),
-        np.array([each.falls for each in constraints], dtype=np.float64),
-        np.array([each.lower for each in constraints], dtype=np.float64),
-        np.array([each.upper for each in constraints], dtype=np.float64),
-        np.array([0.0, work]),
-    )
+    box = [(each.falls, each.lower, each.upper) for each in constraints]
+    falls, lowers, uppers = np.array(list(zip(*box, strict=True)), dtype=np.float64)
+    parts = components_of(law.m, tuple(each.components for each in constraints[1:]))
+    return Problem(base_of(law), parts, falls, lowers, uppers, np.array([0.0, work]))
 
 
 def spread(

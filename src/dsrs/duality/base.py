@@ -41,12 +41,15 @@ class Base(NamedTuple):
 
 def base_of(law: GeneralizedGaussian) -> Base:
     """The numbers of P; computed once for laws that differ in sigma only."""
-    return _base(law.d, law.k, law.eta, law.m)._replace(unit=law.sigma / law.scale)
+    return _base(law.d, law.k, law.eta)
 
 
 @functools.lru_cache(maxsize=64)
-def _base(d: int, k: float, eta: float, m: float) -> Base:
-    return Base(float(d), 2 * k / eta, m, 2 / eta, log_gamma_peak(m), math.nan, angle_table(d))
+def _base(d: int, k: float, eta: float) -> Base:
+    law = GeneralizedGaussian(d, 1.0, k, eta)
+    m, power = law.m, 2 / eta
+    peak, angle = log_gamma_peak(m), angle_table(d)
+    return Base(float(d), 2 * k / eta, m, power, peak, 1.0 / law.scale, angle)
 
 
 @kernel

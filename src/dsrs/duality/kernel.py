@@ -77,10 +77,11 @@ class Entry:
         functools.update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
-        if _compiler is not None:
-            _look_for_compiled()
-        if not _compiled and switch() == "compiled":
-            compile_kernels()
+        if not _compiled:
+            if _compiler is not None:
+                _look_for_compiled()
+            if not _compiled and switch() == "compiled":
+                compile_kernels()
         if compiled := _compiled:
             return compiled[self.name](*arguments)
         # Overflow to infinity and 0 * inf are part of the computation, as in compiled code.

@@ -36,7 +36,7 @@ NEWTON_STEPS = 60
 # neglected is of third order.
 ENOUGH = 2e-7
 LINE_PANEL = 5.0  # standard deviations, of ln s or of the cosine, that 24 Gauss nodes resolve
-NOTHING = -28.0  # log-density of a tail that does not matter
+NOTHING = -20.0  # log-density of a tail that does not matter
 
 
 @kernel
