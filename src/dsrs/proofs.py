@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +14,10 @@ from dsrs.duality.bound import HIDDEN, Problem, dual_bound
 from dsrs.duality.radius import is_solid
 from dsrs.duality.variation import total_variation
 from dsrs.errors import InvalidInput
+from dsrs.first_order import first_order_bound
 from dsrs.laws import GeneralizedGaussian
 from dsrs.leading import not_the_rival
-from dsrs.records import Certificate, Interval, Observation
+from dsrs.records import Certificate, Interval, Method, Observation
 
 # Claimed numbers may differ from recomputed ones by rounding; bounds by the flat charge, since
 # laws that a proof does not use cut its integrals elsewhere.
@@ -44,14 +46,15 @@ def find_flaw(certificate: Certificate) -> str | None:
         return f"a radius must be a number that is not negative, got {found.radius!r}"
     if found.status not in ("certified", "short", "abstained", "undecided"):
         return f"unknown status {found.status!r}"
-    if found.method not in ("neyman-pearson", "double-sampling", "leading-class"):
+    if found.method not in get_args(Method):
         return f"unknown method {found.method!r}"
     claims = found.status == "certified" or (found.status == "short" and found.radius > 0)
     if claims != (found.radius > 0) or claims != bool(found.proof):
         return f"the status {found.status} does not fit the radius {found.radius!r} and its proof"
+    bounds = count + 1 + (found.gradient is not None)
     for step in found.proof:
-        if len(step.multipliers) != count + 1:
-            return f"a step has {len(step.multipliers)} multipliers for {count + 1} laws"
+        if len(step.multipliers) != bounds:
+            return f"a step has {len(step.multipliers)} multipliers for {bounds} bounds"
         if any(math.isnan(value) for value in (step.radius, step.dual_bound, *step.multipliers)):
             return "a number of the proof is not a number"
     try:
@@ -67,12 +70,16 @@ def find_flaw(certificate: Certificate) -> str | None:
         return f"the radius {found.radius!r} is below the Neyman-Pearson radius"
     if (found.method == "leading-class") != (found.rival is not None):
         return "a bound of the other classes belongs to the method leading-class"
+    if (found.method == "first-order") != (found.gradient is not None):
+        return "a bound of the gradient belongs to the method first-order"
     if found.uniform is not None and not 0 <= found.uniform <= 1:
         return f"a uniform number lies in [0, 1], and it is {found.uniform!r}"
     if found.radius == 0:
         return None
     if found.rival is not None:
         return _flaw_of_lead(found, found.rival)
+    if found.gradient is not None:
+        return _flaw_of_slab(found, found.gradient)
     if found.proof[0].radius < found.radius:
         return f"the proof begins at {found.proof[0].radius!r}, below the radius"
     return _flaw_of_proof(found, constraints)
@@ -139,6 +146,26 @@ def _flaw_of_lead(found: Certificate, rival: float) -> str | None:
             return f"the step at {step.radius!r} says nothing of shorter shifts"
         together += value
     return None if together > 1 else f"the two bounds add up to {together!r} only"
+
+
+def _flaw_of_slab(found: Certificate, gradient: float) -> str | None:
+    """What is wrong with the one step that a bound of the gradient proves."""
+    if found.additional or found.rival is not None or not found.law.is_gaussian:
+        return "a first-order proof is for Gaussian noise and P_A alone"
+    if not gradient >= 0 or len(found.proof) != 1:
+        return "a first-order proof has one step, and a gradient that is not negative"
+    (step,) = found.proof
+    if not found.radius <= step.radius < math.inf:
+        return f"the proof is for {step.radius!r}, not for the radius"
+    ratio = step.radius / found.law.sigma
+    value = first_order_bound(found.p.lower, gradient, step.multipliers, ratio)
+    if not value > 0.5:
+        return f"the step at {step.radius!r} proves {value:.12g} only"
+    if value > MOST:
+        return "the proof gives more than 1: no classifier has this probability and gradient"
+    if not step.dual_bound <= value + SAME:
+        return f"the step at {step.radius!r} claims {step.dual_bound!r}, but proves {value!r}"
+    return None
 
 
 def bound_at(

@@ -14,7 +14,7 @@ from dsrs.laws.parameters import real_number, shown
 
 # `short`: a radius was asked for, and less was proved.
 Status = Literal["certified", "short", "abstained", "undecided"]
-Method = Literal["neyman-pearson", "double-sampling", "leading-class"]
+Method = Literal["neyman-pearson", "double-sampling", "leading-class", "first-order"]
 
 HISTOGRAM_BINS = 64
 
@@ -89,6 +89,7 @@ class Certificate:
     complete: bool = True  # False: the search ran out of work, a larger radius may be provable
     rival: float | None = None  # upper bound of every other class, for `leading-class`
     uniform: float | None = None  # the uniform number of its bounds, if they are randomized
+    gradient: float | None = None  # upper bound of sigma |grad P_A|, for `first-order`
 
     @property
     def linf_radius(self) -> float:
@@ -130,6 +131,7 @@ class Certificate:
             "complete": self.complete,
             "rival": self.rival,
             "uniform": self.uniform,
+            "gradient": self.gradient,
             "proof": [
                 {
                     "radius": _finite(step.radius),
@@ -163,6 +165,7 @@ class Certificate:
                 complete=_field(fields, "complete", bool) if "complete" in fields else True,
                 rival=_optional_number(fields, "rival"),
                 uniform=_optional_number(fields, "uniform"),
+                gradient=_optional_number(fields, "gradient"),
             )
         except InvalidInput as error:
             raise DataError(f"this is not a certificate: {error}") from None
