@@ -13,14 +13,13 @@ from scipy import special
 from dsrs.confidence import clopper_pearson
 from dsrs.errors import DataError, InvalidInput
 from dsrs.landscape import Profile, profile_of_bins, profile_of_votes
-from dsrs.landscape.design import spread_norms
 from landscape.known_profiles import Accuracy, half_space, rising
 
 D = 784
 
 
 def drawn(accuracy: Accuracy, votes: int = 4000, seed: int = 0) -> Profile:
-    norms = spread_norms(5.0, 100.0, votes)
+    norms = np.geomspace(5.0, 100.0, votes)
     right = np.random.default_rng(seed).random(votes) < accuracy(norms)
     return profile_of_votes(norms, right)
 
@@ -57,11 +56,11 @@ def test_the_posterior_holds_the_truth() -> None:
 
 @pytest.mark.parametrize("n", [30, 5000])
 def test_votes_that_agree_leave_little_doubt(n: int) -> None:
-    sure = profile_of_votes(spread_norms(5.0, 50.0, n), np.ones(n))
+    sure = profile_of_votes(np.geomspace(5.0, 50.0, n), np.ones(n))
     misses = special.ndtr(-sure.possible_scores_at(20.0))
     # The rule of three: with n hits a miss rate of 3/n is unlikely. The mean is below it, not 0.
     assert 0 < float(sure.odds @ misses.ravel()) < 3 / n
-    never = profile_of_votes(spread_norms(5.0, 50.0, n), np.zeros(n))
+    never = profile_of_votes(np.geomspace(5.0, 50.0, n), np.zeros(n))
     assert never(20.0) == pytest.approx(1 - sure(20.0), abs=1e-6)
 
 
