@@ -155,3 +155,17 @@ def test_votes_of_another_purpose_are_another_stream(monkeypatch: pytest.MonkeyP
     taken = [(votes.purpose, votes.law, votes.total) for votes in seen.votes]
     assert taken == [(ESTIMATION, None, 400), ("pilot", None, 100), (ESTIMATION, chosen, 300)]
     assert certificates_of(seen, plan)["pilot"].additional[0].law == chosen
+
+
+@pytest.mark.parametrize("method", ["np", "tailored"])
+@pytest.mark.parametrize("ends", [(0.55, 0.25), (0.95, 0.3)])
+def test_a_class_that_leads_is_compared_by_every_method(
+    method: str, ends: tuple[float, float]
+) -> None:
+    """Outer shells vote less surely, so that a law Q might be chosen for the majority."""
+    leader = np.linspace(*ends, HISTOGRAM_BINS)
+    shares = np.stack([leader, *[(1 - leader) / 6] * 6])
+    plan = Plan(LAW, (method,), n=10_000, classes="all", target="predicted")
+    seen = simulate_input(plan, Profile(shares), 0, None, np.random.default_rng(3))
+    (found,) = certificates_of(seen, plan).values()
+    assert (seen.target, found.method, found.status) == (0, "leading-class", "certified")

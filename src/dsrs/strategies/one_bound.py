@@ -171,14 +171,20 @@ class OneBound(Strategy):
         return clopper_pearson_upper(hits, trials, alpha)
 
     def _compares_all(self, seen: SampledInput, stream: Estimation) -> bool:
-        """Whether the class is compared with every other one, as the selection votes advise.
+        """Whether the class is compared with every other one.
 
-        The decision uses the first n0 of them (to the end of a unit): other methods may ask for
-        more later, and what was decided once must stay. A law Q that was chosen for the input was
-        chosen for its majority.
+        A law Q that was chosen for the input was chosen for its majority.
+        """
+        return stream.law is None and self.comparing_advised(seen)
+
+    def comparing_advised(self, seen: SampledInput) -> bool:
+        """Whether the selection votes advise to compare the class with every other one.
+
+        The first n0 of them decide (to the end of a unit): other methods may ask for more later,
+        and what was decided once must stay.
         """
         ends = [end for end in seen.ends(SELECTION, None) if end >= self.plan.n0]
-        if self.plan.classes == "top" or stream.law is not None or not ends:
+        if self.plan.classes == "top" or not ends:
             return False
         votes = seen.first(SELECTION, None, min(ends))
         return comparing_pays(votes, _most_of_others(votes, seen), self.plan)

@@ -37,18 +37,21 @@ class Tailored(OneBound):
             step = self._step(seen)
             if step.more:
                 return Want(SELECTION, None, pilot + step.more)
-            law = self._law(step)
+            law = self._law(seen, step)
         return Estimation(None if _is_p(law) else law, self.plan.n - pilot)
 
     def choose(self, seen: SampledInput) -> AdditionalLaw | None:
         if not seen.taken(SELECTION, None):
             return None
         step = self._step(seen)
-        return None if step.more else self._law(step)
+        return None if step.more else self._law(seen, step)
 
-    def _law(self, step: PilotStep) -> AdditionalLaw:
-        chosen = None if step.choice is None else step.choice.law
-        return Truncated(self.plan.law, 1.0) if chosen is None else chosen
+    def _law(self, seen: SampledInput, step: PilotStep) -> AdditionalLaw:
+        """The law that promises the largest radius; P where a class is to lead, not to rule."""
+        law = None if step.choice is None else step.choice.law
+        if law is None or self.comparing_advised(seen):
+            return Truncated(self.plan.law, 1.0)
+        return law
 
     def _step(self, seen: SampledInput) -> PilotStep:
         """What the pilot votes so far advise."""
