@@ -1,4 +1,6 @@
-"""First-order certificates: a bound of the gradient beside that of the probability (Gaussian P).
+"""First-order certificates: a bound of the gradient beside that of the probability.
+
+For Gaussian P (docs/math.md 12).
 
 Let P_A >= p > 1/2 and |sigma grad P_A| <= G. At the shift r u the least probability of the class is
 a problem in w = <z, u> alone: minimise E[f exp(rho w - rho^2/2)], rho = r / sigma, over 0 <= f <= 1

@@ -1,4 +1,4 @@
-"""An upper bound of the gradient of P_A from the noise of the votes that missed (Gaussian P).
+"""An upper bound of the gradient of P_A from the noise of the votes that missed (docs/math.md 12).
 
 With f = 1 where the vote is for the class and noise sigma z, Stein's formula is
 
