@@ -17,8 +17,8 @@ test: $(VENV)/.with-test
 	scripts/install-chromium
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/pytest -q
+	$(BIN)/python -m dsrs.compiling & $(BIN)/mypy; found=$$?; wait; exit $$found
+	$(BIN)/pytest -q --numprocesses auto --dist loadfile
 
 test-slow: $(VENV)/.with-test
 	$(BIN)/pytest -q -m slow
@@ -27,7 +27,7 @@ test-pythons:
 	@for version in 3.10 3.13; do \
 	    if ! command -v python$$version > /dev/null; then echo "no python$$version here"; continue; fi; \
 	    $(MAKE) VENV=.venv-$$version PYTHON=python$$version .venv-$$version/.with-test || exit 1; \
-	    .venv-$$version/bin/pytest -q || exit 1; \
+	    .venv-$$version/bin/pytest -q --numprocesses auto --dist loadfile || exit 1; \
 	done
 
 benchmark: $(VENV)/.with-test
