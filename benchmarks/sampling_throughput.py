@@ -1,6 +1,8 @@
 """Votes a second against the model's own forward passes, in one run, and memory against n.
 
     python benchmarks/sampling_throughput.py            throughput on a small 28x28 CNN in ONNX
+    python benchmarks/sampling_throughput.py --against-float [--model resnet-20]
+                                                        noise on the grid against noise in float32
     python benchmarks/sampling_throughput.py --memory   peak memory for n = 1,000 to 1,000,000
 
 Raw throughput is the same session on ready-made batches of the same shape, with as many threads as
@@ -23,6 +25,7 @@ from numpy.typing import NDArray
 
 from dsrs.classifiers import Classifier
 from dsrs.classifiers.onnx_file import from_onnx
+from dsrs.grid import Grid
 from dsrs.laws import GeneralizedGaussian, Truncated
 from dsrs.sampling import VoteCollector
 from dsrs.sampling.collect import available_cores
@@ -118,7 +121,7 @@ def raw_seconds(
 def throughput(n: int, rounds: int, workers: int, k: float) -> None:
     classifier = from_onnx(small_cnn())
     law = GeneralizedGaussian(D, 0.5, k)
-    plan = Plan(law, n=n)
+    plan = Plan(law, n=n, grid=Grid.of_bounds((0.0, 1.0)))
     x = np.random.default_rng(2).random(SHAPE, dtype=np.float32)
     timed = Stopwatch(classifier)
     raw = raw_processor = sampled = processor = certifying = 0.0
@@ -157,12 +160,57 @@ def throughput(n: int, rounds: int, workers: int, k: float) -> None:
 
 def noise_cost(law: NoiseLaw, x: NDArray[np.float32], batch: int) -> float:
     """Processor seconds of one noisy copy."""
-    stream = NoiseStream(law, 0, 0, ESTIMATION)
+    stream = NoiseStream(law, 0, 0, ESTIMATION, Grid.of_bounds((0.0, 1.0)))
     noisy, norms = np.empty((batch, D), np.float32), np.empty(batch)
     started = time.thread_time()
     for block in range(200):
         stream.add_to(x.ravel(), block * batch, noisy, norms)
     return (time.thread_time() - started) / (200 * batch)
+
+
+def resnet_20() -> Classifier:
+    """The CIFAR network of the package with random weights, as an ONNX model."""
+    from dsrs.classifiers.torch_module import from_torch
+    from dsrs.training.architectures import build_architecture
+
+    shape = (3, 32, 32)
+    module = build_architecture("resnet-20", shape, 10, (0.5,) * 3, (0.25,) * 3)
+    return from_torch(module.eval(), shape, 10)
+
+
+def against_float(classifier: Classifier, n: int, rounds: int, workers: int, k: float) -> None:
+    """Processor time and wall time of votes on the grid over those of votes in float32.
+
+    Short slices of both alternate, as above.
+    """
+    d = int(np.prod(classifier.input_shape))
+    law = GeneralizedGaussian(d, 0.5, k)
+    x = np.random.default_rng(2).random(classifier.input_shape, dtype=np.float32)
+    plans = [Plan(law, ("np",), n=n, grid=grid) for grid in (Grid.of_bounds((0.0, 1.0)), None)]
+    wall, processor = [0.0, 0.0], [0.0, 0.0]
+    with VoteCollector(workers) as collector:
+        for plan in plans:
+            sample_input(classifier, x, plan.replace(n=1000), 0, 0, collector)
+        for index in range(rounds):
+            for place in (0, 1) if index % 2 else (1, 0):
+                cpu = time.process_time()
+                wall[place] += sample_input(
+                    classifier, x, plans[place], index, 0, collector
+                ).seconds
+                processor[place] += time.process_time() - cpu
+    print(f"noise: {law.describe()}; workers: {workers}; {rounds} x {n:,} votes each")
+    print(
+        f"on the grid    {rounds * n / wall[0]:10,.0f} votes/s  {_micro(processor[0], n, rounds)}"
+    )
+    print(
+        f"in float32     {rounds * n / wall[1]:10,.0f} votes/s  {_micro(processor[1], n, rounds)}"
+    )
+    print(f"throughput     {wall[1] / wall[0]:10.1%} of float32's by wall time")
+    print(f"               {processor[1] / processor[0]:10.1%} by processor time")
+
+
+def _micro(seconds: float, n: int, rounds: int) -> str:
+    return f"{seconds / (n * rounds) * 1e6:.2f} us of a core a vote"
 
 
 def peak_memory(n: int) -> float:
@@ -184,10 +232,15 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=available_cores())
     parser.add_argument("--k", type=float, default=0.0)
     parser.add_argument("--memory", action="store_true")
+    parser.add_argument("--against-float", action="store_true")
+    parser.add_argument("--model", choices=("mnist-cnn", "resnet-20"), default="mnist-cnn")
     parser.add_argument("--peak-of", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.peak_of:
         sample_and_print_peak(arguments.peak_of)
+    elif arguments.against_float:
+        model = resnet_20() if arguments.model == "resnet-20" else from_onnx(small_cnn())
+        against_float(model, arguments.n, arguments.rounds, arguments.workers, arguments.k)
     elif arguments.memory:
         for n in (1_000, 10_000, 100_000, 1_000_000):
             print(f"n = {n:9,}: {peak_memory(n):7.1f} MB")

@@ -9,6 +9,7 @@ import functools
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +30,16 @@ from dsrs.duality.bound import Problem
 from dsrs.duality.kernel import affordable_work, compile_kernels
 from dsrs.errors import InfeasibleBox
 from dsrs.laws import GeneralizedGaussian
-from dsrs.records import Certificate, Interval, Method, Observation, ProofStep, Status
+from dsrs.records import (
+    Certificate,
+    Interval,
+    Method,
+    Observation,
+    OnGrid,
+    ProofStep,
+    Status,
+    radius_less,
+)
 
 # With so many laws every pair is tried on its own before all of them together.
 MOST_IN_PAIRS = 4
@@ -87,6 +97,20 @@ def certify(law: GeneralizedGaussian, p: Interval, *additional: Observation) -> 
         proof=best.steps,
         complete=best.complete,
     )
+
+
+def from_grid_point(found: Certificate, note: OnGrid) -> Certificate:
+    """The certificate of an input from that of the grid point which stands for it.
+
+    A ball around the grid point holds the ball around the input whose radius is less by their
+    distance. Where nothing is left, it is an abstention.
+    """
+    radius, np_radius = (radius_less(r, note.moved) for r in (found.radius, found.np_radius))
+    if radius > 0 or found.radius == 0:
+        return replace(found, radius=radius, np_radius=np_radius, grid=note)
+    nothing = Interval(0.0, 1.0)
+    others = (Observation(seen.law, nothing) for seen in found.additional)
+    return replace(certify(found.law, nothing, *others), grid=note)
 
 
 def _groups(constraints: Sequence[Constraint]) -> Iterator[Sequence[Constraint]]:

@@ -17,7 +17,7 @@ from dsrs.errors import InvalidInput
 from dsrs.first_order import first_order_bound
 from dsrs.laws import GeneralizedGaussian
 from dsrs.leading import not_the_rival
-from dsrs.records import Certificate, Interval, Method, Observation
+from dsrs.records import Certificate, Interval, Method, Observation, OnGrid, radius_less
 
 # Claimed numbers may differ from recomputed ones by rounding; bounds by the flat charge, since
 # laws that a proof does not use cut its integrals elsewhere.
@@ -61,8 +61,10 @@ def find_flaw(certificate: Certificate) -> str | None:
         constraints = constraints_of(found.law, found.p, found.additional)
     except InvalidInput as error:
         return str(error)
+    if found.grid is not None and not _is_sound(found.grid):
+        return f"a grid has a step, a distance and a variation in [0, 1], got {found.grid}"
     alone = neyman_pearson(found.law, found.p.lower)
-    np_radius = alone[0].radius if alone else 0.0
+    np_radius = radius_less(alone[0].radius if alone else 0.0, found.moved)
     least = min(np_radius, found.radius) - NEARLY * found.law.sigma
     if not least <= found.np_radius <= np_radius * (1 + SAME):
         return f"the Neyman-Pearson radius is {np_radius!r}, not {found.np_radius!r}"
@@ -80,9 +82,15 @@ def find_flaw(certificate: Certificate) -> str | None:
         return _flaw_of_lead(found, found.rival)
     if found.gradient is not None:
         return _flaw_of_slab(found, found.gradient)
-    if found.proof[0].radius < found.radius:
-        return f"the proof begins at {found.proof[0].radius!r}, below the radius"
+    if radius_less(found.proof[0].radius, found.moved) < found.radius:
+        moved = "" if not found.moved else f" and the distance {found.moved!r} to the grid"
+        return f"the proof begins at {found.proof[0].radius!r}, below the radius{moved}"
     return _flaw_of_proof(found, constraints)
+
+
+def _is_sound(grid: OnGrid) -> bool:
+    """Whether the numbers of the note are such as a grid may have."""
+    return 0 < grid.step < math.inf and 0 <= grid.moved < math.inf and 0 <= grid.variation <= 1
 
 
 def _flaw_of_proof(found: Certificate, constraints: list[Constraint]) -> str | None:
@@ -136,7 +144,8 @@ def _flaw_of_lead(found: Certificate, rival: float) -> str | None:
             p = Interval(raised, 1.0)
         constraints = constraints_of(found.law, p, additional)
         multipliers = gathered(constraints, step.multipliers)
-        if multipliers is None or not found.radius <= step.radius < math.inf:
+        reach = radius_less(step.radius, found.moved)
+        if multipliers is None or not found.radius <= reach < math.inf:
             return f"the step at {step.radius!r} does not fit the bounds of the certificate"
         problem = problem_of(found.law, constraints)
         value = bound_at(found.law, problem, multipliers, step.radius)
@@ -155,7 +164,7 @@ def _flaw_of_slab(found: Certificate, gradient: float) -> str | None:
     if not gradient >= 0 or len(found.proof) != 1:
         return "a first-order proof has one step, and a gradient that is not negative"
     (step,) = found.proof
-    if not found.radius <= step.radius < math.inf:
+    if not found.radius <= radius_less(step.radius, found.moved) < math.inf:
         return f"the proof is for {step.radius!r}, not for the radius"
     ratio = step.radius / found.law.sigma
     value = first_order_bound(found.p.lower, gradient, step.multipliers, ratio)

@@ -71,11 +71,46 @@ class ProofStep:
 
 
 @dataclass(frozen=True, slots=True)
+class OnGrid:
+    """Input and noise were rounded to a grid of this `step` (docs/grid.md).
+
+    The input was `moved` this far (l2) to its grid point: proofs are about that point, radii are
+    less by the distance. `variation` is what every probability was charged at most for noise that
+    is not quite the law's.
+    """
+
+    step: float
+    moved: float
+    variation: float
+
+    def to_dict(self) -> dict[str, float]:
+        """For JSON, without loss."""
+        return {"step": self.step, "moved": self.moved, "variation": self.variation}
+
+    @classmethod
+    def from_dict(cls, fields: Any) -> OnGrid:
+        """The note that `to_dict` was made from."""
+        names = ("step", "moved", "variation")
+        return cls(*(_number(_field(fields, name)) for name in names))
+
+
+def radius_less(radius: float, distance: float) -> float:
+    """radius - distance, rounded down, and 0 where nothing is left."""
+    if distance == 0 or math.isinf(radius):
+        return radius
+    left = radius - distance
+    while left > 0 and Fraction(left) + Fraction(distance) > Fraction(radius):
+        left = math.nextafter(left, 0.0)
+    return max(left, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
 class Certificate:
     """No perturbation shorter than `radius` (l2) changes the smoothed answer, with its proof.
 
     `proof` is checked by `dsrs.check` without any search. Most proofs are one step at `radius`;
-    docs/math.md 5 says when more are needed.
+    docs/math.md 5 says when more are needed. With a `grid` the proof is about the input's grid
+    point, and begins farther out by the distance that it moved.
     """
 
     law: GeneralizedGaussian
@@ -90,6 +125,12 @@ class Certificate:
     rival: float | None = None  # upper bound of every other class, for `leading-class`
     uniform: float | None = None  # the uniform number of its bounds, if they are randomized
     gradient: float | None = None  # upper bound of sigma |grad P_A|, for `first-order`
+    grid: OnGrid | None = None  # what input and noise were rounded to; None: float32, as they came
+
+    @property
+    def moved(self) -> float:
+        """How far the proof's point lies from the input."""
+        return 0.0 if self.grid is None else self.grid.moved
 
     @property
     def linf_radius(self) -> float:
@@ -132,6 +173,7 @@ class Certificate:
             "rival": self.rival,
             "uniform": self.uniform,
             "gradient": self.gradient,
+            "grid": None if self.grid is None else self.grid.to_dict(),
             "proof": [
                 {
                     "radius": _finite(step.radius),
@@ -166,6 +208,7 @@ class Certificate:
                 rival=_optional_number(fields, "rival"),
                 uniform=_optional_number(fields, "uniform"),
                 gradient=_optional_number(fields, "gradient"),
+                grid=None if fields.get("grid") is None else OnGrid.from_dict(fields["grid"]),
             )
         except InvalidInput as error:
             raise DataError(f"this is not a certificate: {error}") from None

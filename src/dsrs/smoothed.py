@@ -12,6 +12,7 @@ from scipy import stats
 
 from dsrs.classifiers import Classifier
 from dsrs.errors import DataError, InvalidInput
+from dsrs.grid import Grid
 from dsrs.laws import GeneralizedGaussian
 from dsrs.records import Certificate
 from dsrs.sampling import VoteCollector, WorkUnit
@@ -60,6 +61,9 @@ class SmoothedClassifier:
     n0: votes that choose the class to certify when no label is given.
     seed: the same seed gives the same votes, whatever the machine's number of cores.
     workers: threads; all cores when None.
+    grid: what inputs and noise are rounded to, so that certificates hold in floating point
+        (docs/grid.md): "default" has 4080 steps between the classifier's bounds, where 8-bit images
+        are exact; a `Grid`; or None, for noise added in float32.
     options: further fields of `Plan`: `fallback=True`, `early_stop=True`; with the methods `np` and
         `tailored` also `radius=1.0` (is this radius certified? stop when it is known), `radii=...`,
         `precision=0.01`, `classes="all"` and `bound="randomized"`.
@@ -76,11 +80,14 @@ class SmoothedClassifier:
         n0: int = 100,
         seed: int = 0,
         workers: int | None = None,
+        grid: Grid | Literal["default"] | None = "default",
         **options: Any,
     ) -> None:
         self.classifier = classifier
         self.workers = workers
-        self.plan = Plan(law, (method,), n=n, n0=n0, alpha=alpha, seed=seed, **options)
+        if grid == "default":
+            grid = Grid.of_bounds(classifier.bounds)
+        self.plan = Plan(law, (method,), n=n, n0=n0, alpha=alpha, seed=seed, grid=grid, **options)
 
     def predict(self, x: ArrayLike, n: int = 1000, alpha: float | None = None) -> Prediction:
         """The class of the smoothed classifier at x, or an abstention.
@@ -90,6 +97,8 @@ class SmoothedClassifier:
         that are fixed before the votes, each at its part of `alpha` (looks.py): it names a wrong
         class with at most that part (their Proposition 2, and Hung and Fithian 2019), so the
         answer is not the smoothed classifier's with probability at most alpha.
+
+        The votes are those of `certify`: x is rounded to the same grid.
         """
         alpha = self.plan.alpha if alpha is None else alpha
         plan = self.plan.replace(n0=n, alpha=alpha, batch=min(self.plan.batch, ADAPTIVE_BATCH))

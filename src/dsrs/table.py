@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.certification import certify
+from dsrs.certification import certify, from_grid_point
 from dsrs.duality.kernel import prepare
 from dsrs.errors import DsrsError, InvalidInput
+from dsrs.grid import Grid
 from dsrs.laws import (
     AdditionalLaw,
     GeneralizedGaussian,
@@ -24,10 +25,10 @@ from dsrs.laws import (
     additional_law,
     parse_additional_law,
 )
-from dsrs.records import Certificate, Interval, Observation
+from dsrs.records import Certificate, Interval, Observation, OnGrid
 
 REQUIRED_COLUMNS = ("d", "k", "sigma", "p_lower", "p_upper")
-OPTIONAL_COLUMNS = ("eta", "q_law", "q_shape", "q_value", "q_lower", "q_upper")
+OPTIONAL_COLUMNS = ("eta", "q_law", "q_shape", "q_value", "q_lower", "q_upper", "grid", "moved")
 RESULT_COLUMNS = (
     "np_radius",
     "certified_radius",
@@ -70,17 +71,30 @@ def certify_row(row: Mapping[str, Any]) -> Certificate:
     Columns: d, k, sigma, p_lower, p_upper, optionally eta (2 where empty) and, for double
     sampling, q_lower, q_upper and q_law (such as `rescaled:0.4`); without one the certificate is
     Neyman-Pearson's. Published tables have q_shape and q_value instead of q_law; there an empty
-    q_value says that the second interval was sampled under P itself.
+    q_value says that the second interval was sampled under P itself. `grid` and `moved` are the
+    step of a grid and the distance of the input from it, which its radius is less by.
     """
     d, k, sigma, p_lower, p_upper = (_number(row, name) for name in REQUIRED_COLUMNS)
     eta = 2.0 if row.get("eta") in (None, "") else _number(row, "eta")
     law = _law(d, sigma, k, eta)
     p = _interval("p", p_lower, p_upper)
     additional = _additional(row, law, p)
-    if additional is None:
-        return certify(law, p)
-    q = _interval("q", _number(row, "q_lower"), _number(row, "q_upper"))
-    return certify(law, p, Observation(additional, q))
+    seen = []
+    if additional is not None:
+        q = _interval("q", _number(row, "q_lower"), _number(row, "q_upper"))
+        seen.append(Observation(additional, q))
+    found = certify(law, p, *seen)
+    return found if row.get("grid") in (None, "") else _from_grid(found, row)
+
+
+def _from_grid(found: Certificate, row: Mapping[str, Any]) -> Certificate:
+    """The certificate of a row whose votes were taken on a grid, and charged for it."""
+    grid, moved = Grid(_number(row, "grid")), _number(row, "moved")
+    if not 0 <= moved < np.inf:
+        raise InvalidInput(f"`moved` must be a distance, got {moved!r}")
+    charged = [grid.variation(found.law)]
+    charged += [grid.variation(seen.law) for seen in found.additional]
+    return from_grid_point(found, OnGrid(grid.step, moved, max(charged)))
 
 
 @functools.lru_cache(maxsize=64)

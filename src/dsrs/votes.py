@@ -100,7 +100,8 @@ class SampledInput:
     while these are missing. `predicted` is the most frequent class of the selection votes, or of
     the votes under P where there was no selection. `choices` holds the law that each strategy
     chose from votes. `queries` is what the votes cost: rows that the model ran, with those that
-    fill a batch and were not counted; None where nobody counted them.
+    fill a batch and were not counted; None where nobody counted them. `moved` is how far (l2,
+    rounded up) the point that was sampled lies from the input: the distance to its grid point.
     """
 
     index: int
@@ -111,6 +112,7 @@ class SampledInput:
     choices: Mapping[str, AdditionalLaw] = field(default_factory=dict)
     seconds: float = 0.0
     queries: int | None = None
+    moved: float = 0.0
 
     def taken(self, purpose: str, law: AdditionalLaw | None) -> int:
         """How many votes of this stream there are."""
@@ -158,6 +160,7 @@ class SampledInput:
             "choices": {text: law.to_dict() for text, law in self.choices.items()},
             "seconds": self.seconds,
             "queries": self.queries,
+            "moved": self.moved,
         }
 
     @classmethod
@@ -175,6 +178,7 @@ class SampledInput:
                 },
                 seconds=float(fields["seconds"]),
                 queries=None if fields["queries"] is None else int(fields["queries"]),
+                moved=float(fields.get("moved", 0.0)),
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise DataError(f"expected the fields of one sampled input, got {fields!r}") from error

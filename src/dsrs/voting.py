@@ -19,7 +19,7 @@ from dsrs.votes import SampledInput
 
 def setting_of(plan: Plan) -> Setting:
     """What the sampler needs to know of a plan."""
-    return Setting(plan.law, plan.seed, plan.batch)
+    return Setting(plan.law, plan.seed, plan.batch, plan.grid)
 
 
 def sample_input(
@@ -39,7 +39,8 @@ def sample_input(
     started = perf_counter()
     image = checked_input(classifier, x, plan, index)
     known = None if label is None else checked_label(classifier, label, index)
-    session, setting, queries = Session(plan, index, known), setting_of(plan), 0
+    moved = 0.0 if plan.grid is None else plan.grid.distance(image)
+    session, setting, queries = Session(plan, index, known, moved), setting_of(plan), 0
     with VoteCollector() if collector is None else nullcontext(collector) as workers:
         while (want := session.want()) is not None:
             start = session.seen.taken(want.purpose, want.law)

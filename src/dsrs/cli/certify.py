@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.accuracy_table import accuracy_table
+from dsrs.cli.grid_option import add_grid, grid_from
 from dsrs.cli.law_options import LAW_FORMS, add_law_options, law_from, note_on_law, tuned_method
 from dsrs.cli.model_options import (
     add_batch_size,
@@ -129,6 +130,7 @@ def _add_plan_options(group: argparse._ArgumentGroup) -> None:
         "--early-stop", action="store_true", help="give up early on inputs that are hopeless"
     )
     add_batch_size(group)
+    add_grid(group)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -179,6 +181,7 @@ def _plan(arguments: argparse.Namespace, dataset: Dataset) -> Plan:
         early_stop=arguments.early_stop,
         target=arguments.target,
         batch=arguments.batch,
+        grid=grid_from(arguments),
         **stopping,
     )
 
@@ -188,7 +191,8 @@ def _describe(classifier: Classifier, dataset: Dataset, plan: Plan, count: int) 
         f"model: {classifier.description}",
         f"data: {dataset.name}, {count} of {len(dataset)} inputs, "
         f"{'without' if dataset.labels is None else 'with'} labels",
-        f"noise: {plan.law.describe()}",
+        f"noise: {plan.law.describe()}, "
+        + ("added in float32" if plan.grid is None else f"on a grid of step {plan.grid.text}"),
         f"methods: {', '.join(plan.strategies())}; n = {plan.n:,}, alpha = {plan.alpha:g}",
     ]
     print("\n".join(lines), file=sys.stderr)

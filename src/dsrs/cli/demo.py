@@ -49,6 +49,7 @@ def add_parser(verbs: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from dsrs.classifiers import load_classifier
     from dsrs.datasets import load_dataset
+    from dsrs.grid import Grid
     from dsrs.landscape.tuning import tune
     from dsrs.laws import GeneralizedGaussian
     from dsrs.reports import make_report, read_runs, write_page
@@ -66,11 +67,13 @@ def run(arguments: argparse.Namespace) -> int:
             raise InvalidInput(f"--images must be from 1 to {len(images)}, got {arguments.images}")
         model = load_classifier(str(folder / "model.onnx"), input_shape=images.input_shape)
 
+        grid = Grid.of_bounds(model.bounds)
+
         def take(name: str, what: str, dataset: Dataset, count: int, plan: Plan) -> None:
             certify_run(
                 model,
                 dataset,
-                plan,
+                plan.replace(grid=grid),
                 range(count),
                 runs[name],
                 workers=arguments.workers,

@@ -8,6 +8,7 @@ import math
 import sys
 from typing import Any
 
+from dsrs.cli.grid_option import add_grid, grid_from
 from dsrs.cli.model_options import (
     add_batch_size,
     add_model_options,
@@ -65,6 +66,7 @@ def add_look_options(group: argparse._ActionsContainer) -> None:
     group.add_argument("--votes", type=int, default=4000, help="votes an input (default: 4000)")
     group.add_argument("--seed", type=int, default=0, help="same seed, same votes (default: 0)")
     add_batch_size(group)
+    add_grid(group)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -93,6 +95,7 @@ def look(arguments: argparse.Namespace, output: str) -> None:
         seed=arguments.seed,
         target=arguments.target,
         batch=arguments.batch,
+        grid=grid_from(arguments),
     )
     if arguments.split == "test" and not arguments.quiet:
         print(

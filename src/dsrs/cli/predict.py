@@ -7,6 +7,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
+from dsrs.cli.grid_option import add_grid, grid_from
 from dsrs.cli.law_options import add_law_options, law_from
 from dsrs.cli.model_options import (
     add_batch_size,
@@ -50,6 +51,7 @@ def add_parser(subparsers: Any) -> None:
     )
     group.add_argument("--seed", type=int, default=0, help="same seed, same votes (default: 0)")
     add_batch_size(group)
+    add_grid(group)
     add_workers(group)
     parser.add_argument("--json", action="store_true", help="predictions with votes as JSON")
     parser.add_argument("--verbose", action="store_true", help="where an error came from")
@@ -69,6 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         seed=arguments.seed,
         batch=arguments.batch,
         workers=arguments.workers,
+        grid=grid_from(arguments),
     )
     found = [
         (index, smoothed.predict(dataset.input(index), n=arguments.n))

@@ -61,14 +61,17 @@ def check_same_run(stored: Mapping[str, Any], given: Mapping[str, Any], path: ob
         raise StoreMismatch(
             f"{path} holds a run with other settings, and results are never mixed:\n"
             + "\n".join(f"  {name}: stored {was!r}, given {now!r}" for name, was, now in found)
-            + _why_votes_do_not_count(found)
+            + _remark(found)
             + "\nuse the stored settings to continue it, or another --output"
         )
 
 
-def _why_votes_do_not_count(found: Iterable[tuple[str, Any, Any]]) -> str:
-    """What is wrong with more votes for inputs that have some: the reason, if that was the idea."""
-    if "plan.n" not in [name for name, _, _ in found]:
+def _remark(found: Iterable[tuple[str, Any, Any]]) -> str:
+    """What may help: the reason, if the idea was more votes for inputs that have some."""
+    names = [name for name, _, _ in found]
+    if "plan.grid" in names and [was for name, was, _ in found if name == "plan.grid"] == [None]:
+        return "\nthe stored run added noise in float32, as --grid none does"
+    if "plan.n" not in names:
         return ""
     return (
         "\nvotes that were taken cannot count towards another n: a bound holds with its part of "

@@ -18,9 +18,10 @@ FIRST_FORMAT = 1
 
 def plan_fields(old: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a plan from those of the first format; others are left as they are."""
+    # Earlier versions knew no grid, and added in float32.
+    fields = {"grid": None} | dict(old)
     if "methods" in old:
-        return dict(old)
-    fields = dict(old)
+        return fields
     try:
         methods = [NEYMAN_PEARSON] if fields.pop("neyman_pearson") else []
         methods += fields.pop("additional")

@@ -134,11 +134,10 @@ def read_result(connection: sqlite3.Connection, index: int, plan: Plan, store: P
             "seconds": seconds,
             "queries": counted[0] if counted else None,
         }
-        return RunResult(
-            SampledInput.from_dict(sampled, plan.law),
-            {method: Certificate.from_json(body) for method, _, _, body in certificates},
-            thumbnail,
-        )
+        proved = {method: Certificate.from_json(body) for method, _, _, body in certificates}
+        # The distance to the grid has no column of its own: every certificate tells it.
+        sampled["moved"] = max((one.moved for one in proved.values()), default=0.0)
+        return RunResult(SampledInput.from_dict(sampled, plan.law), proved, thumbnail)
     except (InvalidInput, DataError, KeyError, TypeError) as error:
         raise StoreCorrupted(f"{store}: input {index} cannot be read: {error}") from error
 

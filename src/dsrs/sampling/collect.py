@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from dsrs.classifiers.base import Classifier, answer_of
 from dsrs.errors import ClassifierError, InvalidInput
+from dsrs.grid import Grid
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian
 from dsrs.records import HISTOGRAM_BINS
 from dsrs.sampling.noise import NOISE_BLOCK, NoiseStream, radial_edges
@@ -35,11 +36,15 @@ MOST_WORKERS = 1024  # threads; more than any machine has cores for
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What all votes of a run share: the smoothing law, the seed, rows of a forward pass."""
+    """What all votes of a run share: the smoothing law, the seed, rows of a forward pass.
+
+    `grid` is what inputs and noise are rounded to; None adds them in float32.
+    """
 
     base: GeneralizedGaussian
     seed: int
     batch: int
+    grid: Grid | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +83,9 @@ class VoteCounter:
         self._x = x
         self._flat = np.ascontiguousarray(x, dtype=np.float32).ravel()
         self._batch = setting.batch
-        self._stream = NoiseStream(of.law or setting.base, setting.seed, of.index, of.purpose)
+        self._stream = NoiseStream(
+            of.law or setting.base, setting.seed, of.index, of.purpose, setting.grid
+        )
         self._edges = radial_edges(setting.base)
         # Noise comes in whole blocks, the model takes whole batches: one buffer serves both.
         self._rows = max(setting.batch, NOISE_BLOCK)

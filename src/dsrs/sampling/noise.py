@@ -8,6 +8,7 @@ import json
 import numpy as np
 from numpy.typing import NDArray
 
+from dsrs.grid import Grid
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled
 from dsrs.records import HISTOGRAM_BINS
 
@@ -15,17 +16,22 @@ from dsrs.records import HISTOGRAM_BINS
 NOISE_BLOCK = 256
 
 NoiseLaw = GeneralizedGaussian | AdditionalLaw
+Norms = NDArray[np.float64]
 
 
 class NoiseStream:
     """Noisy copies of an input: sample number i is a function of (seed, index, purpose, law, i).
 
     Gaussian noise is sigma times normals. Every other isotropic law is a uniform direction times
-    a norm drawn by the law itself.
+    a norm drawn by the law itself. With a grid, input and noise are rounded to it and added as
+    whole numbers; without one they are added in float32.
     """
 
-    def __init__(self, law: NoiseLaw, seed: int, index: int, purpose: str) -> None:
+    def __init__(
+        self, law: NoiseLaw, seed: int, index: int, purpose: str, grid: Grid | None = None
+    ) -> None:
         self._law = law
+        self._grid = grid
         self._sigma = _gaussian_sigma(law)
         self._address = (seed, index, stream_name(law, purpose))
         self._key = stream_key(*self._address)
@@ -35,22 +41,42 @@ class NoiseStream:
         x: NDArray[np.float32],
         first: int,
         out: NDArray[np.float32],
-        norms: NDArray[np.float64],
+        norms: Norms,
     ) -> None:
         """out[i] = x + noise of sample `first + i`, norms[i] its norm, for flat `x`.
 
         `first` must be a multiple of NOISE_BLOCK.
         """
-        # Only who takes votes needs Numba, whose import takes a third of a second.
+        if self._sigma is None:
+            for start in range(0, len(out), NOISE_BLOCK):
+                block = norms[start : start + NOISE_BLOCK]
+                block[:] = self._block_norms((first + start) // NOISE_BLOCK)[: len(block)]
+        if self._grid is None:
+            self._add_floats(x, first, out, norms)
+        else:
+            self._add_on_grid(self._grid, x, first, out, norms)
+
+    # Only who takes votes needs Numba, whose import takes a third of a second.
+    def _add_floats(
+        self, x: NDArray[np.float32], first: int, out: NDArray[np.float32], norms: Norms
+    ) -> None:
         from dsrs.sampling.philox import add_directions, add_gaussian
 
-        if self._sigma is not None:
+        if self._sigma is None:
+            add_directions(self._key, first, x, norms, out)
+        else:
             add_gaussian(self._key, first, x, self._sigma, out, norms)
-            return
-        for start in range(0, len(out), NOISE_BLOCK):
-            block = norms[start : start + NOISE_BLOCK]
-            block[:] = self._block_norms((first + start) // NOISE_BLOCK)[: len(block)]
-        add_directions(self._key, first, x, norms, out)
+
+    def _add_on_grid(
+        self, grid: Grid, x: NDArray[np.float32], first: int, out: NDArray[np.float32], norms: Norms
+    ) -> None:
+        from dsrs.sampling.grid_noise import directions_on_grid, gaussian_on_grid
+
+        cells, place = grid.cells(x), (grid.origin, grid.step)
+        if self._sigma is None:
+            directions_on_grid(self._key, first, cells, norms, *place, out)
+        else:
+            gaussian_on_grid(self._key, first, cells, self._sigma, *place, out, norms)
 
     def _block_norms(self, block: int) -> NDArray[np.float64]:
         bits = np.random.Philox(_seeds(*self._address, block))

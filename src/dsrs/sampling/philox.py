@@ -65,7 +65,7 @@ _HALF, _ONE, _TWO = np.float32(0.5), np.float32(1), np.float32(2)
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def _inlined(function: Function) -> Function:
+def inlined(function: Function) -> Function:
     return cast(Function, njit(inline="always")(function))
 
 
@@ -75,8 +75,8 @@ def _kernel(function: Function) -> Function:
 
 # Numba widens 32-bit results to 64; the casts below keep the vectors at 32 bits a lane. Loop counts
 # are arguments because the compiler gives up on vectors when they are derived from array sizes.
-@_inlined
-def _philox(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> Any:
+@inlined
+def philox(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> Any:
     for _ in range(10):
         p0 = _M0 * uint64(c0)
         p1 = _M1 * uint64(c2)
@@ -89,7 +89,7 @@ def _philox(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> Any:
     return c0, c1, c2, c3
 
 
-@_inlined
+@inlined
 def _radius(word: Any) -> Any:
     """sqrt(-2 ln u) for u = (word + 1/2) / 2^32, kept below 1 so that no radius is zero."""
     u = float32(word) * _TO_UNIT + _HALF_STEP
@@ -105,7 +105,7 @@ def _radius(word: Any) -> Any:
     return math.sqrt(-_TWO * log)
 
 
-@_inlined
+@inlined
 def _direction(word: Any) -> Any:
     """(cos, sin) of the angle 2 pi word / 2^32, from the nearest quarter turn."""
     quarter = uint32(uint32(word + uint32(0x20000000)) >> uint32(30))
@@ -131,7 +131,7 @@ def normal_row(key: Any, sample: int, groups: int, words: Any, row: Any) -> None
     k0, k1, c2, c3 = key[0], key[1], key[2], key[3]
     c1 = uint32(sample)
     for g in range(groups):
-        w0, w1, w2, w3 = _philox(uint32(g), c1, c2, c3, k0, k1)
+        w0, w1, w2, w3 = philox(uint32(g), c1, c2, c3, k0, k1)
         words[g] = w0
         words[groups + g] = w2
         words[half + g] = w1
@@ -144,7 +144,7 @@ def normal_row(key: Any, sample: int, groups: int, words: Any, row: Any) -> None
 
 
 @_kernel
-def _length(row: Any, d: int, sums: Any) -> Any:
+def length(row: Any, d: int, sums: Any) -> Any:
     """|row[:d]| in float64, by halving: vector code, and an order of additions that is fixed."""
     half = d // 2
     odd = float64(row[d - 1]) * float64(row[d - 1]) if d % 2 else 0.0
@@ -172,7 +172,7 @@ def add_gaussian(key: Any, first: int, x: Any, sigma: float, out: Any, norms: An
     scale = float32(sigma)
     for i in range(out.shape[0]):
         normal_row(key, first + i, groups, words, row)
-        norms[i] = sigma * _length(row, d, sums)
+        norms[i] = sigma * length(row, d, sums)
         for j in range(d):
             out[i, j] = x[j] + scale * row[j]
 
@@ -187,6 +187,6 @@ def add_directions(key: Any, first: int, x: Any, norms: Any, out: Any) -> None:
     sums = np.empty(d // 2, np.float64)
     for i in range(out.shape[0]):
         normal_row(key, first + i, groups, words, row)
-        scale = float32(norms[i] / _length(row, d, sums))
+        scale = float32(norms[i] / length(row, d, sums))
         for j in range(d):
             out[i, j] = x[j] + scale * row[j]

@@ -57,11 +57,13 @@ class BallOfVotes(Strategy):
         plan, ball = self.plan, self.ball
         hopeless = given_up(seen, None, self.under_p) or left(seen, None, self.under_p)
         if plan.early_stop and hopeless:
-            return abstention(plan.law, ball)
+            return self.on_grid(abstention(plan.law, ball), seen)
         votes = seen.first(ESTIMATION, None, self.under_p)
         bins = round(ball.percentile * HISTOGRAM_BINS)
         inside, hits = sum(votes.trials[:bins]), sum(votes.hits[:bins])
         p_alpha, q_alpha = double_sampling_alphas(plan.alpha, plan.alpha_share)
-        p = two_sided_interval(votes.successes, votes.total, p_alpha)
+        p = self.charged(two_sided_interval(votes.successes, votes.total, p_alpha), None)
         q = two_sided_interval(hits, inside, q_alpha) if inside else ANYTHING
-        return certify_or_abstain(plan.law, p, Observation(ball, q))
+        # Q_A is a share: of the ball's mass, which is off by as much as that of the hits in it.
+        q = self.charged(q, None, 2 / ball.percentile)
+        return self.on_grid(certify_or_abstain(plan.law, p, Observation(ball, q)), seen)

@@ -12,14 +12,15 @@ reports the best of several methods must give each its part of alpha.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from dsrs.certification import certify
+from dsrs.certification import certify, from_grid_point
 from dsrs.errors import InfeasibleBox
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian
-from dsrs.records import Certificate, Interval, Observation
+from dsrs.records import Certificate, Interval, Observation, OnGrid
 from dsrs.votes import SampledInput
 
 if TYPE_CHECKING:
@@ -57,6 +58,32 @@ class Strategy(ABC):
     def choose(self, seen: SampledInput) -> AdditionalLaw | None:
         """The law that this strategy chooses from votes, as soon as it can; kept with them."""
         return None
+
+    def charged(
+        self, interval: Interval, law: AdditionalLaw | None, events: float = 1.0
+    ) -> Interval:
+        """An interval from votes, widened by what their noise may differ from the law's own.
+
+        The votes hit with a probability that differs from that under the ideal law (None: P) by at
+        most the total variation between the two (docs/grid.md), `events` times if so many are
+        compared. Without a grid this is not known, and nothing is charged.
+        """
+        extra = events * self._variation(law)
+        if not extra:
+            return interval
+        lower = max(0.0, math.nextafter(interval.lower - extra, -math.inf))
+        return Interval(lower, min(1.0, math.nextafter(interval.upper + extra, math.inf)))
+
+    def on_grid(self, found: Certificate, seen: SampledInput) -> Certificate:
+        """The certificate for the input itself, which its grid point stands for."""
+        if self.plan.grid is None:
+            return found
+        charged = max(map(self._variation, (None, *(one.law for one in found.additional))))
+        return from_grid_point(found, OnGrid(self.plan.grid.step, seen.moved, charged))
+
+    def _variation(self, law: AdditionalLaw | None) -> float:
+        grid = self.plan.grid
+        return 0.0 if grid is None else grid.variation(self.plan.law if law is None else law)
 
 
 def certify_or_abstain(

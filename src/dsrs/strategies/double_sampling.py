@@ -64,21 +64,22 @@ class DoubleSampling(Strategy):
     def certificate(self, seen: SampledInput) -> Certificate:
         plan = self.plan
         if plan.early_stop and given_up(seen, None, plan.n_first):
-            return abstention(plan.law)
+            return self.on_grid(abstention(plan.law), seen)
         first = seen.first(ESTIMATION, None, plan.n_first)
         p = self.p_interval(first)
         p_alpha, q_alpha = double_sampling_alphas(plan.alpha, plan.alpha_share)
         if self.falls_back(first):
             both = seen.first(ESTIMATION, None, plan.n)
             hits, more = both.successes - first.successes, both.total - first.total
-            return certify_or_abstain(plan.law, fallback_interval(first.total, hits, more, p_alpha))
+            known = fallback_interval(first.total, hits, more, p_alpha)
+            return self.on_grid(certify_or_abstain(plan.law, self.charged(known, None)), seen)
         law = self.law(seen)
         if p.lower <= 0.5 and self.lacks_votes(seen, law):
             # No vote under Q can help a class without a majority under P, so none was taken.
-            return abstention(plan.law, law)
+            return self.on_grid(abstention(plan.law, law), seen)
         votes = seen.first(ESTIMATION, law, plan.n_second)
-        q = two_sided_interval(votes.successes, votes.total, q_alpha)
-        return certify_or_abstain(plan.law, p, Observation(law, q))
+        q = self.charged(two_sided_interval(votes.successes, votes.total, q_alpha), law)
+        return self.on_grid(certify_or_abstain(plan.law, p, Observation(law, q)), seen)
 
     def choose(self, seen: SampledInput) -> AdditionalLaw | None:
         ready = seen.taken(ESTIMATION, None) >= self.plan.n_first
@@ -104,7 +105,7 @@ class DoubleSampling(Strategy):
     def p_interval(self, first: Votes) -> Interval:
         """What is known of P_A from the first votes; heuristics choose Q from it."""
         p_alpha, _ = double_sampling_alphas(self.plan.alpha, self.plan.alpha_share)
-        return two_sided_interval(first.successes, first.total, p_alpha)
+        return self.charged(two_sided_interval(first.successes, first.total, p_alpha), None)
 
     def falls_back(self, first: Votes) -> bool:
         """Whether to go on under P instead of Q after these first votes."""

@@ -87,6 +87,7 @@ class OneBound(Strategy):
         reached = self._reached(seen, stream)
         if self._given_up(seen, stream) or self._left(seen, stream):
             found = abstention(plan.law, *(() if stream.law is None else (stream.law,)))
+            found = self.on_grid(found, seen)
         elif reached:
             # Bounds hold at every look, also where another alpha would have gone on.
             found = self._proved(seen, stream)
@@ -151,14 +152,16 @@ class OneBound(Strategy):
             if leads:
                 most = _most_of_others(votes, seen)
                 rival = min(rival, self._upper(seen, most, votes.total, share))
+        known = self.charged(Interval(lower, 1.0), stream.law)
         if leads:
             # What is left by the class bounds its rivals too, and needs no more alpha.
             rival = min(rival, 1.0 if lower == 0 else math.nextafter(1 - lower, 1.0))
-            return certify_leading(plan.law, lower, rival, stream.law)
+            rival = self.charged(Interval(0.0, rival), stream.law).upper
+            return self.on_grid(certify_leading(plan.law, known.lower, rival, stream.law), seen)
         if stream.law is None:
-            return certify_or_abstain(plan.law, Interval(lower, 1.0))
-        seen_q = Observation(stream.law, Interval(lower, 1.0))
-        return certify_or_abstain(plan.law, ANYTHING, seen_q)
+            return self.on_grid(certify_or_abstain(plan.law, known), seen)
+        seen_q = Observation(stream.law, known)
+        return self.on_grid(certify_or_abstain(plan.law, ANYTHING, seen_q), seen)
 
     def _lower(self, seen: SampledInput, hits: int, trials: int, alpha: float) -> float:
         if self.plan.bound == "randomized":

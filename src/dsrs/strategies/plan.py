@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from dsrs.errors import DataError, InvalidInput
+from dsrs.grid import Grid
 from dsrs.laws import GeneralizedGaussian
 from dsrs.laws.parameters import shown
 from dsrs.strategies.base import Strategy
@@ -57,6 +58,8 @@ class Plan:
         radius to this relative precision. At most one of them; n is then the most votes.
     classes: `top` certifies a majority; `all` may compare the class with every other one.
     bound: `plain` Clopper-Pearson, or `randomized` (see `confidence.randomized`).
+    grid: what inputs and noise are rounded to, so that certificates hold in floating point;
+        `Grid.of_bounds(classifier.bounds)` suits 8-bit images. None adds them in float32.
     """
 
     law: GeneralizedGaussian
@@ -76,8 +79,11 @@ class Plan:
     precision: float | None = None
     classes: Classes = "top"
     bound: Bound = "plain"
+    grid: Grid | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.grid, Grid | None):
+            raise InvalidInput(f"`grid` must be a Grid or None, got {shown(self.grid)}")
         for name, least in (("n", 1), ("n0", 1), ("seed", 0), ("batch", 0)):
             _whole(name, getattr(self, name), least)
         if max(self.n, self.n0) > MAX_VOTES:
@@ -161,7 +167,8 @@ class Plan:
         """For JSON, without loss."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         lists = {"methods": list(self.methods), "radii": list(self.radii)}
-        return fields | {"law": self.law.to_dict()} | lists
+        grid = None if self.grid is None else self.grid.to_dict()
+        return fields | {"law": self.law.to_dict(), "grid": grid} | lists
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Plan:
@@ -172,7 +179,8 @@ class Plan:
             raise DataError(f"the fields of a plan are missing or unknown: {strange}")
         law = GeneralizedGaussian.from_dict(fields["law"])
         tuples = {name: tuple(fields[name]) for name in ("methods", "radii")}
-        return cls(**(fields | {"law": law} | tuples))
+        grid = Grid.from_dict(fields["grid"])
+        return cls(**(fields | {"law": law, "grid": grid} | tuples))
 
 
 def default_batch(d: int) -> int:

@@ -20,10 +20,10 @@ Histogram = NDArray[np.int64]
 class Session:
     """The votes of one input so far. Whoever has the classifier fetches what `want` names."""
 
-    def __init__(self, plan: Plan, index: int, label: int | None) -> None:
+    def __init__(self, plan: Plan, index: int, label: int | None, moved: float = 0.0) -> None:
         target = label if plan.target == "label" else None
         self.plan = plan
-        self.seen = SampledInput(index, label, None, target)
+        self.seen = SampledInput(index, label, None, target, moved=moved)
         self._strategies = plan.strategies()
 
     def want(self) -> Want | None:

@@ -28,7 +28,9 @@ class ResultRow:
     for; `n` and `alpha` are the budget of the whole method. `q_law` is the exact text of the
     additional law, such as `rescaled:0.4`, as `dsrs recertify` reads it. `rival` bounds every other
     class where that made the certificate, `uniform` is the number of a randomized bound, and
-    `queries` the rows that the model ran for the input, all methods together.
+    `queries` the rows that the model ran for the input, all methods together. `grid` is the step of
+    the grid that inputs and noise were rounded to, `moved` how far that moved the input, which the
+    radius is less by; both are empty where there was none.
     """
 
     index: int
@@ -54,13 +56,15 @@ class ResultRow:
     uniform: float | None = None
     seconds: float | None = None
     queries: int | None = None
+    grid: float | None = None
+    moved: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("index", "label", "predicted", "target", "queries"):
             value = getattr(self, name)
             if value is not None and value < 0:
                 raise DataError(f"`{name}` must not be negative, got {value}")
-        for name in ("radius", "np_radius", "seconds"):
+        for name in ("radius", "np_radius", "seconds", "grid", "moved"):
             value = getattr(self, name)
             if value is not None and not value >= 0:
                 raise DataError(f"`{name}` of input {self.index} must be >= 0, got {value!r}")
@@ -168,6 +172,8 @@ def _row(
         uniform=certificate.uniform,
         seconds=result.seconds,
         queries=result.queries,
+        grid=None if certificate.grid is None else certificate.grid.step,
+        moved=None if certificate.grid is None else certificate.grid.moved,
     )
 
 

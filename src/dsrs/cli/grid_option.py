@@ -1,0 +1,48 @@
+"""--grid: what inputs and noise are rounded to."""
+
+from __future__ import annotations
+
+import argparse
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dsrs.grid import Grid
+
+DEFAULT = "default"
+
+
+def add_grid(group: argparse._ActionsContainer) -> None:
+    """--grid of the noise."""
+    group.add_argument(
+        "--grid",
+        type=grid_step,
+        default=DEFAULT,
+        metavar="STEP",
+        help="round inputs and noise to multiples of this, so that certificates hold in floating "
+        "point: 0.001, 1/4080, or none (default: 4080 steps between the bounds of the data, where "
+        "8-bit images are exact)",
+    )
+
+
+def grid_from(arguments: argparse.Namespace) -> Grid | None:
+    """The grid that these options name; it begins at the lower bound of the data."""
+    from dsrs.grid import Grid
+
+    if arguments.grid is None:
+        return None
+    if arguments.grid == DEFAULT:
+        return Grid.of_bounds(tuple(arguments.bounds))
+    return Grid(arguments.grid, float(arguments.bounds[0]))
+
+
+def grid_step(text: str) -> float | str | None:
+    """0.001 or 1/4080 as a number, `none` as None."""
+    if text in (DEFAULT, "none"):
+        return None if text == "none" else DEFAULT
+    try:
+        return float(Fraction(text))
+    except (ValueError, ZeroDivisionError, OverflowError):
+        raise argparse.ArgumentTypeError(
+            f"expected a step such as 0.001 or 1/4080, or none, got {text!r}"
+        ) from None

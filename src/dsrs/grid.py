@@ -1,0 +1,135 @@
+"""Inputs and noise on one grid: what is sampled is a function of the real vector x + noise.
+
+Rounding x + noise to float32 tells of the low bits of x, which a proof over the reals knows nothing
+of. Here an input is a point of a grid and noise y is rounded to it by floor(y / h + 1/2), so that
+both are whole numbers, added exactly and converted once. The classifier that is certified is then
+"round to the grid, convert, classify", a function on R^d (docs/grid.md).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrs.errors import InvalidInput
+from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled
+from dsrs.laws.parameters import real_number, shown
+
+# Steps from one bound of the data to the other: 8-bit images are exact, each level 16 steps.
+STEPS = 255 * 16
+# Whole numbers up to this are exact, and so are their sums, in double precision.
+MOST_STEPS = 2.0**50
+
+# Relative errors in units of 2^-53 (docs/grid.md): of one coordinate of Gaussian noise, of a
+# direction, and of norms that follow any other law.
+UNIT = 2.0**-53
+NORMAL_ERROR, DIRECTION_ERROR, NORM_ERROR, NORM_ERROR_BY_SHAPE = 16.0, 24.0, 32.0, 16.0
+MEAN_POINTS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The numbers origin + i step, for whole i, in every coordinate."""
+
+    step: float
+    origin: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("step", "origin"):
+            object.__setattr__(self, name, real_number(name, getattr(self, name)))
+        if not 1e-12 <= self.step <= 1e12:
+            raise InvalidInput(f"the step of a grid must be from 1e-12 to 1e12, got {self.step!r}")
+        if abs(self.origin) > MOST_STEPS * self.step:
+            raise InvalidInput(
+                f"the step of a grid is too small beside {self.origin!r}, got {self.step!r}"
+            )
+
+    @classmethod
+    def of_bounds(cls, bounds: tuple[float, float]) -> Grid:
+        """The default for data between these bounds: 4080 steps, exact for 8-bit images."""
+        lower, upper = bounds
+        return cls((upper - lower) / STEPS, lower)
+
+    def cells(self, x: NDArray[np.float32]) -> NDArray[np.float64]:
+        """The whole numbers of the grid points nearest to x."""
+        found: NDArray[np.float64] = np.floor(
+            (np.asarray(x, dtype=np.float64) - self.origin) / self.step + 0.5
+        )
+        if np.abs(found).max() > MOST_STEPS:
+            raise InvalidInput(
+                f"the step of the grid, {self.step!r}, is too small for inputs of this size"
+            )
+        return found
+
+    def values(self, cells: NDArray[np.float64]) -> NDArray[np.float32]:
+        """What the classifier sees of these grid points: the nearest numbers of float32."""
+        return (self.origin + cells * self.step).astype(np.float32)
+
+    def distance(self, x: NDArray[np.float32]) -> float:
+        """How far x is from its nearest grid point (l2), rounded up.
+
+        0 where every coordinate is the float32 number of a grid point: it stands for that point.
+        """
+        flat = np.asarray(x, dtype=np.float32).ravel()
+        cells = self.cells(flat)
+        if np.array_equal(self.values(cells), flat):
+            return 0.0
+        away = np.abs(flat.astype(np.float64) - (self.origin + cells * self.step))
+        # The points are known to a few roundings of their size.
+        away += 2.0**-50 * (np.abs(flat) + abs(self.origin) + np.abs(cells) * self.step)
+        return math.nextafter(float(np.sqrt(np.dot(away, away))) * (1 + 1e-9), math.inf)
+
+    def variation(self, law: GeneralizedGaussian | AdditionalLaw) -> float:
+        """How much the probability of any event may differ from the ideal one: at most so much.
+
+        Noise in double precision is off by a relative error e in every coordinate. It leaves its
+        cell only if a cell's edge lies between it and the ideal noise, which happens with
+        probability at most e (4 + 2 E|y_j| / step) in coordinate j (docs/grid.md).
+        """
+        return _variation(law, self.step)
+
+    def to_dict(self) -> dict[str, float]:
+        """For JSON, without loss."""
+        return {"step": self.step, "origin": self.origin}
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any] | None) -> Grid | None:
+        """The grid that `to_dict` was made from; None is none."""
+        if fields is None:
+            return None
+        if not isinstance(fields, Mapping) or fields.keys() != {"step", "origin"}:
+            raise InvalidInput(f"a grid has a step and an origin, got {shown(fields)}")
+        return cls(**fields)
+
+    @property
+    def text(self) -> str:
+        """For people: `1/4080` where the step is one over a whole number."""
+        over = round(1 / self.step)
+        step = f"1/{over}" if over and 1 / over == self.step else f"{self.step:g}"
+        return step if self.origin == 0 else f"{step} from {self.origin:g}"
+
+
+@functools.lru_cache(maxsize=4096)
+def _variation(law: GeneralizedGaussian | AdditionalLaw, step: float) -> float:
+    if isinstance(law, Rescaled):
+        law = law.law
+    base = law if isinstance(law, GeneralizedGaussian) else law.base
+    falls = isinstance(law, GeneralizedGaussian) or law.falls
+    if base.d < 3 and not falls:
+        raise InvalidInput(
+            f"noise on a grid in {base.d} dimensions needs a law whose density falls with the "
+            f"norm, got {law.describe()}"
+        )
+    error = NORMAL_ERROR
+    if not base.is_gaussian or not isinstance(law, GeneralizedGaussian):
+        error = DIRECTION_ERROR + NORM_ERROR + NORM_ERROR_BY_SHAPE / base.m
+    # The mean norm by the midpoint rule: much closer than the errors above are known.
+    mean = float(np.mean(law.radial_quantile((np.arange(MEAN_POINTS) + 0.5) / MEAN_POINTS)))
+    sum_of_means = math.sqrt(base.d) * mean  # at least the sum of E|y_j|
+    return min(1.0, error * UNIT * (4 * base.d + 2 * sum_of_means / step))
