@@ -17,6 +17,8 @@ Status = Literal["certified", "short", "abstained", "undecided"]
 Method = Literal["neyman-pearson", "double-sampling", "leading-class", "first-order"]
 
 HISTOGRAM_BINS = 64
+# Sums of normal noise are whole numbers of this part of 1, so that they add up in any order.
+NORMAL_UNITS = 2.0**24
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import nullcontext
+from dataclasses import replace
 from time import perf_counter
 from typing import TypeGuard
 
@@ -45,7 +46,11 @@ def sample_input(
         while (want := session.want()) is not None:
             start = session.seen.taken(want.purpose, want.law)
             unit = WorkUnit(index, want.purpose, want.law, start, want.stop)
-            session.add(want, workers.collect(classifier, image, setting, unit))
+            if want.sums:
+                unit = replace(unit, missed=session.seen.target)
+                session.add(want, *workers.collect_with_sums(classifier, image, setting, unit))
+            else:
+                session.add(want, workers.collect(classifier, image, setting, unit))
             queries += unit.rows(setting.batch)
     return session.finish(perf_counter() - started, queries)
 

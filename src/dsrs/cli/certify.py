@@ -108,7 +108,7 @@ def _add_plan_options(group: argparse._ArgumentGroup) -> None:
         dest="methods",
         metavar="LAW",
         help="tailored (default): a law Q chosen for each input; or a law of double sampling (see "
-        "below), or none; "
+        "below); or first-order (a bound of the gradient, Gaussian noise); or none; "
         "give it again for several",
     )
     group.add_argument(

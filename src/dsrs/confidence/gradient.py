@@ -95,14 +95,19 @@ def _density(x: float) -> float:
 
 
 def gradient_bound(
-    first_norm: float, product: float, votes: tuple[int, int], miss_rate: float, alpha: float
+    first_norm: float,
+    product: float,
+    votes: tuple[int, int],
+    miss_rate: float,
+    alpha: float,
+    rounding: float = 0.0,
 ) -> float:
     """An upper bound of sigma |grad P_A| that fails with probability at most alpha, if no more
     than `miss_rate` of the votes miss.
 
     `first_norm` is |g1|, `product` is <g1, g2>; `votes` are the sizes of the two halves. Half of
-    alpha is for each of the two steps above.
+    alpha is for each of the two steps above. g1 and g2 may be off by a vector of length `rounding`.
     """
-    first, second = (mean_deviation(count, miss_rate, alpha / 2) for count in votes)
+    first, second = (mean_deviation(count, miss_rate, alpha / 2) + rounding for count in votes)
     above = max(product + first_norm * second, 0.0)
     return 0.5 * first + math.sqrt(0.25 * first * first + above)

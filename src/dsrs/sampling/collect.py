@@ -24,7 +24,7 @@ from dsrs.errors import ClassifierError, InvalidInput
 from dsrs.grid import Grid
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian
 from dsrs.records import HISTOGRAM_BINS
-from dsrs.sampling.noise import NOISE_BLOCK, NoiseStream, radial_edges
+from dsrs.sampling.noise import NOISE_BLOCK, NoiseStream, Sums, radial_edges
 
 # votes[c, b]: votes for class c whose noise norm fell into radial bin b.
 Histogram = NDArray[np.int64]
@@ -49,13 +49,17 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class WorkUnit:
-    """Samples `first` up to `stop` of one stream; `law` None is P."""
+    """Samples `first` up to `stop` of one stream; `law` None is P.
+
+    With a class `missed`, the noise of the votes that are not for it is added up as well.
+    """
 
     index: int
     purpose: str
     law: AdditionalLaw | None
     first: int
     stop: int
+    missed: int | None = None
 
     def rows(self, batch: int) -> int:
         """How many rows the model runs for it: whole batches, each in its place."""
@@ -91,6 +95,8 @@ class VoteCounter:
         self._rows = max(setting.batch, NOISE_BLOCK)
         self._noisy = np.empty((self._rows, x.size), dtype=np.float32)
         self._norms = np.empty(self._rows)
+        self._missed = of.missed
+        self.sums: Sums = np.zeros(0 if of.missed is None else x.size, dtype=np.int64)
 
     def count(self, start: int, stop: int) -> Histogram:
         classes = self._classifier.num_classes
@@ -114,6 +120,9 @@ class VoteCounter:
             answer = answer_of(self._classifier.classify, rows, self._classifier.description)
             classes = answer[counted.start - start : counted.stop - start]
             votes += _tally(classes * HISTOGRAM_BINS + bins[counted], votes.size, self._classifier)
+            if self._missed is not None:
+                missed = np.flatnonzero(classes != self._missed) + (first + counted.start)
+                self._stream.add_normals(missed, self.sums)
 
 
 def _tally(cells: NDArray[np.int64], size: int, classifier: Classifier) -> Histogram:
@@ -132,6 +141,11 @@ class Collector(Protocol):
         self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, whole: WorkUnit
     ) -> Histogram:
         """votes[c, b]: votes for class c in radial bin b."""
+
+    def collect_with_sums(
+        self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, whole: WorkUnit
+    ) -> tuple[Histogram, Sums]:
+        """The votes, and the sum of the noise of those that missed `whole.missed`."""
 
 
 class VoteCollector:
@@ -166,9 +180,15 @@ class VoteCollector:
         whole: WorkUnit,
     ) -> Histogram:
         """The votes of a long unit, shared out among the workers in shorter ones."""
+        return self.collect_with_sums(classifier, x, setting, whole)[0]
+
+    def collect_with_sums(
+        self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, whole: WorkUnit
+    ) -> tuple[Histogram, Sums]:
+        """The votes of a long unit, and the sum of the noise of those that missed."""
         units = _Shared(cut(whole, setting.batch))
 
-        def drain() -> Histogram:
+        def drain() -> tuple[Histogram, Sums]:
             votes = np.zeros((classifier.num_classes, HISTOGRAM_BINS), dtype=np.int64)
             try:
                 counter = VoteCounter(classifier, x, setting, whole)
@@ -177,11 +197,12 @@ class VoteCollector:
             finally:
                 # Nothing is left, or something failed: either way the others end as well.
                 units.close()
-            return votes
+            return votes, counter.sums
 
         pending = [self._pool.submit(drain) for _ in range(self.workers)]
         try:
-            return sum((future.result() for future in pending[1:]), pending[0].result())
+            votes, sums = zip(*(future.result() for future in pending), strict=True)
+            return np.sum(votes, axis=0), np.sum(sums, axis=0)
         finally:
             # After Ctrl-C the workers end with the unit in their hands.
             units.close()

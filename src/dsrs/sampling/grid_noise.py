@@ -121,6 +121,21 @@ def gaussian_on_grid(
 
 
 @_kernel
+def add_normals(key: Any, samples: Any, scale: float, sums: Any) -> None:
+    """Add z of each sample, before any rounding to a grid, to `sums`: whole numbers of 1 / scale.
+
+    Whole numbers add up to the same sum in any order.
+    """
+    d = sums.size
+    half = (d + 1) // 2
+    words, row = np.empty(4 * half, np.uint32), np.empty(2 * half)
+    for i in range(samples.size):
+        exact_normals(key, samples[i], half, words, row)
+        for j in range(d):
+            sums[j] += int64(np.floor(row[j] * scale + 0.5))
+
+
+@_kernel
 def directions_on_grid(
     key: Any, first: int, cells: Any, norms: Any, origin: float, step: float, out: Any
 ) -> None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dsrs.classifiers import Classifier
 from dsrs.sampling.collect import Histogram, Setting, VoteCounter, WorkUnit, cut
+from dsrs.sampling.noise import Sums
 
 
 class Stopped(Exception):
@@ -24,10 +25,15 @@ class InlineCollector:
     def collect(
         self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, whole: WorkUnit
     ) -> Histogram:
+        return self.collect_with_sums(classifier, x, setting, whole)[0]
+
+    def collect_with_sums(
+        self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, whole: WorkUnit
+    ) -> tuple[Histogram, Sums]:
         counter = VoteCounter(classifier, x, setting, whole)
         votes = counter.count(whole.first, whole.first)
         for unit in cut(whole, setting.batch):
             if self._stop.is_set():
                 raise Stopped
             votes += counter.count(unit.first, unit.stop)
-        return votes
+        return votes, counter.sums

@@ -8,15 +8,17 @@ import json
 import numpy as np
 from numpy.typing import NDArray
 
+from dsrs.errors import InvalidInput
 from dsrs.grid import Grid
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled
-from dsrs.records import HISTOGRAM_BINS
+from dsrs.records import HISTOGRAM_BINS, NORMAL_UNITS
 
 # Norms of a non-Gaussian law are drawn in blocks of this many samples, one generator a block.
 NOISE_BLOCK = 256
 
 NoiseLaw = GeneralizedGaussian | AdditionalLaw
 Norms = NDArray[np.float64]
+Sums = NDArray[np.int64]
 
 
 class NoiseStream:
@@ -77,6 +79,14 @@ class NoiseStream:
             directions_on_grid(self._key, first, cells, norms, *place, out)
         else:
             gaussian_on_grid(self._key, first, cells, self._sigma, *place, out, norms)
+
+    def add_normals(self, samples: NDArray[np.int64], sums: Sums) -> None:
+        """Add the normals z of these samples to `sums`, in units of 1 / NORMAL_UNITS."""
+        from dsrs.sampling.grid_noise import add_normals
+
+        if self._sigma is None or self._grid is None:
+            raise InvalidInput("the sum of the noise is kept for Gaussian noise on a grid")
+        add_normals(self._key, samples, NORMAL_UNITS, sums)
 
     def _block_norms(self, block: int) -> NDArray[np.float64]:
         bits = np.random.Philox(_seeds(*self._address, block))

@@ -31,11 +31,15 @@ ANYTHING = Interval(0.0, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """Take votes of this stream until it has `stop` of them; `law` None is P."""
+    """Take votes of this stream until it has `stop` of them; `law` None is P.
+
+    With `sums` the noise of those that miss the class is added up as well.
+    """
 
     purpose: str
     law: AdditionalLaw | None
     stop: int
+    sums: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dsrs.errors import InvalidInput, UnknownLaw
 from dsrs.laws import parse_additional_law
 from dsrs.strategies.base import Strategy
 from dsrs.strategies.double_sampling import DoubleSampling
+from dsrs.strategies.first_order import FIRST_ORDER, FirstOrder
 from dsrs.strategies.neyman_pearson import NEYMAN_PEARSON, NeymanPearson
 from dsrs.strategies.tailored import TAILORED, Tailored
 
@@ -15,7 +16,11 @@ if TYPE_CHECKING:
     from dsrs.strategies.plan import Plan
 
 # A new strategy is added here. Whatever is not named is a law Q of double sampling.
-NAMED: dict[str, type[Strategy]] = {NEYMAN_PEARSON: NeymanPearson, TAILORED: Tailored}
+NAMED: dict[str, type[Strategy]] = {
+    NEYMAN_PEARSON: NeymanPearson,
+    TAILORED: Tailored,
+    FIRST_ORDER: FirstOrder,
+}
 
 
 def strategy_of(plan: Plan, text: str) -> Strategy:

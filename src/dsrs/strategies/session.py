@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dsrs.errors import InvalidInput
 from dsrs.records import Certificate
 from dsrs.strategies.base import Want
+from dsrs.strategies.first_order import Halves
 from dsrs.strategies.plan import Plan
 from dsrs.votes import ESTIMATION, SELECTION, SampledInput, Votes
 
@@ -25,6 +26,7 @@ class Session:
         self.plan = plan
         self.seen = SampledInput(index, label, None, target, moved=moved)
         self._strategies = plan.strategies()
+        self._halves = Halves(plan.n)
 
     def want(self) -> Want | None:
         """The votes to take next, or None.
@@ -40,11 +42,15 @@ class Session:
         if not wants:
             return None
         first = min(wants, key=lambda want: want.purpose != SELECTION)
-        alike = (want for want in wants if (want.purpose, want.law) == (first.purpose, first.law))
-        return min(alike, key=lambda want: want.stop)
+        alike = [want for want in wants if (want.purpose, want.law) == (first.purpose, first.law)]
+        least = min(alike, key=lambda want: want.stop)
+        return replace(least, sums=any(want.sums for want in alike))
 
-    def add(self, want: Want, votes: Histogram) -> None:
-        """The votes that were taken: all from where the stream ended up to `want.stop`."""
+    def add(self, want: Want, votes: Histogram, sums: NDArray[np.int64] | None = None) -> None:
+        """The votes that were taken: all from where the stream ended up to `want.stop`.
+
+        `sums` is the sum of the noise of those that missed, where the want asks for it.
+        """
         start = self.seen.taken(want.purpose, want.law)
         if votes.sum() != want.stop - start:
             raise InvalidInput(f"expected {want.stop - start} votes, got {votes.sum()}")
@@ -59,6 +65,7 @@ class Session:
             counts=tuple(votes.sum(axis=1).tolist()),
             trials=tuple(votes.sum(axis=0).tolist()),
             hits=tuple(votes[seen.target].tolist()),
+            slope=None if sums is None else self._halves.add(want.stop, sums),
         )
         seen = replace(seen, votes=(*seen.votes, taken))
         for one in self._strategies.values():
