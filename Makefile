@@ -21,7 +21,8 @@ test: $(VENV)/.with-test
 	$(BIN)/pytest -q --numprocesses auto --dist loadfile
 
 test-slow: $(VENV)/.with-test
-	$(BIN)/pytest -q -m slow
+	$(BIN)/python -m dsrs.compiling
+	$(BIN)/pytest -q -m slow --numprocesses auto
 
 test-pythons:
 	@for version in 3.10 3.13; do \
