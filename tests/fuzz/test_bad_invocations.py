@@ -42,7 +42,7 @@ WORDS = [
 ]
 SOUND = {
     **{"--n": "32", "--n0": "8", "--votes": "32", "--samples": "64", "--search-samples": "32"},
-    **{"--resamples": "20", "--workers": "1", "--sigma": "0.5", "--d": "16", "--num-classes": "2"},
+    **{"--resamples": "100", "--workers": "1", "--sigma": "0.5", "--d": "16", "--num-classes": "2"},
     **{"--model": "fuzz_model:f", "--data": "data.npz", "--output": "new", "--epochs": "1"},
     **{"--norm": "l2", "--p": "0.9", "--alpha": "0.01", "--q": "truncated:0.8", "--seed": "3"},
     **{"run_folder": "run", "runs": "run", "source": "run", "file": "table.csv"},
