@@ -25,7 +25,8 @@ def words_of(text: str, *typed: str) -> list[str]:
     [
         ["--q", "truncated:0.8", "--q", "rescaled:0.8x", "--indices", "1,3", "--alpha", "1e-05"],
         ["--q", "none", "--no-labels", "--start", "2", "--bounds", "-1", "2", "--mean", "-0.5"],
-        ["--adaptive", "--radii", "0.1:0.3:0.1", "--stop", "3"],
+        ["--adaptive", "--radii", "0.1:0.3:0.1", "--stop", "3", "--grid", "none"],
+        ["--grid", "1/300", "--stop", "2", "--q", "none"],
     ],
 )
 def test_the_file_of_a_run_repeats_it(certify: Certify, options: list[str]) -> None:

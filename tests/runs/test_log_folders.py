@@ -13,6 +13,7 @@ from dsrs.classifiers import from_callable
 from dsrs.cli.main import main
 from dsrs.datasets import Dataset
 from dsrs.errors import DataError, InvalidInput
+from dsrs.grid import Grid
 from dsrs.laws import GeneralizedGaussian
 from dsrs.runs import certify_run, open_run
 from dsrs.runs.formats import ResultRow, export_run, import_folder, import_rows
@@ -48,7 +49,7 @@ def known(row: ResultRow) -> tuple[object, ...]:
         (EVERY_LAW, {}),
         (("np", "truncated:0.8"), {"sample_share": 0.3, "alpha_share": 0.2, "early_stop": True}),
         (("truncated:T=2.5",), {}),
-        (("np",), {"alpha": 1e-5}),
+        (("np", "truncated:heuristic"), {"alpha": 1e-5, "grid": Grid(2.0**-24)}),
     ],
 )
 def test_every_export_comes_back(
@@ -69,6 +70,7 @@ def test_every_export_comes_back(
     [
         (("np", "tailored"), {}, "no place for 'tailored'"),
         (("np", "rescaled:1x"), {}, "no place for 'rescaled'"),
+        (("np",), {"grid": Grid(0.01)}, "moved to a grid"),
         (("np",), {"radius": 0.2}, "stopped after different numbers"),
         (("np",), {"bound": "randomized"}, "`bound` = randomized"),
         (("np", "truncated:0.8"), {"fallback": True}, "fall-back"),

@@ -176,6 +176,7 @@ def _settings(arguments: argparse.Namespace, plan: Plan) -> str:
         "k": plan.law.k,
         "eta": plan.law.eta,
         "batch": plan.batch,
+        "grid": "none" if arguments.grid is None else arguments.grid,
     }
     return config_text(arguments.options, values, SETTINGS_COMMENT)
 

@@ -31,6 +31,11 @@ def dsrs_log_texts(run: Run, methods: Iterable[str]) -> dict[str, str]:
     """File name -> text of every log of the original DSRS layout that these methods fill."""
     plan, results = run.plan, list(run.results())
     _check_plan(plan, run.sampled_plan)
+    if any(found.moved for result in results for found in result.certificates.values()):
+        raise InvalidInput(
+            "the DSRS logs have no place for inputs that were moved to a grid, which their radii "
+            f"are less by; {OTHERWISE}"
+        )
     model = _model_name(run.config["model"]) + MODEL_ENDING
     texts: dict[str, str] = {}
     for method in methods:
