@@ -211,13 +211,16 @@ def _plan(arguments: argparse.Namespace, dataset: Dataset) -> Plan:
 
 
 def _describe(classifier: Classifier, dataset: Dataset, plan: Plan, count: int) -> None:
+    from dsrs.laws import short_law_text
+
     lines = [
         f"model: {classifier.description}",
         f"data: {dataset.name}, {count} of {len(dataset)} inputs, "
         f"{'without' if dataset.labels is None else 'with'} labels",
         f"noise: {plan.law.describe()}, "
         + ("added in float32" if plan.grid is None else f"on a grid of step {plan.grid.text}"),
-        f"methods: {', '.join(plan.strategies())}; n = {plan.n:,}, alpha = {plan.alpha:g}",
+        f"methods: {', '.join(map(short_law_text, plan.strategies()))}; "
+        f"n = {plan.n:,}, alpha = {plan.alpha:g}",
     ]
     print("\n".join(lines), file=sys.stderr)
 

@@ -169,11 +169,13 @@ def tuning_text(found: Tuned) -> str:
 def _row(name: str, one: Forecast, radii: list[float]) -> list[str]:
     import numpy as np
 
+    from dsrs.laws import short_law_text
+
     law = one.law
     size = f"{law.sigma:.4g}" + ("" if law.eta == 2 else f" (eta {law.eta:g})")
     values = [f"{one.value:.4f}", f"{one.low:.4f} to {one.high:.4f}"]
     accuracy = [f"{100 * np.mean(one.radii >= radius):.1f}" for radius in radii]
-    return [name, size, f"{law.k:g}", one.method, *values, *accuracy]
+    return [name, size, f"{law.k:g}", short_law_text(one.method), *values, *accuracy]
 
 
 def _round_grid(top: float) -> list[float]:

@@ -40,7 +40,7 @@ class RunMeasures:
 
     run: RunSummary
     radii: tuple[float, ...]
-    clean_accuracy: Estimate
+    clean_accuracy: Estimate | None  # None where labels or predictions are not known
     methods: tuple[MethodMeasures, ...]
     gains: tuple[MethodMeasures, ...]
     undecided: dict[str, int]
@@ -52,7 +52,9 @@ def measure_run(run: RunSummary, radii: Sequence[float], resampling: Resampling)
     columns = {"": run.right()[:, None].astype(np.float64)}
     columns |= {method: _columns(run, method, grid) for method in run.methods}
     samples = _resampled(columns, resampling)  # one draw of inputs for all, so gains are paired
-    clean = _estimates(columns[""], samples[""], resampling.confidence)[0]
+    clean = None
+    if run.has_clean_accuracy:
+        clean = _estimates(columns[""], samples[""], resampling.confidence)[0]
     methods = tuple(
         _measures(method, columns[method], samples[method], resampling.confidence)
         for method in run.methods

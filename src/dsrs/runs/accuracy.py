@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from dsrs.accuracy import certified_at, counted_radii, proved_radius, status_of
+from dsrs.accuracy import NO_CERTIFICATE, certified_at, counted_radii, proved_radius
+from dsrs.records import Certificate
 from dsrs.runs.result import RunResult
 
 MAX_GRID = 12
@@ -59,12 +60,12 @@ def certified_accuracy(
     seen = [(result.label in (None, result.target), result.certificates) for result in results]
     methods = dict.fromkeys(method for _, certificates in seen for method in certificates)
     proved = {
-        method: [proved_radius(found.get(method), for_label) for for_label, found in seen]
+        method: [proved_radius(*_answer(found.get(method)), for_label) for for_label, found in seen]
         for method in methods
     }
     largest = max((max(column) for column in proved.values()), default=0.0)
     grid = tuple(radii) if radii is not None else radius_grid(largest)
-    statuses = {method: [status_of(found.get(method)) for _, found in seen] for method in methods}
+    statuses = {method: [_answer(found.get(method))[0] for _, found in seen] for method in methods}
     return [
         MethodAccuracy(
             method,
@@ -78,6 +79,12 @@ def certified_accuracy(
         )
         for method, column in proved.items()
     ]
+
+
+def _answer(certificate: Certificate | None) -> tuple[str, float]:
+    if certificate is None:
+        return NO_CERTIFICATE, 0.0
+    return certificate.status, certificate.radius
 
 
 def radius_grid(largest: float) -> tuple[float, ...]:
