@@ -9,6 +9,7 @@ certificate. The average certified radius counts all other inputs as 0 (Zhai et 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -37,3 +38,9 @@ def certified_at(proved: ArrayLike, radii: Sequence[float]) -> NDArray[np.bool_]
 def counted_radii(proved: ArrayLike) -> NDArray[np.float64]:
     """The radii that the average is taken over."""
     return np.maximum(np.asarray(proved, dtype=np.float64), 0.0)
+
+
+def round_step(largest: float, most: int, factors: Sequence[float] = (1, 2, 2.5, 5, 10)) -> float:
+    """The least round step whose multiples reach `largest` in fewer than `most` steps."""
+    power = 10.0 ** math.floor(math.log10(largest / most))
+    return next(factor * power for factor in factors if largest / (factor * power) < most)

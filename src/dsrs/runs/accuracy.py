@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from dsrs.accuracy import NO_CERTIFICATE, certified_at, counted_radii, proved_radius
+from dsrs.accuracy import NO_CERTIFICATE, certified_at, counted_radii, proved_radius, round_step
 from dsrs.records import Certificate
 from dsrs.runs.result import RunResult
 
 MAX_GRID = 12
-_STEPS = (1.0, 2.5, 5.0)
+_FACTORS = (1.0, 2.5, 5.0, 10.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +91,5 @@ def radius_grid(largest: float) -> tuple[float, ...]:
     """At most MAX_GRID round radii from 0 to `largest`."""
     if not 0 < largest < math.inf:
         return (0.0,)
-    decade = 10.0 ** math.floor(math.log10(largest / MAX_GRID))
-    step = next(s * decade for s in (*_STEPS, 10.0) if largest / (s * decade) < MAX_GRID)
+    step = round_step(largest, MAX_GRID, _FACTORS)
     return tuple(round(i * step, 12) for i in range(int(largest / step) + 1))
