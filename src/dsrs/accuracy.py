@@ -9,29 +9,24 @@ certificate. The average certified radius counts all other inputs as 0 (Zhai et 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dsrs.records import Certificate, Status
-
 NOTHING_PROVED = -np.inf  # below every radius, also below 0
+NO_CERTIFICATE = "abstained"  # how an input ended that has none: it has no prediction
 
 
-def status_of(certificate: Certificate | None) -> Status:
-    """How an input ended; one without a certificate has none because it has no prediction."""
-    return "abstained" if certificate is None else certificate.status
+def proves(status: str | None, radius: float | None) -> bool:
+    """Whether an answer proves its radius; one that is short of what was asked may still do."""
+    return status == "certified" or (status == "short" and bool(radius))
 
 
-def proved_radius(certificate: Certificate | None, for_label: bool) -> float:
+def proved_radius(status: str | None, radius: float, for_label: bool) -> float:
     """The radius that counts: that of a certificate for the label, and else NOTHING_PROVED."""
-    if certificate is None or not for_label:
-        return NOTHING_PROVED
-    proves = certificate.status == "certified" or (
-        certificate.status == "short" and certificate.radius > 0
-    )
-    return certificate.radius if proves else NOTHING_PROVED
+    return radius if for_label and proves(status, radius) else NOTHING_PROVED
 
 
 def certified_at(proved: ArrayLike, radii: Sequence[float]) -> NDArray[np.bool_]:
@@ -43,3 +38,9 @@ def certified_at(proved: ArrayLike, radii: Sequence[float]) -> NDArray[np.bool_]
 def counted_radii(proved: ArrayLike) -> NDArray[np.float64]:
     """The radii that the average is taken over."""
     return np.maximum(np.asarray(proved, dtype=np.float64), 0.0)
+
+
+def round_step(largest: float, most: int, factors: Sequence[float] = (1, 2, 2.5, 5, 10)) -> float:
+    """The least round step whose multiples reach `largest` in fewer than `most` steps."""
+    power = 10.0 ** math.floor(math.log10(largest / most))
+    return next(factor * power for factor in factors if largest / (factor * power) < most)

@@ -37,7 +37,9 @@ def test_a_wider_confidence_gives_a_wider_interval() -> None:
     assert wide[0] < narrow[0] < narrow[1] < wide[1]
 
 
-@pytest.mark.parametrize("options", [{"resamples": 99}, {"confidence": 1.0}, {"seed": -1}])
+@pytest.mark.parametrize(
+    "options", [{"resamples": 99}, {"resamples": 10**23}, {"confidence": 1.0}, {"seed": -1}]
+)
 def test_bad_settings_are_refused(options: dict[str, float]) -> None:
     with pytest.raises(InvalidInput, match=next(iter(options))):
         Resampling(**options)  # type: ignore[arg-type]

@@ -66,7 +66,7 @@ ALLOWED = {
     "training": {"classifiers", "datasets", "files", "laws"},
     "paper": {
         *("certification", "confidence", "duality", "files", "laws", "records", "reports"),
-        *("rounding", "strategies", "training"),
+        *("rounding", "runs", "strategies", "training"),
     },
 }
 # Frameworks are imported by these rooms alone.

@@ -26,7 +26,8 @@ from dsrs.cli.main import build_parser, main
 from dsrs.datasets import Dataset
 from dsrs.files.whole import UNFINISHED
 from dsrs.laws import GeneralizedGaussian
-from dsrs.runs import certify_run
+from dsrs.runs import certify_run, open_run
+from dsrs.runs.formats import export_run
 from dsrs.strategies import Plan
 
 # Commands that would work for long, or learn nothing from odd words.
@@ -38,13 +39,15 @@ WORDS = [
     *("data.npz", "run", "run/run.sqlite", "table.csv", "certificate.json", "notes.txt", "new"),
     *("new/inner", "new.csv", "new.html", "new.png", "new.json", "missing.npz", "fuzz_model:f"),
     *("fuzz_model:raises", "fuzz_model:odd", "fuzz_model:nothing", "cut.onnx", "link", "folder"),
+    *("logs", "logs/sampling", "good.toml", "bad.toml"),
     *("5/10", "10/5", "/", "1,2", "0:1:0.5", "caf\u00e9", "\x1b[31m", "=cmd|x", "--", "-n", "%s%n"),
 ]
 SOUND = {
     **{"--n": "32", "--n0": "8", "--votes": "32", "--samples": "64", "--search-samples": "32"},
-    **{"--resamples": "20", "--workers": "1", "--sigma": "0.5", "--d": "16", "--num-classes": "2"},
+    **{"--resamples": "100", "--workers": "1", "--sigma": "0.5", "--d": "16", "--num-classes": "2"},
     **{"--model": "fuzz_model:f", "--data": "data.npz", "--output": "new", "--epochs": "1"},
     **{"--norm": "l2", "--p": "0.9", "--alpha": "0.01", "--q": "truncated:0.8", "--seed": "3"},
+    **{"--config": "good.toml"},
     **{"run_folder": "run", "runs": "run", "source": "run", "file": "table.csv"},
 }
 # Without these a command would work for long.
@@ -70,6 +73,10 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     data = Dataset.from_arrays(images, [0, 1, 0])
     plan = Plan(GeneralizedGaussian(16, 0.5), ("np",), n=32)
     certify_run(model, data, plan, [0, 1], folder / "run", workers=1)
+    with open_run(folder / "run") as finished:
+        export_run(finished, folder / "logs", "dsrs-logs")
+    (folder / "good.toml").write_text('sigma = 0.5\nq = ["none"]\nalpha = 0.01\n')
+    (folder / "bad.toml").write_text("sigma = {}\n[run]\nsgima = 1\n")
     (folder / "fuzz_model.py").write_text(MODEL)
     (folder / "notes.txt").write_text("the only copy")
     (folder / "cut.onnx").write_bytes(b"\x08\x07\x12")
@@ -179,7 +186,12 @@ def try_invocations(
         told = f"seed {seed}, number {number}, exit {code}: {words}"
         assert code in (0, 1, 2), told
         assert not [path for path in after if UNFINISHED in path], f"half-written: {told}"
-        owned = {"run", "run/run.sqlite", "run/writer.lock"}  # a run may be continued
+        owned = {
+            "run",
+            "run/run.sqlite",
+            "run/writer.lock",
+            "run/run.toml",
+        }  # a run may be continued
         changed = {path for path in before if after.get(path) != before[path]} - owned
         assert "--overwrite" in words or not changed, f"{changed} changed: {told}"
         if code == 2:

@@ -18,7 +18,6 @@ from dsrs.paper.certification_time import PAPER_SECONDS, recorded_seconds, runs_
 from dsrs.paper.logs import LogFolder, read_logs
 from dsrs.paper.opt_truncation import OptSettings
 from dsrs.paper.published import published_accuracy
-from dsrs.paper.radius_logs import read_radius_logs
 from dsrs.paper.recorded import TRAININGS
 from dsrs.paper.recorded_accuracy import RecordedAccuracy
 from dsrs.paper.tables import compare_tables
@@ -67,16 +66,17 @@ def test_fall_back_rows(double_sampling: Rows) -> None:
     ) in page
 
 
-def test_which_rule_the_choice_of_t_used(original_logs: Path) -> None:
+def test_which_rule_the_choice_of_t_used(logs: LogFolder) -> None:
     """Worst difference from the printed figures, at radii in binary as they were computed then."""
-    radii = read_radius_logs(original_logs).runs
+    recorded = [run for run in (*logs.runs, *logs.radii) if not np.isnan(run.recorded_radius).any()]
     words = {title: word for word, title in TRAININGS.items()}
     worst: dict[tuple[str, str], float] = {}
     decimals = 0.0
     for row in published_accuracy():
         if row.table != "truncation-choice" or row.certification != "dsrs-heuristic":
             continue
-        for name, found in radii.items():
+        for found in recorded:
+            name = found.name
             if (
                 (name.dataset, name.law.sigma, name.n) == (row.dataset, row.sigma, 50_000)
                 and name.model.startswith(f"{words[row.training]}-")

@@ -11,6 +11,8 @@ import pytest
 from dsrs.cli import paper, theory
 from dsrs.errors import InvalidInput
 
+HEADER = "x disttype general-gaussian\nx k 380\nx std 1.0\nx N {n}\nx alpha {alpha}\n"
+
 
 def call(*words: str) -> int:
     parser = argparse.ArgumentParser()
@@ -29,7 +31,8 @@ def logs(tmp_path: Path) -> Path:
     model.mkdir(parents=True)
     ends = ("0.9 0.91", "0.3 0.32", "0.99 0.995", "0.5 0.52")
     rows = "".join(f"o {10 * i} {ends[i % 4]}\n" for i in range(1000))
-    (model / "general-gaussian-380-1.0-100000-0.001.txt").write_text("x k 380\n" + rows)
+    header = HEADER.format(n=100_000, alpha=0.001)
+    (model / "general-gaussian-380-1.0-100000-0.001.txt").write_text(header + rows)
     return tmp_path / "logs"
 
 
@@ -46,7 +49,7 @@ def test_a_cut_log_is_named_and_not_compared(
     logs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (log,) = (logs / "sampling").glob("*/*.txt")
-    log.write_text("".join(log.read_text().splitlines(keepends=True)[:500]))
+    log.write_text("".join(log.read_text().splitlines(keepends=True)[:504]))
     assert call("paper", "tables", "--logs", str(logs), "--table", "acr", "--quiet") == 1
     shown = capsys.readouterr()
     assert "499 of 1,000 inputs" in shown.err
@@ -65,7 +68,7 @@ def test_quiet_says_nothing_of_logs_that_are_left_out_but_names_broken_ones(
     assert "left out 1 logs" in capsys.readouterr().err
     (model / "general-gaussian-380-0.8-50000-0.0005.txt").write_text("o 0 2 3\n")
     assert call(*words, "--quiet") == 1
-    assert "line 1: expected an interval" in capsys.readouterr().err
+    assert "line 1: `lower` must be a probability" in capsys.readouterr().err
 
 
 def test_tables_into_a_file(logs: Path, tmp_path: Path) -> None:
@@ -149,7 +152,8 @@ def test_the_time_of_a_certificate(logs: Path, capsys: pytest.CaptureFixture[str
     model = next((logs / "sampling").glob("*.pth"))
     for rule, ends in (("", "0.9 0.91"), ("-x+", "0.97 0.98")):
         name = f"general-gaussian-380-1.0-50000-0.0005{rule}.txt"
-        (model / name).write_text("".join(f"o {i} {ends}\n" for i in range(8)))
+        rows = "".join(f"o {i} {ends}\n" for i in range(8))
+        (model / name).write_text(HEADER.format(n=50_000, alpha=0.0005) + rows)
     times = logs / "new-radius" / model.name
     times.mkdir(parents=True)
     name = "time-new-rad-general-gaussian-th-380-1.0-x+-50000-0.0005.txt"

@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 from dsrs.errors import DataError
-from dsrs.paper.logs import read_logs, read_sampling_log, recorded_percentile
+from dsrs.paper.logs import read_logs
 from dsrs.paper.recorded import RecordedRun, dataset_of
 from dsrs.paper.reference_tables import read_accuracy_by_norm, read_reference
+from dsrs.runs.formats.dsrs_logs import read_sampling_log
+from dsrs.runs.formats.log_names import recorded_percentile
 
 HEADER = "\nx disttype general-gaussian\nx k 380\nx std {sigma}\nx N 50000\nx alpha 0.0005\n\n"
 
@@ -85,6 +87,7 @@ def test_truncated_logs_know_their_percentile_and_the_fallback(logs: Path) -> No
     [
         ("x", 0.4, 0.5),
         ("x", 0.5, 0.2554517744),
+        ("xp", 0.5, 0.5),
         ("x2", 0.9, 0.8),
         ("x2", 0.3, 0.4),
         ("0.75", 0.9, 0.75),
@@ -96,7 +99,7 @@ def test_recorded_percentiles(rule: str, p_lower: float, percentile: float) -> N
 
 def test_a_header_that_contradicts_the_name_is_refused(tmp_path: Path) -> None:
     path = write_log(tmp_path, "general-gaussian-380-0.5-50000-0.0005.txt", {0: (0.1, 0.2)}, 1.0)
-    with pytest.raises(DataError, match=r"std = 0\.5 as in the file name, got 1\.0"):
+    with pytest.raises(DataError, match=r"named for sigma = 0\.5, and its header says 1"):
         read_sampling_log(path)
 
 
@@ -111,7 +114,7 @@ def test_broken_lines_name_their_place(tmp_path: Path) -> None:
 def test_an_interval_that_is_none_names_its_place(tmp_path: Path, ends: str) -> None:
     path = write_log(tmp_path, "general-gaussian-380-1.0-50000-0.0005.txt", {0: (0.1, 0.2)}, 1.0)
     path.write_text(path.read_text() + f"o 1 {ends}\n")
-    with pytest.raises(DataError, match=rf"0\.0005\.txt, line 9: .*got {ends}"):
+    with pytest.raises(DataError, match=r"0\.0005\.txt, line 9: "):
         read_sampling_log(path)
 
 
@@ -165,7 +168,8 @@ def test_a_copied_log_of_p_serves_its_q_and_is_no_run_of_its_own(logs: Path) -> 
 
 def test_a_gaussian_has_no_exponent_whatever_its_log_is_called(logs: Path) -> None:
     model = logs / "sampling" / "cohen-mnist-380-1.00.pth"
-    (model / "gaussian-380-1.0-50000-0.0005.txt").write_text("x disttype gaussian\no 0 0.9 1\n")
+    header = HEADER.format(sigma=1.0).replace("general-gaussian", "gaussian")
+    (model / "gaussian-380-1.0-50000-0.0005.txt").write_text(header + "o 0 0.9 1\n")
     assert {run.name.law.k for run in read_logs(logs).runs} == {0, 380}
 
 

@@ -255,3 +255,85 @@ def test_the_page_names_no_other_place(hand_run: RunSummary) -> None:
     page = html_page(make_report([hand_run], [0.5], FAST))
     outside = set(re.findall(r"https?://[^\"'\s<]+", page))
     assert outside == {"http://www.w3.org/2000/svg"}  # a namespace, not an address
+
+
+PHONE = 375  # CSS pixels: the narrowest phones that people still use
+LEAST_LETTERS = 10.5  # pixels on the screen; smaller text cannot be read without zooming
+
+
+@pytest.fixture
+def phone(browser: HeadlessChromium) -> Iterator[HeadlessChromium]:
+    browser.send(
+        "Emulation.setDeviceMetricsOverride",
+        width=PHONE,
+        height=700,
+        deviceScaleFactor=2,
+        mobile=True,
+    )
+    yield browser
+    browser.send("Emulation.clearDeviceMetricsOverride")
+
+
+SIZES = """[...document.querySelectorAll("body *")]
+  .filter((one) => one.checkVisibility() && [...one.childNodes].some(
+    (child) => child.nodeType === 3 && child.textContent.trim()))
+  .filter((one) => !["SCRIPT", "STYLE"].includes(one.tagName))
+  .map((one) => {
+    const svg = one.ownerSVGElement;
+    const scale = svg ? svg.getBoundingClientRect().width / svg.viewBox.baseVal.width : 1;
+    return [scale * parseFloat(getComputedStyle(one).fontSize), one.textContent.slice(0, 30)];
+  })"""
+
+
+@needs_chromium
+@pytest.mark.parametrize("kind", ["hand", "long", "unlabelled"])
+def test_it_can_be_read_on_a_phone(
+    phone: HeadlessChromium,
+    hand_run: RunSummary,
+    make_result,  # type: ignore[no-untyped-def]
+    tmp_path: Path,
+    kind: str,
+) -> None:
+    runs = {
+        "hand": [hand_run],
+        "long": [
+            RunSummary.from_results(
+                f"a-long-name-of-a-run-without-any-space-in-it-{sigma}",
+                [
+                    make_result(
+                        i,
+                        {"np": sigma, "weighted:" + "1:0,2:-1," * 30: 1.5 * sigma},
+                        law=GeneralizedGaussian(16, sigma),
+                    )
+                    for i in range(9)
+                ],
+                settings={"model": {"fingerprint": "f" * 200}},
+            )
+            for sigma in (0.25, 0.5, 1.0)
+        ],
+        "unlabelled": [
+            RunSummary.from_results(
+                "u", [make_result(i, {"np": 1.0}, label=None) for i in range(3)]
+            )
+        ],
+    }[kind]
+    path = tmp_path / "phone.html"
+    path.write_text(html_page(make_report(runs, [0.25 * i for i in range(1, 13)], FAST), "T" * 60))
+    phone.open(path)
+    phone.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    for place in ("document.documentElement", "document.body"):
+        assert phone.evaluate(f"{place}.scrollWidth") <= PHONE
+    small = [seen for seen in phone.evaluate(SIZES) if seen[0] < LEAST_LETTERS]
+    assert not small
+    # Names at the axes do not run into each other, nor out of the picture.
+    overlaps = """[...document.querySelectorAll("#figure-grid figure > svg")].flatMap((svg) => {
+      const boxes = [...svg.querySelectorAll("text")].map((one) => one.getBoundingClientRect());
+      const all = svg.getBoundingClientRect();
+      const out = boxes.filter((b) => b.left < all.left - 1 || b.right > all.right + 1);
+      const meet = (a, b) => a.left < b.right - 1 && b.left < a.right - 1
+        && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+      const hit = boxes.flatMap((a, i) => boxes.slice(i + 1).filter((b) => meet(a, b)));
+      return [...out, ...hit].map((b) => [svg.parentNode.id, b.left - all.left, b.top - all.top]);
+    })"""
+    assert phone.evaluate(overlaps) == []
+    assert phone.complaints() == []

@@ -100,7 +100,10 @@ def test_results_that_cannot_be_reported_are_refused(make_result) -> None:  # ty
     cases = {
         "no finished input": [],
         "twice": [good, good],
-        "no label": [make_result(1, {"np": 1.0}, label=None)],
+        "for all inputs or for none": [
+            good,
+            make_result(1, {"np": 1.0, "truncated": 1.0}, label=None),
+        ],
         "finite radii": [make_result(1, {"np": float("inf")})],
         "no certificate of truncated": [good, make_result(1, {"np": 1.0})],
         "PNG": [make_result(1, {"np": 1.0}, thumbnail=b"GIF89a")],

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 def accuracy_table(accuracies: Sequence[MethodAccuracy], labelled: bool) -> str:
     """One line a method: the share of inputs certified at each radius, in percent."""
+    from dsrs.laws import short_law_text
+
     if not accuracies:
         return "no inputs are finished yet"
     first = accuracies[0]
@@ -29,7 +31,7 @@ def accuracy_table(accuracies: Sequence[MethodAccuracy], labelled: bool) -> str:
     ]
     rows = [
         [
-            found.method,
+            short_law_text(found.method),
             *(percent(Fraction(count, found.total)) for count in found.correct),
             floor_text(found.average_radius, 4),
             f"{found.abstained}/{found.total}",

@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.accuracy_table import accuracy_table
+from dsrs.cli.config_file import add_config_option, config_text
 from dsrs.cli.grid_option import add_grid, grid_from
 from dsrs.cli.law_options import LAW_FORMS, add_law_options, law_from, note_on_law, tuned_method
 from dsrs.cli.model_options import (
@@ -51,6 +52,8 @@ examples:
       --output runs/table
       The table at these radii, each input stopped when its row is known. --radius and --adaptive
       certify by Neyman-Pearson, and by --q tailored if asked: double sampling has no early answer.
+  dsrs certify --config runs/mine/run.toml --seed 1 --output runs/again
+      The options of another run, but for the seed. Every run folder has such a file.
 
 the noise has dimension d = the number of values of one input. k = 0 is the Gaussian; the paper's
 experiments use k = d/2 - 12 (MNIST: 380) or d/2 - 6 (CIFAR-10: 1530). Radii are in the units of
@@ -60,6 +63,10 @@ exit codes: 0 done, 2 bad arguments or input (nothing was changed), 130 interrup
 was finished is kept).
 
 """
+
+SETTINGS_COMMENT = """\
+`dsrs certify --config THIS_FILE --output NEW_FOLDER` repeats this run.
+The command that continues the run writes this file anew."""
 
 
 def add_parser(subparsers: Any) -> None:
@@ -76,12 +83,13 @@ def add_parser(subparsers: Any) -> None:
     add_stopping_options(parser.add_argument_group("fewer votes, more from them"))
     run_options = parser.add_argument_group("the run")
     run_options.add_argument("--output", required=True, help="run folder, new or to continue")
+    add_config_option(run_options)
     add_workers(run_options)
     run_options.add_argument("--json", action="store_true", help="print the end result as JSON")
     level = run_options.add_mutually_exclusive_group()
     level.add_argument("--quiet", action="store_true", help="no progress, no advice")
     level.add_argument("--verbose", action="store_true", help="also what is done, in detail")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, options=parser._actions)
 
 
 def _add_plan_options(group: argparse._ArgumentGroup) -> None:
@@ -153,8 +161,24 @@ def run(arguments: argparse.Namespace) -> int:
         workers=arguments.workers,
         device=arguments.device,
         progress=lambda total: Progress(total, "certifying", quiet=arguments.quiet),
+        settings=_settings(arguments, plan),
     )
     return _conclude(arguments)
+
+
+def _settings(arguments: argparse.Namespace, plan: Plan) -> str:
+    """The run.toml of this run. A law from a file is written out: the file may change."""
+    from dsrs.strategies import NEYMAN_PEARSON
+
+    values = vars(arguments) | {
+        "methods": [text for text in plan.methods if text != NEYMAN_PEARSON] or ["none"],
+        "sigma": plan.law.sigma,
+        "k": plan.law.k,
+        "eta": plan.law.eta,
+        "batch": plan.batch,
+        "grid": "none" if arguments.grid is None else arguments.grid,
+    }
+    return config_text(arguments.options, values, SETTINGS_COMMENT)
 
 
 def _plan(arguments: argparse.Namespace, dataset: Dataset) -> Plan:
@@ -187,13 +211,16 @@ def _plan(arguments: argparse.Namespace, dataset: Dataset) -> Plan:
 
 
 def _describe(classifier: Classifier, dataset: Dataset, plan: Plan, count: int) -> None:
+    from dsrs.laws import short_law_text
+
     lines = [
         f"model: {classifier.description}",
         f"data: {dataset.name}, {count} of {len(dataset)} inputs, "
         f"{'without' if dataset.labels is None else 'with'} labels",
         f"noise: {plan.law.describe()}, "
         + ("added in float32" if plan.grid is None else f"on a grid of step {plan.grid.text}"),
-        f"methods: {', '.join(plan.strategies())}; n = {plan.n:,}, alpha = {plan.alpha:g}",
+        f"methods: {', '.join(map(short_law_text, plan.strategies()))}; "
+        f"n = {plan.n:,}, alpha = {plan.alpha:g}",
     ]
     print("\n".join(lines), file=sys.stderr)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dsrs.cli.law_options import law_of_card
 from dsrs.cli.progress import Progress
 from dsrs.cli.tables import table
 from dsrs.errors import InvalidInput
@@ -51,7 +51,6 @@ def run(arguments: argparse.Namespace) -> int:
     from dsrs.datasets import load_dataset
     from dsrs.grid import Grid
     from dsrs.landscape.tuning import tune
-    from dsrs.laws import GeneralizedGaussian
     from dsrs.reports import make_report, read_runs, write_page
     from dsrs.runs import certify_run, open_run
     from dsrs.runs.profiles import read_landscape, wide_law
@@ -59,9 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     runs = {name: arguments.output / name for name in ("look", "usual", "tuned")}
     with as_file(files("dsrs") / "demo") as folder:
-        trained = GeneralizedGaussian.from_dict(
-            json.loads((folder / "card.json").read_text())["law"]
-        )
+        trained = law_of_card(folder / "card.json")
         images, others = (load_dataset(folder / name) for name in ("images.npz", "tuning.npz"))
         if not 1 <= arguments.images <= len(images):
             raise InvalidInput(f"--images must be from 1 to {len(images)}, got {arguments.images}")

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.choices import one_of
 from dsrs.errors import InvalidInput
 
+if TYPE_CHECKING:
+    from dsrs.runs.formats import ImportedFolder, ResultRow
+
 EPILOG = """\
 examples:
   dsrs import cohen.tsv --output cohen.csv
+  dsrs import logs --d 784 --output mnist.csv
+      All logs of the original DSRS scripts in a folder: that above sampling, orig-radius and
+      new-radius, or logs/sampling/MODEL.pth for one model of several. With several models, --output
+      is a folder, and each has its table there.
   dsrs import general-gaussian-380-0.5-50000-0.0005.txt --d 784 \\
       --q-log general-gaussian-380-0.5-50000-0.0005-x.txt --output mnist.csv
-      Joins the sampling logs of P and Q of the original DSRS scripts; then
-      `dsrs recertify mnist.csv` certifies every row.
+      Joins two sampling logs, of P and of Q; then `dsrs recertify mnist.csv` certifies every row,
+      and `dsrs report mnist.csv` shows what was certified.
 
 the format is recognised from the content. A TSV log holds radii and no intervals; a DSRS sampling
 log holds intervals and no radii.
@@ -26,11 +35,12 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "import",
         help="read logs and tables of other programs",
-        description="Read a log or table of another program, check it, and write it as a table.",
+        description="Read a log, a folder of logs or a table of another program, check it, and "
+        "write it as a table.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("file", help="TSV log, DSRS log, CSV, JSON lines or Parquet")
+    parser.add_argument("file", help="TSV log, DSRS log or folder of them, CSV, JSONL or Parquet")
     parser.add_argument(
         "--format",
         type=one_of("dsrs.runs.formats", "FORMATS"),
@@ -44,23 +54,73 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from dsrs.runs.formats import format_of, import_rows, write_rows
-    from dsrs.runs.formats.outputs import check_output
+    from dsrs.runs.formats import import_rows
 
     source = Path(arguments.file)
     if source.is_dir():
-        raise InvalidInput(f"{source} is a folder; name a log or a table in it")
+        return _import_folder(source, arguments)
     output = Path(arguments.output or source.with_suffix(".csv"))
+    if output.exists() and source.exists() and output.samefile(source):
+        raise InvalidInput(f"{output} is the file to read; name the table to write with --output")
+    _check(output, arguments.overwrite)
+    q_log = None if arguments.q_log is None else Path(arguments.q_log)
+    _write(import_rows(source, arguments.format, d=arguments.d, q_log=q_log), output)
+    return 0
+
+
+def _import_folder(folder: Path, arguments: argparse.Namespace) -> int:
+    from dsrs.runs.formats import import_folder
+
+    if arguments.q_log is not None or arguments.format not in (None, "dsrs-logs"):
+        raise InvalidInput(
+            f"{folder} is a folder of DSRS logs; --format and --q-log are for a file"
+        )
+    if arguments.output:
+        output = Path(arguments.output)
+    else:
+        output = folder.parent / f"{folder.resolve().name}.csv"
+    found = import_folder(folder, d=arguments.d)
+    tables = _places(found, output)
+    for path in tables:
+        _check(path, arguments.overwrite)
+    for path, rows in tables.items():
+        _write(rows, path)
+    for what, count in sorted(Counter(why for _, why in found.left_out).items()):
+        print(f"left out {count} files: {what}", file=sys.stderr)
+    for path, why in found.broken:
+        print(f"cannot use {path}: {why}", file=sys.stderr)
+    return 1 if found.broken else 0
+
+
+def _places(found: ImportedFolder, output: Path) -> dict[Path, list[ResultRow]]:
+    """Where the table of each model goes."""
+    from dsrs.runs.formats import format_of
+
+    if format_of(output):
+        if len(found.tables) == 1:
+            return dict.fromkeys([output], *found.tables.values())
+        models = ", ".join(list(found.tables)[:3])
+        raise InvalidInput(
+            f"the folder has logs of {len(found.tables)} models ({models}, ...); name a folder for "
+            "their tables with --output, or read one of them: sampling/MODEL.pth"
+        )
+    return {output / f"{model}.csv": rows for model, rows in found.tables.items()}
+
+
+def _check(output: Path, overwrite: bool) -> None:
+    from dsrs.runs.formats import format_of
+    from dsrs.runs.formats.outputs import check_output
+
     form = format_of(output)
     if form is None:
         raise InvalidInput(f"--output must end in .csv, .jsonl, .parquet or .tsv, got {output}")
-    if output.exists() and source.exists() and output.samefile(source):
-        raise InvalidInput(f"{output} is the file to read; name the table to write with --output")
-    check_output(output, form, arguments.overwrite)
-    q_log = None if arguments.q_log is None else Path(arguments.q_log)
-    rows = import_rows(source, arguments.format, d=arguments.d, q_log=q_log)
-    write_rows(rows, output, form)
+    check_output(output, form, overwrite)
+
+
+def _write(rows: list[ResultRow], output: Path) -> None:
+    from dsrs.runs.formats import format_of, write_rows
+
+    write_rows(rows, output, format_of(output) or "")
     with_radius = sum(row.radius is not None for row in rows)
     with_interval = sum(row.p_lower is not None for row in rows)
     print(f"{len(rows)} rows, {with_interval} with intervals, {with_radius} with radii: {output}")
-    return 0

@@ -76,16 +76,25 @@ def note_on_law(arguments: argparse.Namespace, law: GeneralizedGaussian) -> None
     if getattr(arguments, "law", None) or not card.is_file():
         return
     try:
-        trained = json.loads(card.read_text())["law"]
-        same = trained["sigma"] == law.sigma
-    except (OSError, ValueError, KeyError, TypeError):
-        return
-    if not same:
+        trained = law_of_card(card)
+    except DataError:
+        return  # a file of that name may be another program's
+    if trained.sigma != law.sigma:
         print(
-            f"note: the model was trained with sigma = {trained['sigma']:g}, not {law.sigma:g}. "
+            f"note: the model was trained with sigma = {trained.sigma:g}, not {law.sigma:g}. "
             "That may be right; `dsrs tune` tells which noise certifies most.",
             file=sys.stderr,
         )
+
+
+def law_of_card(card: Path) -> GeneralizedGaussian:
+    """The law that a model was trained for, from the card that `dsrs train` writes beside it."""
+    from dsrs.laws import GeneralizedGaussian
+
+    try:
+        return GeneralizedGaussian.from_dict(json.loads(card.read_text(encoding="utf-8"))["law"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise DataError(f"{card} is not a card of `dsrs train`: {error}") from None
 
 
 def read_tuned(file: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import traceback
 from collections.abc import Sequence
 from importlib import import_module
 
+from dsrs.cli.config_file import with_config
 from dsrs.cli.option_names import as_typed, options_of
 from dsrs.cli.terminal import notes_on_stderr, printable_output
 from dsrs.errors import DsrsError
@@ -83,6 +84,7 @@ def _run(argv: Sequence[str]) -> int:
     verbose, options = False, {}
     try:
         parser = build_parser(_verbs_of(argv))
+        argv = with_config(parser, argv[0] if argv else None, argv)
         arguments = parser.parse_args(argv)
         options = options_of(parser, arguments.verb, argv)
         verbose = getattr(arguments, "verbose", False)

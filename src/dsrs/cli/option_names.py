@@ -20,7 +20,7 @@ def options_of(parser: argparse.ArgumentParser, verb: str, words: Sequence[str])
             (option for option in action.option_strings if option in typed),
             action.option_strings[0],
         )
-        for action in _actions(parser, verb)
+        for action in option_actions(parser, verb)
         if action.option_strings
     }
 
@@ -30,11 +30,12 @@ def as_typed(message: str, options: Mapping[str, str]) -> str:
     return PARAMETER.sub(lambda found: options.get(found[1], found[0]), message)
 
 
-def _actions(parser: argparse.ArgumentParser, verb: str | None) -> Iterator[argparse.Action]:
+def option_actions(parser: argparse.ArgumentParser, verb: str | None) -> Iterator[argparse.Action]:
+    """The arguments of the command `verb`; with None, of this parser and all below it."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for name, inner in action.choices.items():
                 if verb in (None, name):
-                    yield from _actions(inner, None)
+                    yield from option_actions(inner, None)
         elif verb is None:
             yield action

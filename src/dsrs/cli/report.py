@@ -17,6 +17,8 @@ EXAMPLES = """\
 examples:
   dsrs report runs/a --output report.html
   dsrs report runs/s025 runs/s050 runs/s100 --output report.html --tables tables
+  dsrs report imported.csv runs/mine
+      A table of `dsrs import` or `dsrs recertify` beside a run of the same inputs.
   dsrs report gaussian=runs/g050 gaussian=runs/g100 consistency=runs/c100 --figures figures
 """
 
@@ -30,7 +32,9 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("runs", nargs="+", metavar="[FAMILY=]RUN", help="folder of a run")
+    parser.add_argument(
+        "runs", nargs="+", metavar="[FAMILY=]RUN", help="folder of a run, or a table"
+    )
     parser.add_argument("--output", type=Path, metavar="FILE", help="HTML page to write")
     parser.add_argument("--title", help="title of the page (default: from the data's name)")
     parser.add_argument("--tables", type=Path, metavar="DIR", help="write md, csv, tex and json")
@@ -41,7 +45,9 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument(
         "--radii", metavar="LIST", help="0.25,0.5,1 or START:STOP:STEP (default: a round grid)"
     )
-    parser.add_argument("--resamples", type=int, default=2000, help="of the bootstrap (2000)")
+    parser.add_argument(
+        "--resamples", type=int, default=2000, help="of the bootstrap, 100 to 100000 (2000)"
+    )
     parser.add_argument("--confidence", type=float, default=0.95, help="of intervals (0.95)")
     parser.add_argument("--seed", type=int, default=0, help="of the bootstrap (0)")
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
@@ -81,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def summary_text(report: Report) -> str:
     """The summary as aligned text; a gain whose interval excludes zero has a star."""
-    from dsrs.reports.tables import SUMMARY_HEADS, interval_note, summary_rows
+    from dsrs.reports.tables import SUMMARY_HEADS, interval_note, label_note, summary_rows
 
     heads = ["run", "certification", *SUMMARY_HEADS]
     heads += [f"r={radius:g}" for radius in report.radii]
@@ -92,6 +98,7 @@ def summary_text(report: Report) -> str:
     note = (
         f"certified accuracy in percent at l2 radius r, {interval_note(report.resampling)}\n"
         "* the interval of this gain excludes zero; any other gain may be chance\n"
+        + f"{label_note(report)}\n".lstrip("\n")
     )
     spent = "".join(f"{run.name}: {run.spent.text()}\n" for run in report.runs if run.spent)
     return f"{table(rows, heads)}\n\n{note}{spent}"

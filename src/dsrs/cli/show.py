@@ -93,6 +93,8 @@ def _show(arguments: argparse.Namespace) -> int:
 
 
 def _settings(opened: Run) -> str:
+    from dsrs.laws import short_law_text
+
     plan, config = opened.plan, opened.config
     return "\n".join(
         [
@@ -100,7 +102,7 @@ def _settings(opened: Run) -> str:
             f"data     {one_line(config['data']['name'])}",
             f"noise    {plan.law.describe()}",
             f"votes    n = {plan.n:,}, alpha = {plan.alpha:g}, seed = {plan.seed}",
-            f"methods  {', '.join(plan.strategies())}",
+            f"methods  {', '.join(map(short_law_text, plan.strategies()))}",
             f"started  {', '.join(session['started'] for session in opened.sessions)}",
         ]
     )

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.landscape import add_look_options, look
-from dsrs.cli.model_options import add_model_options
+from dsrs.cli.law_options import law_of_card
+from dsrs.cli.model_options import add_model_options, numbers
 from dsrs.cli.tables import table
-from dsrs.errors import DataError, InvalidInput
+from dsrs.errors import InvalidInput
 
 if TYPE_CHECKING:
     from dsrs.landscape.tuning import Forecast, Tuned
@@ -56,7 +57,10 @@ def add_parser(subparsers: Any) -> None:
     group.add_argument("--k", type=float, default=0.0, help="exponent of the current choice")
     group.add_argument("--eta", type=float, default=2.0, help="eta of the current choice")
     group.add_argument(
-        "--etas", default="2", help="values of eta to try, such as 1,2,4 (default: 2)"
+        "--etas",
+        type=numbers,
+        default=(2.0,),
+        help="values of eta to try, such as 1,2,4 (default: 2)",
     )
     group = parser.add_argument_group("the answer")
     group.add_argument("--output", help="write the answer as JSON, for `dsrs certify --law`")
@@ -97,7 +101,7 @@ def _answer(arguments: argparse.Namespace, folder: str) -> int:
         arguments.alpha,
         arguments.objective,
         current=_current(arguments, landscape.d),
-        etas=_numbers(arguments.etas),
+        etas=arguments.etas,
     )
     answer = found.to_dict() | {
         "landscape": {"votes": landscape.votes, "inputs": list(landscape.indices)}
@@ -139,10 +143,7 @@ def _current(arguments: argparse.Namespace, d: int) -> GeneralizedGaussian | Non
     card = Path(arguments.model).parent / "card.json" if arguments.model else None
     if card is None or not card.is_file():
         return None
-    try:
-        return GeneralizedGaussian.from_dict(json.loads(card.read_text())["law"])
-    except (OSError, ValueError, KeyError) as error:
-        raise DataError(f"{card} cannot be read: {error}") from None
+    return law_of_card(card)
 
 
 def tuning_text(found: Tuned) -> str:
@@ -169,11 +170,13 @@ def tuning_text(found: Tuned) -> str:
 def _row(name: str, one: Forecast, radii: list[float]) -> list[str]:
     import numpy as np
 
+    from dsrs.laws import short_law_text
+
     law = one.law
     size = f"{law.sigma:.4g}" + ("" if law.eta == 2 else f" (eta {law.eta:g})")
     values = [f"{one.value:.4f}", f"{one.low:.4f} to {one.high:.4f}"]
     accuracy = [f"{100 * np.mean(one.radii >= radius):.1f}" for radius in radii]
-    return [name, size, f"{law.k:g}", one.method, *values, *accuracy]
+    return [name, size, f"{law.k:g}", short_law_text(one.method), *values, *accuracy]
 
 
 def _round_grid(top: float) -> list[float]:
@@ -182,10 +185,3 @@ def _round_grid(top: float) -> list[float]:
     while top / step < COLUMNS / 2:
         step /= 2
     return [round(step * (i + 1), 12) for i in range(min(COLUMNS, int(top / step)))]
-
-
-def _numbers(text: str) -> tuple[float, ...]:
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise InvalidInput(f"--etas is written 1,2,4, got {text!r}") from None

@@ -18,6 +18,7 @@ from dsrs.errors import InvalidInput
 
 Floats = NDArray[np.float64]
 
+FEWEST, MOST = 100, 100_000  # resamples; their means are kept, and more change no digit shown
 CHUNK = 250  # resamples a block: bounds the memory to CHUNK x inputs numbers
 
 
@@ -30,8 +31,8 @@ class Resampling:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.resamples < 100:
-            raise InvalidInput(f"`resamples` must be at least 100, got {self.resamples}")
+        if not FEWEST <= self.resamples <= MOST:
+            raise InvalidInput(f"`resamples` must be from {FEWEST} to {MOST}, got {self.resamples}")
         if not 0 < self.confidence < 1:
             raise InvalidInput(f"`confidence` must be in (0, 1), got {self.confidence}")
         if self.seed < 0:

@@ -9,6 +9,7 @@ from dsrs.laws.naming import (
     law_from_dict,
     parse_additional_law,
     register,
+    short_law_text,
 )
 from dsrs.laws.rescaled import Rescaled
 from dsrs.laws.truncated import Truncated, heuristic_percentile
@@ -28,4 +29,5 @@ __all__ = [
     "parse_additional_law",
     "register",
     "sample_additional",
+    "short_law_text",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -14,6 +15,7 @@ from dsrs.laws.truncated import Truncated
 from dsrs.laws.weighted import Weighted
 
 Law = TypeVar("Law", bound=type[AdditionalLaw])
+LONGEST_SHOWN = 26  # letters; truncated:paper-heuristic has 25
 
 # A new law is added here.
 KINDS: dict[str, type[AdditionalLaw]] = {law.kind: law for law in (Truncated, Rescaled, Weighted)}
@@ -49,6 +51,21 @@ def parse_additional_law(
         raise UnknownLaw(
             f"expected a number after {kind + ':'!r}, such as truncated:0.8, got {shown(value)}"
         ) from None
+
+
+def short_law_text(text: str) -> str:
+    """The text of a law (or of a method) for a table: at most a few digits and words.
+
+    A law of many numbers is told from others of its kind by four letters made from its text.
+    """
+    kind, _, value = text.partition(":")
+    if len(text) <= LONGEST_SHOWN:
+        return text
+    try:
+        return f"{kind}:{float(value):.6g}"
+    except ValueError:
+        mark = hashlib.sha256(text.encode()).hexdigest()[:4]
+        return f"{kind[:LONGEST_SHOWN]} #{mark} ({value.count(',') + 1} points)"
 
 
 def chosen_from_votes(text: str) -> bool:

@@ -20,6 +20,8 @@ from dsrs.paper.recertify import recertify
 from dsrs.paper.recorded import RecordedRun
 from dsrs.paper.table_runs import SIGMAS, cell_key, key_of
 from dsrs.records import Interval
+from dsrs.runs.formats.dsrs_logs import log_lines
+from dsrs.runs.formats.log_names import LogHeader, RadiusName
 
 PAPER_SECONDS = {"mnist": 10.53, "cifar10": 4.53, "imagenet": 3.21}
 PAPER_SIGMA = 0.5
@@ -88,16 +90,13 @@ def certification_time(
 
 def recorded_seconds(logs: Path, run: RecordedRun) -> float | None:
     """Mean of the log of seconds that belongs to a run with truncated Q; None if there is none."""
-    law = run.name.law
-    name = (
-        f"time-new-rad-general-gaussian-th-{law.k:.0f}-{law.sigma}-{run.name.rule}-"
-        f"{run.name.n}-{run.name.alpha}.txt"
-    )
+    law, votes = run.name.law, run.name
+    p = LogHeader(law.k, law.sigma, votes.n, votes.alpha)
+    name = f"time-{RadiusName(p, votes.rule, truncated=True).stem}.txt"
     path = logs / "new-radius" / f"{run.name.model}.pth" / name
     if not path.exists():
         return None
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-        return float(np.mean([float(line.split()[-1]) for line in lines if line.strip()]))
+        return float(np.mean([float(words[-1]) for _, words in log_lines(path)]))
     except ValueError:
         raise DataError(f"{path}: expected a number of seconds in every line") from None

@@ -15,7 +15,9 @@ import numpy as np
 
 from dsrs.errors import DataError, NotRecorded
 from dsrs.laws import GeneralizedGaussian
+from dsrs.paper.logs import sigma_of
 from dsrs.paper.recorded import DIMENSIONS, AccuracyByNorm, dataset_of
+from dsrs.runs.formats.dsrs_logs import log_lines
 
 _NAME = re.compile(r"(?P<start>[\d.]+)-(?P<stop>[\d.]+)-(?P<steps>\d+)-(?P<samples>\d+)\.txt")
 
@@ -55,9 +57,8 @@ def _match(path: Path) -> re.Match[str] | None:
 
 def _rows(path: Path) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
     rows = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        words = line.split()
-        if not words or words[0] == "x":
+    for where, words in log_lines(path):
+        if words[0] == "x":
             continue
         try:
             if words[0] != "o" or len(words) != 4:
@@ -67,7 +68,7 @@ def _rows(path: Path) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
                 raise ValueError
         except ValueError:
             raise DataError(
-                f"{path}, line {number}: expected `o index norm accuracy`, got {line!r}"
+                f"{where}: expected `o index norm accuracy`, got {' '.join(words)!r}"
             ) from None
         rows.append((index, norm, accuracy))
     if not rows:
@@ -77,11 +78,7 @@ def _rows(path: Path) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
 
 def _law_of(model: str) -> GeneralizedGaussian:
     """The law that a model was trained for: k if its name has one, and sigma."""
-    words = model.split("-")
-    sigmas = [float(word) for word in words if re.fullmatch(r"\d+\.\d+", word)]
-    exponents = [float(word) for word in words if re.fullmatch(r"\d+", word)]
-    if not sigmas:
-        raise DataError(f"expected a sigma such as 0.50 in the model name, got {model!r}")
+    exponents = [float(word) for word in model.split("-") if re.fullmatch(r"\d+", word)]
     return GeneralizedGaussian(
-        DIMENSIONS[dataset_of(model)], sigmas[-1], exponents[-1] if exponents else 0.0
+        DIMENSIONS[dataset_of(model)], sigma_of(model), exponents[-1] if exponents else 0.0
     )

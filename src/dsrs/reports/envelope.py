@@ -39,11 +39,12 @@ def sigma_families(runs: Sequence[RunSummary]) -> dict[str, tuple[RunSummary, ..
     """Families with runs at two or more sigma, each run with the inputs that all of them have."""
     grouped: dict[str, list[RunSummary]] = {}
     for run in runs:
-        grouped.setdefault(run.family, []).append(run)
+        if run.law is not None:
+            grouped.setdefault(run.family, []).append(run)
     return {
         family: _shared_inputs(members)
         for family, members in grouped.items()
-        if len({run.law.sigma for run in members}) > 1
+        if len({run.law.sigma for run in members if run.law}) > 1
     }
 
 

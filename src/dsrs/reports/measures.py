@@ -15,7 +15,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dsrs.accuracy import certified_at, counted_radii
+from dsrs.accuracy import certified_at, counted_radii, round_step
 from dsrs.confidence.bootstrap import Estimate, Floats, Resampling, interval, resampled_means
 from dsrs.errors import InvalidInput
 from dsrs.reports.summary import BASELINE, RunSummary
@@ -40,7 +40,7 @@ class RunMeasures:
 
     run: RunSummary
     radii: tuple[float, ...]
-    clean_accuracy: Estimate
+    clean_accuracy: Estimate | None  # None where labels or predictions are not known
     methods: tuple[MethodMeasures, ...]
     gains: tuple[MethodMeasures, ...]
     undecided: dict[str, int]
@@ -52,7 +52,9 @@ def measure_run(run: RunSummary, radii: Sequence[float], resampling: Resampling)
     columns = {"": run.right()[:, None].astype(np.float64)}
     columns |= {method: _columns(run, method, grid) for method in run.methods}
     samples = _resampled(columns, resampling)  # one draw of inputs for all, so gains are paired
-    clean = _estimates(columns[""], samples[""], resampling.confidence)[0]
+    clean = None
+    if run.has_clean_accuracy:
+        clean = _estimates(columns[""], samples[""], resampling.confidence)[0]
     methods = tuple(
         _measures(method, columns[method], samples[method], resampling.confidence)
         for method in run.methods
@@ -89,9 +91,7 @@ def default_radii(runs: Sequence[RunSummary]) -> tuple[float, ...]:
     )
     if not largest > 0:
         return (0.0,)
-    power = 10.0 ** math.floor(math.log10(largest / MAX_GRID))
-    steps = (factor * power for factor in (1, 2, 2.5, 5, 10))
-    step = next(step for step in steps if largest / step < MAX_GRID + 1)
+    step = round_step(largest, MAX_GRID + 1)
     return tuple(round(step * i, 12) for i in range(1, max(1, math.floor(largest / step)) + 1))
 
 

@@ -17,7 +17,7 @@ from dsrs.reports.report import Report
 from dsrs.reports.series import DIGITS, P_BINS
 from dsrs.reports.style import DARK_PALETTE, PALETTE, method_place
 from dsrs.reports.summary import BASELINE, Outcome, RunSummary, method_name
-from dsrs.reports.tables import SUMMARY_HEADS, Cell, Row, interval_note, summary_rows
+from dsrs.reports.tables import SUMMARY_HEADS, Cell, Row, interval_note, label_note, summary_rows
 from dsrs.rounding import ceil_number, floor_number
 
 GENERATOR = "dsrs report"
@@ -36,6 +36,7 @@ def html_page(report: Report, title: str = "Certified robustness") -> str:
         "summary": _summary_table(report),
         "votes": _votes_table(report),
         "interval_note": escape(interval_note(report.resampling)),
+        "label_note": escape(label_note(report)),
         "settings": "\n".join(_settings(run) for run in report.runs),
         "data": _json_text(page_data(report)),
         "style": style,
@@ -88,23 +89,19 @@ def _input_fields(one: Outcome, methods: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _certificate_fields(one: Outcome, method: str) -> dict[str, Any]:
-    certificate = one.certificates.get(method)
+    found = one.answers.get(method)
     fields: dict[str, Any] = {
         "status": one.status(method),
         "radius": floor_number(one.radius(method), DIGITS),
         "p": None,
         "q": None,
-        "law": None,
+        "law": found.law if found else None,
         "gain": floor_number(one.gain(method), DIGITS),
     }
-    if certificate:
-        p = certificate.p
-        fields["p"] = [floor_number(p.lower, DIGITS), ceil_number(p.upper, DIGITS)]
-        if certificate.additional:
-            seen = certificate.additional[0]
-            q = seen.interval
-            fields["q"] = [floor_number(q.lower, DIGITS), ceil_number(q.upper, DIGITS)]
-            fields["law"] = seen.law.short_text
+    for name, interval in (("p", found.p), ("q", found.q)) if found else ():
+        if interval is not None:
+            ends = floor_number(interval.lower, DIGITS), ceil_number(interval.upper, DIGITS)
+            fields[name] = list(ends)
     return fields
 
 
@@ -158,7 +155,7 @@ def _summary_cell(cell: Cell | None) -> str:
 
 def _settings(run: RunSummary) -> str:
     shown = {
-        "noise law": run.law.describe(),
+        "noise law": run.law.describe() if run.law else None,
         "inputs": run.size,
         "methods": ", ".join(method_name(method) for method in run.methods),
         "seconds": round(sum(one.seconds for one in run.outcomes), 1),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from dsrs.errors import InvalidInput
 from dsrs.reports.summary import RunSummary
+from dsrs.reports.tabled import read_table
 from dsrs.runs.reader import open_run
 from dsrs.runs.spending import votes_spent
 
@@ -29,7 +30,9 @@ def read_runs(texts: Sequence[str]) -> list[RunSummary]:
 
 
 def read_run(path: str | Path, name: str | None = None, family: str = "") -> RunSummary:
-    """The finished inputs of one run folder."""
+    """The finished inputs of one run folder, or the rows of a table."""
+    if Path(path).is_file():
+        return read_table(Path(path), name or Path(path).name, family)
     with open_run(path) as run:
         data = run.config.get("data", {})
         started = [session["started"] for session in run.sessions]

@@ -61,14 +61,14 @@ def check_comparable(runs: Sequence[RunSummary]) -> None:
                 f"{both} certify different data ({first.data_fingerprint} and "
                 f"{run.data_fingerprint}); write one report for each"
             )
-        if run.law.d != first.law.d:
+        if run.law and first.law and run.law.d != first.law.d:
             raise StoreMismatch(
                 f"{both} certify inputs of different size (d = {first.law.d} and {run.law.d}); "
                 "write one report for each"
             )
         for one in run.outcomes:
             label = labels.setdefault(one.index, one.label)
-            if label != one.label:
+            if None not in (label, one.label) and label != one.label:
                 raise StoreMismatch(
                     f"input {one.index} has label {label} in {first.name!r} but {one.label} in "
                     f"{run.name!r}, so they certify different data; write one report for each"

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.confidence.bootstrap import Floats, Resampling
+from dsrs.errors import InvalidInput
 from dsrs.records import HISTOGRAM_BINS
 from dsrs.reports.envelope import shared_methods, sigma_families
 from dsrs.reports.measures import measure_run
@@ -62,9 +63,13 @@ class InputPoints:
 
 @dataclass(frozen=True, slots=True)
 class ProbabilityHistogram:
-    """How many inputs have an estimate of P_A in each of `P_BINS` equal bins of [0, 1]."""
+    """How many inputs have an estimate of P_A in each of `P_BINS` equal bins of [0, 1].
+
+    Without labels all of them count as `right`.
+    """
 
     run: str
+    labelled: bool
     right: tuple[int, ...]
     wrong: tuple[int, ...]
 
@@ -177,17 +182,19 @@ def probability_histogram(run: RunSummary) -> ProbabilityHistogram:
         known = [share for share in shares if share is not None]
         return tuple(np.histogram(known, bins=P_BINS, range=(0.0, 1.0))[0].tolist())
 
-    return ProbabilityHistogram(run.name, right=count(True), wrong=count(False))
+    return ProbabilityHistogram(run.name, run.labelled, right=count(True), wrong=count(False))
 
 
 def radial_accuracy(run: RunSummary) -> RadialAccuracy:
     """Votes for the right class by noise norm: the paper's picture of concentration."""
-    shown = _radially_voted(run)
+    shown, law = _radially_voted(run), run.law
+    if law is None:
+        raise InvalidInput(f"the noise norms of {run.name!r} need its law, which is not known")
     trials = np.array([one.trials for one in shown], dtype=np.float64)
     hits = np.array([one.hits for one in shown], dtype=np.float64)
     seen = trials.sum(axis=0) > 0
     middles = (np.arange(HISTOGRAM_BINS) + 0.5) / HISTOGRAM_BINS
-    norms = run.law.radial_quantile(middles)
+    norms = law.radial_quantile(middles)
     shares = np.full_like(trials, np.nan)
     np.divide(hits, trials, out=shares, where=trials > 0)
     low, high = np.nanquantile(shares[:, seen], BAND, axis=0)
@@ -202,7 +209,7 @@ def radial_accuracy(run: RunSummary) -> RadialAccuracy:
         mean=floored(np.nanmean(shares[:, seen], axis=0)),
         low=floored(low),
         high=floored(high),
-        density=tuple(run.law.radial_pdf(norms[seen]).tolist()),
+        density=tuple(law.radial_pdf(norms[seen]).tolist()),
     )
 
 

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.accuracy import proved_radius, status_of
+from dsrs.accuracy import NO_CERTIFICATE, proved_radius
 from dsrs.errors import DataError
-from dsrs.laws import GeneralizedGaussian
-from dsrs.records import HISTOGRAM_BINS, Certificate
+from dsrs.laws import GeneralizedGaussian, short_law_text
+from dsrs.records import HISTOGRAM_BINS, Certificate, Interval
 from dsrs.runs.result import RunResult
 from dsrs.runs.spending import VotesSpent
 from dsrs.votes import ESTIMATION, Votes
@@ -36,17 +36,39 @@ PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What is known of one input; its certificates are for the class `target`.
+class Answer:
+    """What one method says of one input: a certificate without its proof, or a row of a table.
 
-    `trials` and `hits` count all votes under P and those for `target`, by noise norm.
+    `q` and `law` are the interval and the short text of its additional law.
+    """
+
+    status: str
+    radius: float
+    p: Interval | None = None
+    q: Interval | None = None
+    law: str | None = None
+
+    @classmethod
+    def of_certificate(cls, found: Certificate) -> Answer:
+        if not found.additional:
+            return cls(found.status, found.radius, found.p)
+        seen = found.additional[0]
+        return cls(found.status, found.radius, found.p, seen.interval, seen.law.short_text)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What is known of one input; its answers are for the class `target`.
+
+    Without a label the class that was predicted stands for it. `trials` and `hits` count all votes
+    under P and those for `target`, by noise norm.
     """
 
     index: int
-    label: int
+    label: int | None
     predicted: int | None
-    target: int
-    certificates: Mapping[str, Certificate]
+    target: int | None
+    answers: Mapping[str, Answer]
     trials: tuple[int, ...] = ()
     hits: tuple[int, ...] = ()
     seconds: float = 0.0
@@ -54,13 +76,13 @@ class Outcome:
 
     @property
     def right(self) -> bool:
-        """Whether the prediction is the label."""
-        return self.predicted == self.label
+        """Whether the prediction is the label, where there is one."""
+        return self.label is None or self.predicted == self.label
 
     @property
     def for_label(self) -> bool:
         """Whether certificates are for the label; one that holds proves the prediction right."""
-        return self.target == self.label
+        return self.label is None or self.target == self.label
 
     @property
     def p_estimate(self) -> float | None:
@@ -70,11 +92,18 @@ class Outcome:
 
     def status(self, method: str) -> str:
         """certified, abstained or undecided; an input without a prediction is abstained."""
-        return status_of(self.certificates.get(method))
+        found = self.answers.get(method)
+        return NO_CERTIFICATE if found is None else found.status
 
     def radius(self, method: str) -> float:
         """The certified l2 radius; 0 where nothing is certified."""
-        return max(proved_radius(self.certificates.get(method), True), 0.0)
+        return max(self.proved_radius(method, for_label=True), 0.0)
+
+    def proved_radius(self, method: str, for_label: bool | None = None) -> float:
+        """The radius that counts (see `dsrs.accuracy`), by default only if it is for the label."""
+        found = self.answers.get(method) or Answer(NO_CERTIFICATE, 0.0)
+        for_label = self.for_label if for_label is None else for_label
+        return proved_radius(found.status, found.radius, for_label)
 
     def gain(self, method: str) -> Fraction:
         """Radius of the method minus radius of the baseline, exactly."""
@@ -83,10 +112,13 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """One run: its noise law, its methods (baseline first) and its outcomes in input order."""
+    """One run: its noise law, its methods (baseline first) and its outcomes in input order.
+
+    The law is None for a table that does not say it.
+    """
 
     name: str
-    law: GeneralizedGaussian
+    law: GeneralizedGaussian | None
     methods: tuple[str, ...]
     outcomes: tuple[Outcome, ...]
     family: str = ""
@@ -108,27 +140,65 @@ class RunSummary:
         spent: VotesSpent | None = None,
     ) -> RunSummary:
         """Read and check the results of one run."""
-        outcomes = sorted((_outcome(name, seen) for seen in results), key=lambda one: one.index)
-        if not outcomes:
-            raise DataError(f"run {name!r} has no finished input yet; certify at least one first")
-        for before, after in itertools.pairwise(outcomes):
-            if before.index == after.index:
-                raise DataError(f"run {name!r} holds input {after.index} twice")
-        laws = {seen.law for one in outcomes for seen in one.certificates.values()}
-        if len(laws) != 1:
-            found = ", ".join(sorted(law.describe() for law in laws)) or "none"
-            raise DataError(f"run {name!r} must have exactly one smoothing law, found {found}")
-        return cls(
-            name=name,
-            law=laws.pop(),
-            methods=_methods(name, outcomes),
-            outcomes=tuple(outcomes),
+        seen = list(results)
+        laws = {found.law for one in seen for found in one.certificates.values()}
+        if seen and not laws:
+            raise DataError(f"run {name!r} must have exactly one smoothing law, found none")
+        return cls.from_outcomes(
+            name,
+            [_outcome(name, one) for one in seen],
+            laws,
             family=family,
             data_fingerprint=data_fingerprint,
             class_names=tuple(class_names),
             settings=settings or {},
             spent=spent,
         )
+
+    @classmethod
+    def from_outcomes(
+        cls,
+        name: str,
+        outcomes: Iterable[Outcome],
+        laws: Iterable[GeneralizedGaussian],
+        **about: Any,
+    ) -> RunSummary:
+        """Check the outcomes of one run; `laws` are those of its answers, as far as known."""
+        found, known = sorted(outcomes, key=lambda one: one.index), set(laws)
+        if not found:
+            raise DataError(f"run {name!r} has no finished input yet; certify at least one first")
+        for before, after in itertools.pairwise(found):
+            if before.index == after.index:
+                raise DataError(f"run {name!r} holds input {after.index} twice")
+        if len(known) > 1:
+            texts = ", ".join(sorted(law.describe() for law in known))
+            raise DataError(f"run {name!r} must have exactly one smoothing law, found {texts}")
+        unlabelled = [one.index for one in found if one.label is None]
+        if 0 < len(unlabelled) < len(found):
+            raise DataError(
+                f"run {name!r} must have labels for all inputs or for none; input {unlabelled[0]} "
+                "has none"
+            )
+        for one in found:
+            for method, answer in one.answers.items():
+                if not math.isfinite(answer.radius):
+                    raise DataError(
+                        f"run {name!r}, input {one.index}: a report needs finite radii, but "
+                        f"{method} certified {answer.radius}; a probability bound of exactly 1 "
+                        "cannot come from votes"
+                    )
+        law = next(iter(known), None)
+        return cls(name, law, _methods(name, found), tuple(found), **about)
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the inputs have labels."""
+        return self.outcomes[0].label is not None
+
+    @property
+    def has_clean_accuracy(self) -> bool:
+        """Whether predictions can be compared with labels."""
+        return self.labelled and any(one.predicted is not None for one in self.outcomes)
 
     @property
     def size(self) -> int:
@@ -150,9 +220,7 @@ class RunSummary:
 
     def proved_radii(self, method: str) -> NDArray[np.float64]:
         """Radius of each input that is certified for its label; see `dsrs.accuracy`."""
-        return np.array(
-            [proved_radius(one.certificates.get(method), one.for_label) for one in self.outcomes]
-        )
+        return np.array([one.proved_radius(method) for one in self.outcomes])
 
     def among(self, indices: Iterable[int]) -> RunSummary:
         """The same run, with these inputs only; what they cost is left out."""
@@ -163,19 +231,11 @@ class RunSummary:
 
 def method_name(method: str) -> str:
     """A method's name for people."""
-    return METHOD_NAMES.get(method, method)
+    return METHOD_NAMES.get(method) or short_law_text(method)
 
 
 def _outcome(run: str, seen: RunResult) -> Outcome:
     where = f"run {run!r}, input {seen.index}"
-    if seen.label is None:
-        raise DataError(f"{where} has no label; certified accuracy needs the labels of all inputs")
-    for method, certificate in seen.certificates.items():
-        if not math.isfinite(certificate.radius):
-            raise DataError(
-                f"{where}: a report needs finite radii, but {method} certified "
-                f"{certificate.radius}; a probability bound of exactly 1 cannot come from votes"
-            )
     if seen.thumbnail is not None and not seen.thumbnail.startswith(PNG_SIGNATURE):
         raise DataError(f"{where}: expected a PNG thumbnail, got other bytes")
     trials, hits = _radial_counts(seen.votes)
@@ -184,7 +244,9 @@ def _outcome(run: str, seen: RunResult) -> Outcome:
         label=seen.label,
         predicted=seen.predicted,
         target=seen.target,
-        certificates=dict(seen.certificates),
+        answers={
+            method: Answer.of_certificate(found) for method, found in seen.certificates.items()
+        },
         trials=trials,
         hits=hits,
         seconds=seen.seconds,
@@ -207,9 +269,9 @@ def _radial_counts(votes: Sequence[Votes]) -> tuple[tuple[int, ...], tuple[int, 
 
 def _methods(run: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
     """All methods of the run: the baseline first, then the known ones, then by name."""
-    found = {method for one in outcomes for method in one.certificates}
+    found = {method for one in outcomes for method in one.answers}
     for one in outcomes:
-        missing = found - one.certificates.keys()
+        missing = found - one.answers.keys()
         if missing and one.predicted is not None:
             raise DataError(
                 f"run {run!r}, input {one.index} has no certificate of {', '.join(sorted(missing))}"

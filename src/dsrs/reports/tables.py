@@ -96,6 +96,7 @@ def markdown_table(report: Report) -> str:
     heads += [f"r = {radius:g}" for radius in report.radii]
     lines = [
         f"Certified accuracy in percent at l2 radius r, {interval_note(report.resampling)}.",
+        *([markdown_name(note)] if (note := label_note(report)) else []),
         "",
         _markdown_line(heads),
         _markdown_line(["---", "---", *["---:"] * (len(heads) - 2)]),
@@ -112,6 +113,7 @@ def latex_table(report: Report) -> str:
     lines = [
         "% needs \\usepackage{booktabs}",
         f"% certified accuracy in percent; {interval_note(report.resampling)}",
+        *([f"% {one_line(note)}"] if (note := label_note(report)) else []),
         f"\\begin{{tabular}}{{ll{'r' * (columns + 1)}}}",
         "\\toprule",
         f" & & & \\multicolumn{{{columns}}}{{c}}{{Certified accuracy (\\%) at radius $r$}} \\\\",
@@ -175,8 +177,9 @@ def json_document(report: Report) -> str:
             {
                 "name": measured.run.name,
                 "family": measured.run.family,
-                "law": measured.run.law.to_dict(),
+                "law": measured.run.law.to_dict() if measured.run.law else None,
                 "inputs": measured.run.size,
+                "labels": measured.run.labelled,
                 "undecided": measured.undecided,
                 "votes": measured.run.spent.total if measured.run.spent else None,
                 "seconds": round(sum(one.seconds for one in measured.run.outcomes), 3),
@@ -198,6 +201,17 @@ def interval_note(resampling: Resampling) -> str:
     )
 
 
+def label_note(report: Report) -> str:
+    """What accuracy means for runs without labels; nothing where all have them."""
+    names = [run.name for run in report.runs if not run.labelled]
+    if not names:
+        return ""
+    return (
+        f"Without labels ({', '.join(names)}): shares of inputs that are certified for the class "
+        "that was predicted, right or wrong."
+    )
+
+
 def latex_escape(text: str) -> str:
     """Text that LaTeX prints as it is."""
     special = {
@@ -211,6 +225,7 @@ def latex_escape(text: str) -> str:
 
 def _run_rows(measured: RunMeasures) -> list[Row]:
     rows = []
+    clean = measured.clean_accuracy
     for gain, lines in ((False, measured.methods), (True, measured.gains)):
         for line in lines:
             rows.append(
@@ -218,7 +233,7 @@ def _run_rows(measured: RunMeasures) -> list[Row]:
                     run=measured.run.name,
                     method=line.method,
                     is_gain=gain,
-                    clean=None if gain else _percent_cell(measured.clean_accuracy),
+                    clean=_percent_cell(clean) if clean and not gain else None,
                     certified=_percent_cell(line.certified_at_zero, gain),
                     abstention=_abstention_cell(line.abstention, gain),
                     average_radius=_radius_cell(line.average_radius, gain),
@@ -289,7 +304,8 @@ def _records(report: Report) -> list[dict[str, Any]]:
 
     for measured in report.measures:
         name = measured.run.name
-        add(name, "", False, "clean accuracy", measured.clean_accuracy)
+        if measured.clean_accuracy is not None:
+            add(name, "", False, "clean accuracy", measured.clean_accuracy)
         for line in measured.methods:
             add_line(name, line, False)
         for line in measured.gains:

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from dsrs.accuracy import certified_at, counted_radii, proved_radius, status_of
+from dsrs.accuracy import NO_CERTIFICATE, certified_at, counted_radii, proved_radius, round_step
+from dsrs.records import Certificate
 from dsrs.runs.result import RunResult
 
 MAX_GRID = 12
-_STEPS = (1.0, 2.5, 5.0)
+_FACTORS = (1.0, 2.5, 5.0, 10.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +60,12 @@ def certified_accuracy(
     seen = [(result.label in (None, result.target), result.certificates) for result in results]
     methods = dict.fromkeys(method for _, certificates in seen for method in certificates)
     proved = {
-        method: [proved_radius(found.get(method), for_label) for for_label, found in seen]
+        method: [proved_radius(*_answer(found.get(method)), for_label) for for_label, found in seen]
         for method in methods
     }
     largest = max((max(column) for column in proved.values()), default=0.0)
     grid = tuple(radii) if radii is not None else radius_grid(largest)
-    statuses = {method: [status_of(found.get(method)) for _, found in seen] for method in methods}
+    statuses = {method: [_answer(found.get(method))[0] for _, found in seen] for method in methods}
     return [
         MethodAccuracy(
             method,
@@ -80,10 +81,15 @@ def certified_accuracy(
     ]
 
 
+def _answer(certificate: Certificate | None) -> tuple[str, float]:
+    if certificate is None:
+        return NO_CERTIFICATE, 0.0
+    return certificate.status, certificate.radius
+
+
 def radius_grid(largest: float) -> tuple[float, ...]:
     """At most MAX_GRID round radii from 0 to `largest`."""
     if not 0 < largest < math.inf:
         return (0.0,)
-    decade = 10.0 ** math.floor(math.log10(largest / MAX_GRID))
-    step = next(s * decade for s in (*_STEPS, 10.0) if largest / (s * decade) < MAX_GRID)
+    step = round_step(largest, MAX_GRID, _FACTORS)
     return tuple(round(i * step, 12) for i in range(int(largest / step) + 1))

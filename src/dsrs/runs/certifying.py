@@ -44,6 +44,7 @@ def certify_run(
     workers: int | None = None,
     device: str = "cpu",
     progress: Watch | None = None,
+    settings: str | None = None,
 ) -> None:
     """Sample and certify the inputs `indices` of `dataset`, and keep them in the folder `output`.
 
@@ -51,12 +52,14 @@ def certify_run(
     Everything is checked before the folder is touched. A stop at any moment loses only the inputs
     in work; the votes do not depend on stops, `workers` or the order of `indices`.
 
+    `settings` is for people: the text of the folder's run.toml.
+
     A plan that takes the same votes for every input has one input in work, shared out among the
     workers; a plan that stops early has one input in work for each worker.
     """
     dataset.check_fits(classifier.input_shape, classifier.num_classes, classifier.bounds)
     config = run_config(classifier, dataset, plan, device)
-    with VoteCollector(workers) as collector, start_run(output, config) as writer:
+    with VoteCollector(workers) as collector, start_run(output, config, settings) as writer:
         finished = writer.finished()
         todo = [index for index in indices if index not in finished]
         prepare(len(todo) * len(plan.methods))

@@ -13,7 +13,7 @@ from typing import Any
 
 from dsrs.errors import StoreError
 from dsrs.files.folders import make_folders, remove_empty
-from dsrs.files.whole import UNFINISHED
+from dsrs.files.whole import UNFINISHED, write_whole
 from dsrs.runs.config import check_same_run, versions
 from dsrs.runs.reader import content_of
 from dsrs.runs.result import RunResult
@@ -27,11 +27,15 @@ from dsrs.runs.schema import (
 )
 
 LOCK_NAME = "writer.lock"
+SETTINGS_NAME = "run.toml"
 
 
-def start_run(path: str | Path, config: Mapping[str, Any]) -> RunWriter:
+def start_run(
+    path: str | Path, config: Mapping[str, Any], settings: str | None = None
+) -> RunWriter:
     """Start a run in a new or empty folder, or continue the run of the same config in it.
 
+    `settings` is the text of its run.toml, which says how to start such a run again.
     Raises StoreMismatch when the folder holds a run of another config, and StoreError when it
     holds something else, cannot be written, or another process writes to it.
     """
@@ -48,7 +52,14 @@ def start_run(path: str | Path, config: Mapping[str, Any]) -> RunWriter:
         if not store.exists() or _is_empty(store):
             with damage_as_error(store):
                 create_store(store, json.dumps(config, allow_nan=False))
-        return RunWriter(folder, connect(store, writable=True), lock, config, made)
+        writer = RunWriter(folder, connect(store, writable=True), lock, config, made)
+        try:
+            if settings is not None:
+                write_whole(folder / SETTINGS_NAME, settings.encode())
+        except BaseException:
+            writer.close()
+            raise
+        return writer
     except BaseException:
         lock.close()
         _remove_traces(folder, made)
@@ -159,7 +170,8 @@ def _remove_traces(folder: Path, made: list[Path]) -> None:
     if store.exists() and not _is_empty(store):
         return
     store.unlink(missing_ok=True)
-    (folder / LOCK_NAME).unlink(missing_ok=True)
+    for name in (LOCK_NAME, SETTINGS_NAME):
+        (folder / name).unlink(missing_ok=True)
     remove_empty(made)
 
 

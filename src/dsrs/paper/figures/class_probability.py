@@ -14,10 +14,10 @@ import numpy as np
 
 from dsrs.errors import NotRecorded
 from dsrs.paper.figures.canvas import canvas
-from dsrs.paper.logs import read_sampling_log
 from dsrs.paper.recorded import Floats, RecordedRun
 from dsrs.paper.titles import model_title
 from dsrs.reports.style import method_color
+from dsrs.runs.formats.dsrs_logs import read_sampling_log
 
 SIGMA = 0.5
 VOTES = 100_000
@@ -52,8 +52,8 @@ def tinyimagenet_lower_bounds(folder: Path) -> list[LowerBounds]:
     models = folder / "sampling"
     for path in sorted(models.glob(f"*-tinyimagenet-*-0.50.pth/*-{SIGMA}-{VOTES}-{ALPHA}.txt")):
         log = read_sampling_log(path)
-        lower = np.array([interval[0] for interval in log.intervals.values()])
-        found.append(LowerBounds(path.parent.name.removesuffix(".pth"), float(log.k), lower))
+        lower = np.array([interval.lower for interval in log.intervals.values()])
+        found.append(LowerBounds(path.parent.name.removesuffix(".pth"), log.name.k, lower))
     return found
 
 

@@ -4,7 +4,10 @@
 // Numbers arrive rounded down to four decimals; whole ten-thousandths keep further rounding exact.
 
 const SVG = "http://www.w3.org/2000/svg";
-const WIDTH = 560, HEIGHT = 330;
+// On a phone a chart has fewer units, so that its letters keep their size.
+const NARROW = window.matchMedia("(max-width: 480px)");
+const size = () => (NARROW.matches ? [320, 260] : [560, 330]);
+let [WIDTH, HEIGHT] = size();
 const MARGIN = { left: 58, right: 14, top: 12, bottom: 44 };
 const DASHES = ["", "8 3", "2.5 2.5", "10 3 2.5 3"];
 
@@ -27,7 +30,7 @@ function withSubscript(element) {
   const [before, after] = element.textContent.split("P_A");
   if (after === undefined) return element;
   const index = element.namespaceURI === SVG
-    ? node("tspan", { dy: 3, "font-size": 9 }, "A")
+    ? node("tspan", { dy: 3, "font-size": 10.5 }, "A")
     : html("sub", {}, "A");
   element.replaceChildren(`${before}P`, index, after);
   return element;
@@ -56,7 +59,7 @@ class Chart {
     const names = [...new Set(spec.marks.map((mark) => mark.name))];
     this.figure.append(this.legend(names));
     this.svg = node("svg", {
-      viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", tabindex: "0",
+      role: "img", tabindex: "0",
       "aria-label": `${spec.title}. ${spec.caption}`,
     });
     this.figure.append(this.svg, html("figcaption", {}, spec.caption));
@@ -64,6 +67,11 @@ class Chart {
     this.svg.addEventListener("pointerleave", () => this.leave());
     this.svg.addEventListener("blur", () => this.leave());
     this.svg.addEventListener("keydown", (event) => this.key(event));
+    NARROW.addEventListener("change", () => {
+      [WIDTH, HEIGHT] = size();
+      this.leave();
+      this.draw();
+    });
     this.draw();
   }
 
@@ -109,6 +117,7 @@ class Chart {
   }
 
   draw() {
+    this.svg.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
     this.svg.replaceChildren();
     this.axes();
     for (const line of this.spec.references || []) {
@@ -130,7 +139,7 @@ class Chart {
       this.svg.append(node("line", { class: "gridline", x1: MARGIN.left, x2: right, y1: at, y2: at }));
       this.svg.append(node("text", { x: MARGIN.left - 7, y: at + 4, "text-anchor": "end" }, y.tick(tick)));
     }
-    for (const tick of niceTicks(x.min, x.max, 8)) {
+    for (const tick of niceTicks(x.min, x.max, NARROW.matches ? 5 : 8)) {
       const at = this.px(tick);
       this.svg.append(node("line", { class: "gridline", x1: at, x2: at, y1: MARGIN.top, y2: bottom }));
       this.svg.append(node("text", { x: at, y: bottom + 16, "text-anchor": "middle" }, String(tick)));

@@ -146,10 +146,9 @@ function histogramChart(histogram) {
       read: (x) => `${(bin(x) * width).toFixed(2)} to ${((bin(x) + 1) * width).toFixed(2)}`,
     },
     y: { label: "inputs", min: 0, max: 1.05 * largest([sums], 1), tick: String },
-    marks: [
-      mark("predicted right", 0, histogram.right, zero),
-      mark("predicted wrong", 1, histogram.wrong, histogram.right),
-    ],
+    marks: histogram.labelled
+      ? [mark("predicted right", 0, histogram.right, zero), mark("predicted wrong", 1, histogram.wrong, histogram.right)]
+      : [mark("inputs", 0, histogram.right, zero)],
   });
 }
 

@@ -21,7 +21,7 @@ function inputColumns(run) {
       head: "Prediction",
       value: (input) => (input.predicted === null ? -1 : input.predicted),
       text: (input) => className(run, input.predicted),
-      kind: (input) => (input.predicted === input.label ? "" : "wrong"),
+      kind: (input) => (input.label === null || input.predicted === input.label ? "" : "wrong"),
     },
     {
       head: "P_A est.",
@@ -72,7 +72,7 @@ function passes(input, filter) {
   const statuses = results.map(([, result]) => result.status);
   return (
     (filter.label === "" || input.label === Number(filter.label)) &&
-    (filter.prediction === "" || (input.predicted === input.label) === (filter.prediction === "right")) &&
+    (filter.prediction === "" || (input.label === null || input.predicted === input.label) === (filter.prediction === "right")) &&
     (filter.status !== "certified" || statuses.includes("certified")) &&
     (filter.status !== "abstained" || statuses.every((status) => status === "abstained")) &&
     (filter.status !== "undecided" || statuses.includes("undecided")) &&

@@ -1,7 +1,16 @@
 """Formats that other programs read and write."""
 
 from dsrs.runs.formats.exporting import FORMATS, export_run, format_of, write_rows
-from dsrs.runs.formats.importing import import_rows
+from dsrs.runs.formats.importing import ImportedFolder, import_folder, import_rows
 from dsrs.runs.formats.row import ResultRow
 
-__all__ = ["FORMATS", "ResultRow", "export_run", "format_of", "import_rows", "write_rows"]
+__all__ = [
+    "FORMATS",
+    "ImportedFolder",
+    "ResultRow",
+    "export_run",
+    "format_of",
+    "import_folder",
+    "import_rows",
+    "write_rows",
+]

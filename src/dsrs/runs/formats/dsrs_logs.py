@@ -1,15 +1,13 @@
-"""The text logs of the original DSRS scripts: one file a law, in a folder a model.
+"""The text logs of the original DSRS scripts: the one reader and the one writer of them.
 
-    sampling/MODEL.pth/LAW-K-SIGMA-N-ALPHA[-RULE].txt        header and intervals
-    orig-radius/MODEL.pth/orig-rad-LAW-K-SIGMA-N-ALPHA.txt   Neyman-Pearson radii
-    new-radius/MODEL.pth/new-rad-LAW[-th]-K-SIGMA-Q-N-ALPHA.txt   double-sampling radii
+    sampling/MODEL.pth/...       header and intervals
+    orig-radius/MODEL.pth/...    Neyman-Pearson radii
+    new-radius/MODEL.pth/...     double-sampling radii
 
 A sampling log starts with `x key value` lines (disttype, k, std, N, alpha) and goes on with
-`o index lower upper`: the two-sided interval of the label's probability. RULE is there for a
-truncated law: its percentile, or a word for a percentile chosen per input; a rescaled law is
-known by its other SIGMA. Radius logs hold `index radius [l1 l2]`. LAW is `gaussian`, whose K is
-`None`, or `general-gaussian`; other words are noise for l1 and l-infinity, and `time-...` files
-hold seconds. N and ALPHA belong to the one interval, not to the whole run.
+`o index lower upper`: the two-sided interval of the label's probability. Radius logs hold
+`index radius [l1 l2]`. N and ALPHA belong to the one interval, not to the whole run. What the names
+say: `log_names`.
 
 The scripts appended: a resumed log has its header again, a repeated radius log begins again with
 its first index, and the last row of an index counts. A log of P may have been copied to serve
@@ -19,69 +17,38 @@ several Q, under a name with more votes than its header says.
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from dsrs.errors import DataError, InvalidInput
-from dsrs.laws import heuristic_percentile
+from dsrs.files.content import text_of_file
 from dsrs.records import Interval
+from dsrs.runs.formats.log_names import (
+    LAWS,
+    LogHeader,
+    RadiusName,
+    header_of,
+    radius_name,
+    sampling_name,
+)
 from dsrs.runs.formats.row import parsed
 
-# Recorded names of the percentile by `dsrs.laws.heuristic_percentile`. With the second one the
-# scripts sampled P again where all votes under P agreed, and logged that interval of P.
-HEURISTIC_RULE = "x"
-FALLBACK_RULE = "x+"
-LOWERED_RULE = "x2"  # P- minus 0.1, and at least 0.4
-NUMBER = r"\d+(?:\.\d+)?(?:e-?\d+)?"
-RULE = rf"{NUMBER}|x|x\+|x2"
-LAWS = ("gaussian", "general-gaussian")
-_LAW = rf"(?P<disttype>{'|'.join(LAWS)})"
-_NOISE = rf"(?P<k>None|{NUMBER})-(?P<std>{NUMBER})"
-_BUDGET = rf"(?P<N>\d+)-(?P<alpha>{NUMBER})"
-_STEM = re.compile(rf"{_LAW}-{_NOISE}-{_BUDGET}(?:-(?P<rule>{RULE}))?")
-_RADIUS_STEM = re.compile(
-    rf"(?P<kind>orig-rad|new-rad)-{_LAW}(?:-th)?-{_NOISE}(?:-(?P<q>{RULE}))?-{_BUDGET}"
-)
 _HEADER_KEYS = ("disttype", "k", "std", "N", "alpha")
 
 
 @dataclass(frozen=True, slots=True)
-class LogHeader:
-    """What one sampling log says of itself; `rule` is in its file name only."""
-
-    k: float
-    sigma: float
-    n: int
-    alpha: float
-    rule: str | None = None
-
-    @property
-    def law(self) -> str:
-        return "general-gaussian" if self.k else "gaussian"
-
-    @property
-    def k_text(self) -> str:
-        return f"{self.k:g}" if self.k else "None"
-
-    @property
-    def stem(self) -> str:
-        """The name of the log's file, without `.txt`."""
-        name = f"{self.law}-{self.k_text}-{self.sigma!r}-{self.n}-{self.alpha!r}"
-        return name if self.rule is None else f"{name}-{self.rule}"
-
-
-@dataclass(frozen=True, slots=True)
 class SamplingLog:
-    """A sampling log: its header and the interval of each input.
+    """A sampling log: what its name and its header say, and the interval of each input."""
 
-    `copied` when the log has fewer votes than its name says (see above).
-    """
-
+    name: LogHeader
     header: LogHeader
     intervals: Mapping[int, Interval]
-    copied: bool = False
+
+    @property
+    def copied(self) -> bool:
+        """Whether the log has fewer votes than its name says (see above)."""
+        return self.name != self.header
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,58 +59,42 @@ class LoggedRadius:
     multipliers: tuple[float, ...] = ()
 
 
-def parse_stem(stem: str) -> LogHeader:
-    """The header that a sampling log's file name tells, RULE included."""
-    match = _STEM.fullmatch(stem)
-    if not match:
-        raise DataError(
-            f"expected a name LAW-K-SIGMA-N-ALPHA[-RULE].txt with the law {' or '.join(LAWS)}, "
-            f"such as general-gaussian-380-0.5-50000-0.0005.txt, got {stem!r}; the name alone "
-            "tells which law was sampled"
-        )
-    keys = match.groupdict()
-    return _header(keys, keys["rule"], f"the name {stem}")
+@dataclass(frozen=True, slots=True)
+class RadiusLog:
+    """A radius log: what its name says, and the l2 radius of each input."""
+
+    name: RadiusName
+    radii: Mapping[int, LoggedRadius]
 
 
-def recorded_percentile(rule: str, p_lower: float) -> float:
-    """The share of P inside the truncation that a rule chose."""
-    if rule in (HEURISTIC_RULE, FALLBACK_RULE):
-        return heuristic_percentile(p_lower, "recorded")
-    if rule == LOWERED_RULE:
-        return max(p_lower - 0.1, 0.4) if p_lower >= 0.5 else 0.4
-    return float(rule)
-
-
-def sampling_log_text(log: SamplingLog) -> str:
+def sampling_log_text(header: LogHeader, intervals: Mapping[int, Interval]) -> str:
     """The log as the scripts write it."""
-    header = log.header
     values = (header.law, header.k_text, repr(header.sigma), header.n, repr(header.alpha))
     lines = ["", *(f"x {key} {value}" for key, value in zip(_HEADER_KEYS, values, strict=True)), ""]
     lines += [
-        f"o {index} {interval.lower!r} {interval.upper!r}"
-        for index, interval in log.intervals.items()
+        f"o {index} {interval.lower!r} {interval.upper!r}" for index, interval in intervals.items()
     ]
     return "\n".join(lines) + "\n"
 
 
-def read_sampling_log(path: Path, text: str | None = None) -> SamplingLog:
+def read_sampling_log(path: Path) -> SamplingLog:
     """A sampling log, if its header and its name tell the same l2 law."""
     keys: dict[str, str] = {}
     intervals: dict[int, Interval] = {}
     since_header: set[int] = set()
-    for where, parts in _lines(path, text):
-        if parts[0] == "x" and len(parts) == 3:
-            _take_key(keys, parts[1], parts[2], where)
+    for where, words in log_lines(path):
+        if words[0] == "x" and len(words) == 3:
+            _take_key(keys, words[1], words[2], where)
             since_header.clear()
-        elif parts[0] == "o" and len(parts) == 4:
-            index = parsed(parts[1], int, "index", where)
+        elif words[0] == "o" and len(words) == 4:
+            index = parsed(words[1], int, "index", where)
             if index in since_header:
                 raise DataError(f"{where}: input {index} comes twice without a new header between")
             since_header.add(index)
-            intervals[index] = _interval(parts[2:], where)
+            intervals[index] = _interval(words[2:], where)
         else:
             raise DataError(
-                f"{where}: expected `x key value` or `o index lower upper`, got {' '.join(parts)!r}"
+                f"{where}: expected `x key value` or `o index lower upper`, got {' '.join(words)!r}"
             )
     if keys.get("disttype", LAWS[0]) not in LAWS:
         raise DataError(
@@ -152,9 +103,10 @@ def read_sampling_log(path: Path, text: str | None = None) -> SamplingLog:
     missing = [key for key in _HEADER_KEYS if key not in keys]
     if missing and intervals:
         raise DataError(f"{path}: the header lines `x {missing[0]} ...` are missing")
-    named = parse_stem(_stem(path))
-    header = named if missing else _header(keys, named.rule, str(path))
-    return SamplingLog(header, intervals, _is_copied(header, named, path))
+    name = sampling_name(path)
+    header = name if missing else header_of(keys, name.rule, str(path))
+    _check_header(header, name, path)
+    return SamplingLog(name, header, intervals)
 
 
 def radius_log_text(radii: Mapping[int, LoggedRadius]) -> str:
@@ -165,25 +117,17 @@ def radius_log_text(radii: Mapping[int, LoggedRadius]) -> str:
     )
 
 
-def read_radius_log(
-    path: Path, text: str | None = None
-) -> tuple[LogHeader, dict[int, LoggedRadius]]:
-    """The law and the l2 radii of an `orig-rad-` or `new-rad-` file; `rule` is that of its Q."""
-    named = _RADIUS_STEM.fullmatch(_stem(path))
-    if named is None or (named["kind"] == "new-rad") != (named["q"] is not None):
-        what = "seconds" if path.name.startswith("time-") else "no l2 radii of a known law"
-        raise DataError(
-            f"{path} holds {what} by its name; expected orig-rad-LAW-K-SIGMA-N-ALPHA.txt or "
-            f"new-rad-LAW[-th]-K-SIGMA-Q-N-ALPHA.txt with the law {' or '.join(LAWS)}"
-        )
+def read_radius_log(path: Path) -> RadiusLog:
+    """The law and the l2 radii of an `orig-rad-` or `new-rad-` file."""
+    name = radius_name(path)
     radii: dict[int, LoggedRadius] = {}
     first: int | None = None
     since_start: set[int] = set()
-    for where, parts in _lines(path, text):
-        if len(parts) not in (2, 4):
-            raise DataError(f"{where}: expected `index radius [l1 l2]`, got {' '.join(parts)!r}")
-        index = parsed(parts[0], int, "index", where)
-        radius, *multipliers = (parsed(part, float, "radius", where) for part in parts[1:])
+    for where, words in log_lines(path):
+        if len(words) not in (2, 4):
+            raise DataError(f"{where}: expected `index radius [l1 l2]`, got {' '.join(words)!r}")
+        index = parsed(words[0], int, "index", where)
+        radius, *multipliers = (parsed(word, float, "radius", where) for word in words[1:])
         if not (math.isfinite(radius) and radius >= 0):
             raise DataError(f"{where}: a radius must be finite and >= 0, got {radius!r}")
         first = index if first is None else first
@@ -193,32 +137,26 @@ def read_radius_log(
             since_start.clear()
         since_start.add(index)
         radii[index] = LoggedRadius(radius, tuple(multipliers))
-    return _header(named.groupdict(), named["q"], str(path)), radii
+    return RadiusLog(name, radii)
 
 
-def _lines(path: Path, text: str | None) -> Iterable[tuple[str, list[str]]]:
+def log_lines(path: Path) -> Iterator[tuple[str, list[str]]]:
     """The words of each line that has some, with its place."""
-    content = path.read_text(encoding="utf-8") if text is None else text
-    for number, line in enumerate(content.splitlines(), start=1):
+    for number, line in enumerate(text_of_file(path).splitlines(), start=1):
         words = line.split()
         if words:
             yield f"{path}, line {number}", words
 
 
-def _stem(path: Path) -> str:
-    return path.name.removesuffix(".gz").removesuffix(".txt")
-
-
-def _is_copied(header: LogHeader, named: LogHeader, path: Path) -> bool:
-    """Whether a log of P has fewer votes than its name says; raises where the two contradict."""
-    if header == named:
-        return False
-    for name in ("k", "sigma", "n", "alpha"):
-        told, found = getattr(named, name), getattr(header, name)
-        fewer = name in ("n", "alpha") and header.rule is None and 0 < found < told
+def _check_header(header: LogHeader, name: LogHeader, path: Path) -> None:
+    """Raise where header and name contradict; a copied log of P says less than its name."""
+    for field in ("k", "sigma", "n", "alpha"):
+        told, found = getattr(name, field), getattr(header, field)
+        fewer = field in ("n", "alpha") and header.rule is None and 0 < found < told
         if found != told and not fewer:
-            raise DataError(f"{path} is named for {name} = {told:g}, and its header says {found:g}")
-    return True
+            raise DataError(
+                f"{path} is named for {field} = {told:g}, and its header says {found:g}"
+            )
 
 
 def _take_key(keys: dict[str, str], key: str, value: str, where: str) -> None:
@@ -229,29 +167,8 @@ def _take_key(keys: dict[str, str], key: str, value: str, where: str) -> None:
         )
 
 
-def _header(keys: Mapping[str, str], rule: str | None, where: str) -> LogHeader:
-    # Some names give a Gaussian an exponent, which it does not have.
-    plain = keys["disttype"] == "gaussian" or keys["k"] == "None"
-    header = LogHeader(
-        k=0.0 if plain else parsed(keys["k"], float, "k", where),
-        sigma=parsed(keys["std"], float, "std", where),
-        n=parsed(keys["N"], int, "N", where),
-        alpha=parsed(keys["alpha"], float, "alpha", where),
-        rule=rule,
-    )
-    if not (math.isfinite(header.k) and 0 < header.sigma < math.inf and header.k >= 0):
-        raise DataError(
-            f"{where}: expected sigma > 0 and k >= 0, got {header.sigma:g}, {header.k:g}"
-        )
-    if header.n < 1 or not 0 < header.alpha < 1:
-        raise DataError(
-            f"{where}: expected N >= 1 and alpha in (0, 1), got {header.n}, {header.alpha:g}"
-        )
-    return header
-
-
-def _interval(bounds: Iterable[str], where: str) -> Interval:
-    lower, upper = (parsed(bound, float, "bound", where) for bound in bounds)
+def _interval(ends: Iterable[str], where: str) -> Interval:
+    lower, upper = (parsed(end, float, "bound", where) for end in ends)
     try:
         return Interval(lower, upper)
     except InvalidInput as error:

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import dataclass
 from pathlib import Path
 
 from dsrs.errors import DataError, InvalidInput
-from dsrs.files.unpacking import GZIP_MAGIC, unpacked_gzip
-from dsrs.runs.formats.dsrs_logs import read_sampling_log
-from dsrs.runs.formats.joining import interval_rows, joined_rows, radius_rows
+from dsrs.files.content import content_of_file, text_of
+from dsrs.runs.formats.dsrs_logs import read_radius_log, read_sampling_log
+from dsrs.runs.formats.joining import check_is_p, interval_rows, joined_rows, radius_rows
+from dsrs.runs.formats.log_tables import logs_in, rows_of_logs
 from dsrs.runs.formats.row import ResultRow, checked_row
 from dsrs.runs.formats.table import read_csv, read_jsonl, read_parquet
 from dsrs.runs.formats.tsv import HEADER, read_tsv
 from dsrs.table import REQUIRED_COLUMNS
 
 PARQUET_MAGIC = b"PAR1"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedFolder:
+    """The rows of each model; files as in `ModelLogs`."""
+
+    tables: dict[str, list[ResultRow]]
+    broken: list[tuple[Path, str]]
+    left_out: list[tuple[Path, str]]
 
 
 def import_rows(
@@ -32,7 +43,7 @@ def import_rows(
     if form == "parquet":
         rows = read_parquet(path, content)
     else:
-        text = _text(path, content)
+        text = text_of(content, path)
         if form == "dsrs-logs":
             rows = _log_rows(path, text, q_log)
         elif form in _READERS:
@@ -41,7 +52,22 @@ def import_rows(
             known = ", ".join([*_READERS, "parquet", "dsrs-logs"])
             raise InvalidInput(f"`format` must be one of {known}, got {form!r}")
     _check_once(rows, path)
-    return rows if d is None else [_with_dimension(row, d, path) for row in rows]
+    return _with_dimensions(rows, d, path)
+
+
+def import_folder(folder: Path, *, d: int | None = None) -> ImportedFolder:
+    """The rows of all DSRS logs in a folder, a table for each model."""
+    found = ImportedFolder({}, [], [])
+    for logs in logs_in(folder):
+        found.broken.extend(logs.broken)
+        found.left_out.extend(logs.left_out)
+        rows = rows_of_logs(logs)
+        _check_once(rows, folder)
+        if rows:
+            found.tables[logs.model] = _with_dimensions(rows, d, folder)
+    if not found.tables:
+        raise DataError(found.broken[0][1] if found.broken else f"the logs in {folder} are empty")
+    return found
 
 
 _READERS = {"tsv": read_tsv, "csv": read_csv, "jsonl": read_jsonl}
@@ -51,7 +77,10 @@ def recognised(path: Path, content: bytes) -> str:
     """The format of this content; DataError when it is none of ours."""
     if content.startswith(PARQUET_MAGIC):
         return "parquet"
-    start = _text(path, content).lstrip()
+    try:
+        start = text_of(content, path).lstrip()
+    except DataError:
+        raise DataError(f"{path} is neither text nor Parquet") from None
     line = start.splitlines()[0] if start else ""
     if line.split("\t") == list(HEADER):
         return "tsv"
@@ -72,18 +101,24 @@ def _log_rows(path: Path, text: str, q_log: Path | None) -> list[ResultRow]:
     if not text.lstrip().startswith("x "):
         if q_log is not None:
             raise InvalidInput(f"{path} holds radii; give the sampling log of P with that of Q")
-        return radius_rows(path, text)
-    log, rows = interval_rows(path, text)
+        return radius_rows(read_radius_log(path), path)
+    log = read_sampling_log(path)
+    check_is_p(log, path)
     if q_log is None:
+        return interval_rows(log, path)
+    return joined_rows(log, read_sampling_log(q_log), path, q_log)
+
+
+def _with_dimensions(rows: list[ResultRow], d: int | None, path: Path) -> list[ResultRow]:
+    if d is None:
         return rows
-    of_q = read_sampling_log(q_log, _text(q_log, content_of_file(q_log)))
-    return joined_rows(rows, log.header, of_q, path, q_log)
-
-
-def _with_dimension(row: ResultRow, d: int, path: Path) -> ResultRow:
-    if row.d not in (None, d):
-        raise DataError(f"{path}: input {row.index} has d = {row.d}, and --d says {d}")
-    return checked_row(dataclasses.asdict(row) | {"d": d}, f"{path}, input {row.index}")
+    for row in rows:
+        if row.d not in (None, d):
+            raise DataError(f"{path}: input {row.index} has d = {row.d}, and --d says {d}")
+    return [
+        checked_row(dataclasses.asdict(row) | {"d": d}, f"{path}, input {row.index}")
+        for row in rows
+    ]
 
 
 def _check_once(rows: list[ResultRow], path: Path) -> None:
@@ -94,22 +129,6 @@ def _check_once(rows: list[ResultRow], path: Path) -> None:
             method = f" of the method {row.method}" if row.method else ""
             raise DataError(f"{path}: input {row.index}{method} comes twice")
         seen.add((row.index, row.method))
-
-
-def content_of_file(path: Path) -> bytes:
-    """The bytes of a file, unpacked if it is a .gz file."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}") from None
-    return unpacked_gzip(content, str(path)) if content.startswith(GZIP_MAGIC) else content
-
-
-def _text(path: Path, content: bytes) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise DataError(f"{path} is neither text nor Parquet") from None
 
 
 def _is_number(text: str) -> bool:

@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 
 from dsrs.errors import DataError, InvalidInput
-from dsrs.runs.formats.importing import content_of_file, recognised
+from dsrs.files.content import content_of_file
+from dsrs.runs.formats.importing import recognised
 from dsrs.runs.schema import STORE_NAME
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, get_args
 
+from dsrs.accuracy import proves
 from dsrs.errors import DataError, InvalidInput
 from dsrs.laws import GeneralizedGaussian, parse_additional_law
 from dsrs.records import Certificate, Interval, Observation, Status
@@ -119,8 +120,8 @@ class ResultRow:
 
     @property
     def proves(self) -> bool:
-        """Whether the radius is proved; one that is short of what was asked may still be."""
-        return self.status == "certified" or (self.status == "short" and bool(self.radius))
+        """Whether the radius is proved."""
+        return proves(self.status, self.radius)
 
 
 COLUMNS: dict[str, type] = {
@@ -197,6 +198,9 @@ def row_from_text(cells: Mapping[str, str | None], where: str) -> ResultRow:
     if "q_law" not in values and cells.get("q_shape") and cells.get("q_value"):
         # Two columns of the first version and of the published tables.
         values["q_law"] = f"{cells['q_shape']}:{cells['q_value']}"
+    if cells.get("certified_radius"):
+        # A table of `dsrs recertify` keeps the columns that it was given and appends its own.
+        values["radius"] = parsed(cells["certified_radius"] or "", float, "certified_radius", where)
     if "index" not in values:
         raise DataError(f"{where}: the column `index` is missing or empty")
     return checked_row(values, where)

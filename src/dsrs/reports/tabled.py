@@ -1,0 +1,78 @@
+"""A table of rows (`dsrs import`, `export`, `recertify`) as the summary of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dsrs.errors import DataError
+from dsrs.laws import GeneralizedGaussian, short_law_text
+from dsrs.records import Interval
+from dsrs.reports.summary import Answer, Outcome, RunSummary
+from dsrs.runs.formats import ResultRow, import_rows
+
+UNNAMED = "imported"  # the method of a table that names none, such as a TSV log
+
+
+def read_table(path: Path, name: str, family: str = "") -> RunSummary:
+    """The rows of a table that has radii."""
+    rows: dict[int, dict[str, ResultRow]] = {}
+    for row in import_rows(path):
+        rows.setdefault(row.index, {})[row.method or UNNAMED] = row
+    methods = {method for found in rows.values() for method in found}
+    for index, found in rows.items():
+        missing = sorted(methods - found.keys())
+        if missing:
+            raise DataError(
+                f"{path} has no row of the method {missing[0]} for input {index}; a report "
+                "compares methods on the same inputs"
+            )
+    laws = [law for found in rows.values() for row in found.values() if (law := _law(row))]
+    outcomes = [_outcome(index, found, path) for index, found in rows.items()]
+    return RunSummary.from_outcomes(
+        name, outcomes, laws, family=family, settings={"table": str(path)}
+    )
+
+
+def _outcome(index: int, rows: dict[str, ResultRow], path: Path) -> Outcome:
+    first = next(iter(rows.values()))
+    for row in rows.values():
+        if (row.label, row.target) != (first.label, first.target) and None not in (
+            row.target,
+            first.target,
+        ):
+            raise DataError(f"{path}: the rows of input {index} are about different classes")
+    targets = [row.target for row in rows.values() if row.target is not None]
+    return Outcome(
+        index=index,
+        label=first.label,
+        predicted=first.predicted,
+        target=targets[0] if targets else None,
+        answers={method: _answer(row, path) for method, row in rows.items()},
+        seconds=first.seconds or 0.0,
+    )
+
+
+def _answer(row: ResultRow, path: Path) -> Answer:
+    if row.radius is None:
+        raise DataError(
+            f"{path}: input {row.index} has no radius; certify the rows first, with "
+            "`dsrs recertify`"
+        )
+    status = row.status or ("certified" if row.radius > 0 else "abstained")
+    return Answer(
+        status,
+        row.radius,
+        _interval(row.p_lower, row.p_upper),
+        _interval(row.q_lower, row.q_upper),
+        None if row.q_law is None else short_law_text(row.q_law),
+    )
+
+
+def _interval(lower: float | None, upper: float | None) -> Interval | None:
+    return None if lower is None or upper is None else Interval(lower, upper)
+
+
+def _law(row: ResultRow) -> GeneralizedGaussian | None:
+    if row.d is None or row.sigma is None:
+        return None
+    return GeneralizedGaussian(row.d, row.sigma, row.k or 0.0, 2.0 if row.eta is None else row.eta)

@@ -1,0 +1,134 @@
+"""`dsrs certify --config`, and the run.toml that every run writes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from small_run import Certify, certify_arguments, contents
+
+from dsrs.cli.config_file import config_text, with_config
+from dsrs.cli.main import build_parser, main
+from dsrs.cli.option_names import option_actions
+
+
+def words_of(text: str, *typed: str) -> list[str]:
+    """What the command line becomes with this file."""
+    Path("my.toml").write_text(text)
+    words = ["certify", "--config", "my.toml", *typed]
+    return with_config(build_parser(("certify",)), "certify", words)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--q", "truncated:0.8", "--q", "rescaled:0.8x", "--indices", "1,3", "--alpha", "1e-05"],
+        ["--q", "none", "--no-labels", "--start", "2", "--bounds", "-1", "2", "--mean", "-0.5"],
+        ["--adaptive", "--radii", "0.1:0.3:0.1", "--stop", "3", "--grid", "none"],
+        ["--grid", "1/300", "--stop", "2", "--q", "none"],
+    ],
+)
+def test_the_file_of_a_run_repeats_it(certify: Certify, options: list[str]) -> None:
+    assert certify("--quiet", *options) == 0
+    again = ["certify", "--config", "run/run.toml", "--output", "again", "--quiet"]
+    assert main(again) == 0
+    assert contents(Path("again")) == contents(Path("run"))
+    assert Path("again/run.toml").read_text() == Path("run/run.toml").read_text()
+
+
+def test_what_is_typed_comes_first(certify: Certify) -> None:
+    assert certify("--quiet", "--q", "truncated:0.8", "--indices", "1") == 0
+    words = ["certify", "--config", "run/run.toml", "--quiet", "--output", "other"]
+    assert main([*words, "--q", "none", "--seed", "5", "--stop", "2"]) == 0
+    text = Path("other/run.toml").read_text()
+    assert 'q = ["none"]\n' in text
+    assert "seed = 5\n" in text
+    assert [row[0] for row in contents(Path("other"))] == [0, 1]
+
+
+def test_a_tuned_law_is_written_out(certify: Certify) -> None:
+    law = {"d": 16, "sigma": 0.25, "k": 2.0, "eta": 2.0}
+    Path("tuned.json").write_text(json.dumps({"law": law, "method": "truncated:0.8"}))
+    words = [
+        word for word in certify_arguments("tuned") if word not in ("--sigma", "0.5", "--k", "4")
+    ]
+    assert main([*words, "--law", "tuned.json", "--indices", "3", "--quiet"]) == 0
+    text = Path("tuned/run.toml").read_text()
+    assert "sigma = 0.25\nk = 2.0\n" in text
+    assert 'q = ["truncated:0.8"]' in text
+    assert "tuned.json" not in text
+    # And a law that is typed takes the place of that of the file.
+    assert certify("--quiet", "--indices", "3") == 0
+    words = [
+        "certify",
+        "--config",
+        "run/run.toml",
+        "--law",
+        "tuned.json",
+        "--output",
+        "b",
+        "--quiet",
+    ]
+    assert main(words) == 0
+    assert contents(Path("b")) == contents(Path("tuned"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sgima = 1", "`sgima` is no option of certify; the options are adaptive, alpha,"),
+        ("config = 'x'", "`config` is no option"),
+        ("[law]\nsigma = 1", "`law` must be a text, a number or a list"),
+        ("sigma = true", "`sigma` must be a text"),
+        ("no-labels = 'yes'", "`no-labels` must be true or false"),
+        ("sigma = ", "cannot be read as TOML"),
+        ("sigma = 1\nsigma = 2", "cannot be read as TOML"),
+    ],
+)
+def test_bad_files_are_refused(
+    certify: Certify, capsys: pytest.CaptureFixture[str], text: str, message: str
+) -> None:
+    Path("my.toml").write_text(text)
+    assert certify("--config", "my.toml", "--model", "x") == 2
+    assert message in capsys.readouterr().err
+    assert certify("--config", "missing.toml") == 2
+    assert "missing.toml cannot be read: No such file" in capsys.readouterr().err
+    assert not Path("run").exists()
+
+
+@pytest.mark.usefixtures("certify")
+def test_values_become_words() -> None:
+    assert words_of("q = ['a', 'b']\nindices = [1, 2]\nmean = [-0.5, 1e-3]", "--seed", "1") == [
+        *("certify", "--q=a", "--q=b", "--indices=1,2", "--mean=-0.5,0.001"),
+        *("--config", "my.toml", "--seed", "1"),
+    ]
+    assert words_of("bounds = [-1, 1]\nfallback = true\nearly-stop = false")[1:5] == [
+        *("--bounds", "-1", "1", "--fallback"),
+    ]
+    assert words_of("adaptive = true\nradii = '0:1:0.1'\nsigma = 1", "--radius", "2")[1] == (
+        "--sigma=1"
+    )
+
+
+@pytest.mark.usefixtures("certify")
+@pytest.mark.parametrize("name", ['a"b\\c', "tab\t", "\x7f\x1b", "caf\u00e9 \U0001f600"])
+def test_any_name_survives(name: str) -> None:
+    actions = list(option_actions(build_parser(("certify",)), "certify"))
+    text = config_text(actions, {"model": name}, "two\nlines")
+    assert text.startswith("# two\n# lines\n")
+    assert words_of(text)[1] == f"--model={name}"
+
+
+def test_a_failed_start_leaves_no_file(certify: Certify) -> None:
+    assert certify("--model", "tiny_classifier:broken") == 2
+    assert not Path("run").exists()
+
+
+def test_a_refused_continuation_keeps_the_file(certify: Certify) -> None:
+    assert certify("--quiet", "--stop", "1") == 0
+    before = Path("run/run.toml").read_text()
+    assert certify("--quiet", "--stop", "2", "--seed", "9") == 2
+    assert Path("run/run.toml").read_text() == before
+    assert certify("--quiet", "--stop", "2") == 0
+    assert Path("run/run.toml").read_text() == before.replace("stop = 1", "stop = 2")
