@@ -213,6 +213,4 @@ def _joined(parts: list[Votes]) -> Votes:
         return first
     columns = zip(*((part.counts, part.trials, part.hits) for part in parts), strict=True)
     counts, trials, hits = (tuple(map(sum, zip(*column, strict=True))) for column in columns)
-    return Votes(
-        first.purpose, first.law, first.start, counts, trials, hits, slope=parts[-1].slope
-    )
+    return Votes(first.purpose, first.law, first.start, counts, trials, hits, slope=parts[-1].slope)

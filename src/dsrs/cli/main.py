@@ -31,6 +31,7 @@ VERBS = (
     "report",
     "show",
     "repair",
+    "merge",
     "export",
     "import_",
     "train",
