@@ -21,6 +21,7 @@ from dsrs.cli.model_options import (
     dataset_from,
 )
 from dsrs.cli.progress import Progress
+from dsrs.cli.sharding import add_shard
 from dsrs.cli.stopping import (
     add_stopping_options,
     needs_one_bound,
@@ -85,6 +86,7 @@ def add_parser(subparsers: Any) -> None:
     run_options.add_argument("--output", required=True, help="run folder, new or to continue")
     add_config_option(run_options)
     add_workers(run_options)
+    add_shard(run_options)
     run_options.add_argument("--json", action="store_true", help="print the end result as JSON")
     level = run_options.add_mutually_exclusive_group()
     level.add_argument("--quiet", action="store_true", help="no progress, no advice")
@@ -145,7 +147,7 @@ def run(arguments: argparse.Namespace) -> int:
     from dsrs.runs import certify_run
 
     dataset = dataset_from(arguments)
-    indices = chosen_inputs(arguments, dataset)
+    indices = arguments.shard.of(chosen_inputs(arguments, dataset))
     plan = _plan(arguments, dataset)
     classifier = classifier_from(arguments, dataset)
     if not arguments.quiet:

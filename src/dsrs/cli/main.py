@@ -32,6 +32,7 @@ VERBS = (
     "report",
     "show",
     "repair",
+    "merge",
     "export",
     "import_",
     "train",

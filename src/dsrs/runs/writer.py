@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from datetime import datetime, timezone
 from pathlib import Path
@@ -95,6 +95,17 @@ class RunWriter:
         except BaseException:
             connection.close()
             raise
+
+    def add_sessions(self, sessions: Iterable[Mapping[str, Any]]) -> None:
+        """Sessions of other runs whose results are added to this one, unless they are known."""
+        with damage_as_error(self.store), self._connection as transaction:
+            transaction.execute("BEGIN IMMEDIATE")
+            known = set(transaction.execute("SELECT started, versions FROM session"))
+            for each in sessions:
+                row = (each["started"], json.dumps(each["versions"]))
+                if row not in known:
+                    transaction.execute("INSERT INTO session VALUES (?, ?)", row)
+                    known.add(row)
 
     def finished(self) -> set[int]:
         """The inputs whose results are kept."""

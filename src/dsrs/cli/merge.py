@@ -1,0 +1,40 @@
+"""`dsrs merge`: the parts of a run as one run."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+EPILOG = """\
+examples:
+  dsrs certify ... --shard 3/16 --output runs/part-3    one job of an array of 16
+  dsrs merge runs/part-* --output runs/all              when they have ended; again for more
+
+The merged run is, bit for bit, what one `dsrs certify` over all inputs gives, but for the seconds.
+Runs of different settings, models or data are refused, and so are inputs that differ between two
+parts; nothing is written then. The parts are not changed.
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "merge",
+        help="put the parts of a run together",
+        description="Copy the inputs of several runs of the same settings into one run folder.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("parts", nargs="+", metavar="RUN", help="run folders of the same settings")
+    parser.add_argument(
+        "--output", required=True, help="new run folder, or one of these settings to add to"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from dsrs.runs.merging import merge_runs
+
+    done = merge_runs(arguments.parts, arguments.output)
+    twice = f", {done.repeated:,} of them in several parts" if done.repeated else ""
+    print(f"{done.inputs:,} inputs, {done.added:,} added{twice}: {arguments.output}")
+    return 0

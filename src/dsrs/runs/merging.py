@@ -1,0 +1,81 @@
+"""Runs of one config that were made in parts, as one run: every input as its part has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dsrs.errors import InvalidInput, StoreMismatch
+from dsrs.runs.config import check_same_run
+from dsrs.runs.reader import Run, open_run
+from dsrs.runs.result import RunResult
+from dsrs.runs.schema import STORE_NAME
+from dsrs.runs.writer import start_run
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """How many inputs the merged run has, which were added, and how often parts overlapped."""
+
+    inputs: int
+    added: int
+    repeated: int
+
+
+def merge_runs(parts: Sequence[str | Path], output: str | Path) -> Merged:
+    """Put the inputs of all parts into the run folder `output`.
+
+    All parts must be runs of the same plan, model, data and device type. An input that several
+    parts have must be the same in all of them (but for the time it took). `output` is a new folder,
+    or a run of the same config, whose inputs are kept like those of a part. Everything is checked
+    before anything is written.
+    """
+    if not parts:
+        raise InvalidInput("there must be at least one run to merge")
+    target = Path(output)
+    exists = (target / STORE_NAME).exists()
+    with ExitStack() as stack:
+        runs = [stack.enter_context(open_run(part)) for part in parts]
+        known = [stack.enter_context(open_run(target))] if exists else []
+        config = runs[0].config
+        for run in [*known, *runs[1:]]:
+            check_same_run(config, run.config, runs[0].path)
+        owners, repeated = _owners([*known, *runs])
+        todo = [(owner, index) for index, owner in sorted(owners.items()) if owner not in known]
+        with start_run(target, config) as writer:
+            writer.add_sessions(session for run in runs for session in run.sessions)
+            for owner, index in todo:
+                writer.add(owner.result(index))
+    return Merged(len(owners), len(todo), repeated)
+
+
+def _owners(runs: Sequence[Run]) -> tuple[dict[int, Run], int]:
+    """Which run has each input; those that several have are compared, and counted."""
+    owners: dict[int, Run] = {}
+    repeated = 0
+    for run in runs:
+        for result in run.results():
+            owner = owners.setdefault(result.index, run)
+            if owner is run:
+                continue
+            repeated += 1
+            if _timeless(owner.result(result.index)) != _timeless(result):
+                differ = ", ".join(_differences(owner.result(result.index), result))
+                raise StoreMismatch(
+                    f"input {result.index} differs between {owner.path} and {run.path} ({differ}); "
+                    "nothing was merged: votes of one config are the same wherever they are "
+                    "counted, so one of the two was made by another model, device or version"
+                )
+    return owners, repeated
+
+
+def _timeless(result: RunResult) -> RunResult:
+    return replace(result, sampled=replace(result.sampled, seconds=0.0))
+
+
+def _differences(one: RunResult, other: RunResult) -> Iterator[str]:
+    for name in ("label", "predicted", "target", "votes", "certificates", "thumbnail", "queries"):
+        if getattr(one, name) != getattr(other, name):
+            yield name
