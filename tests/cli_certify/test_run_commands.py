@@ -51,11 +51,17 @@ def test_an_exported_table_and_the_run_are_recertified_to_the_same_radii() -> No
     assert again == expected
 
 
-@pytest.mark.usefixtures("run")
 def test_export_of_dsrs_logs_is_a_folder_and_comes_back(
-    capsys: pytest.CaptureFixture[str],
+    certify: Certify, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["export", "run", "--format", "dsrs-logs", "--output", "logs"]) == 0
+    # These images lie between the points of the default grid.
+    assert certify("--quiet", "--q", "truncated:heuristic", output="moved") == 0
+    export = ["export", "--format", "dsrs-logs", "--output", "logs"]
+    assert main([*export, "moved"]) == 2
+    assert "moved to a grid" in capsys.readouterr().err
+    assert certify("--quiet", "--q", "truncated:heuristic", "--grid", "none") == 0
+    capsys.readouterr()
+    assert main([*export, "run"]) == 0
     written = capsys.readouterr().out.split()[1::2]
     p_log = next(
         path for path in written if path.endswith("-200-0.0005.txt") and "sampling" in path

@@ -34,7 +34,7 @@ def dsrs_log_texts(run: Run, methods: Iterable[str]) -> dict[str, str]:
     if any(found.moved for result in results for found in result.certificates.values()):
         raise InvalidInput(
             "the DSRS logs have no place for inputs that were moved to a grid, which their radii "
-            f"are less by; {OTHERWISE}"
+            f"are less by; {OTHERWISE}, or certify with --grid none"
         )
     model = _model_name(run.config["model"]) + MODEL_ENDING
     texts: dict[str, str] = {}
