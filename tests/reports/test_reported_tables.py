@@ -111,7 +111,7 @@ def unlabelled(make_result: Any) -> RunSummary:
 def test_a_run_without_labels_reports_what_is_certified(unlabelled: RunSummary) -> None:
     report = make_report([unlabelled], [0.5, 1.5], FAST)
     text = markdown_table(report)
-    assert "Without labels (plain): shares of inputs that are certified" in text
+    assert "Without labels (plain): shares of inputs that have a certificate" in text
     assert "| plain | Neyman-Pearson |  | 75.0 [" in text
     assert "clean accuracy" not in csv_table(report)
     assert ("np certified accuracy", 1.5, 0.25) in accuracies(unlabelled, [0.5, 1.5])

@@ -207,8 +207,8 @@ def label_note(report: Report) -> str:
     if not names:
         return ""
     return (
-        f"Without labels ({', '.join(names)}): shares of inputs that are certified for the class "
-        "that was predicted, right or wrong."
+        f"Without labels ({', '.join(names)}): shares of inputs that have a certificate; whether "
+        "its class is right is not known."
     )
 
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from dsrs.duality.kernel import prepare
 from dsrs.errors import InvalidInput
-from dsrs.laws import chosen_from_votes, parse_additional_law
+from dsrs.laws import chosen_from_votes, parse_additional_law, short_law_text
 from dsrs.records import Certificate
 from dsrs.runs.accuracy import MethodAccuracy, certified_accuracy
 from dsrs.runs.certifying import Watch
@@ -83,7 +83,11 @@ def replanned(
     changed = plan.replace(alpha=plan.alpha if alpha is None else alpha, methods=methods)
     if method is None:
         return changed
-    wanted = [text for text in changed.methods if method in (text, changed.name_of(text))]
+    wanted = [
+        text
+        for text in changed.methods
+        if method in (text, changed.name_of(text), short_law_text(text))
+    ]
     if not wanted and method != NEYMAN_PEARSON:
         names = ", ".join(map(changed.name_of, changed.methods))
         raise InvalidInput(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from dsrs.errors import InvalidInput
 from dsrs.files.whole import write_whole
+from dsrs.laws import short_law_text
 from dsrs.runs.formats.export_logs import dsrs_log_texts
 from dsrs.runs.formats.outputs import check_output
 from dsrs.runs.formats.row import ResultRow, rows_of
@@ -30,10 +31,12 @@ def export_run(
 ) -> list[Path]:
     """Write the results of a run; return the files written.
 
-    A TSV log holds one method, which must be named when the run has several. `overwrite` lets
+    A TSV log holds one method, which must be named when the run has several, by its whole name or
+    by the one that tables show. `overwrite` lets
     files of the same kind be replaced.
     """
     methods = tuple(run.plan.strategies())
+    method = next((name for name in methods if short_law_text(name) == method), method)
     if method is not None and method not in methods:
         raise InvalidInput(f"`method` must be one of {', '.join(methods)}, got {method!r}")
     if form == "dsrs-logs":
