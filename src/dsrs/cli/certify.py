@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.accuracy_table import accuracy_table
-from dsrs.cli.config_file import add_config_option, config_text
+from dsrs.cli.config_file import add_config_option, config_text, typed_texts
 from dsrs.cli.grid_option import add_grid, grid_from
 from dsrs.cli.law_options import LAW_FORMS, add_law_options, law_from, note_on_law, tuned_method
 from dsrs.cli.model_options import (
@@ -91,7 +91,7 @@ def add_parser(subparsers: Any) -> None:
     level = run_options.add_mutually_exclusive_group()
     level.add_argument("--quiet", action="store_true", help="no progress, no advice")
     level.add_argument("--verbose", action="store_true", help="also what is done, in detail")
-    parser.set_defaults(run=run, options=parser._actions)
+    parser.set_defaults(run=run)
 
 
 def _add_plan_options(group: argparse._ArgumentGroup) -> None:
@@ -170,17 +170,21 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _settings(arguments: argparse.Namespace, plan: Plan) -> str:
     """The run.toml of this run. A law from a file is written out: the file may change."""
+    from dsrs.cli.main import build_parser
     from dsrs.strategies import NEYMAN_PEARSON
 
-    values = vars(arguments) | {
-        "methods": [text for text in plan.methods if text != NEYMAN_PEARSON] or ["none"],
+    decided = {
         "sigma": plan.law.sigma,
         "k": plan.law.k,
         "eta": plan.law.eta,
-        "batch": plan.batch,
-        "grid": "none" if arguments.grid is None else arguments.grid,
+        "q": [text for text in plan.methods if text != NEYMAN_PEARSON] or ["none"],
+        **{name: getattr(plan, name) for name in ("n", "n0", "alpha", "seed")},
+        "share": plan.sample_share,
+        "alpha-share": plan.alpha_share,
+        "batch-size": plan.batch,
     }
-    return config_text(arguments.options, values, SETTINGS_COMMENT)
+    typed = typed_texts(build_parser(("certify",)), "certify", arguments.words)
+    return config_text(typed | decided, SETTINGS_COMMENT)
 
 
 def _plan(arguments: argparse.Namespace, dataset: Dataset) -> Plan:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 from dsrs.cli.option_names import option_actions
 from dsrs.errors import DataError
 
+NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?(e[-+]?\d+)?")
 CONFIG = "config"
 NOT_IN_A_FILE = ("help", CONFIG)
 # Of the command and the machine, not of what is computed.
@@ -66,31 +68,45 @@ def with_config(
     return [*typed[:1], *taken, *typed[1:]]
 
 
-def config_text(actions: Sequence[argparse.Action], values: Mapping[str, Any], comment: str) -> str:
-    """The options of a command as TOML; `values` are by the name of the argument (`dest`)."""
+def typed_texts(
+    parser: argparse.ArgumentParser, verb: str | None, words: Sequence[str]
+) -> dict[str, Any]:
+    """The options among these words by their key in a file, as they were typed.
+
+    Not what was made of them: an option's type may read more than a file could hold.
+    """
+    known = {action.dest: _key(action) for action in option_actions(parser, verb) if _key(action)}
+    given = _given(parser, list(option_actions(parser, verb)), list(words), as_text=True)
+    return {known[dest]: value for dest, value in given.items() if dest in known}
+
+
+def config_text(options: Mapping[str, Any], comment: str) -> str:
+    """The options of a command, by key, as TOML."""
     lines = [f"# {line}" for line in comment.splitlines()]
-    for action in actions:
-        value = values.get(action.dest)
-        if action.dest in NOT_KEPT or value is None or (value == () and action.nargs != 0):
-            continue
-        key = _key(action)
-        if key and key not in NOT_IN_A_FILE:
-            lines.append(f"{key} = {_toml(value)}")
+    lines += [
+        f"{key} = {_toml(value)}"
+        for key, value in options.items()
+        if key not in NOT_KEPT and key not in NOT_IN_A_FILE
+    ]
     return "\n".join(lines) + "\n"
 
 
 def _given(
-    parser: argparse.ArgumentParser, actions: Sequence[argparse.Action], words: list[str]
+    parser: argparse.ArgumentParser,
+    actions: Sequence[argparse.Action],
+    words: list[str],
+    as_text: bool = False,
 ) -> dict[str, Any]:
     """What the command line itself says, by `dest`: nothing is required, nothing is assumed."""
-    before = [(action, action.required, action.default) for action in actions]
+    before = [(action, action.required, action.default, action.type) for action in actions]
     for action in actions:
         action.required, action.default = False, argparse.SUPPRESS
+        action.type = None if as_text else action.type
     try:
         return vars(parser.parse_args(words))
     finally:
-        for action, required, default in before:
-            action.required, action.default = required, default
+        for action, required, default, kind in before:
+            action.required, action.default, action.type = required, default, kind
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -130,13 +146,14 @@ def _text(value: object, where: str) -> str:
 def _toml(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, (int, float)):
-        return repr(value)
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_toml, value))}]"
+    text = value if isinstance(value, str) else repr(value)
+    if NUMBER.fullmatch(text):
+        return text
     # JSON escapes as TOML does, but for one character; half a surrogate has no place in a file.
-    text = json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
-    return text.encode("utf-8", "replace").decode()
+    quoted = json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return quoted.encode("utf-8", "replace").decode()
 
 
 def _key(action: argparse.Action) -> str:

@@ -87,6 +87,7 @@ def _run(argv: Sequence[str]) -> int:
         parser = build_parser(_verbs_of(argv))
         argv = with_config(parser, argv[0] if argv else None, argv)
         arguments = parser.parse_args(argv)
+        arguments.words = argv
         options = options_of(parser, arguments.verb, argv)
         verbose = getattr(arguments, "verbose", False)
         with notes_on_stderr(quiet=getattr(arguments, "quiet", False)):
