@@ -28,10 +28,11 @@ from dsrs.files.whole import UNFINISHED
 from dsrs.laws import GeneralizedGaussian
 from dsrs.runs import certify_run, open_run
 from dsrs.runs.formats import export_run
+from dsrs.runs.profiles import wide_law
 from dsrs.strategies import Plan
 
-# Commands that would work for long, or learn nothing from odd words.
-LEFT_OUT = {"demo", "theory", "paper", "tune", "completion"}
+# Commands that would work for long: they take hardly a word.
+LEFT_OUT = {"demo", "theory", "figures", "opt"}
 WORDS = [
     *("", " ", "0", "1", "-1", "2", "0.5", "-0.0", "1e300", "1e-300", "nan", "inf", "1" + "0" * 23),
     *("0.9", "1.5", "truncated:0.8", "truncated:heuristic", "rescaled:0.8x", "rescaled:0", "none"),
@@ -47,11 +48,16 @@ SOUND = {
     **{"--resamples": "100", "--workers": "1", "--sigma": "0.5", "--d": "16", "--num-classes": "2"},
     **{"--model": "fuzz_model:f", "--data": "data.npz", "--output": "new", "--epochs": "1"},
     **{"--norm": "l2", "--p": "0.9", "--alpha": "0.01", "--q": "truncated:0.8", "--seed": "3"},
-    **{"--config": "good.toml"},
-    **{"run_folder": "run", "runs": "run", "source": "run", "file": "table.csv"},
+    **{"--config": "good.toml", "--landscape": "look", "--logs": "logs"},
+    **{"--inputs": "2", "parts": "run"},
+    **{"run_folder": "run", "runs": "run", "source": "run", "file": "logs"},
 }
-# Without these a command would work for long.
-COSTLY = ("--n", "--votes", "--samples", "--search-samples", "--resamples", "--epochs", "--workers")
+# Without these a command would work for long, or hardly ever work.
+ALWAYS = (
+    *("--landscape", "--logs", "--inputs"),
+    *("--n", "--votes", "--samples", "--search-samples", "--resamples", "--epochs", "--workers"),
+)
+LOG = "x disttype gaussian\nx k None\nx std 0.5\nx N 100\nx alpha 0.001\no 0 0.9 0.95\n"
 MODEL = """
 import numpy as np
 def f(batch): return np.stack([batch.mean(axis=(1, 2, 3)), np.full(len(batch), 0.5, "f4")], 1)
@@ -75,6 +81,10 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     certify_run(model, data, plan, [0, 1], folder / "run", workers=1)
     with open_run(folder / "run") as finished:
         export_run(finished, folder / "logs", "dsrs-logs")
+    (folder / "logs/sampling/cohen-mnist-0.50.pth").mkdir()
+    (folder / "logs/sampling/cohen-mnist-0.50.pth/gaussian-None-0.5-100-0.001.txt").write_text(LOG)
+    wide = Plan(wide_law(16, 0.5), ("np",), n=64)
+    certify_run(model, data, wide, [0, 1], folder / "look", workers=1)
     (folder / "good.toml").write_text('sigma = 0.5\nq = ["none"]\nalpha = 0.01\n')
     (folder / "bad.toml").write_text("sigma = {}\n[run]\nsgima = 1\n")
     (folder / "fuzz_model.py").write_text(MODEL)
@@ -126,7 +136,7 @@ def invocation(actions: list[argparse.Action], generator: random.Random) -> list
             else:
                 words.append(generator.choice(WORDS))
     options = {option for action in actions for option in action.option_strings}
-    for name in sorted(options & set(COSTLY) - set(words)):
+    for name in sorted(options & set(ALWAYS) - set(words)):
         words += [name, SOUND[name]]
     return words
 
