@@ -105,17 +105,12 @@ def main() -> None:
             expected, votes = contents(home / f"threads-{turn}")
             assert contents(home / f"cluster-{turn}") == (expected, votes), "the runs differ"
         total = votes * arguments.rounds
-        print(
-            f"{arguments.rounds} x {arguments.inputs} inputs, {votes:,} votes a run; runs are equal"
-        )
-        print(
-            f"threads  {total / threads[0]:9,.0f} votes/s  {threads[1] / total * 1e6:7.2f} us a vote"
-        )
+        print(f"{arguments.rounds} x {arguments.inputs} inputs, {votes:,} votes; runs are equal")
         used = cluster[1] + cluster[2]
-        print(
-            f"cluster  {total / cluster[0]:9,.0f} votes/s  {used / total * 1e6:7.2f} us a vote, of"
-        )
-        print(f"         which the driver {cluster[2] / total * 1e6:7.2f} us")
+        for name, wall, processor in (("threads", *threads), ("cluster", cluster[0], used)):
+            rate, each = total / wall, processor / total * 1e6
+            print(f"{name}  {rate:9,.0f} votes/s  {each:7.2f} us of a core a vote")
+        print(f"the driver's part  {cluster[2] / total * 1e6:7.2f} us")
         print(f"processor time a vote: {used / threads[1] - 1:+.1%} against threads")
         driver_overhead()
 
