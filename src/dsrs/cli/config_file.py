@@ -19,7 +19,10 @@ from dsrs.errors import DataError
 CONFIG = "config"
 NOT_IN_A_FILE = ("help", CONFIG)
 # Of the command and the machine, not of what is computed.
-NOT_KEPT = ("output", "workers", "json", "quiet", "verbose", "law")
+NOT_KEPT = (
+    *("output", "workers", "shard", "cluster", "threads_per_actor"),
+    *("json", "quiet", "verbose", "law"),
+)
 # What is typed (by `dest`) -> what of the file it makes void: they cannot be used together.
 INSTEAD_OF = {
     "law": ("sigma", "k", "eta", "methods"),
