@@ -12,6 +12,7 @@ DsrsError
 │   ├── StoreMismatch     it belongs to another configuration, model or data
 │   ├── StoreCorrupted    it is damaged
 │   └── StoreTooNew       it was written by a newer version
+├── ClusterError          a cluster that cannot be reached, or has nobody left to count
 ├── NotEnoughVotes        the saved votes do not allow the asked computation
 └── MissingExtra          an optional dependency is not installed (also an ImportError)
 """
@@ -65,6 +66,10 @@ class StoreCorrupted(StoreError):
 
 class StoreTooNew(StoreError):
     """The run folder was written by a newer version of this package."""
+
+
+class ClusterError(DsrsError):
+    """A cluster cannot be reached, or nobody of it is left to count votes."""
 
 
 class NotEnoughVotes(DsrsError):

@@ -49,6 +49,7 @@ ALLOWED = {
             "votes",
         ),
     },
+    "executors": {"classifiers", "sampling"},
     "voting": {"classifiers", "sampling", "strategies", "votes"},
     "smoothed": {
         *("classifiers", "grid", "laws", "records", "sampling", "strategies", "votes", "voting"),
@@ -56,7 +57,8 @@ ALLOWED = {
     "__init__": {"certification", "laws", "proofs", "records", "smoothed", "table"},
     "other_norms": {"confidence", "laws", "records", "strategies"},
     "runs": {
-        *("accuracy", "classifiers", "datasets", "duality", "files", "landscape", "laws"),
+        *("accuracy", "classifiers", "datasets", "duality", "executors", "files", "landscape"),
+        "laws",
         *("records", "sampling", "strategies", "table", "votes", "voting"),
     },
     "reports": {

@@ -94,6 +94,7 @@ def test_the_command_line_shards_and_merges(
     assert main(["merge", "part-1", "part-2", "part-3", "--output", "all"]) == 0
     assert capsys.readouterr().out == "7 inputs, 7 added: all\n"
     assert contents(Path("all")) == contents(Path("whole"))
+    assert Path("all/run.toml").read_text() == Path("whole/run.toml").read_text()
     assert main(["merge", "all", "part-1", "--output", "all"]) == 0
     assert "7 inputs, 0 added" in capsys.readouterr().out
 

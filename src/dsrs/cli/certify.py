@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.accuracy_table import accuracy_table
+from dsrs.cli.cluster_options import add_cluster_options, counted_model
 from dsrs.cli.config_file import add_config_option, config_text, typed_texts
 from dsrs.cli.grid_option import add_grid, grid_from
 from dsrs.cli.law_options import LAW_FORMS, add_law_options, law_from, note_on_law, tuned_method
@@ -17,7 +18,6 @@ from dsrs.cli.model_options import (
     add_model_options,
     add_workers,
     chosen_inputs,
-    classifier_from,
     dataset_from,
 )
 from dsrs.cli.progress import Progress
@@ -87,6 +87,7 @@ def add_parser(subparsers: Any) -> None:
     add_config_option(run_options)
     add_workers(run_options)
     add_shard(run_options)
+    add_cluster_options(run_options)
     run_options.add_argument("--json", action="store_true", help="print the end result as JSON")
     level = run_options.add_mutually_exclusive_group()
     level.add_argument("--quiet", action="store_true", help="no progress, no advice")
@@ -149,7 +150,7 @@ def run(arguments: argparse.Namespace) -> int:
     dataset = dataset_from(arguments)
     indices = arguments.shard.of(chosen_inputs(arguments, dataset))
     plan = _plan(arguments, dataset)
-    classifier = classifier_from(arguments, dataset)
+    classifier, executor = counted_model(arguments, dataset)
     if not arguments.quiet:
         note_on_law(arguments, plan.law)
     if arguments.verbose:
@@ -162,6 +163,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.output,
         workers=arguments.workers,
         device=arguments.device,
+        executor=executor,
         progress=lambda total: Progress(total, "certifying", quiet=arguments.quiet),
         settings=_settings(arguments, plan),
     )

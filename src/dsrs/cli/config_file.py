@@ -21,7 +21,10 @@ NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?(e[-+]?\d+)?")
 CONFIG = "config"
 NOT_IN_A_FILE = ("help", CONFIG)
 # Of the command and the machine, not of what is computed.
-NOT_KEPT = ("output", "workers", "json", "quiet", "verbose", "law")
+NOT_KEPT = (
+    *("output", "workers", "shard", "cluster", "threads_per_actor"),
+    *("json", "quiet", "verbose", "law"),
+)
 # What is typed (by `dest`) -> what of the file it makes void: they cannot be used together.
 INSTEAD_OF = {
     "law": ("sigma", "k", "eta", "methods"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dsrs.errors import InvalidInput
 
@@ -116,17 +116,21 @@ def classifier_from(arguments: argparse.Namespace, dataset: Dataset) -> Classifi
     """The model that these options name, for inputs of this shape."""
     from dsrs.classifiers import load_classifier
 
-    return load_classifier(
-        arguments.model,
-        input_shape=dataset.input_shape,
-        num_classes=arguments.num_classes,
-        bounds=tuple(arguments.bounds),
-        device=arguments.device,
-        weights=arguments.weights,
-        channels_last=arguments.channels_last,
-        mean=arguments.mean,
-        std=arguments.std,
-    )
+    return load_classifier(arguments.model, **classifier_options(arguments, dataset))
+
+
+def classifier_options(arguments: argparse.Namespace, dataset: Dataset) -> dict[str, Any]:
+    """The options of `load_classifier` that these are."""
+    return {
+        "input_shape": dataset.input_shape,
+        "num_classes": arguments.num_classes,
+        "bounds": tuple(arguments.bounds),
+        "device": arguments.device,
+        "weights": arguments.weights,
+        "channels_last": arguments.channels_last,
+        "mean": arguments.mean,
+        "std": arguments.std,
+    }
 
 
 def numbers(text: str) -> tuple[float, ...]:

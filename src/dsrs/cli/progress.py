@@ -25,6 +25,7 @@ class Progress:
         self.quiet = quiet
         self.done = 0
         self._skipped = 0
+        self._votes = 0
         self._terminal = sys.stderr.isatty()
         self._start = time.monotonic()
         self._last_shown = self._start
@@ -45,9 +46,10 @@ class Progress:
         self.done += count
         self._skipped += count
 
-    def advance(self, count: int = 1) -> None:
-        """Count finished work."""
+    def advance(self, count: int = 1, votes: int = 0) -> None:
+        """Count finished work, and the votes that it took."""
         self.done += count
+        self._votes += votes
         wait = REDRAW_SECONDS if self._terminal else LOG_SECONDS
         if time.monotonic() - self._last_shown >= wait:
             self._show()
@@ -72,7 +74,8 @@ class Progress:
         bar = "█" * filled + "·" * (BAR_WIDTH - filled)
         left = _clock((self.total - self.done) / rate) if rate > 0 else "?"
         ending = f"{_clock(elapsed)} elapsed" if self.done >= self.total else f"{left} left"
-        return f"{self.label} {bar} {self.done:,}/{self.total:,}, {ending}, {rate:,.3g}/s"
+        votes = f", {self._votes / elapsed:,.0f} votes/s" if self._votes and elapsed > 0 else ""
+        return f"{self.label} {bar} {self.done:,}/{self.total:,}, {ending}, {rate:,.3g}/s{votes}"
 
 
 def _clock(seconds: float) -> str:

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from threading import Event
 from typing import Protocol
 
 from dsrs.classifiers.base import Classifier
 from dsrs.datasets.dataset import Dataset
 from dsrs.duality.kernel import prepare
+from dsrs.executors import Executor, ThreadExecutor
 from dsrs.runs.config import run_config
 from dsrs.runs.in_flight import keep_all
 from dsrs.runs.result import RunResult
 from dsrs.runs.thumbnail import thumbnail
 from dsrs.runs.writer import start_run
-from dsrs.sampling import Collector, InlineCollector, VoteCollector
 from dsrs.strategies import Plan, certificates_of
 from dsrs.voting import sample_input
 
@@ -26,8 +27,8 @@ class Counter(Protocol):
     def skip(self, count: int) -> None:
         """So many inputs were finished before."""
 
-    def advance(self, count: int = 1) -> None:
-        """So many more inputs are finished."""
+    def advance(self, count: int = 1, votes: int = 0) -> None:
+        """So many more inputs are finished, after so many votes."""
 
 
 # Makes the counter of so much work, when it begins.
@@ -43,6 +44,7 @@ def certify_run(
     *,
     workers: int | None = None,
     device: str = "cpu",
+    executor: Executor | None = None,
     progress: Watch | None = None,
     settings: str | None = None,
 ) -> None:
@@ -50,16 +52,15 @@ def certify_run(
 
     The folder is new, or a run of the same plan, model, data and device type, which is continued.
     Everything is checked before the folder is touched. A stop at any moment loses only the inputs
-    in work; the votes do not depend on stops, `workers` or the order of `indices`.
+    in work; the votes do not depend on stops, on who counts them or on the order of `indices`.
 
-    `settings` is for people: the text of the folder's run.toml.
-
-    A plan that takes the same votes for every input has one input in work, shared out among the
-    workers; a plan that stops early has one input in work for each worker.
+    `executor` counts the votes: `workers` threads unless another one is given. `settings` is for
+    people: the text of the folder's run.toml.
     """
     dataset.check_fits(classifier.input_shape, classifier.num_classes, classifier.bounds)
     config = run_config(classifier, dataset, plan, device)
-    with VoteCollector(workers) as collector, start_run(output, config, settings) as writer:
+    counting = executor or ThreadExecutor(workers)
+    with start_run(output, config, settings) as writer:
         finished = writer.finished()
         todo = [index for index in indices if index not in finished]
         prepare(len(todo) * len(plan.methods))
@@ -67,8 +68,9 @@ def certify_run(
             if counter:
                 counter.skip(len(indices) - len(todo))
 
-            def certified(index: int, collector: Collector) -> RunResult:
+            def certified(index: int, stop: Event) -> RunResult:
                 x, label = dataset.input(index), dataset.label(index)
+                collector = counting.collector(stop)
                 sampled = sample_input(classifier, x, plan, index, label, collector)
                 certificates = certificates_of(sampled, plan)
                 return RunResult(sampled, certificates, thumbnail(x, classifier.bounds))
@@ -78,15 +80,14 @@ def certify_run(
                 if not writer.holds(result.index):
                     writer.add(result)
                     if counter:
-                        counter.advance()
+                        counter.advance(votes=sum(votes.total for votes in result.votes))
 
-            if plan.goal.is_open:
+            if not todo:
+                return
+            with counting:
+                at_once = counting.in_flight(plan.goal.is_open)
+                if at_once > 1:
+                    keep_all(certified, keep, todo, at_once)
+                    return
                 for index in todo:
-                    keep(certified(index, collector))
-            else:
-                keep_all(
-                    lambda index, stop: certified(index, InlineCollector(stop)),
-                    keep,
-                    todo,
-                    collector.workers,
-                )
+                    keep(certified(index, Event()))

@@ -229,9 +229,9 @@ class _Shared:
         self._closed.set()
 
 
-def cut(whole: WorkUnit, batch: int) -> Iterator[WorkUnit]:
-    """A long unit as short ones."""
-    first, samples = whole.first, max(UNIT_SAMPLES, batch)
+def cut(whole: WorkUnit, batch: int, samples: int = UNIT_SAMPLES) -> Iterator[WorkUnit]:
+    """A long unit as short ones of about so many samples."""
+    first, samples = whole.first, -(-max(samples, batch) // batch) * batch
     while first < whole.stop:
         # Units end where batches do.
         stop = min(first - first % samples + samples, whole.stop)

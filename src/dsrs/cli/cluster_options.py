@@ -1,0 +1,57 @@
+"""--cluster: who counts the votes of `dsrs certify`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from dsrs.cli.model_options import classifier_options
+from dsrs.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from dsrs.classifiers.base import Classifier
+    from dsrs.datasets import Dataset
+    from dsrs.executors import Executor
+
+
+def add_cluster_options(group: argparse._ArgumentGroup) -> None:
+    """--cluster and what an actor of it has."""
+    group.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        help="count votes on a Ray cluster (needs dsrs[ray]): local starts one on this machine; "
+        "auto, HOST:6379 or ray://HOST:10001 is one that runs. The model must be under the same "
+        "name on every node",
+    )
+    group.add_argument(
+        "--threads-per-actor",
+        type=int,
+        metavar="N",
+        help="with --cluster: cores of an actor (default: 1); with --device cuda each has a GPU",
+    )
+
+
+def counted_model(
+    arguments: argparse.Namespace, dataset: Dataset
+) -> tuple[Classifier, Executor | None]:
+    """The model as the driver knows it, and who counts its votes; None: threads."""
+    from dsrs.classifiers import load_classifier
+    from dsrs.executors import ModelSpec, RayExecutor
+
+    options = classifier_options(arguments, dataset)
+    if arguments.cluster is None:
+        if arguments.threads_per_actor is not None:
+            raise InvalidInput("--threads-per-actor goes with --cluster")
+        return load_classifier(arguments.model, **options), None
+    if arguments.workers is not None:
+        raise InvalidInput("--workers are threads of this machine; --cluster has actors instead")
+    # The driver may have no GPU: it needs to know the model, not to run it.
+    here: dict[str, Any] = options | {"device": "cpu"}
+    classifier = load_classifier(arguments.model, **here)
+    executor = RayExecutor(
+        ModelSpec.of(arguments.model, options, classifier),
+        arguments.cluster,
+        threads=1 if arguments.threads_per_actor is None else arguments.threads_per_actor,
+        device=arguments.device,
+    )
+    return classifier, executor

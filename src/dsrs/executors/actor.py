@@ -1,0 +1,33 @@
+"""What runs on the nodes of a cluster: a classifier of their own, and threads that count votes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrs.classifiers import Classifier
+from dsrs.executors.model_spec import ModelSpec
+from dsrs.sampling import Setting, VoteCollector, WorkUnit
+from dsrs.sampling.collect import Histogram
+from dsrs.sampling.noise import Sums
+
+
+class VoteActor:
+    """Counts units of work; `prepare` comes first."""
+
+    def __init__(self) -> None:
+        self._classifier: Classifier | None = None
+        self._collector: VoteCollector | None = None
+
+    def prepare(self, spec: ModelSpec, threads: int, where: str) -> None:
+        """Build the classifier from this machine's files; another one than asked for is refused."""
+        self._classifier = spec.build(where)
+        self._collector = VoteCollector(threads)
+
+    def count(
+        self, x: NDArray[np.float32], setting: Setting, unit: WorkUnit
+    ) -> tuple[Histogram, Sums]:
+        """The votes of a unit, and the sums of their noise where they are asked for."""
+        assert self._classifier is not None, "prepare comes first"
+        assert self._collector is not None
+        return self._collector.collect_with_sums(self._classifier, x, setting, unit)

@@ -1,0 +1,50 @@
+"""What an executor is: it gives each input that is in work somebody who counts its votes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from threading import Event
+from types import TracebackType
+
+from dsrs.sampling import Collector
+
+
+class Executor(ABC):
+    """Counts votes while it is open: `with executor:`."""
+
+    @abstractmethod
+    def open(self) -> None:
+        """Get ready to count."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End what is still being counted, and give everything back."""
+
+    @abstractmethod
+    def in_flight(self, one_input_keeps_busy: bool) -> int:
+        """How many inputs to have in work at once.
+
+        A plan without looks asks for all votes of an input at once, which may keep everybody busy;
+        with looks it asks for few at a time, and other inputs fill the gaps.
+        """
+
+    @abstractmethod
+    def collector(self, stop: Event) -> Collector:
+        """Who counts the votes of one input. It ends soon, with `Stopped`, once `stop` is set."""
+
+    @property
+    @abstractmethod
+    def place(self) -> str:
+        """For people: where votes are counted."""
+
+    def __enter__(self) -> Executor:
+        self.open()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
