@@ -1,0 +1,84 @@
+"""Bounds of a probability from counts, checked by enclosures of binomial tails (docs/math.md 11).
+
+A lower bound L after x hits of n holds at level a if Pr_L[X >= x] <= a, and the tail is the
+regularised incomplete beta function I_L(x, n - x + 1). With the uniform number U of a randomized
+bound it is U Pr_L[X >= x] + (1 - U) Pr_L[X >= x + 1] <= a. An upper bound is 1 minus the lower one
+of the misses.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Literal
+
+from dsrs.audit.balls import arb, exact
+
+Answer = Literal["yes", "no", "unknown"]
+
+
+def tail(hits: int, trials: int, p: arb) -> arb:
+    """Pr[X >= hits] for X ~ Binomial(trials, p)."""
+    if hits <= 0:
+        return arb(1)
+    if hits > trials:
+        return arb(0)
+    return p.beta_lower(hits, trials - hits + 1, 1)
+
+
+def lower_holds(
+    lower: float, hits: int, trials: int, alpha: Fraction, uniform: float | None = None
+) -> Answer:
+    """Whether `lower` is a lower bound at level alpha."""
+    if lower == 0:
+        return "yes"
+    return _holds(exact(lower), hits, trials, alpha, uniform)
+
+
+def upper_holds(
+    upper: float, hits: int, trials: int, alpha: Fraction, uniform: float | None = None
+) -> Answer:
+    """Whether `upper` is an upper bound at level alpha."""
+    if upper == 1:
+        return "yes"
+    return _holds(1 - exact(upper), trials - hits, trials, alpha, uniform)
+
+
+def fallback_holds(lower: float, first: int, hits: int, trials: int, alpha: Fraction) -> Answer:
+    """Whether p^first Pr[X >= hits] <= alpha at p = lower: all of the first votes hit, and then so
+    many of `trials` more (docs/math.md 11)."""
+    if lower == 0:
+        return "yes"
+    p = exact(lower)
+    return _compared(p**first * tail(hits, trials, p), alpha)
+
+
+def _holds(p: arb, hits: int, trials: int, alpha: Fraction, uniform: float | None) -> Answer:
+    found = tail(hits, trials, p)
+    if uniform is not None:
+        share = exact(uniform)
+        found = share * found + (1 - share) * tail(hits + 1, trials, p)
+    return _compared(found, alpha)
+
+
+def _compared(found: arb, alpha: Fraction) -> Answer:
+    level = exact(alpha)
+    return "yes" if found <= level else "no" if found > level else "unknown"
+
+
+def rough_lower(hits: int, trials: int, alpha: float) -> float:
+    """About the lower bound at level alpha, for decisions that cost no alpha."""
+    if hits == 0:
+        return 0.0
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        if tail(hits, trials, arb(middle)) <= alpha:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def rough_upper(hits: int, trials: int, alpha: float) -> float:
+    """About the upper bound."""
+    return 1 - rough_lower(trials - hits, trials, alpha)
