@@ -75,6 +75,6 @@ class Angle:
 
 
 @functools.lru_cache(maxsize=64)
-def angle_of(d: int, bits: int) -> Angle:
+def angle_of(d: int, precision: int) -> Angle:
     """The law in d dimensions, made once for each precision."""
     return Angle(d)

@@ -24,6 +24,7 @@ __all__ = [
     "arb",
     "around",
     "between",
+    "bits",
     "centre",
     "exact",
     "greater",
@@ -46,6 +47,11 @@ def precision(extra: int = 0) -> Iterator[None]:
         yield
     finally:
         ctx.prec = before
+
+
+def bits() -> int:
+    """The precision now."""
+    return int(ctx.prec)
 
 
 def exact(value: float | int | Fraction) -> arb:

@@ -19,10 +19,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from flint import ctx
-
 from dsrs.audit.angle import angle_of
-from dsrs.audit.balls import arb, between, centre, exact, greater, lesser
+from dsrs.audit.balls import arb, between, bits, centre, exact, greater, lesser
 from dsrs.audit.curve import Term, crossing_on, ratio_on, rough_crossing
 from dsrs.audit.findings import Undecided
 from dsrs.audit.integrands import AlongCurve, AlongLine, Density
@@ -60,7 +58,7 @@ class _Walk:
 
     def __post_init__(self) -> None:
         self.shells = self.mixture.shells
-        self.angle = angle_of(self.shells.d, ctx.prec)
+        self.angle = angle_of(self.shells.d, bits())
 
     def interval(self, low: arb, high: arb) -> None:
         """Add the part of the shells from low to high, on which the laws do not begin or end."""

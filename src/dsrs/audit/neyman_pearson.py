@@ -9,10 +9,8 @@ from __future__ import annotations
 import math
 from statistics import NormalDist
 
-from flint import ctx
-
 from dsrs.audit.angle import angle_of
-from dsrs.audit.balls import arb, exact
+from dsrs.audit.balls import arb, bits, exact
 from dsrs.audit.bound import enclosed_bound
 from dsrs.audit.curve import Term, crossing_on, ratio_on
 from dsrs.audit.findings import Refuted, Undecided
@@ -79,7 +77,7 @@ def _score(shells: Shells, radius: float, log: float) -> float:
     """The normal score of P[R] for this multiplier: the trapezoid rule on shells."""
     low, high = (float(end) for end in ends_of(smoothing_law().pieces[0], shells, 36.0))
     terms = [Term(exact(log).exp(), smoothing_law().pieces[0])]
-    rho, angle = exact(radius) / shells.scale, angle_of(shells.d, ctx.prec)
+    rho, angle = exact(radius) / shells.scale, angle_of(shells.d, bits())
     weight = share = 0.0
     for i in range(POINTS + 1):
         u = arb(low + (high - low) * i / POINTS)

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from dsrs.audit.balls import acb, arb, between
+from dsrs.audit.balls import acb, arb, between, bits
 from dsrs.audit.findings import Undecided
 
 AXIS = 3  # z: the best compromise between wide ellipses and fast convergence
@@ -132,12 +132,10 @@ def _tail(count: int) -> arb:
 
 
 def _rule(count: int) -> list[tuple[arb, arb]]:
-    from flint import ctx
-
-    return _rule_of(count, ctx.prec)
+    return _rule_of(count, bits())
 
 
 @functools.lru_cache(maxsize=64)
-def _rule_of(count: int, bits: int) -> list[tuple[arb, arb]]:
+def _rule_of(count: int, precision: int) -> list[tuple[arb, arb]]:
     """Nodes and weights, with their enclosures."""
     return [arb.legendre_p_root(count, k, weight=True) for k in range(count)]

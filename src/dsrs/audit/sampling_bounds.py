@@ -70,10 +70,10 @@ class BoundsAudit:
         votes: Mapping[str, Any],
     ) -> None:
         self.plan, self.sampled = plan, sampled
-        self.text = _text_of(method, plan["methods"])
-        self.votes = votes
+        self.method, self.votes = method, votes
 
     def __call__(self, claim: Claim) -> None:
+        self.text = _text_of(self.method, self.plan["methods"])
         with precision():
             self._check(claim)
 

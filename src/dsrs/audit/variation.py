@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flint import ctx
-
 from dsrs.audit.angle import Angle, angle_of
-from dsrs.audit.balls import acb, arb, between
+from dsrs.audit.balls import acb, arb, between, bits
 from dsrs.audit.mixture import DEPTH
 from dsrs.audit.quadrature import Budget, integral
 from dsrs.audit.shells import Shells
@@ -44,6 +42,6 @@ class _Band:
 def total_variation(shells: Shells, step: arb, budget: Budget) -> arb:
     """TV of a shift by `step`, in units of length."""
     low, high = ends_of(smoothing_law().pieces[0], shells, DEPTH)
-    band = _Band(shells, angle_of(shells.d, ctx.prec), step / shells.scale / 2)
+    band = _Band(shells, angle_of(shells.d, bits()), step / shells.scale / 2)
     left_out = shells.mass_below(low) + shells.mass_above(high)
     return integral(band, low, high, budget) + between(arb(0), left_out.upper())
