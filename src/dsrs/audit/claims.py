@@ -12,7 +12,7 @@ from dsrs.audit.findings import Refuted
 from dsrs.errors import DataError
 
 STATUSES = ("certified", "short", "abstained", "undecided")
-METHODS = ("neyman-pearson", "double-sampling", "leading-class")
+METHODS = ("neyman-pearson", "double-sampling", "leading-class", "first-order")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,7 @@ class Claim:
     proof: tuple[Step, ...]
     rival: float | None = None
     uniform: float | None = None
+    gradient: float | None = None  # bound of sigma |grad P_A|
     other_radii: Mapping[str, float] | None = None  # of other norms
 
     @classmethod
@@ -81,6 +82,7 @@ class Claim:
             proof=tuple(_step(each) for each in _field(fields, "proof", list)),
             rival=_optional(fields, "rival"),
             uniform=_optional(fields, "uniform"),
+            gradient=_optional(fields, "gradient"),
             other_radii={
                 name: _number(fields[name])
                 for name in ("linf_radius", "l1_radius")
@@ -101,6 +103,8 @@ class Claim:
             raise Refuted("the Neyman-Pearson radius exceeds the radius")
         if (self.method == "leading-class") != (self.rival is not None):
             raise Refuted("a bound of the rivals belongs to the method leading-class alone")
+        if (self.method == "first-order") != (self.gradient is not None):
+            raise Refuted("a bound of the gradient belongs to the method first-order alone")
         if self.rival is not None and not 0 <= self.rival <= 1:
             raise Refuted(f"the rivals have probability {self.rival!r}")
         if self.uniform is not None and not 0 <= self.uniform <= 1:
@@ -111,8 +115,9 @@ class Claim:
         if not (self.d >= 2 and self.sigma > 0 and self.eta > 0 and 0 <= self.k < self.d / 2):
             raise Refuted("there is no such smoothing law")
         for step in self.proof:
-            if len(step.multipliers) != len(self.additional) + 1:
-                raise Refuted("a step has not one multiplier for each law")
+            bounds = 1 + len(self.additional) + (self.gradient is not None)
+            if len(step.multipliers) != bounds:
+                raise Refuted("a step has not one multiplier for each bound")
             if any(map(math.isnan, (step.radius, step.bound, *step.multipliers))):
                 raise Refuted("a number of the proof is not a number")
 

@@ -73,13 +73,8 @@ def canonical(law: Mapping[str, Any] | None) -> tuple[Any, ...] | None:
     if parameter is not None:
         # The first version called it `value`.
         return law["kind"], float(law.get(parameter, law.get("value", math.nan)))
-    return (
-        law["kind"],
-        tuple(float(knot) for knot in law["knots"]),
-        tuple(float(log) for log in law["log_weights"]),
-        law.get("inner"),
-        law.get("outer"),
-    )
+    lists = (tuple(map(float, law.get(name, ()))) for name in ("knots", "log_weights"))
+    return law["kind"], *lists, law.get("inner"), law.get("outer")
 
 
 def alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

@@ -16,6 +16,7 @@ from dsrs.audit.mixture import Mixture
 from dsrs.audit.neyman_pearson import check_alone
 from dsrs.audit.quadrature import Budget
 from dsrs.audit.shells import Shells
+from dsrs.audit.slab import slab_bound
 from dsrs.audit.variation import total_variation
 from dsrs.audit.weights import additional_law, smoothing_law
 
@@ -54,6 +55,8 @@ class ProofAudit:
                 self._never_wrong()
             elif claim.rival is not None:
                 self._lead(claim.rival)
+            elif claim.gradient is not None:
+                self._slab(claim.gradient)
             else:
                 self._steps()
             if claim.rival is None or claim.np_radius > 0:
@@ -83,8 +86,6 @@ class ProofAudit:
                 raise Refuted("the steps of the proof do not descend")
             value, inner, mixture = self._bound(step, self._intervals())
             at = f"the step at {step.radius!r}"
-            if value > 1:
-                raise Refuted(f"{at} proves more than 1: no classifier has these probabilities")
             _exceeds(value, 0.5, at)
             if covered:
                 continue
@@ -122,6 +123,19 @@ class ProofAudit:
             together += value - shape.rise - inner
         _exceeds(together, 1.0, "the two bounds together")
 
+    def _slab(self, gradient: float) -> None:
+        """One step from bounds of P_A and of its gradient."""
+        claim = self.claim
+        if not self.shells.gaussian or claim.additional or len(claim.proof) != 1:
+            raise Refuted("a first-order proof is one step, for Gaussian noise and P_A alone")
+        (step,) = claim.proof
+        if not claim.radius <= step.radius < math.inf:
+            raise Refuted("the proof begins below the radius")
+        ratio = exact(step.radius) / self.shells.sigma
+        value = slab_bound(claim.p.lower, gradient, step.multipliers, ratio)
+        self._compare(step, value)
+        _exceeds(value, 0.5, f"the step at {step.radius!r}")
+
     def _bound(self, step: Step, intervals: list[Interval]) -> tuple[arb, arb, Mixture]:
         """B at a step, which must be what it claims."""
         mixture = Mixture(self.shells, step.multipliers, self.laws)
@@ -136,13 +150,19 @@ class ProofAudit:
             ends = [(interval.lower, interval.upper) for interval in intervals]
             found = enclosed_bound(mixture, ends, step.radius, Budget())
             value, inner = found.value, found.innermost
+        self._compare(step, value)
+        return value, inner, mixture
+
+    def _compare(self, step: Step, value: arb) -> None:
+        """B must be what the step claims."""
         at = f"the step at {step.radius!r}"
+        if value > 1:
+            raise Refuted(f"{at} proves more than 1: no classifier has these probabilities")
         if value < exact(step.bound):
             raise Refuted(f"{at} claims {step.bound!r}, but B is at most {float(value.upper())!r}")
         if not value >= exact(step.bound):
             raise Undecided(f"{at} claims {step.bound!r}, and B is only known to be {value}")
         self.surpluses.append(float((value.lower() - exact(step.bound)).lower()))
-        return value, inner, mixture
 
     def _shape(self, mixture: Mixture, step: Step) -> Shape:
         """Whether the step covers shorter shifts."""
@@ -157,8 +177,9 @@ class ProofAudit:
     def _alone(self) -> None:
         """The radius that P alone proves, which is written beside."""
         claim = self.claim
-        proved = claim.rival is None and claim.proof[0].radius >= claim.np_radius
-        if claim.np_radius == 0 or (proved and not any(claim.proof[0].multipliers[1:])):
+        step = claim.proof[0]
+        proved = claim.rival is None and not any(step.multipliers[1:])
+        if claim.np_radius == 0 or (proved and step.radius >= claim.np_radius):
             return
         check_alone(self.shells, claim.p.lower, claim.np_radius)
 
