@@ -10,7 +10,7 @@ import math
 from statistics import NormalDist
 
 from dsrs.audit.angle import angle_of
-from dsrs.audit.balls import arb, bits, exact
+from dsrs.audit.balls import arb, bits, exact, lesser
 from dsrs.audit.bound import enclosed_bound
 from dsrs.audit.curve import Term, crossing_on, ratio_on
 from dsrs.audit.findings import Refuted, Undecided
@@ -23,6 +23,7 @@ from dsrs.audit.weights import ends_of, smoothing_law
 POINTS = 60
 NORMAL = NormalDist()
 ASIDE = 1e-3  # ln of the multipliers on both sides
+ROUNDS = 4
 
 
 def check_alone(shells: Shells, lower: float, radius: float) -> None:
@@ -39,16 +40,18 @@ def check_alone(shells: Shells, lower: float, radius: float) -> None:
         word = Refuted if needed > exact(lower) else Undecided
         raise word(f"{what} needs P_A > {float(needed)!r}")
     log = _best_log_multiplier(shells, lower, radius)
-    best = _bound(shells, lower, radius, log)
-    if best > exact(0.5):
-        return
-    sides = [_bound(shells, lower, radius, log + aside) for aside in (-ASIDE, ASIDE)]
-    inside = all(side < best for side in sides)
-    least = min((side.lower() for side in sides), key=float)
-    # Beyond a side a concave function falls; towards it it stays under the line from the other.
-    most = best.upper() + (best.upper() - least) * arb(1.01)
-    if inside and most < 0.5:
-        raise Refuted(f"{what} is too large: P alone proves at most {float(most)!r} there")
+    for _ in range(ROUNDS):
+        best = _bound(shells, lower, radius, log)
+        if best > exact(0.5):
+            return
+        left, right = (_bound(shells, lower, radius, log + aside) for aside in (-ASIDE, ASIDE))
+        # Beyond a side a concave function falls; towards it it stays under the line from the other.
+        most = best.upper() + (best.upper() - lesser(left, right).lower()) * arb(1.01)
+        if left < best and right < best and most < 0.5:
+            raise Refuted(f"{what} is too large: P alone proves at most {float(most)!r} there")
+        # On to the vertex of the parabola through the three.
+        bend = float(2 * best - left - right)
+        log += 0.5 * ASIDE * float(right - left) / bend if bend > 0 else 0.0
     raise Undecided(f"{what} gives a bound that is only known to be {best}")
 
 

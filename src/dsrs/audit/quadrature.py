@@ -33,7 +33,7 @@ DEEPEST = 120  # halvings
 class Budget:
     """How many integrands one proof step may still evaluate."""
 
-    left: int = 12_000
+    left: int = 20_000
 
     def spend(self, count: int) -> None:
         self.left -= count
