@@ -159,6 +159,10 @@ class _Walk:
     def _line(self, u: arb, before: arb, after: arb) -> arb:
         """The integral of p(v) C(v, u) over v from `before` to `after`."""
         shells = self.shells
+        most = shells.mass_below(u)
+        if most < SHARP:
+            # All of the line is at most the probability of x within shell u.
+            return arb(0, most)
         low, high = ends_of(smoothing_law().pieces[0], shells, DEPTH)
         start, stop = (lesser(greater(v, low), high) for v in (before, after))
         if float(start) == float(stop):
