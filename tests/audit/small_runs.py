@@ -18,22 +18,24 @@ from dsrs.runs.schema import STORE_NAME, checksum_of
 from dsrs.strategies import Plan
 
 WIDE, GAUSSIAN = GeneralizedGaussian(16, 0.5, 6), GeneralizedGaussian(16, 0.5)
+NARROW = GeneralizedGaussian(16, 0.15, 6)
 _generator = np.random.default_rng(3)
 WEIGHTS = 2 * _generator.normal(size=(16, 3))
 INPUTS = _generator.random((3, 16)).astype(np.float32)
-# Near the middle of three classes, so that none has a majority; nearly sure; in between.
+# Near the middle of three classes; nearly sure; a class that leads without a majority.
 INPUTS[0] *= 0.1
 INPUTS[1] = WEIGHTS[:, 0] > WEIGHTS[:, 1:].max(axis=1)
+INPUTS[2] = 0.15 * INPUTS[1]
 
 PLANS = {
     "np": Plan(WIDE, ("np",), n=1000),
     "double": Plan(
         GAUSSIAN, ("np", "tailored", "rescaled:0.8x", "truncated:heuristic", "truncated:0.6"), n=600
     ),
-    "fallback": Plan(WIDE, ("rescaled:0.8x", "truncated:paper-heuristic"), n=400, fallback=True),
+    "fallback": Plan(NARROW, ("rescaled:0.8x", "truncated:paper-heuristic"), n=400, fallback=True),
     "radius": Plan(GAUSSIAN, ("np", "tailored"), n=4000, radius=0.3, early_stop=True),
     "randomized": Plan(GAUSSIAN, ("np",), n=500, bound="randomized", radii=(0.1, 0.2)),
-    "leading": Plan(WIDE, ("np",), n=1500, classes="all", target="predicted"),
+    "leading": Plan(WIDE, ("np",), n=3000, classes="all", target="predicted"),
 }
 
 

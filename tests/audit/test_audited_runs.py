@@ -48,8 +48,8 @@ def test_the_small_runs_show_every_case(runs: Callable[[str], Path]) -> None:
     short = Forgery(runs("radius"), 0, "np")
     assert short.certificate["status"] == "short"
     assert len(short.votes["votes"]) > 1
-    assert Forgery(runs("leading"), 0, "np").certificate["method"] == "leading-class"
-    assert Forgery(runs("leading"), 0, "np").certificate["radius"] > 0
+    assert Forgery(runs("leading"), 2, "np").certificate["method"] == "leading-class"
+    assert Forgery(runs("leading"), 2, "np").certificate["radius"] > 0
     fallback = Forgery(runs("fallback"), 1, "rescaled")
     assert fallback.certificate["additional"] == []
     assert fallback.certificate["radius"] > 0
@@ -130,17 +130,17 @@ def test_votes_that_do_not_fit(runs: Callable[[str], Path]) -> None:
     forged = Forgery(runs("np"), 1, "np")
     forged.votes["target"] = (forged.votes["target"] + 1) % 3
     assert refuted(forged)
-    forged = Forgery(runs("leading"), 0, "np")
+    forged = Forgery(runs("leading"), 2, "np")
     selection = next(u for u in forged.votes["votes"] if u["purpose"] == "selection")
     selection["purpose"] = "estimation"
     assert refuted(forged)
 
 
 def test_a_lead_and_its_rivals(runs: Callable[[str], Path]) -> None:
-    forged = Forgery(runs("leading"), 0, "np")
+    forged = Forgery(runs("leading"), 2, "np")
     forged.certificate["rival"] -= 1e-6
     assert "rivals" in refuted(forged)
-    forged = Forgery(runs("leading"), 0, "np")
+    forged = Forgery(runs("leading"), 2, "np")
     forged.plan["classes"] = "top"
     assert "other form" in refuted(forged)
 
@@ -161,19 +161,23 @@ def test_short_is_said_where_a_radius_was_asked_for(runs: Callable[[str], Path])
 
 
 def test_looks_and_their_parts_of_alpha(runs: Callable[[str], Path]) -> None:
-    """Where votes stop early, the bound of all of alpha is too large."""
+    """A bound at a look has that look's part of alpha, not all of it."""
     certified = Forgery(runs("radius"), 1, "np")
     assert certified.certificate["status"] == "certified"
     assert certified.audited().word == "verified"
-    certified.plan["radius"], certified.plan["n"] = (
-        None,
-        sum(sum(unit["counts"]) for unit in certified.votes["votes"] if unit["law"] is None),
-    )
-    # With one look at these votes the same bound would be allowed: it is smaller.
-    assert certified.audited().word == "verified"
-    certified = Forgery(runs("radius"), 1, "np")
-    certified.plan["n"] *= 10
-    assert "look" in refuted(certified) or "votes" in refuted(certified)
+    (taken,) = {
+        sum(unit["counts"])
+        for unit in certified.votes["votes"]
+        if unit["purpose"] == "estimation" and unit["law"] is None
+    }
+    assert taken < certified.plan["n"]
+    # With more looks to come each has less of alpha.
+    certified.plan["n"] *= 100
+    assert "votes" in refuted(certified)
+    # Votes that stop between the looks of a plan prove nothing.
+    stopped = Forgery(runs("radius"), 1, "np")
+    stopped.plan["batch"] = 128
+    assert "look" in refuted(stopped)
 
 
 def test_a_forged_run_folder_is_refuted_by_the_command(
