@@ -9,6 +9,8 @@ from typing import Any
 from dsrs.audit.findings import Refuted
 from dsrs.audit.law_text import canonical
 
+ESTIMATION, SELECTION = "estimation", "selection"
+
 
 @dataclass(frozen=True, slots=True)
 class Count:
@@ -19,6 +21,7 @@ class Count:
     rivals: int  # votes of the most frequent other class
     trials_by_bin: tuple[int, ...]
     hits_by_bin: tuple[int, ...]
+    slope: Mapping[str, Any] | None = None  # of the gradient, where noise was added up
 
 
 class Ballots:
@@ -80,6 +83,7 @@ class Ballots:
             max(others, default=0),
             columns["trials"],
             columns["hits"],
+            units[-1].get("slope"),
         )
 
     def check_class(self, rule: str) -> None:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from dsrs.audit.angle import angle_of
 from dsrs.audit.balls import arb, between, bits, centre, exact, greater, lesser
@@ -178,7 +179,7 @@ class _Walk:
 
 
 def enclosed_bound(
-    mixture: Mixture, ends: Sequence[tuple[float, float]], radius: float, budget: Budget
+    mixture: Mixture, ends: Sequence[tuple[float, float]], radius: float | Fraction, budget: Budget
 ) -> Enclosure:
     """B at a shift of length `radius`, X_i in `ends`."""
     shells = mixture.shells

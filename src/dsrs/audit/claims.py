@@ -45,6 +45,15 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class OnGrid:
+    """Input and noise were rounded to a grid, the input moved by so much."""
+
+    step: float
+    moved: float
+    variation: float
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
     """A certificate."""
 
@@ -62,6 +71,7 @@ class Claim:
     rival: float | None = None
     uniform: float | None = None
     gradient: float | None = None  # bound of sigma |grad P_A|
+    grid: OnGrid | None = None
     other_radii: Mapping[str, float] | None = None  # of other norms
 
     @classmethod
@@ -83,12 +93,17 @@ class Claim:
             rival=_optional(fields, "rival"),
             uniform=_optional(fields, "uniform"),
             gradient=_optional(fields, "gradient"),
+            grid=_grid(fields.get("grid")),
             other_radii={
                 name: _number(fields[name])
                 for name in ("linf_radius", "l1_radius")
                 if name in fields
             },
         )
+
+    def beyond_move(self, radius: float) -> Fraction:
+        """How far from the grid point a finite radius around the input reaches."""
+        return Fraction(radius) + Fraction(self.grid.moved if self.grid else 0)
 
     def check_words(self) -> None:
         """Raise Refuted where the parts of the claim contradict each other."""
@@ -114,6 +129,12 @@ class Claim:
                 raise Refuted(f"[{interval.lower!r}, {interval.upper!r}] is no interval")
         if not (self.d >= 2 and self.sigma > 0 and self.eta > 0 and 0 <= self.k < self.d / 2):
             raise Refuted("there is no such smoothing law")
+        if self.grid and not (
+            0 < self.grid.step < math.inf
+            and 0 <= self.grid.moved < math.inf
+            and 0 <= self.grid.variation <= 1
+        ):
+            raise Refuted(f"there is no such grid: {self.grid}")
         for step in self.proof:
             bounds = 1 + len(self.additional) + (self.gradient is not None)
             if len(step.multipliers) != bounds:
@@ -154,6 +175,11 @@ def _number(value: Any) -> float:
 
 def _optional(fields: Mapping[str, Any], name: str) -> float | None:
     return None if fields.get(name) is None else _number(fields[name])
+
+
+def _grid(fields: Any) -> OnGrid | None:
+    names = ("step", "moved", "variation")
+    return None if fields is None else OnGrid(*(_number(_field(fields, name)) for name in names))
 
 
 def _whole(value: Any) -> int:

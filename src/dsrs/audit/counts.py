@@ -30,33 +30,47 @@ def tail(hits: int, trials: int, p: arb) -> arb:
 
 
 def lower_holds(
-    lower: float, hits: int, trials: int, alpha: Fraction, uniform: float | None = None
+    lower: float | arb,
+    hits: int,
+    trials: int,
+    alpha: Fraction,
+    uniform: float | None = None,
+    charge: arb | None = None,
 ) -> Answer:
-    """Whether `lower` is a lower bound at level alpha."""
-    if lower == 0:
+    """Whether `lower`, and `charge` more, is a lower bound at level alpha."""
+    if lower <= 0:
         return "yes"
-    return _holds(exact(lower), hits, trials, alpha, uniform)
+    p = lower if isinstance(lower, arb) else exact(lower)
+    return _holds(p + (charge or arb(0)), hits, trials, alpha, uniform)
 
 
 def upper_holds(
-    upper: float, hits: int, trials: int, alpha: Fraction, uniform: float | None = None
+    upper: float,
+    hits: int,
+    trials: int,
+    alpha: Fraction,
+    uniform: float | None = None,
+    charge: arb | None = None,
 ) -> Answer:
-    """Whether `upper` is an upper bound at level alpha."""
-    if upper == 1:
-        return "yes"
-    return _holds(1 - exact(upper), trials - hits, trials, alpha, uniform)
+    """Whether `upper`, less `charge`, is an upper bound at level alpha."""
+    misses = 1 - exact(upper)
+    return lower_holds(misses, trials - hits, trials, alpha, uniform, charge)
 
 
-def fallback_holds(lower: float, first: int, hits: int, trials: int, alpha: Fraction) -> Answer:
-    """Whether p^first Pr[X >= hits] <= alpha at p = lower: all of the first votes hit, and then so
-    many of `trials` more (docs/math.md 11)."""
+def fallback_holds(
+    lower: float, first: int, hits: int, trials: int, alpha: Fraction, charge: arb | None = None
+) -> Answer:
+    """Whether p^first Pr[X >= hits] <= alpha at p = lower + charge: all of the first votes hit,
+    and then so many of `trials` more (docs/math.md 11)."""
     if lower == 0:
         return "yes"
-    p = exact(lower)
+    p = exact(lower) + (charge or arb(0))
     return _compared(p**first * tail(hits, trials, p), alpha)
 
 
 def _holds(p: arb, hits: int, trials: int, alpha: Fraction, uniform: float | None) -> Answer:
+    if p >= 1:
+        return "no"
     found = tail(hits, trials, p)
     if uniform is not None:
         share = exact(uniform)

@@ -10,6 +10,11 @@ def normal_below(z: arb) -> arb:
     return (-z / arb(2).sqrt()).erfc() / 2
 
 
+def normal_density(z: arb) -> arb:
+    """Its density."""
+    return (-z * z / 2).exp() / (2 * arb.pi()).sqrt()
+
+
 def gaussian_bound(lower: float, multiplier: float, ratio: arb) -> arb:
     """B for the multiplier of P at a shift of `ratio` = r/sigma, with P_A >= lower."""
     z = exact(multiplier).log() / ratio + ratio / 2

@@ -7,6 +7,7 @@ three values around the best one bound all others from above: that refutes.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from statistics import NormalDist
 
 from dsrs.audit.angle import angle_of
@@ -26,12 +27,12 @@ ASIDE = 1e-3  # ln of the multipliers on both sides
 ROUNDS = 4
 
 
-def check_alone(shells: Shells, lower: float, radius: float) -> None:
+def check_alone(shells: Shells, lower: float, radius: Fraction) -> None:
     """Raise unless P_A >= lower proves `radius`."""
-    what = f"the Neyman-Pearson radius {radius!r}"
+    what = f"the Neyman-Pearson radius {float(radius)!r}"
     if lower == 1:
         return
-    if lower <= 0.5 or math.isinf(radius):
+    if lower <= 0.5:
         raise Refuted(f"{what} does not follow from P_A >= {lower!r}")
     if shells.gaussian:
         needed = normal_below(exact(radius) / shells.sigma)
@@ -55,15 +56,15 @@ def check_alone(shells: Shells, lower: float, radius: float) -> None:
     raise Undecided(f"{what} gives a bound that is only known to be {best}")
 
 
-def _bound(shells: Shells, lower: float, radius: float, log: float) -> arb:
+def _bound(shells: Shells, lower: float, radius: Fraction, log: float) -> arb:
     mixture = Mixture(shells, (math.exp(log),), (smoothing_law(),))
     return enclosed_bound(mixture, [(lower, 1.0)], radius, Budget()).value
 
 
-def _best_log_multiplier(shells: Shells, lower: float, radius: float) -> float:
+def _best_log_multiplier(shells: Shells, lower: float, radius: Fraction) -> float:
     """About ln of the multiplier with P[R] = lower: regula falsi in normal scores."""
     target = NORMAL.inv_cdf(lower)
-    ratio = radius / float(shells.sigma)
+    ratio = float(radius) / float(shells.sigma)
     x = ratio * max(target - ratio / 2, 0.0)
     miss = _score(shells, radius, x) - target
     other = x + (0.1 * ratio if miss < 0 else -0.1 * ratio)
@@ -76,7 +77,7 @@ def _best_log_multiplier(shells: Shells, lower: float, radius: float) -> float:
     return other
 
 
-def _score(shells: Shells, radius: float, log: float) -> float:
+def _score(shells: Shells, radius: Fraction, log: float) -> float:
     """The normal score of P[R] for this multiplier: the trapezoid rule on shells."""
     low, high = (float(end) for end in ends_of(smoothing_law().pieces[0], shells, 36.0))
     terms = [Term(exact(log).exp(), smoothing_law().pieces[0])]

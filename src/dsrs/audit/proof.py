@@ -75,8 +75,7 @@ class ProofAudit:
 
     def _steps(self) -> None:
         claim, shells = self.claim, self.shells
-        if claim.proof[0].radius < claim.radius:
-            raise Refuted("the proof begins below the radius")
+        self._reaches(claim.proof[0])
         if claim.method == "neyman-pearson" and any(any(s.multipliers[1:]) for s in claim.proof):
             raise Refuted("the method neyman-pearson does not use additional laws")
         covered = False
@@ -108,8 +107,7 @@ class ProofAudit:
             raise Refuted("a lead is proved by two steps, from bounds under one law")
         together = arb(0)
         for step, not_rival in zip(claim.proof, (False, True), strict=True):
-            if not claim.radius <= step.radius < math.inf:
-                raise Refuted("a step of the lead does not reach the radius")
+            self._reaches(step)
             intervals = self._intervals()
             if not_rival:
                 raised = _one_minus(rival)
@@ -129,8 +127,7 @@ class ProofAudit:
         if not self.shells.gaussian or claim.additional or len(claim.proof) != 1:
             raise Refuted("a first-order proof is one step, for Gaussian noise and P_A alone")
         (step,) = claim.proof
-        if not claim.radius <= step.radius < math.inf:
-            raise Refuted("the proof begins below the radius")
+        self._reaches(step)
         ratio = exact(step.radius) / self.shells.sigma
         value = slab_bound(claim.p.lower, gradient, step.multipliers, ratio)
         self._compare(step, value)
@@ -152,6 +149,14 @@ class ProofAudit:
             value, inner = found.value, found.innermost
         self._compare(step, value)
         return value, inner, mixture
+
+    def _reaches(self, step: Step) -> None:
+        """The step must be for the radius, and for the distance of the input from the grid."""
+        claim = self.claim
+        if not math.isfinite(step.radius):
+            raise Refuted("a step has no length")
+        if Fraction(step.radius) < claim.beyond_move(claim.radius):
+            raise Refuted(f"the proof begins at {step.radius!r}, below the radius")
 
     def _compare(self, step: Step, value: arb) -> None:
         """B must be what the step claims."""
@@ -180,8 +185,12 @@ class ProofAudit:
         step = claim.proof[0]
         proved = claim.rival is None and not any(step.multipliers[1:])
         if claim.np_radius == 0 or (proved and step.radius >= claim.np_radius):
+            return  # what the first step proves is at least the radius
+        if math.isinf(claim.np_radius):
+            if claim.p.lower != 1:
+                raise Refuted("an infinite radius needs a class that is never wrong")
             return
-        check_alone(self.shells, claim.p.lower, claim.np_radius)
+        check_alone(self.shells, claim.p.lower, claim.beyond_move(claim.np_radius))
 
 
 def _exceeds(value: arb, level: float, what: str) -> None:

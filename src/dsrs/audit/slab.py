@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dsrs.audit.balls import arb, between, exact
 from dsrs.audit.findings import Refuted, Undecided
-from dsrs.audit.gaussian import normal_below
+from dsrs.audit.gaussian import normal_below, normal_density
 
 
 def slab_bound(lower: float, gradient: float, multipliers: tuple[float, ...], rho: arb) -> arb:
@@ -29,7 +29,7 @@ def slab_bound(lower: float, gradient: float, multipliers: tuple[float, ...], rh
     a = _meeting(level, slope, rho, top, -1)
     b = _meeting(level, slope, rho, top, 1)
     inside = normal_below(b) - normal_below(a)
-    tilt = _density(b) - _density(a)
+    tilt = normal_density(b) - normal_density(a)
     shifted = normal_below(b - rho) - normal_below(a - rho)
     return value - level * inside + slope * tilt + shifted
 
@@ -62,7 +62,3 @@ def _meeting(level: arb, slope: arb, rho: arb, top: arb, side: int) -> arb:
         if above(near) > 0 and above(far) < 0:
             return between(near, far)
     raise Undecided("where line and exponential meet cannot be enclosed")
-
-
-def _density(x: arb) -> arb:
-    return (-x * x / 2).exp() / (2 * arb.pi()).sqrt()

@@ -45,7 +45,15 @@ def certificate_of(row: Mapping[str, str]) -> dict[str, Any] | None:
         "status": row["status"],
         "method": "double-sampling" if used else "neyman-pearson",
         "proof": proof,
+        "grid": _grid(row),
     }
+
+
+def _grid(row: Mapping[str, str]) -> dict[str, float] | None:
+    if not row.get("grid"):
+        return None
+    # Bounds are taken as they are, whatever they were charged.
+    return {"step": _number(row, "grid"), "moved": _number(row, "moved"), "variation": 0.0}
 
 
 def _law_text(row: Mapping[str, str]) -> str | None:
