@@ -180,6 +180,47 @@ def test_looks_and_their_parts_of_alpha(runs: Callable[[str], Path]) -> None:
     assert "look" in refuted(stopped)
 
 
+def test_votes_on_a_grid_are_charged(runs: Callable[[str], Path]) -> None:
+    for method in ("np", "tailored", "rescaled"):
+        forged = Forgery(runs("grid"), 1, method)
+        assert forged.audited().word == "verified"
+        grid = forged.certificate["grid"]
+        variation, grid["variation"] = grid["variation"], grid["variation"] * 0.9
+        assert "costs more" in refuted(forged)
+        # The bound that the votes give, without its charge, is too large.
+        grid["variation"] = variation
+        place = forged.certificate if method != "tailored" else forged.certificate["additional"][0]
+        place["p" if method != "tailored" else "q"][0] += 0.5 * variation
+        assert "does not follow from the votes" in refuted(forged)
+    forged = Forgery(runs("grid"), 1, "np")
+    forged.certificate["grid"]["step"] *= 2
+    assert "grid" in refuted(forged)
+    forged.certificate["grid"] = None
+    assert "grid" in refuted(forged)
+
+
+def test_the_radius_of_a_moved_input_is_less_by_the_distance(
+    runs: Callable[[str], Path],
+) -> None:
+    forged = Forgery(runs("grid"), 2, "np")
+    assert forged.certificate["grid"]["moved"] > 0
+    moved = Forgery(runs("grid"), 1, "np")
+    assert moved.audited().word == "verified"
+    moved.certificate["grid"]["moved"] += 1e-12
+    assert "below the radius" in refuted(moved)
+
+
+def test_the_gradient_follows_from_the_votes(runs: Callable[[str], Path]) -> None:
+    forged = Forgery(runs("first-order"), 1, "first-order")
+    assert forged.certificate["method"] == "first-order"
+    assert forged.audited().word == "verified"
+    forged.votes["votes"][-1]["slope"]["product"] *= 1.01
+    forged.votes["votes"][-1]["slope"]["first_norm"] *= 1.01
+    assert "gradient" in refuted(forged)
+    del forged.votes["votes"][-1]["slope"]
+    assert "halves" in refuted(forged)
+
+
 def test_a_forged_run_folder_is_refuted_by_the_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
