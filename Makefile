@@ -3,12 +3,13 @@
 #   make test       lint, type checks and the ordinary tests
 #   make test-slow  the long tests (recorded runs, mpmath, kill -9)
 #   make test-pythons  the ordinary tests on the oldest and the newest Python, where there are any
+#   make audit      certificates of random boxes, proved again in ball arithmetic
 #   make benchmark  speed, as ratios measured in one run
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow test-pythons benchmark clean
+.PHONY: demo test test-slow test-pythons audit benchmark clean
 
 demo: $(VENV)/.with-demo
 	$(BIN)/dsrs demo
@@ -30,6 +31,9 @@ test-pythons:
 	    $(MAKE) VENV=.venv-$$version PYTHON=python$$version .venv-$$version/.with-test || exit 1; \
 	    .venv-$$version/bin/pytest -q --numprocesses auto --dist loadfile || exit 1; \
 	done
+
+audit: $(VENV)/.with-audit
+	$(BIN)/python benchmarks/audit_boxes.py
 
 benchmark: $(VENV)/.with-test
 	$(BIN)/python benchmarks/startup.py

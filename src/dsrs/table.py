@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import json
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,7 +37,9 @@ RESULT_COLUMNS = (
     "lambda_q",
     "dual_bound",
     "status",
+    "proof",
 )
+TEXTS = ("status", "proof")
 ROWS_PER_TASK = 32
 MOST_WORKERS = 1024  # threads; more than any machine has cores for
 
@@ -62,7 +65,17 @@ class RowOutcome:
             "lambda_q": multipliers[1] if len(multipliers) > 1 else "",
             "dual_bound": "" if bound is None else bound,
             "status": found.status,
+            "proof": _proof_text(found),
         }
+
+
+def _proof_text(certificate: Certificate) -> str:
+    """[radius, multipliers, dual bound] of every step, as JSON: what `dsrs audit` checks."""
+    steps = [
+        [step["radius"], step["multipliers"], step["dual_bound"]]
+        for step in certificate.to_dict()["proof"]
+    ]
+    return json.dumps(steps) if steps else ""
 
 
 def certify_row(row: Mapping[str, Any]) -> Certificate:
@@ -152,7 +165,8 @@ def certify_table(
 ) -> dict[str, NDArray[Any]]:
     """Certify a table given as columns (a mapping of arrays, such as a data frame).
 
-    Returns RESULT_COLUMNS as arrays: floats, NaN where a row has no such number, and `status`.
+    Returns RESULT_COLUMNS as arrays: floats, NaN where a row has no such number, and the texts
+    `status` and `proof`.
     """
     names = [name for name in REQUIRED_COLUMNS + OPTIONAL_COLUMNS if name in columns]
     missing = [name for name in REQUIRED_COLUMNS if name not in columns]
@@ -167,10 +181,9 @@ def certify_table(
     result: dict[str, NDArray[Any]] = {
         name: np.array([np.nan if row[name] == "" else row[name] for row in found], dtype=float)
         for name in RESULT_COLUMNS
-        if name != "status"
+        if name not in TEXTS
     }
-    result["status"] = np.array([row["status"] for row in found], dtype=object)
-    return result
+    return result | {name: np.array([row[name] for row in found], dtype=object) for name in TEXTS}
 
 
 def _outcomes(rows: list[Mapping[str, Any]]) -> list[RowOutcome]:

@@ -24,6 +24,7 @@ VERBS = (
     "demo",
     "radius",
     "check",
+    "audit",
     "recertify",
     "landscape",
     "tune",

@@ -44,15 +44,24 @@ class Run:
             self.config = read_config(connection, self.store)
 
     @property
+    def plan_fields(self) -> dict[str, Any]:
+        """`plan` as JSON."""
+        return plan_fields(self.config["plan"])
+
+    @property
+    def sampled_plan_fields(self) -> dict[str, Any]:
+        """`sampled_plan` as JSON."""
+        return plan_fields(self.config.get("sampled_plan", self.config["plan"]))
+
+    @property
     def plan(self) -> Plan:
         """The methods of the certificates, and how they spend alpha."""
-        return Plan.from_dict(plan_fields(self.config["plan"]))
+        return Plan.from_dict(self.plan_fields)
 
     @property
     def sampled_plan(self) -> Plan:
         """What was sampled: `plan`, unless the run was certified again with another one."""
-        fields = self.config.get("sampled_plan", self.config["plan"])
-        return Plan.from_dict(plan_fields(fields))
+        return Plan.from_dict(self.sampled_plan_fields)
 
     @property
     def sessions(self) -> list[dict[str, Any]]:
@@ -79,6 +88,14 @@ class Run:
         with damage_as_error(self.store):
             return read_result(self._connection, index, self.sampled_plan, self.store)
 
+    def fields(self, index: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        """One finished input as it is stored, in JSON: its votes, and each method's certificate."""
+        with damage_as_error(self.store):
+            votes, certificates, _ = read_fields(
+                self._connection, index, self.sampled_plan, self.store
+            )
+            return votes, certificates
+
     def close(self) -> None:
         self._connection.close()
 
@@ -96,6 +113,20 @@ class Run:
 
 def read_result(connection: sqlite3.Connection, index: int, plan: Plan, store: Path) -> RunResult:
     """One input with its votes and certificates, after its checksum was compared."""
+    votes, certificates, thumbnail = read_fields(connection, index, plan, store)
+    try:
+        proved = {method: Certificate.from_dict(one) for method, one in certificates.items()}
+        # The distance to the grid has no column of its own: every certificate tells it.
+        votes["moved"] = max((one.moved for one in proved.values()), default=0.0)
+        return RunResult(SampledInput.from_dict(votes, plan.law), proved, thumbnail)
+    except (InvalidInput, DataError, KeyError, TypeError) as error:
+        raise StoreCorrupted(f"{store}: input {index} cannot be read: {error}") from error
+
+
+def read_fields(
+    connection: sqlite3.Connection, index: int, plan: Plan, store: Path
+) -> tuple[dict[str, Any], dict[str, Any], bytes | None]:
+    """The votes of one input, its certificates and its picture, as they are stored."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     first_format = version == FIRST_FORMAT
     row = connection.execute(
@@ -134,12 +165,10 @@ def read_result(connection: sqlite3.Connection, index: int, plan: Plan, store: P
             "seconds": seconds,
             "queries": counted[0] if counted else None,
         }
-        proved = {method: Certificate.from_json(body) for method, _, _, body in certificates}
-        # The distance to the grid has no column of its own: every certificate tells it.
-        sampled["moved"] = max((one.moved for one in proved.values()), default=0.0)
-        return RunResult(SampledInput.from_dict(sampled, plan.law), proved, thumbnail)
+        found = {method: json.loads(body) for method, _, _, body in certificates}
     except (InvalidInput, DataError, KeyError, TypeError) as error:
         raise StoreCorrupted(f"{store}: input {index} cannot be read: {error}") from error
+    return sampled, found, thumbnail
 
 
 def content_of(

@@ -1,0 +1,80 @@
+"""The cosine between uniform noise and a direction, in balls (docs/math.md 3).
+
+(1 + c)/2 ~ Beta((d-1)/2, (d-1)/2), so c^2 ~ Beta(1/2, (d-1)/2), and c has the density
+(1 - c^2)^((d-3)/2) / B(1/2, (d-1)/2) on (-1, 1).
+"""
+
+from __future__ import annotations
+
+import functools
+
+from dsrs.audit.balls import acb, arb, around, between
+
+NEGLIGIBLE = 1e-40  # about the share of directions beyond `far`
+
+
+class Angle:
+    """The law of the cosine in d dimensions."""
+
+    def __init__(self, d: int) -> None:
+        self.half, self.rest = arb(1) / 2, arb(d - 1) / 2
+        self.exponent = arb(d - 3) / 2
+        self.flat = d >= 3  # the density is largest at 0
+        log_beta = self.half.lgamma() + self.rest.lgamma() - (self.half + self.rest).lgamma()
+        self.top = (-log_beta).exp()
+        # Beyond `far` the density falls: Pr[c > far] is at most its length times its height there.
+        far = (1 - arb(NEGLIGIBLE) ** (1 / self.rest)).sqrt().mid()
+        self.far, self.left_out = arb(1), arb(0)
+        if far < 0.999:
+            log = self.exponent * (1 - far * far).log()
+            self.far, self.left_out = far, ((1 - far) * self.top * log.exp()).upper()
+
+    def above(self, c: arb) -> arb:
+        """Pr[cosine > c], for all members of c."""
+        low, high = c.lower(), c.upper()
+        if low >= self.far:
+            return between(arb(0), self.left_out)
+        if high <= -self.far:
+            return between(1 - self.left_out, arb(1))
+        radius = c.rad()
+        if self.flat and radius < 1e-15:
+            return around(self._above(c.mid()), radius * self.top)
+        # It falls with c.
+        return between(self._above(low), self._above(high))
+
+    def above_on(self, c: acb) -> tuple[acb, arb] | None:
+        """The analytic function that is Pr[cosine > c] on the real part of a box but for an error,
+        on the whole box; and the error."""
+        real = c.real
+        assert isinstance(real, arb)
+        if real.lower() >= self.far:
+            return acb(0), self.left_out
+        if real.upper() <= -self.far:
+            return acb(1), self.left_out
+        square = 1 - c * c
+        if not square.real > 0:
+            return None
+        middle = real.mid()
+        # By the mean value theorem, with the largest density on the box.
+        log = square.abs_upper().log() if self.flat else square.abs_lower().log()
+        density = self.top * (self.exponent * log).exp()
+        return around(acb(self._above(middle)), (c - middle).abs_upper() * density), arb(0)
+
+    def _above(self, c: arb) -> arb:
+        """Pr[cosine > c] for an exact number."""
+        if c >= 1:
+            return arb(0)
+        if c <= -1:
+            return arb(1)
+        if c * c <= 0.5:
+            middle = (c * c).beta_lower(self.half, self.rest, 1) / 2
+            return self.half - middle if c >= 0 else self.half + middle
+        # The same function from its other end, where its series converges.
+        beyond = (1 - c * c).beta_lower(self.rest, self.half, 1) / 2
+        return beyond if c > 0 else 1 - beyond
+
+
+@functools.lru_cache(maxsize=64)
+def angle_of(d: int, precision: int) -> Angle:
+    """The law in d dimensions, made once for each precision."""
+    return Angle(d)

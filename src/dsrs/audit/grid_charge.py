@@ -1,0 +1,77 @@
+"""What bounds are charged for noise in double precision on a grid (docs/grid.md).
+
+    variation = e (4 d + 2 sqrt(d) E|y| / step),
+
+e the relative error of the noise that was made, counted in units of 2^-53. How large e is was
+measured and has some room; it is not proved, here or elsewhere. E|y| is: charges that are smaller
+by more than `ROOM` are refuted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dsrs.audit.balls import acb, arb, exact
+from dsrs.audit.quadrature import Budget, integral
+from dsrs.audit.shells import Shells
+from dsrs.audit.weights import Piece, additional_law, ends_of
+
+# Relative errors in units of 2^-53: of Gaussian coordinates, of directions, of other norms.
+NORMAL, DIRECTION, NORM, NORM_BY_SHAPE = 16, 24, 32, 16
+ROOM = 0.01  # of the charge: the mean norm is computed roughly where the charge is made
+
+
+def variation(
+    shells: Shells, law: Mapping[str, Any] | None, sigma: float, eta: float, step: float
+) -> arb:
+    """How much the probability of an event may differ, less the room; None is P."""
+    if law is None or law["kind"] == "rescaled":
+        factor = arb(1)
+        if law is not None:
+            factor = exact(law.get("beta", law.get("value"))) / exact(sigma)
+        mean = factor * _mean_norm_of_p(shells)
+        units = arb(NORMAL) if shells.gaussian else _units(shells)
+    else:
+        pieces = additional_law(law, shells, sigma, eta).pieces
+        mean = sum((_mean_norm(piece, shells) for piece in pieces), arb(0))
+        units = _units(shells)
+    d = exact(shells.d)
+    found = units * arb(2) ** -53 * (4 * d + 2 * d.sqrt() * mean / exact(step))
+    return (found * (1 - exact(ROOM))).min(arb(1)).lower()
+
+
+def _units(shells: Shells) -> arb:
+    return DIRECTION + NORM + NORM_BY_SHAPE / shells.m
+
+
+def _mean_norm_of_p(shells: Shells) -> arb:
+    """E|y| = scale sqrt(2) E t^(1/eta)."""
+    half = shells.power / 2
+    return shells.scale * arb(2).sqrt() * ((shells.m + half).lgamma() - shells.m.lgamma()).exp()
+
+
+@dataclass(frozen=True, slots=True)
+class _Norm:
+    """The norm times the density of a piece."""
+
+    shells: Shells
+    piece: Piece
+
+    def at(self, x: arb) -> arb:
+        t = self.shells.gamma(x)
+        log = self.shells.log_density(x, t) + self.piece.log_weight(x, t, self.shells.m)
+        return (log + (x + self.shells.log_m) * self.shells.power / 2).exp()
+
+    def size_on(self, box: acb) -> tuple[arb, arb] | None:
+        t = self.shells.gamma(box)
+        log = self.shells.log_density(box, t) + self.piece.log_weight(box, t, self.shells.m)
+        return (log + (box + self.shells.log_m) * self.shells.power / 2).exp().abs_upper(), arb(0)
+
+
+def _mean_norm(piece: Piece, shells: Shells) -> arb:
+    """The part of a piece, from below: what lies beyond its ends is left out."""
+    low, high = ends_of(piece, shells, 60.0)
+    found = integral(_Norm(shells, piece), low, high, Budget())
+    return shells.scale * arb(2).sqrt() * found

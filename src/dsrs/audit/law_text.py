@@ -1,0 +1,95 @@
+"""Additional laws in the text of plans and tables: which law a text names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from dsrs.audit.balls import arb, exact
+from dsrs.audit.findings import Undecided
+from dsrs.audit.shells import Shells
+
+NEARLY = 1e-9  # laws that differ by rounding are one, as rescaled:0.8x and rescaled:0.4
+
+
+def law_of_text(
+    text: str, shells: Shells, sigma: float, p_lower: float | None
+) -> dict[str, Any] | None:
+    """The law that a text names, as JSON; None where it depends on votes that are not known."""
+    kind, _, value = text.partition(":")
+    try:
+        if kind == "truncated":
+            return _truncated(value, shells, p_lower)
+        if kind == "rescaled":
+            beta = float(value[:-1]) * sigma if value.endswith("x") else float(value)
+            return {"kind": kind, "beta": beta}
+        if kind == "weighted":
+            return _weighted(value)
+    except ValueError:
+        raise Undecided(f"the law {text!r} cannot be read") from None
+    raise Undecided(f"an audit does not know the law {text!r}")
+
+
+def _truncated(value: str, shells: Shells, p_lower: float | None) -> dict[str, Any] | None:
+    if value.endswith("heuristic"):
+        if p_lower is None:
+            return None
+        share = 1.0 if p_lower == 1 else -0.08 * math.log1p(-p_lower) + 0.2
+        if value == "paper-heuristic":
+            share = max(share, 0.5)
+        elif p_lower < 0.5:
+            share = 0.5
+    elif value.upper().startswith("T="):
+        norm = exact(float(value[2:])) / shells.scale
+        u = shells.shell_of(norm * norm / 2)
+        share = float(arb(1) - shells.gamma(u).gamma_upper(shells.m, 1))
+    else:
+        share = float(value)
+    return {"kind": "truncated", "percentile": min(share, 1.0)}
+
+
+def _weighted(value: str) -> dict[str, Any]:
+    found: dict[str, Any] = {"kind": "weighted", "inner": None, "outer": None}
+    points = []
+    for part in value.split(","):
+        name, equals, slope = part.partition("=")
+        if equals:
+            found[name] = float(slope)
+        else:
+            knot, _, log = part.partition(":")
+            points.append((float(knot), float(log)))
+    return found | {
+        "knots": [knot for knot, _ in points],
+        "log_weights": [log for _, log in points],
+    }
+
+
+def canonical(law: Mapping[str, Any] | None) -> tuple[Any, ...] | None:
+    """What makes two laws the same, exactly; None is P."""
+    if law is None:
+        return None
+    parameter = {"truncated": "percentile", "rescaled": "beta"}.get(law["kind"])
+    if parameter is not None:
+        # The first version called it `value`.
+        return law["kind"], float(law.get(parameter, law.get("value", math.nan)))
+    lists = (tuple(map(float, law.get(name, ()))) for name in ("knots", "log_weights"))
+    return law["kind"], *lists, law.get("inner"), law.get("outer")
+
+
+def alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two laws are the same but for rounding."""
+    first, second = _flat(canonical(one)), _flat(canonical(other))
+    return len(first) == len(second) and all(
+        a == b
+        or (
+            isinstance(a, float)
+            and isinstance(b, float)
+            and math.isclose(a, b, rel_tol=NEARLY, abs_tol=NEARLY)
+        )
+        for a, b in zip(first, second, strict=True)
+    )
+
+
+def _flat(parts: Any) -> list[Any]:
+    return [leaf for part in parts for leaf in (_flat(part) if isinstance(part, tuple) else [part])]

@@ -1,0 +1,94 @@
+"""g = sum of l_i q_i: its terms on each shell, where they begin and end, and its mass beyond."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from dsrs.audit.balls import arb, exact, greater, lesser
+from dsrs.audit.curve import Term
+from dsrs.audit.findings import Undecided
+from dsrs.audit.shells import Shells
+from dsrs.audit.weights import Law, ends_of, smoothing_law, tail_of
+
+DEPTH = 48.0  # shells with less than e^-DEPTH of density are left to the bounds of tails
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """g = sum of l_i q_i, and the shells that are looked at."""
+
+    shells: Shells
+    multipliers: tuple[float, ...]
+    laws: tuple[Law, ...]
+
+    def terms_at(self, u: arb) -> list[Term]:
+        """The terms with finite multipliers on a shell between edges."""
+        return [
+            Term(exact(value), piece)
+            for value, law in zip(self.multipliers, self.laws, strict=True)
+            for piece in law.pieces
+            if value != 0 and math.isfinite(value) and piece.covers(u)
+        ]
+
+    def is_infinite_at(self, u: arb) -> bool:
+        """Whether a law with an infinite multiplier is there."""
+        return any(
+            value == math.inf and piece.covers(u)
+            for value, law in zip(self.multipliers, self.laws, strict=True)
+            for piece in law.pieces
+        )
+
+    def intervals(self, low: arb, high: arb) -> Iterator[tuple[arb, arb]]:
+        """Between `low` and `high`, cut where a law begins or ends."""
+        edges = {
+            edge.name: edge.u
+            for value, law in zip(self.multipliers, self.laws, strict=True)
+            for piece in law.pieces
+            for edge in (piece.start, piece.stop)
+            if value != 0 and edge is not None and not (edge.u <= low or edge.u >= high)
+        }
+        ends = [low, *sorted(edges.values(), key=float), high]
+        for a, b in pairwise(ends):
+            if not a < b:
+                raise Undecided("two laws begin or end on shells too close to tell apart")
+            yield a, b
+
+    def covered(self, rho: arb) -> tuple[arb, arb]:
+        """Shells outside of which neither P shifted by rho nor a negative term matters."""
+        shells = self.shells
+        low, high = ends_of(smoothing_law().pieces[0], shells, DEPTH)
+        norm = (2 * shells.half_square(high)).sqrt() + rho
+        most, top = shells.shell_of(norm * norm / 2), low
+        for value, law in zip(self.multipliers, self.laws, strict=True):
+            for piece in law.pieces:
+                if value == 0:
+                    continue
+                start, stop = ends_of(piece, shells, DEPTH, min(abs(value), 1e300))
+                if value < 0:
+                    low, most = lesser(low, start), greater(most, stop)
+                top = greater(top, stop)
+        # A little further, so that edges lie inside.
+        wide = arb(2) ** -20
+        return (low - wide).mid(), (lesser(most, top) + wide).mid()
+
+    def mass_below(self, low: arb, sign: int) -> arb:
+        """At least the mass of |g| below a shell, over the terms of one sign."""
+        return self._beyond(low, sign, above=False)
+
+    def mass_above(self, high: arb, sign: int) -> arb:
+        """The same above it."""
+        return self._beyond(high, sign, above=True)
+
+    def _beyond(self, u: arb, sign: int, *, above: bool) -> arb:
+        total = arb(0)
+        for value, law in zip(self.multipliers, self.laws, strict=True):
+            for piece in law.pieces:
+                edge = piece.stop if above else piece.start
+                within = edge is not None and (edge.u <= u if above else edge.u >= u)
+                if value * sign > 0 and not within:
+                    beyond = tail_of(piece, self.shells, u, above=above)
+                    total += beyond * exact(abs(value)) if math.isfinite(value) else arb.pos_inf()
+        return total.upper()

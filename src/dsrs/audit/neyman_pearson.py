@@ -1,0 +1,99 @@
+"""The radius that P alone proves, where no proof of it is written down.
+
+Any multiplier proves; the best one has P[R] = P-, which is searched roughly. B is concave in it, so
+three values around the best one bound all others from above: that refutes.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from statistics import NormalDist
+
+from dsrs.audit.angle import angle_of
+from dsrs.audit.balls import arb, bits, exact, lesser
+from dsrs.audit.bound import enclosed_bound
+from dsrs.audit.curve import Term, crossing_on, ratio_on
+from dsrs.audit.findings import Refuted, Undecided
+from dsrs.audit.gaussian import normal_below
+from dsrs.audit.mixture import Mixture
+from dsrs.audit.quadrature import Budget
+from dsrs.audit.shells import Shells
+from dsrs.audit.weights import ends_of, smoothing_law
+
+POINTS = 60
+NORMAL = NormalDist()
+ASIDE = 1e-3  # ln of the multipliers on both sides
+ROUNDS = 4
+
+
+def check_alone(shells: Shells, lower: float, radius: Fraction) -> None:
+    """Raise unless P_A >= lower proves `radius`."""
+    what = f"the Neyman-Pearson radius {float(radius)!r}"
+    if lower == 1:
+        return
+    if lower <= 0.5:
+        raise Refuted(f"{what} does not follow from P_A >= {lower!r}")
+    if shells.gaussian:
+        needed = normal_below(exact(radius) / shells.sigma)
+        if needed <= exact(lower):
+            return
+        word = Refuted if needed > exact(lower) else Undecided
+        raise word(f"{what} needs P_A > {float(needed)!r}")
+    log = _best_log_multiplier(shells, lower, radius)
+    for _ in range(ROUNDS):
+        best = _bound(shells, lower, radius, log)
+        if best > exact(0.5):
+            return
+        left, right = (_bound(shells, lower, radius, log + aside) for aside in (-ASIDE, ASIDE))
+        # Beyond a side a concave function falls; towards it it stays under the line from the other.
+        most = best.upper() + (best.upper() - lesser(left, right).lower()) * arb(1.01)
+        if left < best and right < best and most < 0.5:
+            raise Refuted(f"{what} is too large: P alone proves at most {float(most)!r} there")
+        # On to the vertex of the parabola through the three.
+        bend = float(2 * best - left - right)
+        log += 0.5 * ASIDE * float(right - left) / bend if bend > 0 else 0.0
+    raise Undecided(f"{what} gives a bound that is only known to be {best}")
+
+
+def _bound(shells: Shells, lower: float, radius: Fraction, log: float) -> arb:
+    mixture = Mixture(shells, (math.exp(log),), (smoothing_law(),))
+    return enclosed_bound(mixture, [(lower, 1.0)], radius, Budget()).value
+
+
+def _best_log_multiplier(shells: Shells, lower: float, radius: Fraction) -> float:
+    """About ln of the multiplier with P[R] = lower: regula falsi in normal scores."""
+    target = NORMAL.inv_cdf(lower)
+    ratio = float(radius) / float(shells.sigma)
+    x = ratio * max(target - ratio / 2, 0.0)
+    miss = _score(shells, radius, x) - target
+    other = x + (0.1 * ratio if miss < 0 else -0.1 * ratio)
+    for _ in range(30):
+        other_miss = _score(shells, radius, other) - target
+        if abs(other_miss) < 1e-9 or other_miss == miss:
+            return other
+        step = other_miss * (other - x) / (other_miss - miss)
+        x, miss, other = other, other_miss, other - step
+    return other
+
+
+def _score(shells: Shells, radius: Fraction, log: float) -> float:
+    """The normal score of P[R] for this multiplier: the trapezoid rule on shells."""
+    low, high = (float(end) for end in ends_of(smoothing_law().pieces[0], shells, 36.0))
+    terms = [Term(exact(log).exp(), smoothing_law().pieces[0])]
+    rho, angle = exact(radius) / shells.scale, angle_of(shells.d, bits())
+    weight = share = 0.0
+    for i in range(POINTS + 1):
+        u = arb(low + (high - low) * i / POINTS)
+        t = shells.gamma(u)
+        density = float(shells.log_density(u, t).exp())
+        weight += density
+        log_ratio = ratio_on(shells, terms, u, t).log
+        crossing = None if log_ratio is None else crossing_on(shells, u, t, log_ratio)
+        if crossing is None:
+            share += density  # all of the shell is in R
+            continue
+        h = shells.half_square(u)
+        climb = -(h * (crossing.e * shells.power).expm1()) / rho
+        share += density * (1 - float(angle.above((climb + rho / 2) / (2 * h).sqrt())))
+    return NORMAL.inv_cdf(min(max(share / weight, 1e-15), 1 - 1e-15))

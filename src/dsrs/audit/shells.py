@@ -1,0 +1,102 @@
+"""The smoothing law P in balls, from its definition (docs/math.md 1).
+
+p(x) ~ |x|^(-2k) exp(-t) with t = (|x|/s)^eta, so t ~ Gamma(m, 1), m = (d - 2k)/eta. The unit of
+length is scale = s/sqrt(2), with E|x|^2 = sigma^2 d. Shells are named by u = ln(t/m), whose density
+is exp(c + m (u - expm1 u)). In units of `scale` half the square of a norm is h = t^(2/eta).
+"""
+
+from __future__ import annotations
+
+import math
+
+from dsrs.audit.balls import Ball, arb, centre, exact
+
+
+class Shells:
+    """P, and what its shells are."""
+
+    def __init__(self, d: int, sigma: float, k: float, eta: float) -> None:
+        self.d, self.gaussian = d, k == 0 and eta == 2
+        self.sigma = exact(sigma)
+        self.m = (d - 2 * exact(k)) / exact(eta)
+        self.kappa = 2 * exact(k) / exact(eta)
+        self.power = 2 / exact(eta)
+        self.log_m = self.m.log()
+        self.log_top = self.m * self.log_m - self.m - self.m.lgamma()
+        growth = self.m.lgamma() - (self.m + self.power).lgamma()
+        self.scale = self.sigma * (exact(d) / 2 * growth.exp()).sqrt()
+        if eta == 2:
+            self.scale = self.sigma * (exact(d) / (2 * self.m)).sqrt()
+        # For searches, which prove nothing.
+        self.rough_m, self.rough_kappa = float(self.m), float(self.kappa)
+
+    def gamma(self, u: Ball) -> Ball:
+        """t."""
+        return u.exp() * self.m
+
+    def half_square(self, u: Ball) -> Ball:
+        """h."""
+        return ((u + self.log_m) * self.power).exp()
+
+    def shell_of(self, half_square: arb) -> arb:
+        """u of a half square."""
+        return half_square.log() / self.power - self.log_m
+
+    def log_density(self, u: Ball, t: Ball) -> Ball:
+        """ln p(u), t = gamma(u): by Taylor's theorem about the centre c, with
+        (m (u - expm1 u))'' = -t. Near the peak balls of u would cancel otherwise."""
+        c = centre(u)
+        away = u - c
+        middle = self.log_top + self.m * (c - c.expm1())
+        if isinstance(u, arb) and u.is_exact():
+            return middle
+        return away * (self.m - self.gamma(c)) - t * away * away / 2 + middle
+
+    def tail(self, u: arb, *, above: bool, height: arb, exponent: arb, rate: arb) -> arb:
+        """At least the mass beyond u of a term whose log-density is that of a power-exponential:
+        height + exponent u - rate e^u, concave; so it lies under its tangent at u."""
+        log = height + exponent * u - rate * u.exp()
+        slope = exponent - rate * u.exp()
+        if above:
+            slope = -slope
+        return (log.exp() / slope).upper() if slope > 0 else arb.pos_inf()
+
+    def mass_above(self, u: arb) -> arb:
+        """At least P(shell > u)."""
+        if not u.is_finite():
+            return arb(1)
+        one = arb(1)
+        found = self.tail(u, above=True, height=self._height(), exponent=self.m, rate=self.m)
+        return found.min(one)
+
+    def mass_below(self, u: arb) -> arb:
+        """At least P(shell < u); shifting the ball only lowers it, as p falls with the norm."""
+        found = self.tail(u, above=False, height=self._height(), exponent=self.m, rate=self.m)
+        return found.min(arb(1))
+
+    def mass_above_shifted(self, u: arb, rho: arb) -> arb:
+        """At least the probability that noise shifted by rho lies beyond shell u."""
+        inner = (2 * self.half_square(u)).sqrt() - rho
+        return self.mass_above(self.shell_of(inner * inner / 2)) if inner > 0 else arb(1)
+
+    def _height(self) -> arb:
+        return self.log_top + self.m
+
+    def rough_range(
+        self, height: float, exponent: float, rate: float, depth: float
+    ) -> tuple[float, float]:
+        """About where height + exponent u - rate e^u exceeds -depth, or around its peak.
+        An exponent that is not positive has no lower end."""
+        peak = math.log(exponent / rate) if exponent > 0 else -math.inf
+
+        def log(u: float) -> float:
+            return height + exponent * u - rate * math.exp(u)
+
+        wide = 0.5 / math.sqrt(max(exponent, 0.1))
+        low, step = peak - wide, wide
+        while math.isfinite(low) and log(low) > -depth:
+            low, step = low - step, 1.1 * step
+        high, step = (peak if exponent > 0 else -50.0) + wide, wide
+        while log(high) > -depth:
+            high, step = high + step, 1.1 * step
+        return low, high

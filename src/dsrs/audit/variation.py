@@ -1,0 +1,47 @@
+"""The total variation between P and P shifted, enclosed: what a chain of steps may lose
+(docs/math.md 5).
+
+TV(h) = Pr[|x_1| < h/2], an integral over shells of the probability of a band of cosines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dsrs.audit.angle import Angle, angle_of
+from dsrs.audit.balls import acb, arb, between, bits
+from dsrs.audit.mixture import DEPTH
+from dsrs.audit.quadrature import Budget, integral
+from dsrs.audit.shells import Shells
+from dsrs.audit.weights import ends_of, smoothing_law
+
+
+@dataclass
+class _Band:
+    """p(u) Pr[|cosine| < half / norm]."""
+
+    shells: Shells
+    angle: Angle
+    half: arb
+
+    def at(self, x: arb) -> arb:
+        beyond = self.angle.above(self.half / (2 * self.shells.half_square(x)).sqrt())
+        return self.shells.log_density(x, self.shells.gamma(x)).exp() * (1 - 2 * beyond)
+
+    def size_on(self, box: acb) -> tuple[arb, arb] | None:
+        h = self.shells.half_square(box)
+        if not h.real > 0:
+            return None
+        beyond = self.angle.above_on((h * 2).sqrt() ** -1 * self.half)
+        if beyond is None:
+            return None
+        density = self.shells.log_density(box, self.shells.gamma(box)).exp().abs_upper()
+        return density * (1 - beyond[0] * 2).abs_upper(), density * beyond[1] * 2
+
+
+def total_variation(shells: Shells, step: arb, budget: Budget) -> arb:
+    """TV of a shift by `step`, in units of length."""
+    low, high = ends_of(smoothing_law().pieces[0], shells, DEPTH)
+    band = _Band(shells, angle_of(shells.d, bits()), step / shells.scale / 2)
+    left_out = shells.mass_below(low) + shells.mass_above(high)
+    return integral(band, low, high, budget) + between(arb(0), left_out.upper())

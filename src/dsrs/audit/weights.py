@@ -1,0 +1,261 @@
+"""Additional laws in balls, from their definitions: weights q/p on shells (docs/math.md 1).
+
+On a piece of the shells every law of the package has ln(q/p) = height + slope u - excess m e^u:
+
+- truncated to a share I of the mass: -ln I up to the shell where P's distribution function is I;
+- rescaled to beta: with b = (sigma/beta)^eta, m ln b - (b - 1) t;
+- weighted: a line in ln t between knots, minus ln of the mean weight.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from dsrs.audit.balls import Ball, acb, arb, centre, exact
+from dsrs.audit.findings import Refuted, Undecided
+from dsrs.audit.quadrature import Budget, integral
+from dsrs.audit.shells import Shells
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A shell where some law begins or ends; two edges with one name are one shell."""
+
+    name: str
+    u: arb
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The weight on the shells from `start` to `stop` (None: no end)."""
+
+    height: arb
+    slope: arb
+    excess: arb
+    start: Edge | None = None
+    stop: Edge | None = None
+
+    def log_weight(self, u: Ball, t: Ball, m: arb) -> Ball:
+        """ln(q/p), by Taylor's theorem about the centre, where the second derivative is -excess
+        t."""
+        c = centre(u)
+        middle = self.height + self.slope * c - self.excess * m * c.exp()
+        if isinstance(u, arb) and u.is_exact():
+            return middle
+        away = u - c
+        return (
+            away * (self.slope - self.excess * m * c.exp())
+            + middle
+            - (t * away * away * self.excess / 2)
+        )
+
+    def covers(self, u: arb) -> bool:
+        """Whether a shell well inside some interval between edges lies on this piece."""
+        return (self.start is None or bool(u > self.start.u)) and (
+            self.stop is None or bool(u < self.stop.u)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """A law as pieces that do not overlap, in order."""
+
+    pieces: tuple[Piece, ...]
+
+    @property
+    def full_support(self) -> bool:
+        """Whether its density is positive on almost all shells."""
+        ends = [None, *(edge.name for piece in self.pieces[1:] if (edge := piece.start)), None]
+        starts = [piece.start and piece.start.name for piece in self.pieces]
+        stops = [piece.stop and piece.stop.name for piece in self.pieces]
+        return len(ends) == len(starts) + 1 and starts == ends[:-1] and stops == ends[1:]
+
+
+def smoothing_law() -> Law:
+    """P itself."""
+    return Law((Piece(arb(0), arb(0), arb(0)),))
+
+
+def additional_law(fields: Mapping[str, Any], shells: Shells, sigma: float, eta: float) -> Law:
+    """The law of a JSON object, as certificates hold them."""
+    kind = fields["kind"]
+    if kind == "truncated":
+        return _truncated(_number(fields, "percentile"), shells)
+    if kind == "rescaled":
+        return _rescaled(_number(fields, "beta"), shells, sigma, eta)
+    if kind == "weighted":
+        return _weighted(fields, shells)
+    raise Undecided(f"an audit does not know laws of kind {kind!r}")
+
+
+def _number(fields: Mapping[str, Any], name: str) -> float:
+    # The first version called the one parameter of a law `value`.
+    value = fields.get(name, fields.get("value"))
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise Refuted(f"`{name}` of a law must be a number, and it is {value!r}")
+    return float(value)
+
+
+def _truncated(share: float, shells: Shells) -> Law:
+    if not 0 < share <= 1:
+        raise Refuted(f"a law cannot be truncated to {share!r} of the mass")
+    if share == 1:
+        return smoothing_law()
+    u = _shell_below(shells, exact(share))
+    return Law((Piece(-exact(share).log(), arb(0), arb(0), None, Edge(f"share {share!r}", u)),))
+
+
+def _shell_below(shells: Shells, share: arb) -> arb:
+    """The shell below which this share of P lies: Newton's method, then one step with sets."""
+    m = shells.m
+    low, high = shells.rough_range(
+        float(shells.log_top + m), shells.rough_m, shells.rough_m, 40.0 - math.log(float(share))
+    )
+    for _ in range(60):
+        u = 0.5 * (low + high)
+        if _distribution(shells, arb(u)) < share:
+            low = u
+        else:
+            high = u
+    guess = arb(0.5 * (low + high))
+    for _ in range(3):
+        density = shells.log_density(guess, shells.gamma(guess)).exp()
+        guess = (guess - (_distribution(shells, guess) - share) / density).mid()
+    wide = guess + arb(0, arb(2) ** -40 / (1 + m.sqrt()))
+    density = shells.log_density(wide, shells.gamma(wide)).exp()
+    found = guess - (_distribution(shells, guess) - share) / density
+    if not (found.is_finite() and wide.contains(found)):
+        raise Undecided("the radius of a truncated law cannot be enclosed")
+    return found
+
+
+def _distribution(shells: Shells, u: arb) -> arb:
+    # From above: for large shapes Arb encloses it better.
+    return 1 - shells.gamma(u).gamma_upper(shells.m, 1)
+
+
+def _rescaled(beta: float, shells: Shells, sigma: float, eta: float) -> Law:
+    if not beta > 0:
+        raise Refuted(f"a law cannot be rescaled to {beta!r}")
+    if beta == sigma:
+        return smoothing_law()
+    rate = (exact(sigma) / exact(beta)) ** exact(eta)
+    return Law((Piece(shells.m * rate.log(), arb(0), rate - 1),))
+
+
+def _weighted(fields: Mapping[str, Any], shells: Shells) -> Law:
+    knots = [_real(value) for value in fields["knots"]]
+    logs = [-math.inf if log == "-inf" else _real(log) for log in fields["log_weights"]]
+    inner, outer = fields.get("inner"), fields.get("outer")
+    if not knots or len(knots) != len(logs) or sorted(knots) != knots or knots[0] <= 0:
+        raise Refuted("the knots of a weighted law must rise, with a weight each")
+    edges = [Edge(f"knot {Fraction(t)}", exact(t).log() - shells.log_m) for t in knots]
+    pieces = []
+    if inner is not None:
+        pieces.append(_line(exact(_real(inner)), edges[0], logs[0], None, edges[0]))
+    for i in range(len(knots) - 1):
+        if knots[i + 1] > knots[i] and logs[i] > -math.inf:
+            if logs[i + 1] == -math.inf:
+                raise Refuted("a piece of a weighted law is zero at one of its ends only")
+            rise = exact(logs[i + 1]) - exact(logs[i])
+            slope = rise / (edges[i + 1].u - edges[i].u)
+            pieces.append(_line(slope, edges[i], logs[i], edges[i], edges[i + 1]))
+    if outer is not None:
+        pieces.append(_line(exact(_real(outer)), edges[-1], logs[-1], edges[-1], None))
+    if not pieces:
+        raise Refuted("a weighted law is zero everywhere")
+    if inner is not None and not shells.m + exact(_real(inner)) > 0:
+        raise Refuted("a weighted law has infinite mass near 0")
+    # The scale of the weights is free; with the largest density at 1, errors are shares of it.
+    top = max(_largest_log(piece, shells) for piece in pieces)
+    pieces = [replace(piece, height=piece.height - top) for piece in pieces]
+    total = arb(0)
+    for piece in pieces:
+        total += _mass(piece, shells)
+    return Law(tuple(replace(piece, height=piece.height - total.log()) for piece in pieces))
+
+
+def _real(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise Refuted(f"a number of a weighted law is {value!r}")
+    return float(value)
+
+
+def _line(slope: arb, at: Edge, log: float, start: Edge | None, stop: Edge | None) -> Piece:
+    if log == -math.inf:
+        raise Refuted("a weighted law is zero where a slope says that it is not")
+    return Piece(exact(log) - slope * at.u, slope, arb(0), start, stop)
+
+
+def _largest_log(piece: Piece, shells: Shells) -> int:
+    """About the largest log-density of a piece."""
+    exponent, rate = float(shells.m + piece.slope), shells.rough_m
+    peak = math.log(exponent / rate) if exponent > 0 else -math.inf
+    if piece.start:
+        peak = max(peak, float(piece.start.u))
+    if piece.stop:
+        peak = min(peak, float(piece.stop.u))
+    height = float(shells.log_top + shells.m + piece.height)
+    return round(height + exponent * peak - rate * math.exp(peak))
+
+
+@dataclass(frozen=True, slots=True)
+class _Density:
+    """The density of a piece on the shells."""
+
+    shells: Shells
+    piece: Piece
+
+    def at(self, x: arb) -> arb:
+        t = self.shells.gamma(x)
+        log = self.shells.log_density(x, t) + self.piece.log_weight(x, t, self.shells.m)
+        return log.exp()
+
+    def size_on(self, box: acb) -> tuple[arb, arb] | None:
+        t = self.shells.gamma(box)
+        log = self.shells.log_density(box, t) + self.piece.log_weight(box, t, self.shells.m)
+        return log.exp().abs_upper(), arb(0)
+
+
+def _mass(piece: Piece, shells: Shells) -> arb:
+    """The mass of a piece under P times its weight."""
+    low, high = ends_of(piece, shells, 90.0)
+    total = integral(_Density(shells, piece), low, high, Budget(), sharp=1e-24)
+    if piece.start is None:
+        total += arb(0, tail_of(piece, shells, low, above=False))
+    if piece.stop is None or high < piece.stop.u:
+        total += arb(0, tail_of(piece, shells, high, above=True))
+    return total
+
+
+def tail_of(piece: Piece, shells: Shells, u: arb, *, above: bool) -> arb:
+    """At least the mass that the piece's law, if it went on, would have beyond shell u."""
+    return shells.tail(
+        u,
+        above=above,
+        height=shells.log_top + shells.m + piece.height,
+        exponent=shells.m + piece.slope,
+        rate=shells.m * (1 + piece.excess),
+    )
+
+
+def ends_of(piece: Piece, shells: Shells, depth: float, factor: float = 1.0) -> tuple[arb, arb]:
+    """Between which shells `factor` times the piece's density exceeds e^-depth, but for the mass
+    that `Shells.tail` bounds."""
+    height = float(shells.log_top + shells.m + piece.height) + math.log(factor)
+    exponent = float(shells.m + piece.slope)
+    rate = float(shells.m * (1 + piece.excess))
+    rough_low, rough_high = shells.rough_range(height, exponent, rate, depth)
+    wide = arb(2) ** -20
+    low, high = arb(rough_low), arb(rough_high)
+    if piece.start:
+        low = piece.start.u
+        high = high if high > low else low + wide
+    if piece.stop:
+        high = high if high < piece.stop.u else piece.stop.u
+        low = low if low < high else high - wide
+    return low, high

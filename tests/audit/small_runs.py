@@ -1,0 +1,113 @@
+"""Small runs of every kind, to audit and to forge."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dsrs.audit import BoundsAudit, Verdict, audit_certificate
+from dsrs.classifiers import from_callable
+from dsrs.datasets import Dataset
+from dsrs.grid import Grid
+from dsrs.laws import GeneralizedGaussian
+from dsrs.runs import certify_run, open_run
+from dsrs.runs.schema import STORE_NAME, checksum_of
+from dsrs.strategies import Plan
+
+WIDE, GAUSSIAN = GeneralizedGaussian(16, 0.5, 6), GeneralizedGaussian(16, 0.5)
+NARROW = GeneralizedGaussian(16, 0.15, 6)
+GRID = Grid.of_bounds((0.0, 1.0))
+_generator = np.random.default_rng(3)
+WEIGHTS = 2 * _generator.normal(size=(16, 3))
+INPUTS = _generator.random((3, 16)).astype(np.float32)
+# Near the middle of three classes; nearly sure; a class that leads without a majority.
+INPUTS[0] *= 0.1
+INPUTS[1] = WEIGHTS[:, 0] > WEIGHTS[:, 1:].max(axis=1)
+INPUTS[2] = 0.15 * INPUTS[1] + 1e-4
+
+PLANS = {
+    "np": Plan(WIDE, ("np",), n=1000),
+    "double": Plan(
+        GAUSSIAN, ("np", "tailored", "rescaled:0.8x", "truncated:heuristic", "truncated:0.6"), n=600
+    ),
+    "fallback": Plan(NARROW, ("rescaled:0.8x", "truncated:paper-heuristic"), n=400, fallback=True),
+    "radius": Plan(GAUSSIAN, ("np", "tailored"), n=4000, radius=0.3, early_stop=True),
+    "randomized": Plan(GAUSSIAN, ("np",), n=500, bound="randomized", radii=(0.1, 0.2)),
+    "grid": Plan(GAUSSIAN, ("np", "tailored", "rescaled:0.8x"), n=600, grid=GRID),
+    "first-order": Plan(GAUSSIAN, ("first-order",), n=4000, grid=GRID),
+    "leading": Plan(WIDE, ("np",), n=3000, classes="all", target="predicted"),
+}
+
+
+def classify(rows: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+    return np.argmax(rows.reshape(len(rows), -1) @ WEIGHTS, axis=1)
+
+
+def within_slab(rows: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+    """0 in a slab around a half: its gradient at the middle is 0."""
+    return (np.abs(rows.reshape(len(rows), -1)[:, 0] - 0.5) > 0.9).astype(int)
+
+
+def make_run(folder: Path, plan: Plan) -> Path:
+    classifier, inputs = classify, INPUTS
+    if plan.methods == ("first-order",):
+        classifier, inputs = within_slab, np.full_like(INPUTS, 0.5)
+    labels = classifier(inputs).tolist()
+    data = Dataset.from_arrays(inputs.reshape(-1, 1, 4, 4), labels)
+    model = from_callable(classifier, (1, 4, 4), 3)
+    certify_run(model, data, plan, list(range(len(INPUTS))), folder, workers=1)
+    return folder
+
+
+class Forgery:
+    """All that a run says of one certificate, to be changed and audited."""
+
+    def __init__(self, folder: Path, index: int, method: str) -> None:
+        with open_run(folder) as run:
+            self.plan, self.sampled = run.plan_fields, run.sampled_plan_fields
+            self.votes, certificates = run.fields(index)
+        self.method, self.certificate = method, certificates[method]
+
+    def audited(self) -> Verdict:
+        copies = [json.loads(json.dumps(each)) for each in (self.plan, self.sampled, self.votes)]
+        plan, sampled, votes = copies
+        return audit_certificate(
+            self.certificate, "forged", BoundsAudit(plan, sampled, self.method, votes)
+        )
+
+
+def rewrite(folder: Path, index: int, change: Any) -> None:
+    """Change a certificate inside a run, with a checksum that fits."""
+    connection = sqlite3.connect(folder / STORE_NAME)
+    bodies = connection.execute(
+        "SELECT position, body FROM certificate WHERE idx = ?", (index,)
+    ).fetchall()
+    for position, body in bodies:
+        fields = json.loads(body)
+        change(fields)
+        connection.execute(
+            "UPDATE certificate SET body = ? WHERE idx = ? AND position = ?",
+            (json.dumps(fields), index, position),
+        )
+    row = connection.execute(
+        "SELECT label, predicted, target, choices, seconds, queries, thumbnail FROM input "
+        "WHERE idx = ?",
+        (index,),
+    ).fetchone()
+    *own, thumbnail = row
+    lists = [
+        connection.execute(
+            f"SELECT {columns} FROM {name} WHERE idx = ? ORDER BY position", (index,)
+        ).fetchall()
+        for name, columns in (("votes", "body"), ("certificate", "method, status, radius, body"))
+    ]
+    text = json.dumps([[index, *own], *lists])
+    connection.execute(
+        "UPDATE input SET checksum = ? WHERE idx = ?", (checksum_of(text, thumbnail), index)
+    )
+    connection.commit()
+    connection.close()

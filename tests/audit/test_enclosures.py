@@ -1,0 +1,180 @@
+"""Enclosures hold the numbers that mpmath and the oracle give, and are sharp."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+
+pytest.importorskip("flint")
+
+from dsrs.audit.angle import Angle
+from dsrs.audit.balls import acb, arb, exact, precision
+from dsrs.audit.bound import enclosed_bound
+from dsrs.audit.counts import fallback_holds, lower_holds, tail, upper_holds
+from dsrs.audit.mixture import Mixture
+from dsrs.audit.quadrature import Budget, integral
+from dsrs.audit.shells import Shells
+from dsrs.audit.variation import total_variation
+from dsrs.audit.weights import additional_law, smoothing_law
+from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
+from duality.random_problems import random_case
+
+
+class Bell:
+    """exp(-x^2): on a box |f| <= exp of the largest real part."""
+
+    def at(self, x: arb) -> arb:
+        return (-x * x).exp()
+
+    def size_on(self, box: acb) -> tuple[arb, arb] | None:
+        return (-box * box).exp().abs_upper(), arb(0)
+
+
+class Kink:
+    """|x|, nowhere said to be analytic near 0."""
+
+    def at(self, x: arb) -> arb:
+        return abs(x)
+
+    def size_on(self, box: acb) -> tuple[arb, arb] | None:
+        return None if box.real.contains(0) else (box.abs_upper(), arb(0))
+
+
+def test_integrals_are_enclosed_and_sharp() -> None:
+    with precision():
+        found = integral(Bell(), arb(-1), arb(3), Budget())
+        true = arb(mpmath.nstr(mpmath.quad(lambda x: mpmath.exp(-x * x), [-1, 0, 3]), 15))
+        assert abs(found - true) < 1e-12
+        assert found.rad() < 1e-12
+        assert integral(Kink(), arb(-1), arb(2), Budget()).contains(arb(2.5))
+
+
+def test_the_remainder_is_proved_not_hoped_for() -> None:
+    """With an M that is far too small the rule is coarse, and the enclosure is wrong."""
+
+    class Liar(Bell):
+        def size_on(self, box: acb) -> tuple[arb, arb] | None:
+            return arb(1e-12), arb(0)
+
+    with precision():
+        honest = integral(Bell(), arb(-4), arb(4), Budget())
+        assert not honest.overlaps(integral(Liar(), arb(-4), arb(4), Budget()))
+
+
+@pytest.mark.parametrize("d", [2, 3, 4, 10, 64, 784, 150528])
+def test_the_law_of_the_cosine(d: int) -> None:
+    with precision():
+        angle = Angle(d)
+        for z in (-3.0, -0.2, 0.0, 0.7, 2.5, 6.0):
+            c = z / math.sqrt(d)
+            if abs(c) >= 1:
+                assert angle.above(exact(c)) == (0 if c > 0 else 1)
+                continue
+            with mpmath.workdps(40):
+                half = mpmath.betainc(
+                    mpmath.mpf(1) / 2, mpmath.mpf(d - 1) / 2, 0, mpmath.mpf(c) ** 2, True
+                )
+                true = (1 - half) / 2 if c >= 0 else (1 + half) / 2
+                text = mpmath.nstr(true, 32)
+            found = angle.above(exact(c))
+            assert abs(found - arb(text)) < 1e-25
+            box = angle.above_on(acb(exact(c) + arb(0, 0.01 / math.sqrt(d)), arb(0, 1e-3)))
+            assert box is None or box[0].real.overlaps(found)
+
+
+@pytest.mark.parametrize("eta", [0.5, 1.0, 2.0, 4.0])
+def test_laws_are_those_of_the_package(eta: float) -> None:
+    base = GeneralizedGaussian(100, 0.7, 38.0, eta)
+    knots = tuple(base.m * x for x in (0.4, 0.9, 0.9, 1.3, 2.0))
+    laws = [
+        Truncated(base, 0.37),
+        Rescaled(base, 0.6),
+        Rescaled(base, 0.9),
+        Weighted(base, knots, (0.3, 0.8, 0.1, -0.2, -2.0), inner=0.5, outer=-1.0),
+        Weighted(base, knots, (0.3, 0.8, -math.inf, -math.inf, -math.inf)),
+    ]
+    u = np.linspace(-1.0, 0.8, 41)
+    with precision():
+        shells = Shells(base.d, base.sigma, base.k, eta)
+        assert float(shells.scale) == pytest.approx(base.scale, rel=1e-14)
+        for law in laws:
+            ours = additional_law(law.to_dict(), shells, base.sigma, eta)
+            theirs = law.log_weight(base.m * np.exp(u))
+            for place, expected in zip(u, theirs, strict=True):
+                x = exact(float(place))
+                found = [
+                    float(piece.log_weight(x, shells.gamma(x), shells.m))
+                    for piece in ours.pieces
+                    if piece.covers(x)
+                ]
+                assert found == ([] if expected == -math.inf else [pytest.approx(expected)])
+            assert ours.full_support == law.full_support
+
+
+def test_dual_bounds_agree_with_the_oracle() -> None:
+    """Any multipliers, signs and laws: the oracle knows its own error."""
+    generator = np.random.default_rng(14)
+    drawn = (random_case(generator, 1, 3) for _ in range(20))
+    # In few dimensions kinks cost an audit, and the oracle, many times more.
+    for case in [case for case in drawn if case.law.d > 5][:8]:
+        base = case.law
+        with precision(20):
+            shells = Shells(base.d, base.sigma, base.k, base.eta)
+            laws = [
+                additional_law(seen.law.to_dict(), shells, base.sigma, base.eta)
+                for seen in case.additional
+            ]
+            mixture = Mixture(shells, case.multipliers, (smoothing_law(), *laws))
+            ends = [(i.lower, i.upper) for i in (case.p, *(s.interval for s in case.additional))]
+            found = enclosed_bound(mixture, ends, case.radius, Budget(60_000)).value
+            size = 1 + sum(map(abs, case.multipliers))
+            assert found.rad() < 1e-11 * size
+            true = case.exact()
+            assert abs(float(found) - true.value) <= true.error + 1e-10 * size
+            # What the package claims of the same multipliers lies below.
+            assert case.ours() <= float(found.upper())
+
+
+def test_total_variation_of_gaussian_noise() -> None:
+    """TV(h) = 2 Phi(h / (2 sigma)) - 1 = erf(h / (2 sigma sqrt 2))."""
+    with precision():
+        for d in (2, 784):
+            shells = Shells(d, 0.5, 0.0, 2.0)
+            for step in (1e-6, 0.1, 1.3):
+                found = total_variation(shells, exact(step), Budget())
+                true = (exact(step) / (2 * shells.sigma * arb(2).sqrt())).erf()
+                assert found.overlaps(true)
+                assert found.rad() < 1e-12
+
+
+def binomial_tail(hits: int, trials: int, p: Fraction) -> Fraction:
+    return sum(
+        (math.comb(trials, j) * p**j * (1 - p) ** (trials - j) for j in range(hits, trials + 1)),
+        Fraction(),
+    )
+
+
+def test_bounds_from_counts_are_those_of_exact_sums() -> None:
+    with precision():
+        for hits, trials in ((0, 5), (3, 7), (40, 40), (33, 60)):
+            for lower in (0.25, 0.5, 0.75):
+                true = binomial_tail(hits, trials, Fraction(lower))
+                assert abs(tail(hits, trials, exact(lower)) - exact(true)) < 1e-25
+                above, below = true * Fraction(1000001, 1000000), true * Fraction(999999, 1000000)
+                assert lower_holds(lower, hits, trials, above) == "yes"
+                assert lower_holds(lower, hits, trials, below) == ("no" if lower else "yes")
+                misses = trials - hits
+                assert upper_holds(1 - lower, misses, trials, above) == "yes"
+                assert upper_holds(1 - lower, misses, trials, below) == "no"
+                # U = 1 is the plain bound, U = 0 that of one hit more.
+                more = binomial_tail(hits + 1, trials, Fraction(lower))
+                mixed = (true + more) / 2
+                assert lower_holds(lower, hits, trials, mixed * 2, 0.5) == "yes"
+                assert lower_holds(lower, hits, trials, mixed * Fraction(99, 100), 0.5) == "no"
+                both = Fraction(lower) ** 9 * true
+                assert fallback_holds(lower, 9, hits, trials, both * 2) == "yes"
+                assert fallback_holds(lower, 9, hits, trials, both / 2) == "no"
