@@ -36,6 +36,7 @@ ALLOWED = {
     "datasets": {"files"},
     "votes": {"laws", "records"},
     "sampling": {"classifiers", "grid", "kernel_cache", "laws", "records"},
+    "counterexamples": {"records"},
     "strategies": {
         *(
             "certification",
@@ -53,14 +54,28 @@ ALLOWED = {
     "smoothed": {
         *("classifiers", "grid", "laws", "records", "sampling", "strategies", "votes", "voting"),
     },
-    "__init__": {"certification", "laws", "proofs", "records", "smoothed", "table"},
+    "__init__": {"attack", "certification", "laws", "proofs", "records", "smoothed", "table"},
     "other_norms": {"confidence", "laws", "records", "strategies"},
     "runs": {
         *("accuracy", "classifiers", "datasets", "duality", "files", "landscape", "laws"),
-        *("records", "sampling", "strategies", "table", "votes", "voting"),
+        *("counterexamples", "records", "sampling", "strategies", "table", "votes", "voting"),
+    },
+    "attack": {
+        *("classifiers", "confidence", "counterexamples", "datasets", "laws", "records", "runs"),
+        *("sampling", "strategies", "voting"),
     },
     "reports": {
-        *("accuracy", "confidence", "files", "landscape", "laws", "records", "rounding", "runs"),
+        *(
+            "accuracy",
+            "confidence",
+            "counterexamples",
+            "files",
+            "landscape",
+            "laws",
+            "records",
+            "rounding",
+            "runs",
+        ),
         "votes",
     },
     "training": {"classifiers", "datasets", "files", "laws"},

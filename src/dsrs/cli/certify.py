@@ -19,6 +19,7 @@ from dsrs.cli.model_options import (
     chosen_inputs,
     classifier_from,
     dataset_from,
+    source_of,
 )
 from dsrs.cli.progress import Progress
 from dsrs.cli.sharding import add_shard
@@ -162,6 +163,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.output,
         workers=arguments.workers,
         device=arguments.device,
+        source=source_of(arguments),
         progress=lambda total: Progress(total, "certifying", quiet=arguments.quiet),
         settings=_settings(arguments, plan),
     )

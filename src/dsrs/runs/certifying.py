@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from dsrs.classifiers.base import Classifier
 from dsrs.datasets.dataset import Dataset
@@ -43,6 +43,7 @@ def certify_run(
     *,
     workers: int | None = None,
     device: str = "cpu",
+    source: Mapping[str, Any] | None = None,
     progress: Watch | None = None,
     settings: str | None = None,
 ) -> None:
@@ -50,7 +51,8 @@ def certify_run(
 
     The folder is new, or a run of the same plan, model, data and device type, which is continued.
     Everything is checked before the folder is touched. A stop at any moment loses only the inputs
-    in work; the votes do not depend on stops, `workers` or the order of `indices`.
+    in work; the votes do not depend on stops, `workers` or the order of `indices`. `source` is kept
+    for `dsrs attack`: the options that load the model and the data.
 
     `settings` is for people: the text of the folder's run.toml.
 
@@ -58,7 +60,7 @@ def certify_run(
     workers; a plan that stops early has one input in work for each worker.
     """
     dataset.check_fits(classifier.input_shape, classifier.num_classes, classifier.bounds)
-    config = run_config(classifier, dataset, plan, device)
+    config = run_config(classifier, dataset, plan, device, source)
     with VoteCollector(workers) as collector, start_run(output, config, settings) as writer:
         finished = writer.finished()
         todo = [index for index in indices if index not in finished]
