@@ -9,6 +9,7 @@ from time import perf_counter
 
 from scipy import special
 
+from dsrs.attack.backpropagation import FromBackPropagation
 from dsrs.attack.box import Floats, Room
 from dsrs.attack.readings import Aim, Compass, FromVotes
 from dsrs.attack.shrinking import Bands
@@ -57,20 +58,19 @@ def pursue(
     budget: int,
     alpha: float,
     stop: Event,
-    extra: Compass | None = None,
 ) -> AttackedInput:
     """Attack one input with at most `budget` votes (rounded to whole batches)."""
     started = perf_counter()
     law, batch = aim.setting.base, aim.setting.batch
     compasses: list[Compass] = [FromVotes(aim, stop)]
-    if extra is not None:
-        compasses.append(extra)
+    gradient = getattr(aim.classifier, "score_gradient", None)
+    if gradient is not None:
+        compasses.append(FromBackPropagation(aim, stop, gradient))
     paths, bands = [], Bands(aim.x.shape)
     for compass in compasses:
         path = walk(compass, room, bands, law, budget // len(compasses), batch)
         if path is not None:
             paths.append(path)
-    spent = sum(path.votes for path in paths)
     found = AttackedInput(
         index=aim.index,
         target=aim.target,
@@ -80,11 +80,11 @@ def pursue(
         candidates=(),
         nearest=None,
         perturbation=None,
-        votes=spent,
+        votes=sum(compass.spent for compass in compasses),
         estimate=None,
     )
     if paths:
-        best = min(paths, key=lambda path: path.depth)
+        best = min(paths, key=lambda path: path.depth + path.error)
         found = _prove(aim, room, best, found, budget, alpha, stop)
     return replace(found, seconds=perf_counter() - started)
 

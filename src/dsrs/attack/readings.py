@@ -45,6 +45,7 @@ class Compass(Protocol):
 
     source: Source
     cost: int  # votes that one row of a reading counts for
+    spent: int  # votes so far
 
     def read(self, perturbation: Floats, votes: int, widen: float = 1.0) -> Reading:
         """A reading from so many fresh rows, under noise `widen` times as large as P's."""
@@ -104,9 +105,9 @@ class FromVotes:
     source: Source = "votes"
     cost = 1
 
-    def __init__(self, aim: Aim, stop: Event, name: str = "attack votes") -> None:
-        self._aim, self._stop, self._name = aim, stop, name
-        self._readings = 0
+    def __init__(self, aim: Aim, stop: Event) -> None:
+        self._aim, self._stop = aim, stop
+        self._readings, self.spent = 0, 0
         self._rival: int | None = None  # from the reading before: fixed before the votes
 
     def read(self, perturbation: Floats, votes: int, widen: float = 1.0) -> Reading:
@@ -115,21 +116,26 @@ class FromVotes:
         share, fall, variance = sums.fall()
         length = float(np.linalg.norm(perturbation))
         rate = float(fall @ perturbation) / length if length else 0.0
-        return Reading(share, votes, fall, variance, rate, counts)
+        return self._turned(Reading(share, votes, fall, variance, rate, counts), sums)
 
-    def _sums(self, perturbation: Floats, widen: float) -> _Sums:
+    def _turned(self, reading: Reading, sums: VoteSums) -> Reading:
+        """The reading with a direction from elsewhere, where there is one."""
+        return reading
+
+    def _sums(self, perturbation: Floats, widen: float) -> VoteSums:
         base = self._aim.setting.base
         law = GeneralizedGaussian(base.d, widen * base.sigma, base.k, base.eta)
-        return _Sums(self._aim.point(perturbation), Score(law), self._aim.scores(self._rival))
+        return VoteSums(self._aim.point(perturbation), Score(law), self._aim.scores(self._rival))
 
     def _counted(
-        self, perturbation: Floats, votes: int, widen: float, sums: _Sums
+        self, perturbation: Floats, votes: int, widen: float, sums: VoteSums
     ) -> tuple[int, ...]:
         aim = self._aim
         base = aim.setting.base
         law = None if widen == 1 else Rescaled(base, widen * base.sigma)
-        unit = WorkUnit(aim.index, f"{self._name} {self._readings}", law, 0, votes)
+        unit = WorkUnit(aim.index, f"attack, {self.source} {self._readings}", law, 0, votes)
         self._readings += 1
+        self.spent += votes * self.cost
         collector = InlineCollector(self._stop, sums.add)
         counted = collector.collect(aim.classifier, aim.point(perturbation), aim.setting, unit)
         counts = tuple(counted.sum(axis=1).tolist())
@@ -137,7 +143,7 @@ class FromVotes:
         return counts
 
 
-class _Sums:
+class VoteSums:
     """Sums over noisy rows that make the gradient from votes."""
 
     def __init__(self, point: NDArray[np.float32], score: Score, scores: Floats) -> None:

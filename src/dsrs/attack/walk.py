@@ -47,10 +47,14 @@ class Path:
     normal: Floats
     depth: float
     slope: float
-    votes: int  # spent
     informed: int  # votes that `depth` rests on
     source: Source
     counts: tuple[int, ...]  # of the last reading: who the rival is
+
+    @property
+    def error(self) -> float:
+        """The standard error of the depth."""
+        return 0.5 * math.sqrt(2 * math.pi / self.informed) / self.slope
 
 
 @dataclass(slots=True)
@@ -113,13 +117,12 @@ def walk(
     start = _start(compass, d, slope, whole(FIRST_VOTES, batch), budget)
     if start is None:
         return None
-    summed, depth, spent = start
+    summed, depth = start
     normal, log = summed.normal(bands), _Log()
     size = whole(ROUND_SHARE * budget / compass.cost, batch)
     while True:
         delta = room.beyond(normal, depth)
         reading = compass.read(delta, size)
-        spent += size * compass.cost
         log.add(delta, reading)
         z = score_of(reading)
         if reading.rate > 0:
@@ -128,27 +131,25 @@ def walk(
         summed.add(reading)
         normal = summed.normal(bands)
         depth = max(float(normal @ delta) + z / slope, 0.0)
-        if spent + size * compass.cost > search_votes(budget, depth, slope, sigma, d):
+        if compass.spent + size * compass.cost > search_votes(budget, depth, slope, sigma, d):
             break
     depth, informed = log.depth(normal, slope)
-    return Path(normal, depth, slope, spent, informed, compass.source, reading.counts)
+    return Path(normal, depth, slope, informed, compass.source, reading.counts)
 
 
 def _start(
     compass: Compass, d: int, slope: float, votes: int, budget: int
-) -> tuple[_Sum, float, int] | None:
+) -> tuple[_Sum, float] | None:
     """A first direction and step, from noise wide enough to see votes against the claim."""
-    spent = 0
     found: tuple[_Sum, float] | None = None
     for widen in WIDER:
         reading = compass.read(np.zeros(d), votes, widen)
-        spent += votes * compass.cost
         if np.any(reading.fall):
             found = _Sum(reading), max(score_of(reading) * widen / slope, 0.0)
         misses = (1 - reading.share) * votes
-        if misses >= ENOUGH_MISSES or spent > START_SHARE * budget:
+        if misses >= ENOUGH_MISSES or compass.spent > START_SHARE * budget:
             break
-    return None if found is None else (*found, spent)
+    return found
 
 
 def score_of(reading: Reading) -> float:
