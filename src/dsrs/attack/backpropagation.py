@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.attack.readings import Aim, Floats, FromVotes, Reading, VoteSums
-from dsrs.attack.score import Score
 from dsrs.classifiers.callable import ScoreGradient
 from dsrs.counterexamples import Source
 from dsrs.laws import GeneralizedGaussian
@@ -36,7 +35,7 @@ class FromBackPropagation(FromVotes):
         base = self._aim.setting.base
         law = GeneralizedGaussian(base.d, widen * base.sigma, base.k, base.eta)
         point, scores = self._aim.point(perturbation), self._aim.scores(self._rival)
-        return _GradientSums(point, Score(law), scores, self._gradient)
+        return _GradientSums(point, law, scores, self._gradient)
 
     def _turned(self, reading: Reading, sums: VoteSums) -> Reading:
         assert isinstance(sums, _GradientSums)
@@ -48,9 +47,13 @@ class _GradientSums(VoteSums):
     """Sums of the votes, and of the gradients of the same rows."""
 
     def __init__(
-        self, point: NDArray[np.float32], score: Score, scores: Floats, gradient: ScoreGradient
+        self,
+        point: NDArray[np.float32],
+        law: GeneralizedGaussian,
+        scores: Floats,
+        gradient: ScoreGradient,
     ) -> None:
-        super().__init__(point, score, scores)
+        super().__init__(point, law, scores)
         self._shape, self._gradient, self._classes = point.shape, gradient, scores
         self._slopes, self._sizes, self._seen = np.zeros(point.size), 0.0, 0
 

@@ -14,7 +14,7 @@ from dsrs.attack.box import Floats, Room
 from dsrs.attack.readings import Aim, Compass, FromVotes
 from dsrs.attack.shrinking import Bands
 from dsrs.attack.verification import Shares, proved
-from dsrs.attack.walk import Path, walk, whole
+from dsrs.attack.walk import SURELY, Path, walk, whole
 from dsrs.counterexamples import AttackedInput, Candidate
 from dsrs.sampling import InlineCollector, WorkUnit
 
@@ -34,6 +34,7 @@ class Range:
     path: Path
     depth: float
     votes: int  # that this estimate rests on
+    before: float = 0.0  # the claim surely still holds at this depth
 
     def learn(self, depth: float, votes: int, share: float) -> None:
         """Votes at `depth` had this share of scores."""
@@ -41,6 +42,10 @@ class Range:
         seen = depth + float(special.ndtri(inside)) / self.path.slope
         self.depth = max((self.depth * self.votes + seen * votes) / (self.votes + votes), 0.0)
         self.votes += votes
+        if (share - 0.5) * math.sqrt(votes) > SURELY:
+            # Where z is not linear, earlier estimates do not outweigh what was seen here.
+            self.before = max(self.before, depth)
+            self.depth = max(self.depth, seen, 1.1 * self.before)
 
     def provable(self, votes: int, alpha: float, sureness: float) -> float:
         """The depth at which so many votes probably prove that the claim ended."""

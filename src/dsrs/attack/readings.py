@@ -23,6 +23,8 @@ from dsrs.sampling import InlineCollector, Setting, WorkUnit
 
 Floats = NDArray[np.float64]
 
+RADIAL_BINS = 16  # of equal mass
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -125,7 +127,7 @@ class FromVotes:
     def _sums(self, perturbation: Floats, widen: float) -> VoteSums:
         base = self._aim.setting.base
         law = GeneralizedGaussian(base.d, widen * base.sigma, base.k, base.eta)
-        return VoteSums(self._aim.point(perturbation), Score(law), self._aim.scores(self._rival))
+        return VoteSums(self._aim.point(perturbation), law, self._aim.scores(self._rival))
 
     def _counted(
         self, perturbation: Floats, votes: int, widen: float, sums: VoteSums
@@ -144,32 +146,44 @@ class FromVotes:
 
 
 class VoteSums:
-    """Sums over noisy rows that make the gradient from votes."""
+    """Sums over noisy rows that make the gradient from votes.
 
-    def __init__(self, point: NDArray[np.float32], score: Score, scores: Floats) -> None:
+    Given its norm, noise has a uniform direction, so E[g | norm] = 0: from the score of a vote the
+    mean score of its radial bin can be taken away. That leaves the mean of the sum as it is, and
+    takes out what is due to the norm alone: votes of short noise all agree, and count for nothing.
+    """
+
+    def __init__(
+        self, point: NDArray[np.float32], law: GeneralizedGaussian, scores: Floats
+    ) -> None:
         self._point = point.ravel().astype(np.float64)
-        self._score, self._scores = score, scores
-        self._all = np.zeros(point.size)
-        self._scored = np.zeros(point.size)
-        self._total, self._squares, self._rows = 0.0, 0.0, 0
-        self._size = 0.0  # sum of |g|^2
+        self._score, self._scores = Score(law), scores
+        self._edges = law.radial_quantile(np.arange(1, RADIAL_BINS) / RADIAL_BINS)
+        self._by_bin = np.zeros((RADIAL_BINS, point.size))  # sums of g
+        self._scored = np.zeros(point.size)  # sum of score times g
+        self._totals = np.zeros((4, RADIAL_BINS))  # rows, scores, their squares, |g|^2
 
     def add(self, rows: NDArray[np.float32], norms: Floats, classes: NDArray[np.int64]) -> None:
         weights, scores = self._score.weights(norms), self._scores[classes]
-        both = np.stack([weights, weights * scores])
-        # weights @ (rows - point), without a copy of the rows
-        summed = both.astype(np.float32) @ rows - both.sum(axis=1)[:, None] * self._point
-        self._all += summed[0]
-        self._scored += summed[1]
-        self._total += float(scores.sum())
-        self._squares += float(scores @ scores)
-        self._size += float(np.sum((weights * norms) ** 2))
-        self._rows += len(rows)
+        bins = np.searchsorted(self._edges, norms)
+        factors = np.zeros((RADIAL_BINS + 1, len(rows)))
+        factors[bins, np.arange(len(rows))] = weights
+        factors[-1] = weights * scores
+        # factors @ (rows - point), without a copy of the rows
+        summed = factors.astype(np.float32) @ rows - factors.sum(axis=1)[:, None] * self._point
+        self._by_bin += summed[:-1]
+        self._scored += summed[-1]
+        for place, values in enumerate(
+            (np.ones(len(rows)), scores, scores**2, (weights * norms) ** 2)
+        ):
+            self._totals[place] += np.bincount(bins, values, minlength=RADIAL_BINS)
 
     def fall(self) -> tuple[float, Floats, float]:
-        """p, -grad p with the mean score as control variate (E[g] = 0), and its variance."""
-        rows = self._rows
-        share = self._total / rows
-        spread = max(self._squares / rows - share**2, 0.0)
-        variance = spread * self._size / rows / self._all.size / rows
-        return share, (share * self._all - self._scored) / rows, variance
+        """p, -grad p, and the variance of one of its coordinates."""
+        counts, scores, squares, sizes = self._totals
+        rows = counts.sum()
+        means = scores / np.maximum(counts, 1)
+        spread = np.maximum(squares / np.maximum(counts, 1) - means**2, 0.0)
+        variance = float(spread @ sizes) / self._point.size / rows**2
+        fall = (means @ self._by_bin - self._scored) / rows
+        return float(scores.sum() / rows), fall, variance

@@ -37,6 +37,7 @@ SLOPES = (0.25, 4.0)  # likewise: what a measured slope is believed to be within
 # The square of a direction's angle is about this times d / votes: pi / 2 for a half-space at its
 # boundary, about half of it where bands of frequency are shrunk.
 ANGLE = 0.25 * math.pi
+SURELY = 1.5  # |p - 1/2| sqrt(votes): three standard errors
 LATE = 0.5  # of the walk's votes: those whose readings say where the boundary is
 
 
@@ -68,6 +69,24 @@ class _Log:
         self.perturbations.append(perturbation)
         self.readings.append(reading)
 
+    def bracketed(self, normal: Floats, depth: float) -> float:
+        """A depth between the readings that are surely before the boundary and surely beyond it.
+
+        Where z is far from linear, as under noise of heavy tails, its slope alone misleads.
+        """
+        before, beyond = 0.0, math.inf
+        for delta, one in zip(self.perturbations, self.readings, strict=True):
+            at = float(normal @ delta)
+            if abs(one.share - 0.5) * math.sqrt(one.votes) < SURELY:
+                continue
+            if one.share > 0.5:
+                before = max(before, at)
+            else:
+                beyond = min(beyond, at)
+        if before < beyond < math.inf and not before < depth < beyond:
+            return 0.5 * (before + beyond)
+        return depth
+
     def depth(self, normal: Floats, slope: float) -> tuple[float, int]:
         """Where z is 0 along the normal, from the later readings together."""
         votes = sum(one.votes for one in self.readings)
@@ -77,7 +96,7 @@ class _Log:
             weight += one.votes
             if weight >= LATE * votes:
                 break
-        return max(total / weight, 0.0), weight
+        return self.bracketed(normal, max(total / weight, 0.0)), weight
 
 
 class _Sum:
@@ -130,7 +149,7 @@ def walk(
             slope = min(max(reading.rate / _density(z), low / sigma), high / sigma)
         summed.add(reading)
         normal = summed.normal(bands)
-        depth = max(float(normal @ delta) + z / slope, 0.0)
+        depth = log.bracketed(normal, max(float(normal @ delta) + z / slope, 0.0))
         if compass.spent + size * compass.cost > search_votes(budget, depth, slope, sigma, d):
             break
     depth, informed = log.depth(normal, slope)
@@ -144,7 +163,7 @@ def _start(
     found: tuple[_Sum, float] | None = None
     for widen in WIDER:
         reading = compass.read(np.zeros(d), votes, widen)
-        if np.any(reading.fall):
+        if reading.variance > 0:
             found = _Sum(reading), max(score_of(reading) * widen / slope, 0.0)
         misses = (1 - reading.share) * votes
         if misses >= ENOUGH_MISSES or compass.spent > START_SHARE * budget:
