@@ -64,7 +64,7 @@ def test_proofs_at_adaptively_chosen_points_are_wrong_at_most_alpha_often(claim:
 
     The searcher verifies all the points it may, and stops at the first success.
     """
-    generator, alpha, runs = np.random.default_rng(0), 0.05, 4000
+    generator, alpha, runs = np.random.default_rng(0), 0.05, 1500
     shares = [0.5, 0.3, 0.2] if claim == "majority" else [0.4, 0.4, 0.2]
     wrong = 0
     for _ in range(runs):
@@ -92,7 +92,7 @@ class Coin:
 
 def test_a_whole_attack_is_wrong_at_most_alpha_often() -> None:
     """P_A is 1/2 wherever the walk may go: no majority is ever lost further, nobody is ahead."""
-    law, alpha, runs = GeneralizedGaussian(3, 0.5), 0.1, 250
+    law, alpha, runs = GeneralizedGaussian(3, 0.5), 0.1, 150
     certificate = certify(law, Interval(0.6, 1.0))
     wrong = 0
     for seed in range(runs):
