@@ -26,11 +26,6 @@ def claim_of(certificate: Certificate) -> Claim:
     return "lead" if certificate.method == "leading-class" else "majority"
 
 
-def proves(certificate: Certificate) -> bool:
-    """Whether a certificate claims anything."""
-    return certificate.status in ("certified", "short") and certificate.radius > 0
-
-
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """One point that was voted on with fresh noise.

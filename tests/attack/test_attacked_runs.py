@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -20,7 +21,8 @@ from dsrs.errors import StoreCorrupted, StoreMismatch
 from dsrs.runs import open_run
 from dsrs.runs.attacks import attack_settings, attacked_inputs
 from dsrs.runs.repair import repair_run
-from dsrs.sampling import Setting, VoteCollector, WorkUnit
+from dsrs.sampling import VoteCollector, WorkUnit
+from dsrs.voting import setting_of
 
 SETTINGS = AttackSettings(budget=8192)
 
@@ -79,10 +81,13 @@ def test_the_votes_of_a_counterexample_can_be_taken_again(
     perturbed = dataset.input(0) + moved
     unit = WorkUnit(0, point.purpose, None, 0, point.votes)
     with VoteCollector(2) as collector:
-        votes = collector.collect(model, perturbed, Setting(plan.law, point.seed, plan.batch), unit)
+        votes = collector.collect(
+            model, perturbed, replace(setting_of(plan), seed=point.seed), unit
+        )
     assert tuple(votes.sum(axis=1).tolist()) == point.counts
     away = perturbed.astype(np.float64) - dataset.input(0)
-    assert np.linalg.norm(away) <= point.norm <= np.linalg.norm(away) * (1 + 1e-14)
+    # The input and the point stand for grid points within rounding of these numbers.
+    assert point.norm == pytest.approx(np.linalg.norm(away), abs=1e-6)
 
 
 def test_other_settings_are_not_mixed(run: Path, source: tuple[Classifier, Dataset]) -> None:

@@ -9,8 +9,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy import integrate, special
 
+from dsrs.attack.aim import Aim
 from dsrs.attack.backpropagation import FromBackPropagation
-from dsrs.attack.readings import Aim, FromVotes
+from dsrs.attack.readings import FromVotes
 from dsrs.attack.shrinking import Bands
 from dsrs.laws import GeneralizedGaussian
 from dsrs.sampling import Setting

@@ -61,7 +61,16 @@ ALLOWED = {
         *("counterexamples", "records", "sampling", "strategies", "table", "votes", "voting"),
     },
     "attack": {
-        *("classifiers", "confidence", "counterexamples", "datasets", "laws", "records", "runs"),
+        *(
+            "accuracy",
+            "classifiers",
+            "confidence",
+            "counterexamples",
+            "datasets",
+            "laws",
+            "records",
+            "runs",
+        ),
         *("sampling", "strategies", "voting"),
     },
     "reports": {

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dsrs.accuracy import proves
+from dsrs.attack.aim import Aim
 from dsrs.attack.box import Room
 from dsrs.attack.pursuit import pursue
-from dsrs.attack.readings import Aim
 from dsrs.attack.summary import AttackSummary, summarised
 from dsrs.classifiers import Classifier
-from dsrs.counterexamples import AttackedInput, claim_of, proves
+from dsrs.counterexamples import AttackedInput, claim_of
 from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput, StoreMismatch
 from dsrs.records import Certificate
@@ -86,8 +87,9 @@ def attack_input(
 ) -> AttackedInput:
     """Look for the nearest perturbation of `x` that ends what `certificate` claims of `target`.
 
-    The smoothing law is the certificate's. `plan` is the plan that the certificate came from, for
-    the rows of a forward pass; `index` chooses the noise, as in a run.
+    The smoothing law is the certificate's. `plan` is the plan that the certificate came from: its
+    grid belongs to the smoothed classifier. Without one noise is added in float32. `index` chooses
+    the noise, as in a run.
     """
     chosen = settings or AttackSettings()
     sampled = plan or Plan(certificate.law, ("np",))
@@ -178,7 +180,7 @@ def attacked_certificate(result: RunResult, method: str | None) -> tuple[str, Ce
     claims = {
         name: one
         for name, one in result.certificates.items()
-        if proves(one) and method in (None, name)
+        if proves(one.status, one.radius) and one.radius > 0 and method in (None, name)
     }
     if not claims:
         return None

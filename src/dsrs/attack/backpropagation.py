@@ -15,7 +15,8 @@ from threading import Event
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.attack.readings import Aim, Floats, FromVotes, Reading, VoteSums
+from dsrs.attack.aim import Aim, Floats
+from dsrs.attack.readings import FromVotes, Reading, VoteSums
 from dsrs.classifiers.callable import ScoreGradient
 from dsrs.counterexamples import Source
 from dsrs.laws import GeneralizedGaussian

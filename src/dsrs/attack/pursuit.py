@@ -9,9 +9,10 @@ from time import perf_counter
 
 from scipy import special
 
+from dsrs.attack.aim import Aim
 from dsrs.attack.backpropagation import FromBackPropagation
 from dsrs.attack.box import Floats, Room
-from dsrs.attack.readings import Aim, Compass, FromVotes
+from dsrs.attack.readings import Compass, FromVotes
 from dsrs.attack.shrinking import Bands
 from dsrs.attack.verification import Shares, proved
 from dsrs.attack.walk import SURELY, Path, walk, whole

@@ -1,13 +1,7 @@
-"""One look at a perturbed input: how far the claim still holds there, and where it falls fastest.
-
-The margin of a claim is p - 1/2 for the mean p of a score of each vote: for a majority 1 for the
-target and 0 for any other class, so p = P_A; for a lead 1 for the target, 0 for the rival and 1/2
-for any third class, so p = (1 + P_A - P_b) / 2. Either claim ends where p = 1/2.
-"""
+"""A look at a perturbed input: how far the claim still holds there, where it falls fastest."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Event
 from typing import Protocol
@@ -15,13 +9,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dsrs.attack.aim import Aim, Floats
 from dsrs.attack.score import Score
-from dsrs.classifiers import Classifier
-from dsrs.counterexamples import Claim, Source
+from dsrs.counterexamples import Source
 from dsrs.laws import GeneralizedGaussian, Rescaled
-from dsrs.sampling import InlineCollector, Setting, WorkUnit
-
-Floats = NDArray[np.float64]
+from dsrs.sampling import InlineCollector, WorkUnit
 
 RADIAL_BINS = 16  # of equal mass
 
@@ -51,54 +43,6 @@ class Compass(Protocol):
 
     def read(self, perturbation: Floats, votes: int, widen: float = 1.0) -> Reading:
         """A reading from so many fresh rows, under noise `widen` times as large as P's."""
-
-
-@dataclass(frozen=True, slots=True)
-class Aim:
-    """What an attack on one input is after.
-
-    `slack` is how much sampled probabilities may differ from those of the ideal noise.
-    """
-
-    classifier: Classifier
-    x: NDArray[np.float32]
-    setting: Setting
-    index: int
-    target: int
-    claim: Claim
-    slack: float = 0.0
-
-    def perturbation(self, moved: Floats) -> NDArray[np.float32]:
-        """What is added to the input to have `point`, in the shape of the input."""
-        return moved.astype(np.float32).reshape(self.x.shape)
-
-    def point(self, perturbation: Floats) -> NDArray[np.float32]:
-        """The perturbed input, as the classifier would be given it."""
-        return np.asarray(self.x + self.perturbation(perturbation), dtype=np.float32)
-
-    def length(self, perturbation: Floats) -> float:
-        """How far `point` is from the input (l2), rounded up."""
-        away = self.point(perturbation).astype(np.float64) - self.x.astype(np.float64)
-        return float(np.nextafter(np.linalg.norm(away) * (1 + 1e-15), np.inf))
-
-    def rival(self, counts: Sequence[int]) -> int:
-        """The class that most of these votes were for, but the target."""
-        others = np.array(counts)
-        others[self.target] = -1
-        return int(others.argmax())
-
-    def scores(self, rival: int | None) -> Floats:
-        """The score of a vote for each class."""
-        scores = np.zeros(self.classifier.num_classes)
-        if self.claim == "lead" and rival is not None:
-            scores[:] = 0.5
-            scores[rival] = 0.0
-        scores[self.target] = 1.0
-        return scores
-
-    def share(self, counts: Sequence[int], rival: int) -> float:
-        """p: the mean score of these votes."""
-        return float(self.scores(rival) @ np.array(counts)) / sum(counts)
 
 
 class FromVotes:

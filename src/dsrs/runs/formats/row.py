@@ -191,7 +191,7 @@ def _row(
 def _with_attack(row: ResultRow, certificate: Certificate, found: AttackedInput) -> ResultRow:
     """The row with the counterexample of its input, where it ends what the certificate claims."""
     counterexample = found.counterexample
-    if counterexample is None or not proves(certificate):
+    if counterexample is None or not row.proves:
         return row
     if not counterexample.ends(claim_of(certificate)):
         return row
