@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dsrs.attack import AttackSettings, attack_input, attack_run
     from dsrs.certification import certify
     from dsrs.errors import DsrsError
     from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AttackSettings": "dsrs.attack",
     "Certificate": "dsrs.records",
     "DsrsError": "dsrs.errors",
     "GeneralizedGaussian": "dsrs.laws",
@@ -29,6 +31,8 @@ _HOMES = {
     "SmoothedClassifier": "dsrs.smoothed",
     "Truncated": "dsrs.laws",
     "Weighted": "dsrs.laws",
+    "attack_input": "dsrs.attack",
+    "attack_run": "dsrs.attack",
     "certify": "dsrs.certification",
     "certify_rows": "dsrs.table",
     "certify_table": "dsrs.table",
@@ -36,6 +40,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "AttackSettings",
     "Certificate",
     "DsrsError",
     "GeneralizedGaussian",
@@ -45,6 +50,8 @@ __all__ = [
     "SmoothedClassifier",
     "Truncated",
     "Weighted",
+    "attack_input",
+    "attack_run",
     "certify",
     "certify_rows",
     "certify_table",

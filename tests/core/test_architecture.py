@@ -36,6 +36,7 @@ ALLOWED = {
     "datasets": {"files"},
     "votes": {"laws", "records"},
     "sampling": {"classifiers", "grid", "kernel_cache", "laws", "records"},
+    "counterexamples": {"records"},
     "strategies": {
         *(
             "certification",
@@ -54,16 +55,30 @@ ALLOWED = {
     "smoothed": {
         *("classifiers", "grid", "laws", "records", "sampling", "strategies", "votes", "voting"),
     },
-    "__init__": {"certification", "laws", "proofs", "records", "smoothed", "table"},
+    "__init__": {"attack", "certification", "laws", "proofs", "records", "smoothed", "table"},
     "audit": set(),  # it must share no numerical code with what it audits
     "other_norms": {"confidence", "laws", "records", "strategies"},
     "runs": {
-        *("accuracy", "classifiers", "datasets", "duality", "executors", "files", "landscape"),
-        "laws",
-        *("records", "sampling", "strategies", "table", "votes", "voting"),
+        *("accuracy", "classifiers", "counterexamples", "datasets", "duality", "executors"),
+        *("files", "landscape", "laws", "records", "sampling", "strategies", "table", "votes"),
+        "voting",
+    },
+    "attack": {
+        *("accuracy", "classifiers", "confidence", "counterexamples", "datasets", "laws"),
+        *("records", "runs", "sampling", "strategies", "voting"),
     },
     "reports": {
-        *("accuracy", "confidence", "files", "landscape", "laws", "records", "rounding", "runs"),
+        *(
+            "accuracy",
+            "confidence",
+            "counterexamples",
+            "files",
+            "landscape",
+            "laws",
+            "records",
+            "rounding",
+            "runs",
+        ),
         "votes",
     },
     "training": {"classifiers", "datasets", "files", "laws"},

@@ -18,7 +18,7 @@ SIGNATURES = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
 def test_every_figure_is_written(hand_run: RunSummary, tmp_path: Path) -> None:
     paths = save_figures(make_report([hand_run], [0.5], FAST), tmp_path, ["svg"])
-    assert {path.stem for path in paths} == FIGURES.keys() - {"envelope"}
+    assert {path.stem for path in paths} == FIGURES.keys() - {"envelope", "attack-gap"}
     for path in paths:
         assert ElementTree.parse(path).getroot().tag == "{http://www.w3.org/2000/svg}svg"
 

@@ -23,6 +23,9 @@ from dsrs.classifiers.base import (
 from dsrs.errors import ClassifierError, InvalidInput
 
 Forward = Callable[[NDArray[np.float32]], Any]
+# From a batch and a score of each class: for each row the gradient of its mean score under the
+# probabilities (softmax) that the model gives to the classes.
+ScoreGradient = Callable[[NDArray[np.float32], NDArray[np.float64]], NDArray[np.float32]]
 
 PROBE_ROWS = 3
 
@@ -42,6 +45,7 @@ class CallableClassifier:
     identity: str
     description: str
     probed: bool = False
+    score_gradient: ScoreGradient | None = None  # where the framework can back-propagate
 
     @property
     def fingerprint(self) -> str:

@@ -9,6 +9,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from types import ModuleType
 from typing import Any, Literal
 
@@ -16,7 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.classifiers.base import UNIT_BOUNDS, checked_bounds, checked_shape
-from dsrs.classifiers.callable import CallableClassifier, Forward, from_callable, probe_batch
+from dsrs.classifiers.callable import (
+    CallableClassifier,
+    Forward,
+    ScoreGradient,
+    from_callable,
+    probe_batch,
+)
 from dsrs.classifiers.onnx_file import from_onnx
 from dsrs.errors import ClassifierError, DsrsError, InvalidInput, MissingExtra
 
@@ -59,9 +66,10 @@ def from_torch(
 
     def run_eagerly(note: str) -> CallableClassifier:
         label = f"{title} ({place}, eager{note})"
-        return from_callable(
+        found = from_callable(
             eager, shape, num_classes, bounds=units, name=label, fingerprint=hashed
         )
+        return replace(found, score_gradient=score_gradient(module, place, title))
 
     if engine == "eager" or (engine == "auto" and place.type != "cpu"):
         return run_eagerly("")
@@ -83,7 +91,7 @@ def from_torch(
             raise
         reason = str(error).splitlines()[0]
         return run_eagerly(f", as ONNX is not possible: {reason}")
-    return exported
+    return replace(exported, score_gradient=score_gradient(module, place, title))
 
 
 def refuse_training_mode(module: Any, title: str) -> None:
@@ -120,6 +128,26 @@ def eager_forward(module: Any, place: Any, title: str) -> Forward:
             return result
 
     return forward
+
+
+def score_gradient(module: Any, place: Any, title: str) -> ScoreGradient:
+    """A function that back-propagates a score of the classes to the inputs."""
+    torch = imported_torch()
+
+    def gradient(batch: NDArray[np.float32], scores: NDArray[np.float64]) -> NDArray[np.float32]:
+        rows = _tensor(torch, batch).to(place).requires_grad_(True)
+        try:
+            shares = torch.softmax(module(rows).float(), dim=1)
+            mean = shares @ torch.as_tensor(scores, dtype=shares.dtype, device=place)
+            (found,) = torch.autograd.grad(mean.sum(), rows)
+        except (RuntimeError, TypeError, ValueError) as error:
+            raise ClassifierError(
+                f"{title} cannot back-propagate through a batch of shape {batch.shape}: {error}"
+            ) from error
+        result: NDArray[np.float32] = found.cpu().numpy()
+        return result
+
+    return gradient
 
 
 def exported_to_onnx(

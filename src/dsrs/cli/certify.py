@@ -19,6 +19,7 @@ from dsrs.cli.model_options import (
     add_workers,
     chosen_inputs,
     dataset_from,
+    source_of,
 )
 from dsrs.cli.progress import Progress
 from dsrs.cli.sharding import add_shard
@@ -164,6 +165,7 @@ def run(arguments: argparse.Namespace) -> int:
         workers=arguments.workers,
         device=arguments.device,
         executor=executor,
+        source=source_of(arguments),
         progress=lambda total: Progress(total, "certifying", quiet=arguments.quiet),
         settings=_settings(arguments, plan),
     )

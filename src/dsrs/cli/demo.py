@@ -74,6 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
                 range(count),
                 runs[name],
                 workers=arguments.workers,
+                source={"model": str(folder / "model.onnx"), "data": dataset.name},
                 progress=lambda total: Progress(total, what, quiet=arguments.quiet),
             )
 

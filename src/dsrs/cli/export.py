@@ -13,6 +13,7 @@ examples:
   dsrs export runs/mine --format csv                      writes runs/mine.csv
   dsrs export runs/mine --format tsv --method truncated   the log of randomized-smoothing scripts
   dsrs export runs/mine --format dsrs-logs --output logs  the folders of the original DSRS scripts
+  dsrs export runs/mine --format attacks                  runs/mine.npz: proved counterexamples
 
 csv, jsonl and parquet hold one row for each input and method, with intervals and radius, without
 loss; `dsrs recertify` reads the csv. tsv rounds radii down and writes -1 for an abstention.
@@ -32,7 +33,7 @@ def add_parser(subparsers: Any) -> None:
         "--format",
         type=one_of("dsrs.runs.formats", "FORMATS"),
         default="csv",
-        help="csv (default), jsonl, parquet, tsv or dsrs-logs",
+        help="csv (default), jsonl, parquet, tsv, dsrs-logs or attacks",
     )
     parser.add_argument("--method", help="only this method, such as np or truncated")
     parser.add_argument("--output", help="file (for dsrs-logs: folder); default: beside the run")

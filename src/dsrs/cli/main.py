@@ -30,6 +30,7 @@ VERBS = (
     "tune",
     "certify",
     "predict",
+    "attack",
     "report",
     "show",
     "repair",
@@ -48,6 +49,7 @@ exit codes:
   0    done
   1    the command ran, but something it was asked to do failed (some rows, a check)
   2    bad arguments or bad input; nothing was changed
+  3    `dsrs attack` refuted a certificate: a proved counterexample lies inside its radius
   130  interrupted (Ctrl-C); everything finished so far is kept
 """
 

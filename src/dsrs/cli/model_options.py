@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsrs.errors import InvalidInput
@@ -13,7 +15,30 @@ if TYPE_CHECKING:
     from dsrs.datasets import Dataset
 
 
+# What loads a model, and what loads data: kept in the run, so that it can be attacked later.
+MODEL_SOURCE = ("model", "weights", "channels_last", "mean", "std", "device", "num_classes")
+DATA_SOURCE = ("data", "split", "labels", "no_labels", "size")
+PATHS = ("model", "weights", "data", "labels")
+
+
 def add_model_options(
+    group: argparse._ArgumentGroup, *, split: str = "test", required: bool = True
+) -> None:
+    """--model, --data, how to read them, and which inputs to take."""
+    add_source_options(group, split=split, required=required)
+    group.add_argument(
+        "--target",
+        choices=("label", "predicted"),
+        default="label",
+        help="with labels: certify the label (default), or the class that --n0 votes choose",
+    )
+    group.add_argument("--start", type=int, default=0, help="first input (default: 0)")
+    group.add_argument("--stop", type=int, help="stop before this input (default: the end)")
+    group.add_argument("--skip", type=int, default=1, help="take every SKIP-th input (default: 1)")
+    group.add_argument("--indices", type=whole_numbers, help="these inputs, such as 3,14,15")
+
+
+def add_source_options(
     group: argparse._ArgumentGroup, *, split: str = "test", required: bool = True
 ) -> None:
     """--model, --data and how to read them."""
@@ -50,12 +75,6 @@ def add_model_options(
         help="do not use labels: certify the class that the first --n0 votes choose",
     )
     group.add_argument(
-        "--target",
-        choices=("label", "predicted"),
-        default="label",
-        help="with labels: certify the label (default), or the class that --n0 votes choose",
-    )
-    group.add_argument(
         "--bounds",
         nargs=2,
         type=float,
@@ -66,10 +85,6 @@ def add_model_options(
     group.add_argument(
         "--image-size", type=int, dest="size", help="scale and crop a folder of images to this"
     )
-    group.add_argument("--start", type=int, default=0, help="first input (default: 0)")
-    group.add_argument("--stop", type=int, help="stop before this input (default: the end)")
-    group.add_argument("--skip", type=int, default=1, help="take every SKIP-th input (default: 1)")
-    group.add_argument("--indices", type=whole_numbers, help="these inputs, such as 3,14,15")
 
 
 def add_batch_size(group: argparse._ActionsContainer) -> None:
@@ -92,7 +107,8 @@ def dataset_from(arguments: argparse.Namespace) -> Dataset:
     """The data that these options name."""
     from dsrs.datasets import load_dataset
 
-    if arguments.no_labels and (arguments.labels or arguments.target != "label"):
+    target = getattr(arguments, "target", "label")
+    if arguments.no_labels and (arguments.labels or target != "label"):
         raise InvalidInput("--no-labels cannot be used with --labels or --target")
     dataset = load_dataset(
         arguments.data,
@@ -131,6 +147,34 @@ def classifier_options(arguments: argparse.Namespace, dataset: Dataset) -> dict[
         "mean": arguments.mean,
         "std": arguments.std,
     }
+
+
+def source_of(arguments: argparse.Namespace) -> dict[str, Any]:
+    """How these options load the model and the data, for the run to keep."""
+    found = {name: getattr(arguments, name) for name in (*MODEL_SOURCE, *DATA_SOURCE)}
+    for name in PATHS:
+        # module:name is no path, and a path must hold from any folder.
+        if found[name] is not None and Path(found[name]).exists():
+            found[name] = str(Path(found[name]).resolve())
+    return found
+
+
+def with_stored_source(
+    arguments: argparse.Namespace, config: Mapping[str, Any]
+) -> argparse.Namespace:
+    """These options, with what the run itself knows where --model or --data were not given."""
+    stored = config.get("source", {})
+    found = argparse.Namespace(**vars(arguments))
+    found.bounds = tuple(config["model"]["bounds"])
+    for names in (MODEL_SOURCE, DATA_SOURCE):
+        what = names[0]
+        if getattr(arguments, what) is not None:
+            continue
+        if stored.get(what) is None:
+            raise InvalidInput(f"this run does not know where its {what} is; give --{what}")
+        for name in names:
+            setattr(found, name, stored.get(name, getattr(arguments, name)))
+    return found
 
 
 def numbers(text: str) -> tuple[float, ...]:

@@ -87,6 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def summary_text(report: Report) -> str:
     """The summary as aligned text; a gain whose interval excludes zero has a star."""
+    from dsrs.reports.attacks import attack_text
     from dsrs.reports.tables import SUMMARY_HEADS, interval_note, label_note, summary_rows
 
     heads = ["run", "certification", *SUMMARY_HEADS]
@@ -101,6 +102,7 @@ def summary_text(report: Report) -> str:
         + f"{label_note(report)}\n".lstrip("\n")
     )
     spent = "".join(f"{run.name}: {run.spent.text()}\n" for run in report.runs if run.spent)
+    spent += "".join(f"{run.name}: {attack_text(run)}\n" for run in report.runs if run.attacks)
     return f"{table(rows, heads)}\n\n{note}{spent}"
 
 

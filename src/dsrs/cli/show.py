@@ -109,6 +109,10 @@ def _settings(opened: Run) -> str:
 
 
 def _one_input(opened: Run, index: int) -> dict[str, Any]:
+    from dsrs.runs.attacks import attacked_inputs
+
     result = opened.result(index)
     certificates = {name: found.to_dict() for name, found in result.certificates.items()}
-    return result.sampled.to_dict() | {"certificates": certificates}
+    attacked = attacked_inputs(opened).get(index)
+    fields = result.sampled.to_dict() | {"certificates": certificates}
+    return fields if attacked is None else fields | {"attack": attacked.to_dict()}

@@ -168,6 +168,34 @@ def accuracy_by_norm(report: Report) -> Figure | None:
     return figure
 
 
+def attack_gap(report: Report) -> Figure | None:
+    """Certified accuracy below, attacked accuracy above, and what is not known between them."""
+    gaps = report.series.gaps
+    if not gaps:
+        return None
+    figure, axes = _figure()
+    places = {run.name: place for place, run in enumerate(report.runs)}
+    for gap in gaps:
+        color, dash = run_color(places[gap.run]), run_dash(places[gap.run])
+        name = f", {gap.run}" if len(report.runs) > 1 else ""
+        below, above = (100 * np.array(share) for share in (gap.certified, gap.attacked))
+        axes.fill_between(
+            gap.radius, below, above, step="pre", color=color, alpha=0.15, linewidth=0
+        )
+        axes.step(
+            gap.radius, above, where="pre", color=color, dashes=(1, 1), label=f"attacked{name}"
+        )
+        axes.step(
+            gap.radius, below, where="pre", color=color, dashes=dash, label=f"certified{name}"
+        )
+    axes.set_xlabel(r"$\ell_2$ radius $r$")
+    axes.set_ylabel("accuracy (%)")
+    axes.set_xlim(left=0)
+    axes.set_ylim(0, 102)
+    _legend(figure, axes)
+    return figure
+
+
 FIGURES: dict[str, Callable[[Report], Figure | None]] = {
     "certified-accuracy": certified_accuracy,
     "envelope": envelope,
@@ -176,6 +204,7 @@ FIGURES: dict[str, Callable[[Report], Figure | None]] = {
     "gain-by-probability": gain_by_probability,
     "probability-histogram": probability_histogram,
     "accuracy-by-norm": accuracy_by_norm,
+    "attack-gap": attack_gap,
 }
 
 

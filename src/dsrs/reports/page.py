@@ -13,6 +13,8 @@ from string import Template
 from typing import Any
 
 from dsrs import __version__
+from dsrs.counterexamples import AttackedInput
+from dsrs.reports.attacks import attack_text
 from dsrs.reports.report import Report
 from dsrs.reports.series import DIGITS, P_BINS
 from dsrs.reports.style import DARK_PALETTE, PALETTE, method_place
@@ -71,9 +73,25 @@ def page_data(report: Report) -> dict[str, Any]:
 def _inputs(run: RunSummary) -> list[dict[str, Any]]:
     spent = run.spent.by_input if run.spent else [None] * run.size
     return [
-        _input_fields(one, run.methods) | {"votes": votes}
+        _input_fields(one, run.methods)
+        | {"votes": votes, "attack": _attack_fields(run.attacks.get(one.index))}
         for one, votes in zip(run.outcomes, spent, strict=True)
     ]
+
+
+def _attack_fields(found: AttackedInput | None) -> dict[str, Any] | None:
+    """What the attack on one input found; None where it was not attacked."""
+    if found is None:
+        return None
+    counterexample = found.counterexample
+    return {
+        "distance": None if found.attacked is None else ceil_number(found.attacked, DIGITS),
+        "ratio": None if found.ratio is None else floor_number(found.ratio, DIGITS),
+        "shown": None if counterexample is None else counterexample.shown,
+        "rival": None if counterexample is None else counterexample.rival,
+        "refuted": found.refuted,
+        "pictures": [_data_uri(picture) for picture in found.pictures or ()],
+    }
 
 
 def _input_fields(one: Outcome, methods: tuple[str, ...]) -> dict[str, Any]:
@@ -126,11 +144,16 @@ def _summary_table(report: Report) -> str:
 
 
 def _votes_table(report: Report) -> str:
-    """What each run cost in model queries; nothing where no run was counted."""
+    """What each run cost in model queries, and how it withstood an attack, where that is known."""
     lines = [
         f'<tr><th scope="row">{escape(run.name)}</th><td>{escape(run.spent.text())}</td></tr>'
         for run in report.runs
         if run.spent
+    ]
+    lines += [
+        f'<tr><th scope="row">{escape(run.name)}</th><td>{escape(attack_text(run))}</td></tr>'
+        for run in report.runs
+        if run.attacks
     ]
     return f'<table class="votes">{"".join(lines)}</table>' if lines else ""
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from dsrs.errors import InvalidInput
 from dsrs.reports.summary import RunSummary
 from dsrs.reports.tabled import read_table
+from dsrs.runs.attacks import attacked_inputs
 from dsrs.runs.reader import open_run
 from dsrs.runs.spending import votes_spent
 
@@ -45,6 +46,7 @@ def read_run(path: str | Path, name: str | None = None, family: str = "") -> Run
             class_names=data.get("class_names", ()),
             settings={**run.config, "started": started},
             spent=votes_spent(results, run.sampled_plan),
+            attacks=attacked_inputs(run),
         )
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dsrs.confidence.bootstrap import Floats, Resampling
 from dsrs.errors import InvalidInput
 from dsrs.records import HISTOGRAM_BINS
+from dsrs.reports.attacks import AttackGap, attack_gap
 from dsrs.reports.envelope import shared_methods, sigma_families
 from dsrs.reports.measures import measure_run
 from dsrs.reports.summary import BASELINE, Outcome, RunSummary
@@ -100,6 +101,7 @@ class FigureSeries:
     points: tuple[InputPoints, ...]
     histograms: tuple[ProbabilityHistogram, ...]
     radial: tuple[RadialAccuracy, ...]
+    gaps: tuple[AttackGap, ...]
 
 
 def figure_series(runs: Sequence[RunSummary], resampling: Resampling) -> FigureSeries:
@@ -117,6 +119,7 @@ def figure_series(runs: Sequence[RunSummary], resampling: Resampling) -> FigureS
             probability_histogram(run) for run in runs if any(one.trials for one in run.outcomes)
         ),
         radial=tuple(radial_accuracy(run) for run in runs if _radially_voted(run)),
+        gaps=tuple(attack_gap(run) for run in runs if run.attacks),
     )
 
 

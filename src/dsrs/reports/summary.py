@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.accuracy import NO_CERTIFICATE, proved_radius
+from dsrs.counterexamples import AttackedInput
 from dsrs.errors import DataError
 from dsrs.laws import GeneralizedGaussian, short_law_text
 from dsrs.records import HISTOGRAM_BINS, Certificate, Interval
@@ -125,6 +126,7 @@ class RunSummary:
     data_fingerprint: str | None = None
     class_names: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+    attacks: Mapping[int, AttackedInput] = field(default_factory=dict)  # by index of the input
     spent: VotesSpent | None = None  # by input, in the order of the outcomes; None: not known
 
     @classmethod
@@ -138,6 +140,7 @@ class RunSummary:
         class_names: Sequence[str] = (),
         settings: Mapping[str, Any] | None = None,
         spent: VotesSpent | None = None,
+        attacks: Mapping[int, AttackedInput] | None = None,
     ) -> RunSummary:
         """Read and check the results of one run."""
         seen = list(results)
@@ -153,6 +156,7 @@ class RunSummary:
             class_names=tuple(class_names),
             settings=settings or {},
             spent=spent,
+            attacks=attacks or {},
         )
 
     @classmethod
@@ -226,7 +230,8 @@ class RunSummary:
         """The same run, with these inputs only; what they cost is left out."""
         kept = frozenset(indices)
         outcomes = tuple(one for one in self.outcomes if one.index in kept)
-        return replace(self, outcomes=outcomes, spent=None)
+        attacks = {index: found for index, found in self.attacks.items() if index in kept}
+        return replace(self, outcomes=outcomes, spent=None, attacks=attacks)
 
 
 def method_name(method: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from dsrs import __version__
 from dsrs.confidence.bootstrap import Estimate, Resampling
 from dsrs.files.foreign_text import csv_name, markdown_name, one_line
+from dsrs.reports.attacks import attack_fields
 from dsrs.reports.measures import MethodMeasures, RunMeasures
 from dsrs.reports.report import Report
 from dsrs.reports.summary import method_name
@@ -183,6 +184,7 @@ def json_document(report: Report) -> str:
                 "undecided": measured.undecided,
                 "votes": measured.run.spent.total if measured.run.spent else None,
                 "seconds": round(sum(one.seconds for one in measured.run.outcomes), 3),
+                "attacked": attack_fields(measured.run),
                 "data_fingerprint": measured.run.data_fingerprint,
                 "settings": measured.run.settings,
             }

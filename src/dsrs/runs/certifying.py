@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from threading import Event
-from typing import Protocol
+from typing import Any, Protocol
 
 from dsrs.classifiers.base import Classifier
 from dsrs.datasets.dataset import Dataset
@@ -45,6 +45,7 @@ def certify_run(
     workers: int | None = None,
     device: str = "cpu",
     executor: Executor | None = None,
+    source: Mapping[str, Any] | None = None,
     progress: Watch | None = None,
     settings: str | None = None,
 ) -> None:
@@ -53,12 +54,13 @@ def certify_run(
     The folder is new, or a run of the same plan, model, data and device type, which is continued.
     Everything is checked before the folder is touched. A stop at any moment loses only the inputs
     in work; the votes do not depend on stops, on who counts them or on the order of `indices`.
+    `source` is kept for `dsrs attack`: the options that load the model and the data.
 
     `executor` counts the votes: `workers` threads unless another one is given. `settings` is for
     people: the text of the folder's run.toml.
     """
     dataset.check_fits(classifier.input_shape, classifier.num_classes, classifier.bounds)
-    config = run_config(classifier, dataset, plan, device)
+    config = run_config(classifier, dataset, plan, device, source)
     counting = executor or ThreadExecutor(workers)
     with start_run(output, config, settings) as writer:
         finished = writer.finished()

@@ -20,9 +20,16 @@ _PACKAGES = ("numpy", "scipy", "numba", "onnxruntime", "torch", "scikit-learn")
 
 
 def run_config(
-    classifier: Classifier, dataset: Dataset, plan: Plan, device: str = "cpu"
+    classifier: Classifier,
+    dataset: Dataset,
+    plan: Plan,
+    device: str = "cpu",
+    source: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The config of a run, for JSON."""
+    """The config of a run, for JSON.
+
+    `source` says how model and data were loaded, so that another command can do it again.
+    """
     return {
         "plan": plan.to_dict(),
         "model": {
@@ -39,6 +46,7 @@ def run_config(
             "class_names": list(dataset.class_names),
         },
         "device": device.partition(":")[0],  # votes depend on the type, not on which card
+        **({} if source is None else {"source": dict(source)}),
         "versions": versions(),
     }
 

@@ -39,7 +39,7 @@ class Run:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self.store = path / STORE_NAME
-        self._connection = connection
+        self.connection = connection
         with damage_as_error(self.store):
             self.config = read_config(connection, self.store)
 
@@ -67,7 +67,7 @@ class Run:
     def sessions(self) -> list[dict[str, Any]]:
         """When the run was started or continued, and with which versions."""
         with damage_as_error(self.store):
-            rows = self._connection.execute("SELECT started, versions FROM session ORDER BY rowid")
+            rows = self.connection.execute("SELECT started, versions FROM session ORDER BY rowid")
             return [{"started": started, "versions": json.loads(text)} for started, text in rows]
 
     def __len__(self) -> int:
@@ -76,7 +76,7 @@ class Run:
     def indices(self) -> list[int]:
         """The finished inputs, in order."""
         with damage_as_error(self.store):
-            return [row[0] for row in self._connection.execute("SELECT idx FROM input ORDER BY 1")]
+            return [row[0] for row in self.connection.execute("SELECT idx FROM input ORDER BY 1")]
 
     def results(self) -> Iterator[RunResult]:
         """The finished inputs, in order of their index."""
@@ -86,18 +86,18 @@ class Run:
     def result(self, index: int) -> RunResult:
         """One finished input."""
         with damage_as_error(self.store):
-            return read_result(self._connection, index, self.sampled_plan, self.store)
+            return read_result(self.connection, index, self.sampled_plan, self.store)
 
     def fields(self, index: int) -> tuple[dict[str, Any], dict[str, Any]]:
         """One finished input as it is stored, in JSON: its votes, and each method's certificate."""
         with damage_as_error(self.store):
             votes, certificates, _ = read_fields(
-                self._connection, index, self.sampled_plan, self.store
+                self.connection, index, self.sampled_plan, self.store
             )
             return votes, certificates
 
     def close(self) -> None:
-        self._connection.close()
+        self.connection.close()
 
     def __enter__(self) -> Run:
         return self

@@ -6,8 +6,11 @@ import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from dsrs.counterexamples import AttackedInput
 from dsrs.errors import StoreError
+from dsrs.runs.attacks import attack_settings, attacked_inputs, start_attack
 from dsrs.runs.reader import Run, existing_folder
 from dsrs.runs.result import RunResult
 from dsrs.runs.schema import STORE_NAME, connect
@@ -41,11 +44,17 @@ def repair_run(path: str | Path, output: str | Path) -> Repair:
         run = Run(folder, connection)
         indices, complete = _indices(connection)
         found = {index: _result(run, index) for index in indices}
+        settings, attacks = _attacks(run)
     dropped = {index: one for index, one in found.items() if isinstance(one, str)}
     with start_run(target, run.config) as writer:
         for result in found.values():
             if isinstance(result, RunResult):
                 writer.add(result)
+    if attacks:
+        with start_attack(target, settings) as attack_writer:
+            for index, one in attacks.items():
+                if index in found and index not in dropped:
+                    attack_writer.add(one)
     kept = [index for index in found if index not in dropped]
     return Repair(kept, dropped, not complete)
 
@@ -68,6 +77,15 @@ def _indices(connection: sqlite3.Connection) -> tuple[list[int], bool]:
         except sqlite3.DatabaseError:
             complete = False
     return sorted(found), complete
+
+
+def _attacks(run: Run) -> tuple[dict[str, Any], dict[int, AttackedInput]]:
+    """The attack of the run where all of it is sound; else it is done again."""
+    try:
+        settings = attack_settings(run)
+        return settings or {}, attacked_inputs(run) if settings else {}
+    except StoreError:
+        return {}, {}
 
 
 def _result(run: Run, index: int) -> RunResult | str:

@@ -42,7 +42,7 @@ def start_run(
     folder = Path(path)
     made = _make_folder(folder)
     try:
-        lock = _lock(folder)
+        lock = lock_folder(folder)
     except BaseException:
         remove_empty(made)
         raise
@@ -215,7 +215,8 @@ def _is_unfinished(name: str) -> bool:
     return name.startswith(f".{STORE_NAME}.") and UNFINISHED in name
 
 
-def _lock(folder: Path) -> sqlite3.Connection:
+def lock_folder(folder: Path) -> sqlite3.Connection:
+    """The lock that only one process may hold while it writes to a run folder."""
     # An SQLite lock works on every system, and the system frees it when the process is killed.
     if (folder / LOCK_NAME).is_symlink():
         raise StoreError(f"{folder / LOCK_NAME} is a link; a run folder holds only its own files")

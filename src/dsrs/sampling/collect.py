@@ -9,7 +9,7 @@ makes noise another runs the model.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from threading import Event, Lock
@@ -28,6 +28,9 @@ from dsrs.sampling.noise import NOISE_BLOCK, NoiseStream, Sums, radial_edges
 
 # votes[c, b]: votes for class c whose noise norm fell into radial bin b.
 Histogram = NDArray[np.int64]
+
+# Sees the noisy copies that were counted, one a row, with their noise norms and classes.
+Watcher = Callable[[NDArray[np.float32], NDArray[np.float64], NDArray[np.int64]], None]
 
 # Samples of one unit of work: short, so that workers end a stream together.
 UNIT_SAMPLES = 512
@@ -81,9 +84,15 @@ class VoteCounter:
     """
 
     def __init__(
-        self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, of: WorkUnit
+        self,
+        classifier: Classifier,
+        x: NDArray[np.float32],
+        setting: Setting,
+        of: WorkUnit,
+        watcher: Watcher | None = None,
     ) -> None:
         self._classifier = classifier
+        self._watcher = watcher
         self._x = x
         self._flat = np.ascontiguousarray(x, dtype=np.float32).ravel()
         self._batch = setting.batch
@@ -123,6 +132,8 @@ class VoteCounter:
             if self._missed is not None:
                 missed = np.flatnonzero(classes != self._missed) + (first + counted.start)
                 self._stream.add_normals(missed, self.sums)
+            if self._watcher is not None:
+                self._watcher(self._noisy[counted], self._norms[counted], classes)
 
 
 def _tally(cells: NDArray[np.int64], size: int, classifier: Classifier) -> Histogram:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.classifiers import Classifier
-from dsrs.sampling.collect import Histogram, Setting, VoteCounter, WorkUnit, cut
+from dsrs.sampling.collect import Histogram, Setting, VoteCounter, Watcher, WorkUnit, cut
 from dsrs.sampling.noise import Sums
 
 
@@ -17,10 +17,14 @@ class Stopped(Exception):
 
 
 class InlineCollector:
-    """Counts the votes of one input; `stop` ends it between two short units."""
+    """Counts the votes of one input; `stop` ends it between two short units.
 
-    def __init__(self, stop: Event) -> None:
+    `watcher` sees every noisy copy that is counted.
+    """
+
+    def __init__(self, stop: Event, watcher: Watcher | None = None) -> None:
         self._stop = stop
+        self._watcher = watcher
 
     def collect(
         self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, whole: WorkUnit
@@ -30,7 +34,7 @@ class InlineCollector:
     def collect_with_sums(
         self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, whole: WorkUnit
     ) -> tuple[Histogram, Sums]:
-        counter = VoteCounter(classifier, x, setting, whole)
+        counter = VoteCounter(classifier, x, setting, whole, self._watcher)
         votes = counter.count(whole.first, whole.first)
         for unit in cut(whole, setting.batch):
             if self._stop.is_set():

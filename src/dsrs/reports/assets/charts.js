@@ -14,6 +14,8 @@ const DASHES = ["", "8 3", "2.5 2.5", "10 3 2.5 3"];
 const tenThousandths = (value) => Math.round(value * 1e4);
 const floorRadius = (value) => (Math.floor(tenThousandths(value) / 10) / 1000).toFixed(3);
 const floorPercent = (share) => (Math.floor(tenThousandths(share) / 10) / 10).toFixed(1);
+const ceilRadius = (value) => (Math.ceil(tenThousandths(value) / 10) / 1000).toFixed(3);
+const ceilPercent = (share) => (Math.ceil(tenThousandths(share) / 10) / 10).toFixed(1);
 const signed = (text) => (Number(text) > 0 ? "+" + text : text);
 
 function filled(element, attributes, text) {

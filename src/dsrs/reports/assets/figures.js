@@ -183,8 +183,34 @@ function radialChart(groups) {
   });
 }
 
+function gapChart(gaps) {
+  // Steps as corners of a line, so that the band between two of them is one shape.
+  const corners = (values) => values.flatMap((value, i) => (i ? [value, value] : [value]));
+  const ends = (radius) => radius.flatMap((r, i) => (i ? [radius[i - 1], r] : [r]));
+  return new Chart({
+    id: "figure-attack-gap",
+    title: "Certified and attacked accuracy",
+    caption: "Below, inputs certified for their label to this radius; above, those of them without a proved counterexample within it. The truth lies in the shaded gap.",
+    read: "x",
+    x: radiusAxis(1.01 * largest(gaps.map((gap) => gap.radius), 0.01)),
+    y: { label: "accuracy (%)", min: 0, max: 1.02, tick: percentTick },
+    marks: gaps.flatMap((gap) => {
+      const name = manyRuns ? `, ${gap.run}` : "", color = runPlace[gap.run];
+      const x = ends(gap.radius), low = corners(gap.certified), high = corners(gap.attacked);
+      const at = (values, round) => (r) => {
+        const place = gap.radius.findIndex((end) => end >= r);
+        return place < 0 ? null : `${round(values[place])} %`;
+      };
+      return [
+        { kind: "line", name: `attacked${name}`, color, dash: 2, x, y: high, low, high, at: at(gap.attacked, ceilPercent) },
+        { kind: "line", name: `certified${name}`, color, dash: 0, x, y: low, at: at(gap.certified, floorPercent) },
+      ];
+    }),
+  });
+}
+
 function drawFigures() {
-  const { curves, envelopes, gains, points, histograms, radial } = report.series;
+  const { curves, envelopes, gains, points, histograms, radial, gaps } = report.series;
   const charts = [];
   charts.push(accuracyChart(
     "figure-certified-accuracy", "Certified accuracy by radius",
@@ -198,6 +224,7 @@ function drawFigures() {
       (curve) => ({ name: named(curve, true), color: report.methods[curve.method].color, dash: names.indexOf(curve.run) }),
     ));
   }
+  if (gaps.length) charts.push(gapChart(gaps));
   if (gains.length) charts.push(gainChart(gains));
   if (points.length) charts.push(comparisonChart(points), gainByProbabilityChart(points));
   if (radial.length) charts.push(radialChart(radial));

@@ -63,7 +63,39 @@ function inputColumns(run) {
       });
     }
   }
+  if (run.inputs.some((input) => input.attack)) columns.push(...attackColumns(run));
   return columns;
+}
+
+function attackColumns(run) {
+  const one = (input) => input.attack || { distance: null, ratio: null, shown: null, pictures: [] };
+  const text = (input) => (input.attack ? "nothing proved" : "");
+  return [
+    {
+      head: "Distance", group: "attack", start: true,
+      value: (input) => (one(input).distance === null ? Infinity : one(input).distance),
+      text: (input) => (one(input).distance === null ? text(input) : ceilRadius(one(input).distance)),
+      title: (input) => one(input).shown || "",
+      kind: (input) => (one(input).refuted ? "wrong" : ""),
+    },
+    {
+      head: "Certified / attacked", group: "attack",
+      value: (input) => (one(input).ratio === null ? -1 : one(input).ratio),
+      text: (input) => (one(input).ratio === null ? "" : floorRadius(one(input).ratio)),
+    },
+    {
+      head: "Shown", group: "attack",
+      value: (input) => (one(input).shown === null ? -1 : one(input).shown.length),
+      text: (input) => {
+        const { shown, rival } = one(input);
+        return shown === "answer changed" ? `now ${className(run, rival)}` : shown || "";
+      },
+    },
+    {
+      head: "Image, perturbation, sum", group: "attack", value: (input) => input.index, text: () => "",
+      images: (input) => (one(input).pictures.length ? [input.thumbnail, ...one(input).pictures] : []),
+    },
+  ];
 }
 
 function passes(input, filter) {
@@ -87,9 +119,10 @@ function drawHead(table, run, columns) {
   const groups = html("tr"), heads = html("tr");
   const ungrouped = columns.filter((column) => !column.group).length;
   groups.append(html("th", { class: "group", colspan: ungrouped + 1 }));
-  for (const method of run.methods) {
-    const size = columns.filter((column) => column.group === method).length;
-    groups.append(html("th", { class: "group start", colspan: size, scope: "colgroup" }, report.methods[method].name));
+  for (const group of new Set(columns.map((column) => column.group).filter(Boolean))) {
+    const size = columns.filter((column) => column.group === group).length;
+    const name = group === "attack" ? "Attack" : report.methods[group].name;
+    groups.append(html("th", { class: "group start", colspan: size, scope: "colgroup" }, name));
   }
   heads.append(html("th", { scope: "col" }));
   columns.forEach((column, place) => {
@@ -120,6 +153,13 @@ function inputRow(input, columns) {
     const kinds = [column.start ? "start" : "", column.kind ? column.kind(input) : ""].join(" ").trim();
     const cell = html("td", kinds ? { class: kinds } : {}, column.text(input));
     if (column.title) cell.title = column.title(input);
+    if (column.images) {
+      const alts = ["image", "perturbation", "perturbed image"];
+      column.images(input).forEach((src, place) => {
+        if (src) cell.append(html("img", { src, alt: `${alts[place]} of input ${input.index}` }));
+      });
+      cell.classList.add("pictures");
+    }
     row.append(cell);
   }
   return row;

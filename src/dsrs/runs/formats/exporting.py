@@ -9,6 +9,8 @@ from pathlib import Path
 from dsrs.errors import InvalidInput
 from dsrs.files.whole import write_whole
 from dsrs.laws import short_law_text
+from dsrs.runs.attacks import attacked_inputs
+from dsrs.runs.formats.attack_archive import attacks_archive
 from dsrs.runs.formats.export_logs import dsrs_log_texts
 from dsrs.runs.formats.outputs import check_output
 from dsrs.runs.formats.row import ResultRow, rows_of
@@ -23,6 +25,7 @@ FORMATS = {
     "jsonl": ".jsonl",
     "parquet": ".parquet",
     "dsrs-logs": "",
+    "attacks": ".npz",
 }
 
 
@@ -53,14 +56,19 @@ def export_run(
                 f"a TSV log holds one method; choose it with --method {' or '.join(methods)}"
             )
         method = methods[0]
-    write_rows(rows_of(run.results(), run.config["plan"], method), output, form)
+    attacks = attacked_inputs(run)
+    if form == "attacks":
+        write_whole(output, attacks_archive(attacks))
+    else:
+        write_rows(rows_of(run.results(), run.config["plan"], method, attacks), output, form)
     return [output]
 
 
 def format_of(path: Path) -> str | None:
     """The format of a table with this name, or None; .gz behind it means compressed."""
     name = path.name.removesuffix(".gz")
-    return next((form for form, end in FORMATS.items() if end and name.endswith(end)), None)
+    tables = {form: end for form, end in FORMATS.items() if end and form != "attacks"}
+    return next((form for form, end in tables.items() if name.endswith(end)), None)
 
 
 def write_rows(rows: Iterable[ResultRow], output: Path, form: str) -> None:

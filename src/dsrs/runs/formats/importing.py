@@ -8,6 +8,7 @@ from pathlib import Path
 
 from dsrs.errors import DataError, InvalidInput
 from dsrs.files.content import content_of_file, text_of
+from dsrs.runs.formats.attack_archive import MAGIC
 from dsrs.runs.formats.dsrs_logs import read_radius_log, read_sampling_log
 from dsrs.runs.formats.joining import check_is_p, interval_rows, joined_rows, radius_rows
 from dsrs.runs.formats.log_tables import logs_in, rows_of_logs
@@ -77,6 +78,8 @@ def recognised(path: Path, content: bytes) -> str:
     """The format of this content; DataError when it is none of ours."""
     if content.startswith(PARQUET_MAGIC):
         return "parquet"
+    if content.startswith(MAGIC):
+        return "attacks"
     try:
         start = text_of(content, path).lstrip()
     except DataError:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, get_args
 
 from dsrs.accuracy import proves
+from dsrs.counterexamples import AttackedInput, claim_of
 from dsrs.errors import DataError, InvalidInput
 from dsrs.laws import GeneralizedGaussian, parse_additional_law
 from dsrs.records import Certificate, Interval, Observation, Status
@@ -31,7 +32,9 @@ class ResultRow:
     class where that made the certificate, `uniform` is the number of a randomized bound, and
     `queries` the rows that the model ran for the input, all methods together. `grid` is the step of
     the grid that inputs and noise were rounded to, `moved` how far that moved the input, which the
-    radius is less by; both are empty where there was none.
+    radius is less by; both are empty where there was none. `attacked` is the distance of the
+    nearest proved counterexample to what the certificate claims, `attack_shown` what was proved
+    there.
     """
 
     index: int
@@ -59,13 +62,15 @@ class ResultRow:
     queries: int | None = None
     grid: float | None = None
     moved: float | None = None
+    attacked: float | None = None
+    attack_shown: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("index", "label", "predicted", "target", "queries"):
             value = getattr(self, name)
             if value is not None and value < 0:
                 raise DataError(f"`{name}` must not be negative, got {value}")
-        for name in ("radius", "np_radius", "seconds", "grid", "moved"):
+        for name in ("radius", "np_radius", "seconds", "grid", "moved", "attacked"):
             value = getattr(self, name)
             if value is not None and not value >= 0:
                 raise DataError(f"`{name}` of input {self.index} must be >= 0, got {value!r}")
@@ -131,7 +136,10 @@ COLUMNS: dict[str, type] = {
 
 
 def rows_of(
-    results: Iterable[RunResult], plan: Mapping[str, Any], method: str | None = None
+    results: Iterable[RunResult],
+    plan: Mapping[str, Any],
+    method: str | None = None,
+    attacks: Mapping[int, AttackedInput] | None = None,
 ) -> Iterator[ResultRow]:
     """The rows of a run, one for each input and method (or for one method)."""
     for result in results:
@@ -142,7 +150,9 @@ def rows_of(
             )
         for name, certificate in result.certificates.items():
             if method in (None, name):
-                yield _row(result, name, certificate, plan)
+                row = _row(result, name, certificate, plan)
+                found = (attacks or {}).get(result.index)
+                yield row if found is None else _with_attack(row, certificate, found)
 
 
 def _row(
@@ -176,6 +186,16 @@ def _row(
         grid=None if certificate.grid is None else certificate.grid.step,
         moved=None if certificate.grid is None else certificate.grid.moved,
     )
+
+
+def _with_attack(row: ResultRow, certificate: Certificate, found: AttackedInput) -> ResultRow:
+    """The row with the counterexample of its input, where it ends what the certificate claims."""
+    counterexample = found.counterexample
+    if counterexample is None or not row.proves:
+        return row
+    if not counterexample.ends(claim_of(certificate)):
+        return row
+    return replace(row, attacked=counterexample.norm, attack_shown=counterexample.shown)
 
 
 def _only_observation(index: int, certificate: Certificate) -> Observation | None:

@@ -1,0 +1,6 @@
+"""Counterexamples for the smoothed answer, from votes or gradients."""
+
+from dsrs.attack.attacking import AttackSettings, attack_input, attack_run
+from dsrs.attack.summary import AttackSummary
+
+__all__ = ["AttackSettings", "AttackSummary", "attack_input", "attack_run"]

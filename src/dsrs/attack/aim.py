@@ -1,0 +1,84 @@
+"""What an attack on one input is after: the claim, its margin, and the points that are voted on.
+
+The margin of a claim is p - 1/2 for the mean p of a score of each vote: for a majority 1 for the
+target and 0 for any other class, so p = P_A; for a lead 1 for the target, 0 for the rival and 1/2
+for any third class, so p = (1 + P_A - P_b) / 2. Either claim ends where p = 1/2.
+
+A run that samples on a grid gives its answer at grid points (docs/grid.md): perturbed inputs are
+rounded to them, and it is the rounded point whose distance counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrs.classifiers import Classifier
+from dsrs.counterexamples import Claim
+from dsrs.sampling import Setting
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """One input, the claim about its class `target`, and the noise of its smoothed classifier."""
+
+    classifier: Classifier
+    x: NDArray[np.float32]
+    setting: Setting
+    index: int
+    target: int
+    claim: Claim
+
+    @property
+    def slack(self) -> float:
+        """How much sampled probabilities may differ from those of the ideal noise."""
+        grid = self.setting.grid
+        return 0.0 if grid is None else grid.variation(self.setting.base)
+
+    def point(self, perturbation: Floats) -> NDArray[np.float32]:
+        """The perturbed input, as the classifier would be given it."""
+        moved = self.x + perturbation.astype(np.float32).reshape(self.x.shape)
+        grid = self.setting.grid
+        return moved if grid is None else grid.values(grid.cells(moved))
+
+    def perturbation(self, perturbation: Floats) -> NDArray[np.float32]:
+        """What leads from the input to `point`."""
+        if self.setting.grid is None:
+            return perturbation.astype(np.float32).reshape(self.x.shape)
+        return self.point(perturbation) - self.x
+
+    def length(self, perturbation: Floats) -> float:
+        """How far `point` is from the input (l2), rounded up."""
+        point, grid = self.point(perturbation), self.setting.grid
+        if grid is None:
+            away, extra = point.astype(np.float64) - self.x, 0.0
+        else:
+            # Numbers of float32 stand for the grid points that they are nearest to.
+            away = grid.step * (grid.cells(point) - grid.cells(self.x))
+            extra = grid.distance(self.x)
+        return math.nextafter(float(np.linalg.norm(away)) * (1 + 1e-14) + extra, math.inf)
+
+    def rival(self, counts: Sequence[int]) -> int:
+        """The class that most of these votes were for, but the target."""
+        others = np.array(counts)
+        others[self.target] = -1
+        return int(others.argmax())
+
+    def scores(self, rival: int | None) -> Floats:
+        """The score of a vote for each class; without a rival that of a majority."""
+        scores = np.zeros(self.classifier.num_classes)
+        if self.claim == "lead" and rival is not None:
+            scores[:] = 0.5
+            scores[rival] = 0.0
+        scores[self.target] = 1.0
+        return scores
+
+    def share(self, counts: Sequence[int], rival: int) -> float:
+        """p: the mean score of these votes."""
+        return float(self.scores(rival) @ np.array(counts)) / sum(counts)

@@ -1,0 +1,224 @@
+"""Attack the certified inputs of a run, and keep what is found in the run itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dsrs.accuracy import proves
+from dsrs.attack.aim import Aim
+from dsrs.attack.box import Room
+from dsrs.attack.pursuit import pursue
+from dsrs.attack.summary import AttackSummary, summarised
+from dsrs.classifiers import Classifier
+from dsrs.counterexamples import AttackedInput, claim_of
+from dsrs.datasets import Dataset
+from dsrs.errors import InvalidInput, StoreMismatch
+from dsrs.records import Certificate
+from dsrs.runs import Run, RunResult, open_run
+from dsrs.runs.attacks import attacked_inputs, start_attack
+from dsrs.runs.certifying import Watch
+from dsrs.runs.in_flight import keep_all
+from dsrs.runs.thumbnail import thumbnail
+from dsrs.sampling import Setting, VoteCollector
+from dsrs.strategies import Plan
+from dsrs.voting import checked_input, setting_of
+
+LEAST_BUDGET = 4096
+MOST_BUDGET = 2**31
+
+
+@dataclass(frozen=True, slots=True)
+class AttackSettings:
+    """What the results of an attack depend on, besides the run.
+
+    budget: votes an input at most, those of the proof included.
+    alpha: failure probability of all that is proved of one input.
+    seed: same seed, same attack.
+    clip: perturbed inputs stay within the classifier's bounds; a certificate covers all of R^d.
+    method: whose certificates are attacked; None: the largest of each input.
+    """
+
+    budget: int = 50_000
+    alpha: float = 0.001
+    seed: int = 0
+    clip: bool = False
+    method: str | None = None
+
+    def __post_init__(self) -> None:
+        if not LEAST_BUDGET <= self.budget <= MOST_BUDGET:
+            raise InvalidInput(
+                f"`budget` must be from {LEAST_BUDGET} to {MOST_BUDGET} votes, got {self.budget}"
+            )
+        if not 0 < self.alpha < 1:
+            raise InvalidInput(f"`alpha` must be in (0, 1), got {self.alpha!r}")
+        if self.seed < 0:
+            raise InvalidInput(f"`seed` must be a whole number >= 0, got {self.seed}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON, without loss."""
+        return {
+            "budget": self.budget,
+            "alpha": self.alpha,
+            "seed": self.seed,
+            "clip": self.clip,
+            "method": self.method,
+        }
+
+
+def attack_input(
+    classifier: Classifier,
+    x: ArrayLike,
+    target: int,
+    certificate: Certificate,
+    settings: AttackSettings | None = None,
+    *,
+    plan: Plan | None = None,
+    index: int = 0,
+    method: str = "",
+    stop: Event | None = None,
+) -> AttackedInput:
+    """Look for the nearest perturbation of `x` that ends what `certificate` claims of `target`.
+
+    The smoothing law is the certificate's. `plan` is the plan that the certificate came from: its
+    grid belongs to the smoothed classifier. Without one noise is added in float32. `index` chooses
+    the noise, as in a run.
+    """
+    chosen = settings or AttackSettings()
+    sampled = plan or Plan(certificate.law, ("np",))
+    image = checked_input(classifier, x, sampled, index)
+    aim = Aim(classifier, image, _setting(sampled, chosen), index, target, claim_of(certificate))
+    found = pursue(
+        aim,
+        Room(image, classifier.bounds if chosen.clip else None),
+        certificate.radius,
+        method,
+        budget=chosen.budget,
+        alpha=chosen.alpha,
+        stop=stop or Event(),
+    )
+    return replace(found, pictures=_pictures(image, found.perturbation, classifier.bounds))
+
+
+def attack_run(
+    path: str | Path,
+    classifier: Classifier,
+    dataset: Dataset,
+    settings: AttackSettings | None = None,
+    *,
+    indices: Sequence[int] | None = None,
+    workers: int | None = None,
+    restart: bool = False,
+    progress: Watch | None = None,
+) -> AttackSummary:
+    """Attack every certified input of the run at `path` (or `indices` of them); keep it there.
+
+    The model and the data must be those of the run. What is finished already is not done again; an
+    attack of other settings is refused unless `restart` drops it. A stop at any moment loses only
+    the inputs in work; results depend on neither stops nor `workers`.
+    """
+    chosen = settings or AttackSettings()
+    with VoteCollector(workers) as counted:
+        threads = counted.workers
+    with open_run(path) as run:
+        _check_source(run, classifier, dataset)
+        plan = run.plan
+        if chosen.method is not None and chosen.method not in plan.strategies():
+            raise InvalidInput(
+                f"`method` must be one of {', '.join(plan.strategies())}, got {chosen.method!r}"
+            )
+        wanted = run.indices() if indices is None else _known(indices, run)
+        targets = {
+            result.index: found
+            for result in map(run.result, wanted)
+            if (found := attacked_certificate(result, chosen.method)) is not None
+        }
+
+        def attacked(index: int, stop: Event) -> AttackedInput:
+            result, (name, certificate) = run.result(index), targets[index]
+            x, target = dataset.input(index), result.target
+            return attack_input(
+                classifier,
+                x,
+                target,
+                certificate,
+                chosen,
+                plan=run.sampled_plan,
+                index=index,
+                method=name,
+                stop=stop,
+            )
+
+        with start_attack(path, chosen.to_dict(), replace=restart) as writer:
+            finished = writer.finished()
+            todo = [index for index in targets if index not in finished]
+            with nullcontext() if progress is None else progress(len(targets)) as counter:
+                if counter:
+                    counter.skip(len(targets) - len(todo))
+
+                def keep(found: AttackedInput) -> None:
+                    # Ctrl-C may fall between writing a result and knowing it.
+                    if found.index not in writer.finished():
+                        writer.add(found)
+                        if counter:
+                            counter.advance()
+
+                keep_all(attacked, keep, todo, threads)
+        everything = attacked_inputs(run)
+        return summarised([everything[index] for index in sorted(targets)], chosen.clip)
+
+
+def attacked_certificate(result: RunResult, method: str | None) -> tuple[str, Certificate] | None:
+    """Which certificate of an input is attacked: the largest, or that of the method."""
+    claims = {
+        name: one
+        for name, one in result.certificates.items()
+        if proves(one.status, one.radius) and one.radius > 0 and method in (None, name)
+    }
+    if not claims:
+        return None
+    name = max(claims, key=lambda name: claims[name].radius)
+    return name, claims[name]
+
+
+def _setting(plan: Plan, chosen: AttackSettings) -> Setting:
+    return replace(setting_of(plan), seed=chosen.seed)
+
+
+def _check_source(run: Run, classifier: Classifier, dataset: Dataset) -> None:
+    """Refuse another model or other data than those of the run."""
+    for what, stored, given in (
+        ("model", run.config["model"]["fingerprint"], classifier.fingerprint),
+        ("data", run.config["data"]["fingerprint"], dataset.fingerprint),
+    ):
+        if stored != given:
+            raise StoreMismatch(
+                f"{run.path} was certified with another {what}: stored {stored}, given {given}; "
+                f"an attack needs the {what} of the run"
+            )
+
+
+def _known(indices: Sequence[int], run: Run) -> list[int]:
+    there = set(run.indices())
+    missing = [index for index in indices if index not in there]
+    if missing:
+        raise InvalidInput(f"`indices` must be inputs of {run.path}, got {missing[0]}")
+    return list(indices)
+
+
+def _pictures(
+    x: NDArray[np.float32], moved: NDArray[np.float32] | None, bounds: tuple[float, float]
+) -> tuple[bytes, bytes] | None:
+    """PNG of the perturbation (middle grey: none; its largest value black or white) and of both."""
+    if moved is None:
+        return None
+    most = float(np.abs(moved).max()) or 1.0
+    difference, changed = thumbnail(moved, (-most, most)), thumbnail(x + moved, bounds)
+    return None if difference is None or changed is None else (difference, changed)

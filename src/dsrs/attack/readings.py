@@ -1,0 +1,133 @@
+"""A look at a perturbed input: how far the claim still holds there, where it falls fastest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from threading import Event
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrs.attack.aim import Aim, Floats
+from dsrs.attack.score import Score
+from dsrs.counterexamples import Source
+from dsrs.laws import GeneralizedGaussian, Rescaled
+from dsrs.sampling import InlineCollector, WorkUnit
+
+RADIAL_BINS = 16  # of equal mass
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the votes at one point say.
+
+    `fall` points where p falls: an estimate of -grad p up to a factor. `rate` estimates how fast p
+    falls along the perturbation itself, in units of 1 / length; 0 at the input.
+    """
+
+    share: float  # p
+    votes: int
+    fall: Floats
+    variance: float  # of the error of one coordinate of `fall`
+    rate: float
+    counts: tuple[int, ...]
+
+
+class Compass(Protocol):
+    """Whoever can read at a point."""
+
+    source: Source
+    cost: int  # votes that one row of a reading counts for
+    spent: int  # votes so far
+
+    def read(self, perturbation: Floats, votes: int, widen: float = 1.0) -> Reading:
+        """A reading from so many fresh rows, under noise `widen` times as large as P's."""
+
+
+class FromVotes:
+    """Readings by votes alone: -grad p = E[(p - score) g(noise)], see score.py."""
+
+    source: Source = "votes"
+    cost = 1
+
+    def __init__(self, aim: Aim, stop: Event) -> None:
+        self._aim, self._stop = aim, stop
+        self._readings, self.spent = 0, 0
+        self._rival: int | None = None  # from the reading before: fixed before the votes
+
+    def read(self, perturbation: Floats, votes: int, widen: float = 1.0) -> Reading:
+        sums = self._sums(perturbation, widen)
+        counts = self._counted(perturbation, votes, widen, sums)
+        share, fall, variance = sums.fall()
+        length = float(np.linalg.norm(perturbation))
+        rate = float(fall @ perturbation) / length if length else 0.0
+        return self._turned(Reading(share, votes, fall, variance, rate, counts), sums)
+
+    def _turned(self, reading: Reading, sums: VoteSums) -> Reading:
+        """The reading with a direction from elsewhere, where there is one."""
+        return reading
+
+    def _sums(self, perturbation: Floats, widen: float) -> VoteSums:
+        base = self._aim.setting.base
+        law = GeneralizedGaussian(base.d, widen * base.sigma, base.k, base.eta)
+        return VoteSums(self._aim.point(perturbation), law, self._aim.scores(self._rival))
+
+    def _counted(
+        self, perturbation: Floats, votes: int, widen: float, sums: VoteSums
+    ) -> tuple[int, ...]:
+        aim = self._aim
+        base = aim.setting.base
+        law = None if widen == 1 else Rescaled(base, widen * base.sigma)
+        unit = WorkUnit(aim.index, f"attack, {self.source} {self._readings}", law, 0, votes)
+        self._readings += 1
+        self.spent += votes * self.cost
+        collector = InlineCollector(self._stop, sums.add)
+        counted = collector.collect(aim.classifier, aim.point(perturbation), aim.setting, unit)
+        counts = tuple(counted.sum(axis=1).tolist())
+        self._rival = aim.rival(counts)
+        return counts
+
+
+class VoteSums:
+    """Sums over noisy rows that make the gradient from votes.
+
+    Given its norm, noise has a uniform direction, so E[g | norm] = 0: from the score of a vote the
+    mean score of its radial bin can be taken away. That leaves the mean of the sum as it is, and
+    takes out what is due to the norm alone: votes of short noise all agree, and count for nothing.
+    """
+
+    def __init__(
+        self, point: NDArray[np.float32], law: GeneralizedGaussian, scores: Floats
+    ) -> None:
+        self._point = point.ravel().astype(np.float64)
+        self._score, self._scores = Score(law), scores
+        self._edges = law.radial_quantile(np.arange(1, RADIAL_BINS) / RADIAL_BINS)
+        self._by_bin = np.zeros((RADIAL_BINS, point.size))  # sums of g
+        self._scored = np.zeros(point.size)  # sum of score times g
+        self._totals = np.zeros((4, RADIAL_BINS))  # rows, scores, their squares, |g|^2
+
+    def add(self, rows: NDArray[np.float32], norms: Floats, classes: NDArray[np.int64]) -> None:
+        weights, scores = self._score.weights(norms), self._scores[classes]
+        bins = np.searchsorted(self._edges, norms)
+        factors = np.zeros((RADIAL_BINS + 1, len(rows)))
+        factors[bins, np.arange(len(rows))] = weights
+        factors[-1] = weights * scores
+        # factors @ (rows - point), without a copy of the rows
+        summed = factors.astype(np.float32) @ rows - factors.sum(axis=1)[:, None] * self._point
+        self._by_bin += summed[:-1]
+        self._scored += summed[-1]
+        for place, values in enumerate(
+            (np.ones(len(rows)), scores, scores**2, (weights * norms) ** 2)
+        ):
+            self._totals[place] += np.bincount(bins, values, minlength=RADIAL_BINS)
+
+    def fall(self) -> tuple[float, Floats, float]:
+        """p, -grad p, and the variance of one of its coordinates."""
+        counts, scores, squares, sizes = self._totals
+        rows = counts.sum()
+        means = scores / np.maximum(counts, 1)
+        spread = np.maximum(squares / np.maximum(counts, 1) - means**2, 0.0)
+        variance = float(spread @ sizes) / self._point.size / rows**2
+        fall = (means @ self._by_bin - self._scored) / rows
+        return float(scores.sum() / rows), fall, variance

@@ -1,0 +1,169 @@
+"""`dsrs attack`: how far beyond its certificates is the truth?"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from dsrs.cli.model_options import (
+    add_source_options,
+    add_workers,
+    classifier_from,
+    dataset_from,
+    with_stored_source,
+)
+from dsrs.cli.model_options import whole_numbers as indices_text
+from dsrs.cli.progress import Progress
+from dsrs.cli.tables import table
+from dsrs.rounding import ceil_text, floor_text
+
+if TYPE_CHECKING:
+    from dsrs.attack import AttackSummary
+    from dsrs.counterexamples import AttackedInput
+
+REFUTED = 3
+EPILOG = f"""\
+examples:
+  dsrs attack runs/mine
+      For every certified input, the nearest perturbation that provably ends its claim, with 50,000
+      votes an input. Stop it with Ctrl-C and give the same command again: it continues.
+  dsrs attack runs/mine --budget 200000 --clip --json
+      More votes, perturbed images that are still images, and numbers for a program.
+  dsrs attack runs/old --model net.onnx --data MNIST/
+      A run that does not know where its model and data are.
+
+`majority lost`: the class provably has no majority there, which its certificate claimed. `answer
+changed`: another class is provably ahead of it. A certificate of --classes all claims that the
+class leads, and only the second ends it. All proofs of one input hold except with probability
+--alpha.
+
+exit codes: 0 done, {REFUTED} a certificate was refuted (a proved counterexample inside its radius),
+2 bad arguments or input, 130 interrupted (Ctrl-C; what was finished is kept).
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "attack",
+        help="look for the nearest provable counterexamples to a run's certificates",
+        description="For every certified input of a run, look for the nearest perturbation that "
+        "changes the smoothed answer, prove it with fresh votes, and keep it in the run.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("run_folder", metavar="RUN", help="run folder of `dsrs certify`")
+    options = parser.add_argument_group("the attack")
+    options.add_argument(
+        "--budget",
+        type=int,
+        default=50_000,
+        help="votes an input, those of the proof included (default: 50000)",
+    )
+    options.add_argument(
+        "--alpha",
+        type=float,
+        default=0.001,
+        help="failure probability of what is proved of one input (default: 0.001)",
+    )
+    options.add_argument("--seed", type=int, default=0, help="same seed, same attack (default: 0)")
+    options.add_argument(
+        "--clip",
+        action="store_true",
+        help="perturbed inputs stay within the bounds of the data (certificates cover all of R^d)",
+    )
+    options.add_argument("--method", help="attack this method (default: the largest radius)")
+    options.add_argument("--indices", type=indices_text, help="these inputs, such as 3,14,15")
+    options.add_argument(
+        "--replace",
+        action="store_true",
+        dest="restart",
+        help="drop an earlier attack of this run, which had other settings",
+    )
+    add_workers(options)
+    options.add_argument("--json", action="store_true", help="print the result as JSON")
+    options.add_argument("--quiet", action="store_true", help="no progress")
+    add_source_options(
+        parser.add_argument_group("model and data, where the run does not know them"),
+        required=False,
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from dsrs.attack import AttackSettings, attack_run
+    from dsrs.runs import open_run
+
+    settings = AttackSettings(
+        arguments.budget, arguments.alpha, arguments.seed, arguments.clip, arguments.method
+    )
+    with open_run(arguments.run_folder) as opened:
+        config = opened.config
+    sourced = with_stored_source(arguments, config)
+    dataset = dataset_from(sourced)
+    found = attack_run(
+        arguments.run_folder,
+        classifier_from(sourced, dataset),
+        dataset,
+        settings,
+        indices=arguments.indices,
+        workers=arguments.workers,
+        restart=arguments.restart,
+        progress=lambda total: Progress(total, "attacking", quiet=arguments.quiet),
+    )
+    print(json.dumps(found.to_dict(), indent=2) if arguments.json else attack_text(found))
+    if found.refuted:
+        print(refutation_text(found.refuted, config["plan"]["alpha"]), file=sys.stderr)
+        return REFUTED
+    return 0
+
+
+def attack_text(found: AttackSummary) -> str:
+    """Every input, and the means, as text."""
+    if not found.inputs:
+        return "no input of this run is certified: there is nothing to attack"
+    rows = [_row(one) for one in found.inputs]
+    lines = [table(rows, ["input", "certified", "attacked", "ratio", "shown", "votes"]), ""]
+    where = "within the bounds of the data" if found.clip else "anywhere in R^d"
+    lines.append(
+        f"{found.proved} of {len(found.inputs)} certified inputs have a proved counterexample "
+        f"{where}; {found.votes:,} votes"
+    )
+    if found.ratio is not None and found.attacked is not None:
+        assert found.certified_where_attacked is not None
+        lines.append(
+            f"their means: certified {floor_text(found.certified_where_attacked, 4)}, attacked "
+            f"{ceil_text(found.attacked, 4)}, certified / attacked {floor_text(found.ratio, 4)}"
+        )
+    return "\n".join(lines)
+
+
+def _row(one: AttackedInput) -> list[str]:
+    found = one.counterexample
+    return [
+        str(one.index),
+        floor_text(one.certified, 4),
+        "-" if one.attacked is None else ceil_text(one.attacked, 4),
+        "-" if one.ratio is None else floor_text(one.ratio, 3),
+        "nothing" if found is None else found.shown + " (REFUTED)" * one.refuted,
+        f"{one.votes:,}",
+    ]
+
+
+def refutation_text(refuted: tuple[AttackedInput, ...], alpha: float) -> str:
+    """What to say, loudly, of certificates that are proved wrong."""
+    lines = ["", "REFUTED: these certificates have a proved counterexample INSIDE their radius:"]
+    for one in refuted:
+        found = one.counterexample
+        assert found is not None
+        lines.append(
+            f"  input {one.index} ({one.method}): certified {floor_text(one.certified, 6)}, but "
+            f"{found.shown} at {ceil_text(found.norm, 6)}"
+            f" ({found.counts[one.target]:,} of {found.votes:,} votes for class {one.target})"
+        )
+    lines.append(
+        f"by their own terms up to alpha = {alpha:g} of all certificates may be wrong, and a proof "
+        "of an attack has its own alpha; more than that points to a fault"
+    )
+    return "\n".join(lines)

@@ -1,0 +1,96 @@
+"""The gap between what is certified and what is attacked: two curves of accuracy against radius.
+
+Below, the share of inputs certified for their label to at least r. Above, the share of the same
+inputs for which no counterexample within r was proved: no certificate can reach above it. An input
+that was not attacked, or withstood it, counts at every radius. Shares above are rounded up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dsrs.reports.summary import RunSummary
+from dsrs.rounding import ceil_number, floor_number
+
+DIGITS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class AttackGap:
+    """For radii in (radius[i-1], radius[i]] certified[i] below and attacked[i] above."""
+
+    run: str
+    radius: tuple[float, ...]
+    certified: tuple[float, ...]
+    attacked: tuple[float, ...]
+
+
+def attack_gap(run: RunSummary) -> AttackGap:
+    """Both curves of a run that was attacked."""
+    certified, attacked = [], []
+    for one in run.outcomes:
+        best = max((one.radius(method) for method in run.methods), default=0.0)
+        if not one.for_label or not best > 0:
+            continue
+        found = run.attacks.get(one.index)
+        distance = None if found is None else found.attacked
+        certified.append(floor_number(best, DIGITS))
+        attacked.append(np.inf if distance is None else ceil_number(distance, DIGITS))
+    ends = {0.0, *certified, *(float(end) for end in attacked if np.isfinite(end))}
+    # A little further, so that the upper curve is seen to stay where nothing was proved.
+    radii = np.array(sorted(ends | {round(1.02 * max(ends), DIGITS)}))
+    below, above = (
+        (np.array(column)[None, :] >= radii[:, None]).sum(axis=1).tolist()
+        for column in (certified, attacked)
+    )
+    return AttackGap(
+        run=run.name,
+        radius=tuple(radii.tolist()),
+        certified=tuple(floor_number(Fraction(count, run.size), DIGITS) for count in below),
+        attacked=tuple(ceil_number(Fraction(count, run.size), DIGITS) for count in above),
+    )
+
+
+def attack_fields(run: RunSummary) -> dict[str, Any] | None:
+    """The attack on a run in numbers; None where it was not attacked.
+
+    Means are over the inputs with a proved counterexample, and None without any.
+    """
+    if not run.attacks:
+        return None
+    broken = [found for found in run.attacks.values() if found.attacked is not None]
+    ratios = [found.ratio for found in broken if found.ratio is not None]
+    distances = [found.attacked for found in broken if found.attacked is not None]
+    return {
+        "inputs": len(run.attacks),
+        "proved": len(broken),
+        "mean_distance": ceil_number(_mean(distances), DIGITS) if broken else None,
+        "mean_ratio": floor_number(_mean(ratios), DIGITS) if broken else None,
+        "refuted": sorted(found.index for found in broken if found.refuted),
+    }
+
+
+def attack_text(run: RunSummary) -> str:
+    """The same in one line for people."""
+    known = attack_fields(run)
+    if known is None:
+        return "not attacked"
+    text = (
+        f"attacked: {known['proved']} of {known['inputs']} certified inputs have a proved "
+        "counterexample"
+    )
+    if known["proved"]:
+        far, ratio = known["mean_distance"], known["mean_ratio"]
+        text += f", mean distance {far:.4f}, certified / attacked {ratio:.4f}"
+    if known["refuted"]:
+        text += f"; REFUTED certificates: inputs {', '.join(map(str, known['refuted']))}"
+    return text
+
+
+def _mean(values: Sequence[float]) -> Fraction:
+    return sum(map(Fraction, values), Fraction()) / len(values)

@@ -1,0 +1,59 @@
+"""A linear classifier: its nearest counterexample is at its margin, for every isotropic law."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dsrs.attack import AttackSettings, attack_input
+from dsrs.counterexamples import AttackedInput
+from dsrs.laws import GeneralizedGaussian
+from dsrs.records import Certificate, Interval
+from known_classifiers import Linear
+
+SIGMA, D = 0.5, 48
+
+
+def attacked(law: GeneralizedGaussian, margin: float, **settings: object) -> AttackedInput:
+    certificate = Certificate(law, Interval(0.6, 1), (), 0.01, 0.01, "certified", "neyman-pearson")
+    zero, chosen = np.zeros(D, np.float32), AttackSettings(**settings)  # type: ignore[arg-type]
+    return attack_input(Linear(D, margin), zero, 1, certificate, chosen)
+
+
+@pytest.mark.parametrize(("margin", "budget"), [(1.0, 200_000), (1.5, 100_000), (3.0, 75_000)])
+def test_a_linear_classifier_is_attacked_within_three_percent(margin: float, budget: int) -> None:
+    """Margins in units of sigma. The proof costs about 9 / sqrt(votes) of sigma at any margin."""
+    found = attacked(GeneralizedGaussian(D, SIGMA), margin * SIGMA, budget=budget, seed=3)
+    assert found.attacked is not None
+    assert 1 < found.attacked / (margin * SIGMA) < 1.03
+    assert found.counterexample is not None
+    assert found.counterexample.rival == 0
+    assert found.votes <= budget
+
+
+@pytest.mark.parametrize(
+    ("k", "eta"),
+    [(20.0, 2.0), (0.0, 1.0), (12.0, 4.0), (23.7, 2.0)],
+    ids=["m = 4", "exponential tails", "short tails", "m = 0.3, scores of infinite variance"],
+)
+def test_every_isotropic_law_can_be_attacked(k: float, eta: float) -> None:
+    """All these laws are symmetric, so the majority ends at the margin under each of them."""
+    found = attacked(GeneralizedGaussian(D, SIGMA, k, eta), SIGMA, budget=75_000)
+    assert found.attacked is not None
+    assert 1 < found.attacked / SIGMA < 1.15
+
+
+def test_the_attack_depends_on_the_seed_alone() -> None:
+    law = GeneralizedGaussian(D, SIGMA)
+    first, again, other = (attacked(law, SIGMA, budget=8192, seed=seed) for seed in (0, 0, 1))
+    assert first.candidates == again.candidates
+    assert first.candidates != other.candidates
+    assert first.perturbation is not None
+    assert again.perturbation is not None
+    assert np.array_equal(first.perturbation, again.perturbation)
+
+
+def test_a_class_that_never_loses_a_vote_is_not_refuted() -> None:
+    found = attacked(GeneralizedGaussian(D, SIGMA), 100 * SIGMA, budget=8192)
+    assert (found.attacked, found.ratio, found.candidates) == (None, None, ())
+    assert 0 < found.votes <= 8192
