@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from small_run import Certify, certify_arguments, contents
 
-from dsrs.cli.config_file import config_text, with_config
+from dsrs.cli.config_file import config_text, typed_texts, with_config
 from dsrs.cli.main import build_parser, main
 
 
@@ -25,7 +25,7 @@ def words_of(text: str, *typed: str) -> list[str]:
         ["--q", "truncated:0.8", "--q", "rescaled:0.8x", "--indices", "1,3", "--alpha", "1e-05"],
         ["--q", "none", "--no-labels", "--start", "2", "--bounds", "-1", "2", "--mean", "-0.5"],
         ["--adaptive", "--radii", "0.1:0.3:0.1", "--stop", "3", "--grid", "none"],
-        ["--grid", "1/300", "--stop", "7", "--q", "none", "--shard", "2/3", "--n0", "030"],
+        ["--grid", "1/300", "--stop", "7", "--q", "none", "--n0", "030"],
     ],
 )
 def test_the_file_of_a_run_repeats_it(certify: Certify, options: list[str]) -> None:
@@ -130,3 +130,11 @@ def test_a_refused_continuation_keeps_the_file(certify: Certify) -> None:
     assert Path("run/run.toml").read_text() == before
     assert certify("--quiet", "--stop", "2") == 0
     assert Path("run/run.toml").read_text() == before.replace("stop = 1", "stop = 2")
+
+
+@pytest.mark.usefixtures("certify")
+def test_who_did_the_work_is_not_kept() -> None:
+    words = ["certify", "--shard", "2/3", "--cluster", "local", "--threads-per-actor", "2"]
+    words += ["--workers", "1", "--n0", "7", "--config", "my.toml", "--output", "x", "--quiet"]
+    text = config_text(typed_texts(build_parser(("certify",)), "certify", words), "made by hand")
+    assert text == "# made by hand\nn0 = 7\n"

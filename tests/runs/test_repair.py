@@ -42,7 +42,9 @@ def test_one_bad_input_is_dropped_and_named(
         before = {result.index: result for result in run.results()}
     change(run_folder, statement)
     damaged = (run_folder / STORE_NAME).read_bytes()
+    (run_folder / "run.toml").write_bytes(b"sigma = 0.5\n# \xff\n")
     assert main(["repair", str(run_folder)]) == 1
+    assert (run_folder.with_name("run-repaired") / "run.toml").read_text().startswith("sigma")
     out = capsys.readouterr().out
     assert "dropped input 33: " in out
     assert "8 inputs kept, 1 dropped" in out

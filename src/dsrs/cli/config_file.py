@@ -22,7 +22,7 @@ CONFIG = "config"
 NOT_IN_A_FILE = ("help", CONFIG)
 # Of the command and the machine, not of what is computed.
 NOT_KEPT = (
-    *("output", "workers", "shard", "cluster", "threads_per_actor"),
+    *("output", "workers", "shard", "cluster", "threads-per-actor"),
     *("json", "quiet", "verbose", "law"),
 )
 # What is typed (by `dest`) -> what of the file it makes void: they cannot be used together.

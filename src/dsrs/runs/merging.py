@@ -12,7 +12,7 @@ from dsrs.runs.config import check_same_run
 from dsrs.runs.reader import Run, open_run
 from dsrs.runs.result import RunResult
 from dsrs.runs.schema import STORE_NAME
-from dsrs.runs.writer import SETTINGS_NAME, start_run
+from dsrs.runs.writer import start_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +44,11 @@ def merge_runs(parts: Sequence[str | Path], output: str | Path) -> Merged:
             check_same_run(config, run.config, runs[0].path)
         owners, repeated = _owners([*known, *runs])
         todo = [(owner, index) for index, owner in sorted(owners.items()) if owner not in known]
-        with start_run(target, config, None if exists else _settings(runs[0])) as writer:
+        with start_run(target, config, None if exists else runs[0].settings) as writer:
             writer.add_sessions(session for run in runs for session in run.sessions)
             for owner, index in todo:
                 writer.add(owner.result(index))
     return Merged(len(owners), len(todo), repeated)
-
-
-def _settings(run: Run) -> str | None:
-    """The options that a part was made with; which part it was is not among them."""
-    file = run.path / SETTINGS_NAME
-    return file.read_text(encoding="utf-8") if file.exists() else None
 
 
 def _owners(runs: Sequence[Run]) -> tuple[dict[int, Run], int]:

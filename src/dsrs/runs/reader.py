@@ -13,7 +13,15 @@ from dsrs.errors import DataError, InvalidInput, StoreCorrupted, StoreError
 from dsrs.records import Certificate
 from dsrs.runs.first_format import FIRST_FORMAT, choices_of, plan_fields, votes_fields
 from dsrs.runs.result import RunResult
-from dsrs.runs.schema import STORE_NAME, checksum_of, connect, damage_as_error, damaged, read_config
+from dsrs.runs.schema import (
+    SETTINGS_NAME,
+    STORE_NAME,
+    checksum_of,
+    connect,
+    damage_as_error,
+    damaged,
+    read_config,
+)
 from dsrs.strategies import Plan
 from dsrs.votes import SampledInput
 
@@ -69,6 +77,12 @@ class Run:
         with damage_as_error(self.store):
             rows = self.connection.execute("SELECT started, versions FROM session ORDER BY rowid")
             return [{"started": started, "versions": json.loads(text)} for started, text in rows]
+
+    @property
+    def settings(self) -> str | None:
+        """The text of its run.toml, the options that it was made with (but for which part)."""
+        file = self.path / SETTINGS_NAME
+        return file.read_text(encoding="utf-8", errors="replace") if file.is_file() else None
 
     def __len__(self) -> int:
         return len(self.indices())

@@ -46,7 +46,7 @@ def repair_run(path: str | Path, output: str | Path) -> Repair:
         found = {index: _result(run, index) for index in indices}
         settings, attacks = _attacks(run)
     dropped = {index: one for index, one in found.items() if isinstance(one, str)}
-    with start_run(target, run.config) as writer:
+    with start_run(target, run.config, run.settings) as writer:
         for result in found.values():
             if isinstance(result, RunResult):
                 writer.add(result)

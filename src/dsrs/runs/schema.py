@@ -20,6 +20,7 @@ from dsrs.errors import StoreCorrupted, StoreError, StoreTooNew
 from dsrs.files.whole import unfinished_path
 
 STORE_NAME = "run.sqlite"
+SETTINGS_NAME = "run.toml"
 APPLICATION_ID = int.from_bytes(b"DSRS", "big")
 FORMAT_VERSION = 2  # 1 is still read: see first_format.py
 BUSY_SECONDS = 60.0  # a reader waits this long for a writer's transaction

@@ -18,6 +18,7 @@ from dsrs.runs.config import check_same_run, versions
 from dsrs.runs.reader import content_of
 from dsrs.runs.result import RunResult
 from dsrs.runs.schema import (
+    SETTINGS_NAME,
     STORE_NAME,
     checksum_of,
     connect,
@@ -27,7 +28,6 @@ from dsrs.runs.schema import (
 )
 
 LOCK_NAME = "writer.lock"
-SETTINGS_NAME = "run.toml"
 
 
 def start_run(
