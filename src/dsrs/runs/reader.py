@@ -17,6 +17,8 @@ from dsrs.runs.schema import STORE_NAME, checksum_of, connect, damage_as_error, 
 from dsrs.strategies import Plan
 from dsrs.votes import SampledInput
 
+LARGEST_INDEX = 2**63 - 1  # of SQLite's integers
+
 
 def open_run(path: str | Path) -> Run:
     """Open a run folder for reading; also while `dsrs certify` writes to it."""
@@ -129,6 +131,8 @@ def read_fields(
     """The votes of one input, its certificates and its picture, as they are stored."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     first_format = version == FIRST_FORMAT
+    if abs(index) > LARGEST_INDEX:
+        raise StoreError(f"{store} has no result of input {index}")
     row = connection.execute(
         "SELECT label, predicted, target, "
         f"{'stopped, seconds' if first_format else 'choices, seconds, queries'}, "
