@@ -19,6 +19,7 @@ ALLOWED = {
     "files": set(),
     "rounding": set(),
     "grid": {"laws"},
+    "normals": set(),
     "records": {"laws"},
     "accuracy": {"records"},
     "duality": {"kernel_cache", "laws"},
@@ -32,11 +33,11 @@ ALLOWED = {
     "table": {"certification", "duality", "grid", "laws", "records"},
     "compiling": {"certification", "constraints", "duality", "laws", "proofs", "records"},
     "landscape": {"certification", "confidence", "laws", "records"},
-    "classifiers": set(),
+    "classifiers": {"normals"},
     "datasets": {"files"},
     "votes": {"laws", "records"},
-    "sampling": {"classifiers", "grid", "kernel_cache", "laws", "records"},
     "counterexamples": {"records"},
+    "sampling": {"classifiers", "grid", "kernel_cache", "laws", "normals", "records"},
     "strategies": {
         *(
             "certification",

@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 
 from dsrs.classifiers import from_callable
 from dsrs.cli.main import main
+from dsrs.counterexamples import AttackedInput
 from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput, StoreError, StoreMismatch
 from dsrs.grid import Grid
 from dsrs.laws import GeneralizedGaussian
 from dsrs.runs import RunResult, certify_run, open_run, start_run
+from dsrs.runs.attacks import attack_settings, attacked_inputs, start_attack
 from dsrs.runs.merging import merge_runs
 from dsrs.strategies import Plan
 
@@ -149,6 +151,41 @@ def test_an_output_of_other_settings_is_left_alone(tmp_path: Path) -> None:
         merge_runs([tmp_path / "nothing"], tmp_path / "new")
     with pytest.raises(InvalidInput):
         merge_runs([], tmp_path / "new")
+
+
+def attacked(path: Path, index: int, estimate: float = 0.5, budget: int = 10) -> None:
+    """An attack on one input of a run."""
+    moved = np.full(D, 0.1, np.float32)
+    found = AttackedInput(
+        index, 1, "np", "majority", 0.1, (), None, moved, votes=10, estimate=estimate, seconds=1.5
+    )
+    with start_attack(path, {"budget": budget}) as attack:
+        attack.add(found)
+
+
+def test_attacks_come_along(tmp_path: Path) -> None:
+    paths = [certified(tmp_path / str(n), [n, 2]) for n in range(2)]
+    for n, path in enumerate(paths):
+        attacked(path, n)
+        attacked(path, 2)
+    for _ in range(2):
+        merge_runs(paths, tmp_path / "all")
+    with open_run(tmp_path / "all") as run:
+        found = attacked_inputs(run)
+        assert attack_settings(run) == {"budget": 10}
+    assert sorted(found) == [0, 1, 2]
+    assert found[1].perturbation is not None
+    np.testing.assert_array_equal(found[1].perturbation, np.full(D, 0.1, np.float32))
+
+
+def test_attacks_that_disagree_are_refused(tmp_path: Path) -> None:
+    for name, changes in (("a", {}), ("b", {"budget": 20}), ("c", {"estimate": 0.7})):
+        attacked(certified(tmp_path / name, [0]), 0, **changes)
+    with pytest.raises(StoreMismatch, match="attacked with different settings"):
+        merge_runs([tmp_path / "a", tmp_path / "b"], tmp_path / "all")
+    with pytest.raises(StoreMismatch, match="the attack on input 0 differs"):
+        merge_runs([tmp_path / "a", tmp_path / "c"], tmp_path / "all")
+    assert not (tmp_path / "all").exists()
 
 
 def test_sessions_of_the_parts_are_kept_once(tmp_path: Path) -> None:

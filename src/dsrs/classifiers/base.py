@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.errors import ClassifierError, DsrsError, InvalidInput
+from dsrs.normals import NoiseBlock
 
 UNIT_BOUNDS = (0.0, 1.0)
 
@@ -37,6 +38,17 @@ class Classifier(Protocol):
 
     def classify(self, batch: NDArray[np.float32]) -> NDArray[np.int64]:
         """The class of each row of a batch of shape (n, *input_shape)."""
+        ...
+
+
+class NoiseMaker(Protocol):
+    """A classifier that makes the noise of its batches itself, bit for bit as the sampler does."""
+
+    @property
+    def makes_noise(self) -> bool: ...
+
+    def classify_noisy(self, block: NoiseBlock) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The class of each noisy copy of a block, and its noise norm."""
         ...
 
 

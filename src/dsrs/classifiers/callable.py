@@ -21,11 +21,14 @@ from dsrs.classifiers.base import (
     described,
 )
 from dsrs.errors import ClassifierError, InvalidInput
+from dsrs.normals import NoiseBlock
 
 Forward = Callable[[NDArray[np.float32]], Any]
 # From a batch and a score of each class: for each row the gradient of its mean score under the
 # probabilities (softmax) that the model gives to the classes.
 ScoreGradient = Callable[[NDArray[np.float32], NDArray[np.float64]], NDArray[np.float32]]
+# The answers to noisy copies that the model's adapter makes itself, and their noise norms.
+NoisyForward = Callable[[NoiseBlock], tuple[Any, NDArray[np.float64]]]
 
 PROBE_ROWS = 3
 
@@ -35,7 +38,8 @@ class CallableClassifier:
     """A forward function with all that is known of it; every answer is checked.
 
     `identity` is the fingerprint of a model whose weights were hashed. A `probed` one is told by
-    its answers as well, asked for anew each time: its weights may have changed in between.
+    its answers as well, asked for anew each time: its weights may have changed in between. `noisy`
+    is for a model that is better given the name of its noise than the noisy batch.
     """
 
     forward: Forward
@@ -46,6 +50,20 @@ class CallableClassifier:
     description: str
     probed: bool = False
     score_gradient: ScoreGradient | None = None  # where the framework can back-propagate
+    noisy: NoisyForward | None = None
+
+    @property
+    def makes_noise(self) -> bool:
+        """Whether `classify_noisy` is there, and the faster way."""
+        return self.noisy is not None
+
+    def classify_noisy(self, block: NoiseBlock) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The class of each noisy copy of a block, and its noise norm."""
+        if self.noisy is None:
+            raise InvalidInput(f"{self.description} makes no noise")
+        answer, norms = self.noisy(block)
+        classes = checked_classes(answer, block.count, self.num_classes, self.description)
+        return classes, norms
 
     @property
     def fingerprint(self) -> str:
@@ -73,6 +91,7 @@ def from_callable(
     name: str | None = None,
     fingerprint: str | None = None,
     source: str = "",
+    noisy: NoisyForward | None = None,
 ) -> CallableClassifier:
     """A classifier from a function of float32 batches (n, *input_shape).
 
@@ -94,6 +113,7 @@ def from_callable(
         identity=fingerprint or f"name:{given} {source}".rstrip(),
         description=described(given, shape, units),
         probed=fingerprint is None,
+        noisy=noisy,
     )
     checked_classes(answer, PROBE_ROWS, classifier.num_classes, given)
     return classifier

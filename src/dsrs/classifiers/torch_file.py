@@ -13,7 +13,12 @@ from dsrs.classifiers.callable import CallableClassifier, from_callable
 from dsrs.classifiers.exported_archive import without_code
 from dsrs.classifiers.fixed_batch import in_fixed_batches
 from dsrs.classifiers.script_archive import check_graphs, registered_operators, without_effects
-from dsrs.classifiers.torch_module import eager_forward, imported_torch, refuse_training_mode
+from dsrs.classifiers.torch_module import (
+    eager_forward,
+    imported_torch,
+    noise_beside,
+    refuse_training_mode,
+)
 from dsrs.errors import ClassifierError
 
 
@@ -90,6 +95,7 @@ def _from_torchscript(
         bounds=bounds,
         name=f"{title} ({device}, PyTorch)",
         fingerprint=_fingerprint(path),
+        noisy=noise_beside(module, torch.device(device), title, tuple(input_shape)),
     )
 
 
@@ -118,7 +124,8 @@ def _from_exported(
         )
     module.to(device)
     module.training = False
-    forward = eager_forward(module, torch.device(device), title)
+    place = torch.device(device)
+    forward = eager_forward(module, place, title)
     return from_callable(
         forward if rows is None else in_fixed_batches(forward, rows),
         declared,
@@ -126,6 +133,7 @@ def _from_exported(
         bounds=bounds,
         name=f"{title} ({device}, PyTorch)",
         fingerprint=_fingerprint(path),
+        noisy=noise_beside(module, place, title, declared) if rows is None else None,
     )
 
 

@@ -7,7 +7,7 @@ import importlib
 import logging
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from types import ModuleType
@@ -20,12 +20,15 @@ from dsrs.classifiers.base import UNIT_BOUNDS, checked_bounds, checked_shape
 from dsrs.classifiers.callable import (
     CallableClassifier,
     Forward,
+    NoisyForward,
     ScoreGradient,
     from_callable,
     probe_batch,
 )
 from dsrs.classifiers.onnx_file import from_onnx
+from dsrs.classifiers.torch_noise import noisy_batch
 from dsrs.errors import ClassifierError, DsrsError, InvalidInput, MissingExtra
+from dsrs.normals import NoiseBlock
 
 Engine = Literal["auto", "onnx", "eager"]
 ENGINES = ("auto", "onnx", "eager")
@@ -44,6 +47,7 @@ def from_torch(
     threads: int = 1,
     device: str | None = None,
     name: str | None = None,
+    device_noise: bool | None = None,
 ) -> CallableClassifier:
     """A classifier from a `torch.nn.Module` in evaluation mode.
 
@@ -52,6 +56,8 @@ def from_torch(
     ONNX on CPU if the export works and answers as the module does, else eager, and the
     description says why. `device` moves the module there; by default it stays where it is.
     The fingerprint is of the module's structure and weights now: do not change them afterwards.
+    `device_noise` says whether eager votes make their noise where the module is: by default unless
+    that is the CPU. The votes do not depend on it there.
     """
     if engine not in ENGINES:
         raise InvalidInput(f"`engine` must be one of {', '.join(ENGINES)}, got {engine!r}")
@@ -67,7 +73,13 @@ def from_torch(
     def run_eagerly(note: str) -> CallableClassifier:
         label = f"{title} ({place}, eager{note})"
         found = from_callable(
-            eager, shape, num_classes, bounds=units, name=label, fingerprint=hashed
+            eager,
+            shape,
+            num_classes,
+            bounds=units,
+            name=label,
+            fingerprint=hashed,
+            noisy=noise_beside(module, place, title, shape, device_noise),
         )
         return replace(found, score_gradient=score_gradient(module, place, title))
 
@@ -107,16 +119,50 @@ def refuse_training_mode(module: Any, title: str) -> None:
 def eager_forward(module: Any, place: Any, title: str) -> Forward:
     """A forward function that runs `module` on the device `place`, without gradients."""
     torch = imported_torch()
+    run = _runner(module, title)
+    return lambda batch: run(_tensor(torch, batch).to(place))
 
-    def forward(batch: NDArray[np.float32]) -> NDArray[Any]:
+
+def noise_beside(
+    module: Any, place: Any, title: str, shape: tuple[int, ...], wanted: bool | None = None
+) -> NoisyForward | None:
+    """Noise made where the module is, and the module on it; None: the sampler's kernels make it.
+
+    On the CPU these kernels are faster; elsewhere no batch need be moved, if float64 is known.
+    """
+    if not (place.type not in ("cpu", "mps") if wanted is None else wanted):
+        return None
+    torch = imported_torch()
+    run = _runner(module, title)
+
+    def forward(block: NoiseBlock) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        with torch.inference_mode():
+            batch, norms = noisy_batch(torch, block, place)
+        return run(batch.reshape(-1, *shape)), norms.cpu().numpy()
+
+    return forward
+
+
+def _runner(module: Any, title: str) -> Callable[[Any], NDArray[Any]]:
+    """Runs the module on a tensor, without gradients."""
+    torch = imported_torch()
+
+    def run(batch: Any) -> NDArray[Any]:
         if getattr(module, "training", False):
             raise ClassifierError(f"{title} was switched to training mode; call .eval()")
         with torch.inference_mode():
             try:
-                answer = module(_tensor(torch, batch).to(place))
+                answer = module(batch)
+            except torch.cuda.OutOfMemoryError as error:
+                raise ClassifierError(
+                    f"{title} ran out of memory with {len(batch)} rows; use `batch` = "
+                    f"{max(1, len(batch) // 2)} or less. It is not made smaller by itself: "
+                    "rounding may depend on the shape of a batch, so the votes would no longer "
+                    "be those of this plan on every machine"
+                ) from error
             except (RuntimeError, TypeError, ValueError) as error:
                 raise ClassifierError(
-                    f"{title} failed on a batch of shape {batch.shape}: {error}"
+                    f"{title} failed on a batch of shape {tuple(batch.shape)}: {error}"
                 ) from error
             if not isinstance(answer, torch.Tensor):
                 raise ClassifierError(
@@ -127,7 +173,7 @@ def eager_forward(module: Any, place: Any, title: str) -> Forward:
             result: NDArray[Any] = answer.cpu().numpy()
             return result
 
-    return forward
+    return run
 
 
 def score_gradient(module: Any, place: Any, title: str) -> ScoreGradient:

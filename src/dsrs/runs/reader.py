@@ -25,6 +25,8 @@ from dsrs.runs.schema import (
 from dsrs.strategies import Plan
 from dsrs.votes import SampledInput
 
+LARGEST_INDEX = 2**63 - 1  # of SQLite's integers
+
 
 def open_run(path: str | Path) -> Run:
     """Open a run folder for reading; also while `dsrs certify` writes to it."""
@@ -143,6 +145,8 @@ def read_fields(
     """The votes of one input, its certificates and its picture, as they are stored."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     first_format = version == FIRST_FORMAT
+    if abs(index) > LARGEST_INDEX:
+        raise StoreError(f"{store} has no result of input {index}")
     row = connection.execute(
         "SELECT label, predicted, target, "
         f"{'stopped, seconds' if first_format else 'choices, seconds, queries'}, "

@@ -14,12 +14,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from threading import Event, Lock
 from types import TracebackType
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.classifiers.base import Classifier, answer_of
+from dsrs.classifiers.base import Classifier, NoiseMaker, answer_of
 from dsrs.errors import ClassifierError, InvalidInput
 from dsrs.grid import Grid
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian
@@ -102,7 +102,9 @@ class VoteCounter:
         self._edges = radial_edges(setting.base)
         # Noise comes in whole blocks, the model takes whole batches: one buffer serves both.
         self._rows = max(setting.batch, NOISE_BLOCK)
-        self._noisy = np.empty((self._rows, x.size), dtype=np.float32)
+        # Some models make the noise of a grid themselves, where they are.
+        self._asks = setting.grid is not None and getattr(classifier, "makes_noise", False)
+        self._noisy = np.empty((0 if self._asks else self._rows, x.size), dtype=np.float32)
         self._norms = np.empty(self._rows)
         self._missed = of.missed
         self.sums: Sums = np.zeros(0 if of.missed is None else x.size, dtype=np.int64)
@@ -121,19 +123,29 @@ class VoteCounter:
         """Count rows begin <= i < end of the block whose first sample is `first`."""
         batch = self._batch
         filled = -(-end // batch) * batch
-        self._stream.add_to(self._flat, first, self._noisy[:filled], self._norms[:filled])
-        bins = np.searchsorted(self._edges, self._norms[:filled])
+        if not self._asks:
+            self._stream.add_to(self._flat, first, self._noisy[:filled], self._norms[:filled])
         for start in range(begin - begin % batch, filled, batch):
-            rows = self._noisy[start : start + batch].reshape(batch, *self._x.shape)
             counted = slice(max(begin, start), min(end, start + batch))
-            answer = answer_of(self._classifier.classify, rows, self._classifier.description)
+            answer = self._answer(first, start)
             classes = answer[counted.start - start : counted.stop - start]
-            votes += _tally(classes * HISTOGRAM_BINS + bins[counted], votes.size, self._classifier)
+            bins = np.searchsorted(self._edges, self._norms[counted])
+            votes += _tally(classes * HISTOGRAM_BINS + bins, votes.size, self._classifier)
             if self._missed is not None:
                 missed = np.flatnonzero(classes != self._missed) + (first + counted.start)
                 self._stream.add_normals(missed, self.sums)
             if self._watcher is not None:
                 self._watcher(self._noisy[counted], self._norms[counted], classes)
+
+    def _answer(self, first: int, start: int) -> NDArray[np.int64]:
+        """The classes of the batch that begins at row `start` of the block at sample `first`."""
+        model, rows = self._classifier, slice(start, start + self._batch)
+        if not self._asks:
+            noisy = self._noisy[rows].reshape(self._batch, *self._x.shape)
+            return cast(NDArray[np.int64], answer_of(model.classify, noisy, model.description))
+        block = self._stream.block(self._flat, first + start, self._batch)
+        classes, self._norms[rows] = cast(NoiseMaker, model).classify_noisy(block)
+        return classes
 
 
 def _tally(cells: NDArray[np.int64], size: int, classifier: Classifier) -> Histogram:

@@ -17,29 +17,31 @@ import numpy as np
 from numba import float64, int32, int64, uint32
 
 from dsrs.kernel_cache import jitted, kernel_folder
+from dsrs.normals import (
+    COSINE_TERMS,
+    LN2,
+    LOG_TERMS,
+    SINE_TERMS,
+    SQRT_HALF_BITS,
+    TO_ANGLE,
+    TO_LOW,
+    TO_UNIT_HIGH,
+    TO_UNIT_LOW,
+)
 from dsrs.sampling.philox import Function, inlined, length, philox
 
-# ln(1 + m) = 2 s (1 + s^2/3 + s^4/5 + ...), s = m / (2 + m): for 1 + m in [sqrt(1/2), sqrt(2)) the
-# first term left out is below 2^-55 of the sum.
-LOG_TERMS = tuple(1 / (2 * n + 1) for n in range(1, 10))
 _L1, _L2, _L3, _L4, _L5, _L6, _L7, _L8, _L9 = LOG_TERMS
-LN2 = math.log(2)
-# The upper half of the bits of sqrt(1/2): where the exponent of u changes.
-SQRT_HALF_BITS = 0x3FE6A09E
-# sin t = t + t^3 (...) and cos t = 1 - t^2/2 + t^4 (...) on [-pi/4, pi/4], by their series.
-SINE_TERMS = tuple((-1) ** n / math.factorial(2 * n + 1) for n in range(1, 8))
-COSINE_TERMS = tuple((-1) ** n / math.factorial(2 * n) for n in range(2, 9))
 _S1, _S2, _S3, _S4, _S5, _S6, _S7 = SINE_TERMS
 _C2, _C3, _C4, _C5, _C6, _C7, _C8 = COSINE_TERMS
-TO_ANGLE = math.pi / 2 / 2**30
-TO_LOW, TO_UNIT_HIGH, TO_UNIT_LOW = 2.0**-32, 2.0**-32, 2.0**-64
 _SHIFT_TO_HIGH, _SHIFT_OF_EXPONENT = np.int64(32), np.int64(52)
 _EDGE, _MANTISSA_OF_HIGH, _ZERO = np.int32(SQRT_HALF_BITS), np.int32(20), np.int32(0)
 _EIGHTH, _TURN = np.uint32(0x20000000), np.uint32(30)
 
 
 def _kernel(function: Function) -> Function:
-    return jitted(function, kernel_folder(Path(__file__), Path(__file__).with_name("philox.py")))
+    here = Path(__file__)
+    sources = (here, here.with_name("philox.py"), here.parents[1] / "normals.py")
+    return jitted(function, kernel_folder(*sources))
 
 
 @inlined

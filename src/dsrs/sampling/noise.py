@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dsrs.errors import InvalidInput
 from dsrs.grid import Grid
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled
+from dsrs.normals import NoiseBlock
 from dsrs.records import HISTOGRAM_BINS, NORMAL_UNITS
 
 # Norms of a non-Gaussian law are drawn in blocks of this many samples, one generator a block.
@@ -79,6 +80,20 @@ class NoiseStream:
             directions_on_grid(self._key, first, cells, norms, *place, out)
         else:
             gaussian_on_grid(self._key, first, cells, self._sigma, *place, out, norms)
+
+    def block(self, x: NDArray[np.float32], first: int, count: int) -> NoiseBlock:
+        """What names `count` noisy copies from sample `first` on, for whoever makes them."""
+        if self._grid is None:
+            raise InvalidInput("noise is made by others on a grid only")
+        norms = None
+        if self._sigma is None:
+            numbers = range(first // NOISE_BLOCK, -(-(first + count) // NOISE_BLOCK))
+            norms = np.concatenate([self._block_norms(number) for number in numbers])
+            norms = norms[first % NOISE_BLOCK :][:count]
+        cells, grid = self._grid.cells(x), self._grid
+        return NoiseBlock(
+            self._key, first, count, cells, grid.origin, grid.step, self._sigma, norms
+        )
 
     def add_normals(self, samples: NDArray[np.int64], sums: Sums) -> None:
         """Add the normals z of these samples to `sums`, in units of 1 / NORMAL_UNITS."""

@@ -22,10 +22,10 @@ import numpy as np
 from numba import float32, float64, int32, njit, uint32, uint64
 
 from dsrs.kernel_cache import jitted, kernel_folder
+from dsrs.normals import INCREMENTS, MULTIPLIERS, ROUNDS
 
-# Philox multipliers and the Weyl increments of its key (Salmon et al. 2011, Table 2).
-_M0, _M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
-_W0, _W1 = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
+_M0, _M1 = (np.uint64(word) for word in MULTIPLIERS)
+_W0, _W1 = (np.uint32(word) for word in INCREMENTS)
 _WORD = np.uint64(32)
 
 # ln(1 + m) = m - m^2/2 + m^3 P(m) for 1 + m in [sqrt(1/2), sqrt(2)): minimax, good to 1 ulp.
@@ -70,14 +70,15 @@ def inlined(function: Function) -> Function:
 
 
 def _kernel(function: Function) -> Function:
-    return jitted(function, kernel_folder(Path(__file__)))
+    here = Path(__file__)
+    return jitted(function, kernel_folder(here, here.parents[1] / "normals.py"))
 
 
 # Numba widens 32-bit results to 64; the casts below keep the vectors at 32 bits a lane. Loop counts
 # are arguments because the compiler gives up on vectors when they are derived from array sizes.
 @inlined
 def philox(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> Any:
-    for _ in range(10):
+    for _ in range(ROUNDS):
         p0 = _M0 * uint64(c0)
         p1 = _M1 * uint64(c2)
         c0 = uint32(p1 >> _WORD) ^ c1 ^ k0
