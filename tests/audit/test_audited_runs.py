@@ -72,6 +72,16 @@ def test_a_run_that_was_certified_again(
     assert forged.audited().word == "refuted"
 
 
+@pytest.mark.parametrize("name", ["double", "fallback", "randomized", "grid", "leading"])
+def test_exported_tables_keep_whole_proofs(
+    name: str, runs: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "table.csv"
+    assert main(["export", str(runs(name)), "--output", str(table)]) == 0
+    code, found = audited(table, capsys)
+    assert (code, found["verified"]) == (0, 3 * len(PLANS[name].methods)), found
+
+
 def test_runs_of_the_first_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     packed = Path(__file__).parents[1] / "runs" / "first-format.sqlite.gz"
     (tmp_path / STORE_NAME).write_bytes(gzip.decompress(packed.read_bytes()))
