@@ -227,6 +227,16 @@ class Certificate:
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), allow_nan=False)
 
+    @property
+    def proof_text(self) -> str:
+        """The proof in one cell of a table: [radius, multipliers, dual bound] of every step, as
+        JSON; empty where there is none."""
+        steps = [
+            [step["radius"], step["multipliers"], step["dual_bound"]]
+            for step in self.to_dict()["proof"]
+        ]
+        return json.dumps(steps) if steps else ""
+
     @classmethod
     def from_json(cls, text: str) -> Certificate:
         """The certificate that `to_json` wrote."""

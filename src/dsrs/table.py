@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import json
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -65,17 +64,8 @@ class RowOutcome:
             "lambda_q": multipliers[1] if len(multipliers) > 1 else "",
             "dual_bound": "" if bound is None else bound,
             "status": found.status,
-            "proof": _proof_text(found),
+            "proof": found.proof_text,
         }
-
-
-def _proof_text(certificate: Certificate) -> str:
-    """[radius, multipliers, dual bound] of every step, as JSON: what `dsrs audit` checks."""
-    steps = [
-        [step["radius"], step["multipliers"], step["dual_bound"]]
-        for step in certificate.to_dict()["proof"]
-    ]
-    return json.dumps(steps) if steps else ""
 
 
 def certify_row(row: Mapping[str, Any]) -> Certificate:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -118,6 +120,16 @@ def test_a_sample_is_drawn_from_its_seed(
         names.append([each["name"] for each in found["certificates"]])
     assert len(names[0]) == 3
     assert names[0] == names[1] != names[2]
+
+
+def test_a_missing_extra_names_its_pip_line(tmp_path: Path) -> None:
+    source = tmp_path / "certificate.json"
+    source.write_text(certify(PLAIN, Interval(0.9, 1.0)).to_json())
+    program = "import sys; sys.modules['flint'] = None; from dsrs.cli.main import main; main()"
+    command = [sys.executable, "-c", program, "audit", str(source)]
+    said = subprocess.run(command, capture_output=True, text=True, check=False).stderr
+    assert "pip install 'dsrs[audit]'" in said
+    assert "Traceback" not in said
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ pytest.importorskip("flint")
 from audit.small_runs import PLANS, Forgery, make_run, rewrite
 from dsrs.cli.main import main
 from dsrs.runs.recertify import recertify_run
+from dsrs.runs.schema import STORE_NAME
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +70,23 @@ def test_a_run_that_was_certified_again(
     forged = Forgery(tmp_path / "again", 1, "truncated")
     forged.plan["alpha"] = 0.005
     assert forged.audited().word == "refuted"
+
+
+@pytest.mark.parametrize("name", ["double", "fallback", "randomized", "grid", "leading"])
+def test_exported_tables_keep_whole_proofs(
+    name: str, runs: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "table.csv"
+    assert main(["export", str(runs(name)), "--output", str(table)]) == 0
+    code, found = audited(table, capsys)
+    assert (code, found["verified"]) == (0, 3 * len(PLANS[name].methods)), found
+
+
+def test_runs_of_the_first_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    packed = Path(__file__).parents[1] / "runs" / "first-format.sqlite.gz"
+    (tmp_path / STORE_NAME).write_bytes(gzip.decompress(packed.read_bytes()))
+    code, found = audited(tmp_path, capsys)
+    assert (code, found["verified"], found["refuted"]) == (0, 18, 0)
 
 
 def refuted(forged: Forgery) -> str:

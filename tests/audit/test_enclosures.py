@@ -15,6 +15,7 @@ from dsrs.audit.angle import Angle
 from dsrs.audit.balls import acb, arb, exact, precision
 from dsrs.audit.bound import enclosed_bound
 from dsrs.audit.counts import fallback_holds, lower_holds, tail, upper_holds
+from dsrs.audit.falling import shape_of
 from dsrs.audit.mixture import Mixture
 from dsrs.audit.quadrature import Budget, integral
 from dsrs.audit.shells import Shells
@@ -137,6 +138,34 @@ def test_dual_bounds_agree_with_the_oracle() -> None:
             assert abs(float(found) - true.value) <= true.error + 1e-10 * size
             # What the package claims of the same multipliers lies below.
             assert case.ours() <= float(found.upper())
+
+
+@pytest.mark.parametrize(
+    ("multipliers", "weights", "falls"),
+    [
+        ((1.0, 0.0), (0.0, 0.0), True),
+        ((0.0, 1.0), (0.5, 0.0), True),
+        ((1.0, -0.3), (0.5, 0.0), True),  # P less a law that falls as well, and is never above it
+        ((1.0, -1.0), (0.5, 0.0), False),  # negative inside, positive beyond
+        ((0.0, 1.0), (0.0, 40.0), False),  # a weight that rises faster than P falls
+        ((1.0, math.inf), (0.0, 0.0), False),  # infinite on shells that do not reach 0
+        ((-1.0, 0.0), (0.0, 0.0), True),  # nowhere positive
+    ],
+)
+def test_whether_the_positive_part_falls(
+    multipliers: tuple[float, float], weights: tuple[float, float], falls: bool
+) -> None:
+    base = GeneralizedGaussian(100, 1.0, 38.0)
+    inner = None if math.inf in multipliers else 0.0
+    law = Weighted(base, (11.0, 13.0), weights, inner=inner, outer=0.0)
+    with precision():
+        shells = Shells(100, 1.0, 38.0, 2.0)
+        mixture = Mixture(
+            shells, multipliers, (smoothing_law(), additional_law(law.to_dict(), shells, 1.0, 2.0))
+        )
+        found = shape_of(mixture, *mixture.covered(exact(0.1)))
+        assert (found.rise is not None, found.hollow) == (falls, not falls)
+        assert found.rise is None or found.rise < 1e-20
 
 
 def test_total_variation_of_gaussian_noise() -> None:

@@ -21,8 +21,7 @@ recorded = pytest.mark.skipif(
     not (REFERENCE / "double_sampling.csv.gz").exists(),
     reason="the recorded certificates are not at ../shared/reference",
 )
-# A step is timed on a machine that does other things too.
-SECONDS_A_STEP = 2.0
+SECONDS_A_STEP = 2.0  # of the processor
 
 
 def verdicts(double: int, alone: int) -> list[tuple[dict[str, str], Verdict]]:

@@ -149,7 +149,7 @@ def test_bytes_that_are_not_text_are_reported_and_kept(tmp_path: Path, capsys) -
     assert main(["recertify", str(source), "--output", str(target), "--quiet"]) == 1
     assert "line 2: error: some bytes are not UTF-8" in capsys.readouterr().err
     assert b"caf\xe9," in target.read_bytes()
-    assert target.read_bytes().splitlines()[2].endswith(b"certified")
+    assert b",certified," in target.read_bytes().splitlines()[2]
 
 
 def test_a_cut_gz_is_certified_up_to_the_cut(tmp_path: Path, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]

@@ -45,8 +45,8 @@ def shape_of(mixture: Mixture, low: arb, high: arb) -> Shape:
     for a, b in mixture.intervals(low, high):
         middle = ((a + b) / 2).mid()
         if mixture.is_infinite_at(middle):
-            # The density is infinite: nothing above it, and everything may follow.
-            if before is not None and not before > 0:
+            # The density is infinite: whatever is finite may follow, and not come before.
+            if before is not None and before.is_finite():
                 return Shape(None, hollow=True)
             before = arb.pos_inf()
             continue

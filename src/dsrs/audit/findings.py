@@ -22,7 +22,7 @@ class Verdict:
     """The outcome for one certificate; `name` says which one it is.
 
     `surplus` is the least of (rigorous B - claimed B) over the steps of the proof, from below,
-    where there is one.
+    where there is one; `seconds` are those of the processor.
     """
 
     name: str

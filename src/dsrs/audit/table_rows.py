@@ -1,4 +1,4 @@
-"""Rows of tables that `dsrs recertify` wrote, as the certificates that they stand for."""
+"""Rows of tables that `dsrs recertify` and `dsrs export` write, as the certificates they are."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dsrs.audit.law_text import law_of_text
 from dsrs.audit.shells import Shells
 from dsrs.errors import DataError
 
-NEEDED = ("d", "k", "sigma", "p_lower", "p_upper", "status", "np_radius", "certified_radius")
+NEEDED = ("d", "k", "sigma", "p_lower", "p_upper", "status", "np_radius")
 
 
 def certificate_of(row: Mapping[str, str]) -> dict[str, Any] | None:
@@ -33,20 +33,35 @@ def certificate_of(row: Mapping[str, str]) -> dict[str, Any] | None:
             shells = Shells(int(d), sigma, k, law["eta"])
             found = law_of_text(named, shells, sigma, p_lower)
         additional.append({"law": found, "q": [_number(row, "q_lower"), _number(row, "q_upper")]})
-    radius = _number(row, "certified_radius")
+    # `recertify` keeps the columns that it was given, and makes its own of intervals alone.
+    again = "certified_radius" in row
+    radius = _number(row, "certified_radius" if again else "radius")
     proof = _steps(row, radius, len(additional))
-    used = any(value for step in proof for value in step["multipliers"][1:])
-    return {
+    bounds = {
+        name: None if again or not row.get(name) else _number(row, name)
+        for name in ("rival", "uniform", "gradient")
+    }
+    return bounds | {
         "law": law,
         "p": [p_lower, p_upper],
         "additional": additional,
         "radius": _finite(radius),
         "np_radius": _finite(_number(row, "np_radius")),
         "status": row["status"],
-        "method": "double-sampling" if used else "neyman-pearson",
+        "method": _method(bounds, proof),
         "proof": proof,
         "grid": _grid(row),
     }
+
+
+def _method(bounds: Mapping[str, float | None], proof: list[dict[str, Any]]) -> str:
+    """What made the certificate, from what it has."""
+    if bounds["rival"] is not None:
+        return "leading-class"
+    if bounds["gradient"] is not None:
+        return "first-order"
+    used = any(value for step in proof for value in step["multipliers"][1:])
+    return "double-sampling" if used else "neyman-pearson"
 
 
 def _grid(row: Mapping[str, str]) -> dict[str, float] | None:

@@ -158,9 +158,9 @@ def _weighted(fields: Mapping[str, Any], shells: Shells) -> Law:
     if inner is not None:
         pieces.append(_line(exact(_real(inner)), edges[0], logs[0], None, edges[0]))
     for i in range(len(knots) - 1):
+        if knots[i + 1] > knots[i] and (logs[i] == -math.inf) != (logs[i + 1] == -math.inf):
+            raise Refuted("a piece of a weighted law is zero at one of its ends only")
         if knots[i + 1] > knots[i] and logs[i] > -math.inf:
-            if logs[i + 1] == -math.inf:
-                raise Refuted("a piece of a weighted law is zero at one of its ends only")
             rise = exact(logs[i + 1]) - exact(logs[i])
             slope = rise / (edges[i + 1].u - edges[i].u)
             pieces.append(_line(slope, edges[i], logs[i], edges[i], edges[i + 1]))

@@ -44,7 +44,7 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument(
         "source",
         help="a run folder, certificates in JSON (as `dsrs radius --json` prints them), or a table "
-        "of `dsrs recertify` (.csv, .csv.gz)",
+        "of `dsrs recertify` or `dsrs export` (.csv, .csv.gz)",
     )
     parser.add_argument("--sample", type=int, metavar="N", help="only N of them, drawn at random")
     parser.add_argument("--seed", type=int, default=0, help="of --sample (default: 0)")
@@ -104,9 +104,12 @@ def _work_of_table(source: Path) -> list[Callable[[], Verdict]]:
 
     with open_csv(source) as found:
         missing = [name for name in NEEDED if name not in found.header]
+        if not {"radius", "certified_radius"} & set(found.header):
+            missing.append("radius")
         if missing:
             raise DataError(
-                f"{source} lacks the column(s) {', '.join(missing)}; `dsrs recertify` writes them"
+                f"{source} lacks the column(s) {', '.join(missing)}; `dsrs recertify` and "
+                "`dsrs export` write them"
             )
         rows = list(found.good_rows(str(source)))
 

@@ -34,7 +34,8 @@ class ResultRow:
     the grid that inputs and noise were rounded to, `moved` how far that moved the input, which the
     radius is less by; both are empty where there was none. `attacked` is the distance of the
     nearest proved counterexample to what the certificate claims, `attack_shown` what was proved
-    there.
+    there. `gradient` bounds that of P_A where it made the certificate. `proof` holds every step of
+    the certificate's proof, for `dsrs audit`.
     """
 
     index: int
@@ -64,13 +65,15 @@ class ResultRow:
     moved: float | None = None
     attacked: float | None = None
     attack_shown: str | None = None
+    gradient: float | None = None
+    proof: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("index", "label", "predicted", "target", "queries"):
             value = getattr(self, name)
             if value is not None and value < 0:
                 raise DataError(f"`{name}` must not be negative, got {value}")
-        for name in ("radius", "np_radius", "seconds", "grid", "moved", "attacked"):
+        for name in ("radius", "np_radius", "seconds", "grid", "moved", "attacked", "gradient"):
             value = getattr(self, name)
             if value is not None and not value >= 0:
                 raise DataError(f"`{name}` of input {self.index} must be >= 0, got {value!r}")
@@ -185,6 +188,8 @@ def _row(
         queries=result.queries,
         grid=None if certificate.grid is None else certificate.grid.step,
         moved=None if certificate.grid is None else certificate.grid.moved,
+        gradient=certificate.gradient,
+        proof=certificate.proof_text or None,
     )
 
 
