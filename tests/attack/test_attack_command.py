@@ -93,7 +93,8 @@ def test_a_run_without_certificates_has_nothing_to_attack(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--budget", "10"], "--budget must be from"),
+        (["--budget", "-1"], "--budget must be from 1"),
+        (["--budget", "10"], "--budget must be at least 4096 votes"),
         (["--alpha", "1.5"], "--alpha must be in (0, 1)"),
         (["--seed", "-1"], "--seed must be"),
         (["--method", "tailored"], "--method must be one of np"),

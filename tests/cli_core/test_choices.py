@@ -7,12 +7,12 @@ import pytest
 from dsrs.cli.main import main
 from dsrs.paper.published import TITLES
 from dsrs.paper.table_formats import FORMATS as TABLE_FORMATS
-from dsrs.runs.formats import FORMATS
+from dsrs.runs.formats import EXPORTS, FORMATS
 from dsrs.training.hyperparameters import DATA
 from dsrs.training.recipes import RECIPES
 
 CHOICES = {
-    ("export", "--format"): FORMATS,
+    ("export", "--format"): EXPORTS,
     ("import", "--format"): FORMATS,
     ("train", "--recipe"): RECIPES,
     ("train", "--like"): DATA,

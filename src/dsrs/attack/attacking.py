@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from dsrs.accuracy import proves
 from dsrs.attack.aim import Aim
 from dsrs.attack.box import Room
-from dsrs.attack.pursuit import pursue
+from dsrs.attack.pursuit import check_budget, pursue
 from dsrs.attack.summary import AttackSummary, summarised
 from dsrs.classifiers import Classifier
 from dsrs.counterexamples import AttackedInput, claim_of
@@ -31,7 +31,6 @@ from dsrs.sampling import Setting, VoteCollector
 from dsrs.strategies import Plan
 from dsrs.voting import checked_input, setting_of
 
-LEAST_BUDGET = 4096
 MOST_BUDGET = 2**31
 
 
@@ -53,10 +52,8 @@ class AttackSettings:
     method: str | None = None
 
     def __post_init__(self) -> None:
-        if not LEAST_BUDGET <= self.budget <= MOST_BUDGET:
-            raise InvalidInput(
-                f"`budget` must be from {LEAST_BUDGET} to {MOST_BUDGET} votes, got {self.budget}"
-            )
+        if not 1 <= self.budget <= MOST_BUDGET:
+            raise InvalidInput(f"`budget` must be from 1 to {MOST_BUDGET} votes, got {self.budget}")
         if not 0 < self.alpha < 1:
             raise InvalidInput(f"`alpha` must be in (0, 1), got {self.alpha!r}")
         if self.seed < 0:
@@ -93,6 +90,7 @@ def attack_input(
     """
     chosen = settings or AttackSettings()
     sampled = plan or Plan(certificate.law, ("np",))
+    check_budget(chosen.budget, sampled.batch)
     image = checked_input(classifier, x, sampled, index)
     aim = Aim(classifier, image, _setting(sampled, chosen), index, target, claim_of(certificate))
     found = pursue(
@@ -136,21 +134,22 @@ def attack_run(
             )
         wanted = run.indices() if indices is None else _known(indices, run)
         targets = {
-            result.index: found
+            result.index: (result.target, *found)
             for result in map(run.result, wanted)
             if (found := attacked_certificate(result, chosen.method)) is not None
         }
+        sampled = run.sampled_plan
+        check_budget(chosen.budget, sampled.batch)
 
         def attacked(index: int, stop: Event) -> AttackedInput:
-            result, (name, certificate) = run.result(index), targets[index]
-            x, target = dataset.input(index), result.target
+            target, name, certificate = targets[index]
             return attack_input(
                 classifier,
-                x,
+                dataset.input(index),
                 target,
                 certificate,
                 chosen,
-                plan=run.sampled_plan,
+                plan=sampled,
                 index=index,
                 method=name,
                 stop=stop,

@@ -17,6 +17,7 @@ from dsrs.attack.shrinking import Bands
 from dsrs.attack.verification import Shares, proved
 from dsrs.attack.walk import SURELY, Path, walk, whole
 from dsrs.counterexamples import AttackedInput, Candidate
+from dsrs.errors import InvalidInput
 from dsrs.sampling import InlineCollector, WorkUnit
 
 # A first point is chosen to be proved almost surely, and tells where the boundary is; the second
@@ -25,6 +26,7 @@ from dsrs.sampling import InlineCollector, WorkUnit
 FIRST_VOTES = 0.35  # of the votes that the walk left
 RETRY_VOTES = 0.6  # of what is left, while nothing is proved
 SAFE, BOLD = 1.5, 0.9  # standard errors beyond the point where half of the proofs succeed
+LEAST_BATCHES = 16  # with fewer there is nothing to split
 FEWEST = 0.04  # of the budget: a proof with fewer votes is not tried
 
 
@@ -55,6 +57,15 @@ class Range:
         return self.depth + margin * math.sqrt(2 * math.pi) / self.path.slope
 
 
+def check_budget(budget: int, batch: int) -> None:
+    """Refuse a budget that cannot be split."""
+    if budget < LEAST_BATCHES * batch:
+        raise InvalidInput(
+            f"`budget` must be at least {LEAST_BATCHES * batch} votes where a forward pass has "
+            f"{batch} rows, got {budget}"
+        )
+
+
 def pursue(
     aim: Aim,
     room: Room,
@@ -65,7 +76,7 @@ def pursue(
     alpha: float,
     stop: Event,
 ) -> AttackedInput:
-    """Attack one input with at most `budget` votes (rounded to whole batches)."""
+    """Attack one input with at most `budget` votes, all in whole batches."""
     started = perf_counter()
     law, batch = aim.setting.base, aim.setting.batch
     compasses: list[Compass] = [FromVotes(aim, stop)]

@@ -26,7 +26,7 @@ from dsrs.attack.shrinking import Bands
 from dsrs.counterexamples import Source
 from dsrs.laws import GeneralizedGaussian
 
-FIRST_VOTES = 1024
+FIRST_VOTES = 1024  # of a first look, at most
 WIDER = (1.0, 1.5, 2.25, 3.4)  # noise for the first look, where misses are rare
 ENOUGH_MISSES = 48
 START_SHARE = 0.1  # of the budget: what the first looks may cost before the walk goes on anyway
@@ -133,7 +133,8 @@ def walk(
     """
     sigma, d = law.sigma, law.d
     slope = USUAL_SLOPE / sigma
-    start = _start(compass, d, slope, whole(FIRST_VOTES, batch), budget)
+    first = whole(min(FIRST_VOTES, 0.5 * START_SHARE * budget / compass.cost), batch)
+    start = _start(compass, d, slope, first, budget)
     if start is None:
         return None
     summed, depth = start

@@ -31,7 +31,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("run_folder", metavar="RUN", help="run folder of `dsrs certify`")
     parser.add_argument(
         "--format",
-        type=one_of("dsrs.runs.formats", "FORMATS"),
+        type=one_of("dsrs.runs.formats", "EXPORTS"),
         default="csv",
         help="csv (default), jsonl, parquet, tsv, dsrs-logs or attacks",
     )
@@ -43,10 +43,10 @@ def add_parser(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from dsrs.runs import open_run
-    from dsrs.runs.formats import FORMATS, export_run
+    from dsrs.runs.formats import EXPORTS, export_run
 
     folder = Path(arguments.run_folder)
-    ending = FORMATS[arguments.format] or "-logs"
+    ending = EXPORTS[arguments.format] or "-logs"
     output = Path(arguments.output or folder.parent / f"{folder.resolve().name}{ending}")
     with open_run(folder) as opened:
         paths = export_run(

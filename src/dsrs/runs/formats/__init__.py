@@ -1,10 +1,11 @@
 """Formats that other programs read and write."""
 
-from dsrs.runs.formats.exporting import FORMATS, export_run, format_of, write_rows
+from dsrs.runs.formats.exporting import EXPORTS, FORMATS, export_run, format_of, write_rows
 from dsrs.runs.formats.importing import ImportedFolder, import_folder, import_rows
 from dsrs.runs.formats.row import ResultRow
 
 __all__ = [
+    "EXPORTS",
     "FORMATS",
     "ImportedFolder",
     "ResultRow",

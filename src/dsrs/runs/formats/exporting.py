@@ -25,8 +25,9 @@ FORMATS = {
     "jsonl": ".jsonl",
     "parquet": ".parquet",
     "dsrs-logs": "",
-    "attacks": ".npz",
 }
+# What can be written, but not read again.
+EXPORTS = FORMATS | {"attacks": ".npz"}
 
 
 def export_run(
@@ -67,8 +68,7 @@ def export_run(
 def format_of(path: Path) -> str | None:
     """The format of a table with this name, or None; .gz behind it means compressed."""
     name = path.name.removesuffix(".gz")
-    tables = {form: end for form, end in FORMATS.items() if end and form != "attacks"}
-    return next((form for form, end in tables.items() if name.endswith(end)), None)
+    return next((form for form, end in FORMATS.items() if end and name.endswith(end)), None)
 
 
 def write_rows(rows: Iterable[ResultRow], output: Path, form: str) -> None:
