@@ -13,6 +13,7 @@ from scipy import special
 from dsrs.confidence import clopper_pearson
 from dsrs.errors import DataError, InvalidInput
 from dsrs.landscape import Profile, profile_of_bins, profile_of_votes
+from dsrs.laws import GeneralizedGaussian
 from landscape.known_profiles import Accuracy, half_space, rising
 
 D = 784
@@ -123,3 +124,66 @@ def test_bad_votes_are_refused() -> None:
     fields = drawn(half_space(D, 1.0), 100).to_dict()
     with pytest.raises(DataError, match="must rise"):
         Profile.from_dict(fields | {"log_norms": fields["log_norms"][::-1]})
+
+
+@pytest.mark.parametrize("d", [784, 3072, 150_528, 10**9])
+@pytest.mark.parametrize("right", [0.0, 0.5, 1.0])
+def test_few_votes_on_a_narrow_shell_are_fitted(d: int, right: float) -> None:
+    """There the roughness outweighs the votes by more than double precision holds."""
+    edges = GeneralizedGaussian(d, 0.446).radial_quantile(np.linspace(0, 1, 65))
+    bins = [
+        3,
+        5,
+        8,
+        11,
+        11,
+        13,
+        16,
+        16,
+        16,
+        18,
+        18,
+        19,
+        20,
+        20,
+        20,
+        20,
+        21,
+        21,
+        21,
+        25,
+        26,
+        28,
+        30,
+        31,
+        34,
+        35,
+        36,
+        36,
+        38,
+        41,
+        42,
+        44,
+        45,
+        45,
+        45,
+        47,
+        48,
+        48,
+        48,
+        50,
+        50,
+        50,
+        51,
+        51,
+        53,
+        54,
+        55,
+        57,
+        60,
+        62,
+    ]
+    trials = np.bincount(bins, minlength=64)
+    curve = profile_of_bins(edges, np.floor(right * trials), trials)
+    assert 0 <= curve(float(edges[32])) <= 1
+    assert (curve(float(edges[32])) > 0.5) == (right == 1.0)

@@ -214,29 +214,26 @@ def fitted(log_norms: Floats, hits: Floats, trials: Floats) -> Profile:
 
     def evidence(place: int, start: Floats) -> tuple[float, Floats, Floats]:
         smoothing = SMOOTHINGS[place]
-        found, value, curvature = _penalised(
-            design, right, wrong, smoothing * roughness + pulls, start
-        )
-        log_det = float(np.linalg.slogdet(curvature)[1])
+        found, value, root = _penalised(design, right, wrong, smoothing * roughness + pulls, start)
+        log_det = 2 * float(np.sum(np.log(np.diag(root))))
         # The roughness has POINTS - 2 positive eigenvalues; constants are left out.
-        return value + 0.5 * (POINTS - 2) * math.log(smoothing) - 0.5 * log_det, found, curvature
+        return value + 0.5 * (POINTS - 2) * math.log(smoothing) - 0.5 * log_det, found, root
 
-    best, chosen, precision, stiffness = -math.inf, np.full(POINTS, overall), roughness, 0
+    best, chosen, root, stiffness = -math.inf, np.full(POINTS, overall), roughness, 0
     scores = chosen
     # From the stiffest curve down, until two in a row are less likely than the best.
     worse = 0
     for place in range(len(SMOOTHINGS) - 1, -1, -1):
-        value, scores, curvature = evidence(place, scores)
+        value, scores, found = evidence(place, scores)
         worse = 0 if value > best else worse + 1
         if value > best:
-            best, chosen, precision, stiffness = value, scores, curvature, place
+            best, chosen, root, stiffness = value, scores, found, place
         elif worse == 2:
             break
     total, missed = round(float(trials.sum())), round(float((trials - hits).sum()))
     supported = _supported(points, chosen, places, right, right + wrong)
     # If C = R'R is the curvature, R^-1 times independent normals has the covariance C^-1. Where
     # all votes agree the posterior is far from normal: the odds make up for that.
-    root = _root(precision)
     doubts = solve_triangular(root, _NORMALS).T
     gaussian = -0.5 * np.sum(_NORMALS**2, axis=0)
     penalty = SMOOTHINGS[stiffness] * roughness + pulls
@@ -274,10 +271,10 @@ def _log_posterior(
 def _penalised(
     design: Floats, hits: Floats, misses: Floats, penalty: Floats, start: Floats
 ) -> tuple[Floats, float, Floats]:
-    """Newton's method on a concave function: the scores, its value and its curvature."""
+    """Newton's method on a concave function: the scores, its value and R, R'R its curvature."""
 
     scores, value = start, _log_posterior(design, hits, misses, penalty, start)
-    curvature = penalty
+    root = _root(penalty)
     for _ in range(NEWTON_STEPS):
         z = design @ scores
         # Ratios of the normal density to its two tails.
@@ -286,8 +283,8 @@ def _penalised(
         lower = np.exp(log_density - special.log_ndtr(-z))
         gradient = design.T @ (hits * upper - misses * lower) - penalty @ scores
         weight = hits * upper * (z + upper) + misses * lower * (lower - z)
-        curvature = penalty + design.T @ (weight[:, None] * design)
-        step = np.linalg.solve(curvature, gradient)
+        root = _root(penalty + design.T @ (weight[:, None] * design))
+        step = solve_triangular(root, solve_triangular(root, gradient, trans=1))
         gain = float(gradient @ step)
         if gain < 1e-4:
             break
@@ -297,7 +294,7 @@ def _penalised(
             length *= 0.5
             found = _log_posterior(design, hits, misses, penalty, scores + length * step)
         scores, value = scores + length * step, found
-    return scores, value, curvature
+    return scores, value, root
 
 
 def _supported(
