@@ -92,7 +92,8 @@ def test_histograms_of_the_class_probability(tmp_path: Path) -> None:
     half = run(RunName("salman-imagenet-0.50", law, 50_000, 0.0005), [0.0] * 3)
     tiny = tmp_path / "sampling" / "cohen-tinyimagenet-4700-0.50.pth"
     tiny.mkdir(parents=True)
-    log = "x disttype general-gaussian\nx k 4700\no 0 0.999 1\no 1 0.2 0.3\n"
+    log = "x disttype general-gaussian\nx k 4700\nx std 0.5\nx N 100000\nx alpha 0.001\n"
+    log += "o 0 0.999 1\no 1 0.2 0.3\n"
     (tiny / "general-gaussian-4700-0.5-100000-0.001.txt").write_text(log)
     bounds = class_probability.tinyimagenet_lower_bounds(tmp_path)
     bounds += class_probability.imagenet_lower_bounds([right, half])
