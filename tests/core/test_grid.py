@@ -203,6 +203,8 @@ def test_what_a_grid_cannot_be() -> None:
         Grid(1e-12).cells(np.array([1e9], np.float32))
     with pytest.raises(InvalidInput, match="`grid` must be a Grid"):
         Plan(LAW, grid=0.5)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="`grid` must have a larger step than 1e-10"):
+        Plan(GeneralizedGaussian(784, 0.5), grid=Grid(1e-10))
     rises = Weighted(GeneralizedGaussian(2, 1.0), (1.0, 2.0), (0.0, 5.0))
     with pytest.raises(InvalidInput, match="falls"):
         GRID.variation(rises)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,8 +28,10 @@ class VoteActor:
 
     def count(
         self, x: NDArray[np.float32], setting: Setting, unit: WorkUnit
-    ) -> tuple[Histogram, Sums]:
-        """The votes of a unit, and the sums of their noise where they are asked for."""
+    ) -> tuple[Histogram, Sums, float]:
+        """The votes of a unit, the sums of their noise where asked for, and processor seconds."""
         assert self._classifier is not None, "prepare comes first"
         assert self._collector is not None
-        return self._collector.collect_with_sums(self._classifier, x, setting, unit)
+        began = time.process_time()
+        votes, sums = self._collector.collect_with_sums(self._classifier, x, setting, unit)
+        return votes, sums, time.process_time() - began

@@ -37,6 +37,11 @@ class Executor(ABC):
     def place(self) -> str:
         """For people: where votes are counted."""
 
+    @property
+    @abstractmethod
+    def busy(self) -> tuple[float, int]:
+        """How many cores were busy on average since it was opened, and of how many."""
+
     def __enter__(self) -> Executor:
         self.open()
         return self

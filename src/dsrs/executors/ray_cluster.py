@@ -8,11 +8,12 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+import time
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
-from threading import Event
+from threading import Event, Lock
 from typing import Any
 
 import numpy as np
@@ -55,11 +56,13 @@ class RayExecutor(Executor):
         self._gpu = device.startswith("cuda")
         self._dispatcher: Dispatcher | None = None
         self._started = False
+        self._opened, self._spent = time.perf_counter(), _Spent()
 
     def open(self) -> None:
         self._started = not self._ray.is_initialized()
         if self._started:
             _connect(self._ray, self._address, self._threads)
+        self._opened, self._spent = time.perf_counter(), _Spent()
         self._dispatcher = Dispatcher(_Nodes(self._ray, self._spec, self._threads, self._gpu))
 
     def close(self) -> None:
@@ -71,25 +74,46 @@ class RayExecutor(Executor):
 
     def in_flight(self, one_input_keeps_busy: bool) -> int:
         # Two for each actor: while one is certified or waits for its last unit, others are counted.
-        slots = sum(_slots(node, self._threads, self._gpu) for node in self._ray.nodes())
-        return min(max(4, 2 * slots), MOST_IN_FLIGHT)
+        return min(max(4, 2 * self._slots()), MOST_IN_FLIGHT)
 
     def collector(self, stop: Event) -> Collector:
         assert self._dispatcher is not None, "the executor is not open"
-        return _RayCollector(self._ray, self._dispatcher, self._threads, stop)
+        return _RayCollector(self._ray, self._dispatcher, self._threads, stop, self._spent)
 
     @property
     def place(self) -> str:
         what = "a GPU" if self._gpu else f"{self._threads} threads"
         return f"a Ray cluster ({self._address}), actors of {what} each"
 
+    @property
+    def busy(self) -> tuple[float, int]:
+        wall = max(time.perf_counter() - self._opened, 1e-9)
+        return self._spent.seconds / wall, self._threads * self._slots()
+
+    def _slots(self) -> int:
+        return sum(_slots(node, self._threads, self._gpu) for node in self._ray.nodes())
+
+
+class _Spent:
+    """Processor time of the actors, added up from several threads."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._lock = Lock()
+
+    def add(self, seconds: float) -> None:
+        with self._lock:
+            self.seconds += seconds
+
 
 class _RayCollector:
     """Counts the votes of one input, cut into units for whoever is free."""
 
-    def __init__(self, ray: Any, dispatcher: Dispatcher, threads: int, stop: Event) -> None:
+    def __init__(
+        self, ray: Any, dispatcher: Dispatcher, threads: int, stop: Event, spent: _Spent
+    ) -> None:
         self._ray, self._dispatcher, self._threads = ray, dispatcher, threads
-        self._stop = stop
+        self._stop, self._spent = stop, spent
 
     def collect(
         self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, whole: WorkUnit
@@ -111,7 +135,8 @@ class _RayCollector:
         finally:
             for answer in answers:
                 answer.cancel()
-        votes, sums = zip(*found, strict=True)
+        votes, sums, seconds = zip(*found, strict=True)
+        self._spent.add(sum(seconds))
         return np.sum(votes, axis=0), np.sum(sums, axis=0)
 
     def _samples(self) -> int:

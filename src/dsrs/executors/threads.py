@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from threading import Event
 
 from dsrs.executors.base import Executor
@@ -14,9 +15,11 @@ class ThreadExecutor(Executor):
     def __init__(self, workers: int | None = None) -> None:
         self._shared = VoteCollector(workers)
         self._one_input = True
+        self._opened = time.perf_counter(), time.process_time()
 
     def open(self) -> None:
         self._shared.__enter__()
+        self._opened = time.perf_counter(), time.process_time()
 
     def close(self) -> None:
         self._shared.__exit__(None, None, None)
@@ -31,3 +34,9 @@ class ThreadExecutor(Executor):
     @property
     def place(self) -> str:
         return f"{self._shared.workers} threads of this machine"
+
+    @property
+    def busy(self) -> tuple[float, int]:
+        wall, processor = self._opened
+        spent = time.process_time() - processor
+        return spent / max(time.perf_counter() - wall, 1e-9), self._shared.workers

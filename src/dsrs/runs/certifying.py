@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -19,6 +20,8 @@ from dsrs.runs.thumbnail import thumbnail
 from dsrs.runs.writer import start_run
 from dsrs.strategies import Plan, certificates_of
 from dsrs.voting import sample_input
+
+LOG = logging.getLogger("dsrs")
 
 
 class Counter(Protocol):
@@ -86,10 +89,18 @@ def certify_run(
 
             if not todo:
                 return
+            LOG.info("counting votes with %s, %s", counting.place, _where(classifier, device))
             with counting:
                 at_once = counting.in_flight(plan.goal.is_open)
                 if at_once > 1:
                     keep_all(certified, keep, todo, at_once)
-                    return
-                for index in todo:
-                    keep(certified(index, Event()))
+                else:
+                    for index in todo:
+                        keep(certified(index, Event()))
+                LOG.info("busy: %.1f of %d cores on average", *counting.busy)
+
+
+def _where(classifier: Classifier, device: str) -> str:
+    """For people: where the model runs and its noise is made."""
+    beside = getattr(classifier, "makes_noise", False)
+    return f"the model on {device}, its noise {'there' if beside else 'made by the processor'}"

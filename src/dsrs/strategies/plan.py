@@ -26,6 +26,7 @@ DEFAULT_METHODS = (NEYMAN_PEARSON, TAILORED)
 MAX_VOTES = 2**32 - 2**16
 MAX_BATCH = 1024
 LEAST_FOR_PILOT = 10
+MOST_VARIATION = 1e-3  # charged to every bound; the default grid charges some 1e-9 to 1e-5
 ADAPTIVE_BATCH = 64  # looks fall on whole batches, and the first may be the last
 
 
@@ -84,6 +85,12 @@ class Plan:
     def __post_init__(self) -> None:
         if not isinstance(self.grid, Grid | None):
             raise InvalidInput(f"`grid` must be a Grid or None, got {shown(self.grid)}")
+        if self.grid is not None and self.grid.variation(self.law) > MOST_VARIATION:
+            raise InvalidInput(
+                f"`grid` must have a larger step than {self.grid.step:g}: noise in double "
+                "precision would be told from the law's own with a probability of "
+                f"{self.grid.variation(self.law):.1g} a vote"
+            )
         for name, least in (("n", 1), ("n0", 1), ("seed", 0), ("batch", 0)):
             _whole(name, getattr(self, name), least)
         if max(self.n, self.n0) > MAX_VOTES:
