@@ -22,7 +22,8 @@ from dsrs.audit.shells import Shells
 from dsrs.audit.variation import total_variation
 from dsrs.audit.weights import additional_law, smoothing_law
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
-from duality.random_problems import random_case
+from dsrs.records import Interval, Observation
+from duality.random_problems import Case, random_case
 
 
 class Bell:
@@ -118,10 +119,13 @@ def test_laws_are_those_of_the_package(eta: float) -> None:
 
 def test_dual_bounds_agree_with_the_oracle() -> None:
     """Any multipliers, signs and laws: the oracle knows its own error."""
+    base = GeneralizedGaussian(100, 1.0, 40.0)
+    seen = Observation(Rescaled(base, 0.9), Interval(0.95, 1.0))
+    alone = Case(base, Interval(0.0, 1.0), (seen,), (0.0, 1.5), 0.5)
     generator = np.random.default_rng(14)
     drawn = (random_case(generator, 1, 3) for _ in range(20))
     # In few dimensions kinks cost an audit, and the oracle, many times more.
-    for case in [case for case in drawn if case.law.d > 5][:8]:
+    for case in [alone, *[case for case in drawn if case.law.d > 5][:6]]:
         base = case.law
         with precision(20):
             shells = Shells(base.d, base.sigma, base.k, base.eta)
