@@ -25,7 +25,6 @@ from dsrs.classifiers import from_callable
 from dsrs.cli.main import build_parser, main
 from dsrs.datasets import Dataset
 from dsrs.files.whole import UNFINISHED
-from dsrs.laws import GeneralizedGaussian
 from dsrs.runs import certify_run, open_run
 from dsrs.runs.formats import export_run
 from dsrs.runs.profiles import wide_law
@@ -49,14 +48,20 @@ SOUND = {
     **{"--model": "fuzz_model:f", "--data": "data.npz", "--output": "new", "--epochs": "1"},
     **{"--norm": "l2", "--p": "0.9", "--alpha": "0.01", "--q": "truncated:0.8", "--seed": "3"},
     **{"--config": "good.toml", "--landscape": "look", "--logs": "logs"},
-    **{"--inputs": "2", "parts": "run"},
+    **{"--budget": "600", "--inputs": "2", "parts": "run"},
     **{"run_folder": "run", "runs": "run", "source": "run", "file": "logs"},
 }
 # Without these a command would work for long, or hardly ever work.
 ALWAYS = (
-    *("--landscape", "--logs", "--inputs"),
+    *("--landscape", "--logs", "--inputs", "--sigma", "--num-classes", "--budget"),
     *("--n", "--votes", "--samples", "--search-samples", "--resamples", "--epochs", "--workers"),
 )
+CERTIFY = [
+    *("certify", "--model", "fuzz_model:f", "--num-classes", "2", "--data", "data.npz"),
+    *("--indices", "0,1", "--sigma", "0.5", "--n", "32", "--q", "none", "--grid", "none"),
+    *("--batch-size", "16"),
+    *("--output", "run", "--quiet", "--workers", "1"),
+]
 LOG = "x disttype gaussian\nx k None\nx std 0.5\nx N 100\nx alpha 0.001\no 0 0.9 0.95\n"
 MODEL = """
 import numpy as np
@@ -72,13 +77,19 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with everything that a command may find, and lose."""
     folder = tmp_path_factory.mktemp("prepared")
     images = np.random.default_rng(0).random((3, 1, 4, 4), dtype=np.float32)
+    images[0], images[1] = 0.9, 0.1  # so that something is certified
     np.savez(folder / "data.npz", images=images, labels=[0, 1, 0])
     model = from_callable(
         lambda batch: (batch.mean(axis=(1, 2, 3)) > 0.5).astype(int), (1, 4, 4), 2
     )
     data = Dataset.from_arrays(images, [0, 1, 0])
-    plan = Plan(GeneralizedGaussian(16, 0.5), ("np",), n=32)
-    certify_run(model, data, plan, [0, 1], folder / "run", workers=1)
+    (folder / "fuzz_model.py").write_text(MODEL)
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        assert main(CERTIFY) == 0
+    finally:
+        os.chdir(before)
     with open_run(folder / "run") as finished:
         export_run(finished, folder / "logs", "dsrs-logs")
     (folder / "logs/sampling/cohen-mnist-0.50.pth").mkdir()
@@ -87,7 +98,6 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     certify_run(model, data, wide, [0, 1], folder / "look", workers=1)
     (folder / "good.toml").write_text('sigma = 0.5\nq = ["none"]\nalpha = 0.01\n')
     (folder / "bad.toml").write_text("sigma = {}\n[run]\nsgima = 1\n")
-    (folder / "fuzz_model.py").write_text(MODEL)
     (folder / "notes.txt").write_text("the only copy")
     (folder / "cut.onnx").write_bytes(b"\x08\x07\x12")
     (folder / "table.csv").write_text(
