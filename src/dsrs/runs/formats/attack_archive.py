@@ -11,7 +11,13 @@ import numpy as np
 from dsrs.counterexamples import AttackedInput
 from dsrs.errors import DataError
 
-MAGIC = b"PK\x03\x04"  # an archive of NumPy is a ZIP file
+ZIP_MAGIC = b"PK\x03\x04"  # an archive of NumPy is a ZIP file
+OWN_ARRAYS = (b"perturbation.npy", b"certified.npy", b"rival.npy")
+
+
+def is_attacks_archive(content: bytes) -> bool:
+    """Whether these bytes are such an archive, not any other one."""
+    return content.startswith(ZIP_MAGIC) and all(name in content for name in OWN_ARRAYS)
 
 
 def attacks_archive(attacks: Mapping[int, AttackedInput]) -> bytes:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dsrs.errors import DataError, InvalidInput
 from dsrs.files.content import content_of_file, text_of
-from dsrs.runs.formats.attack_archive import MAGIC
+from dsrs.runs.formats.attack_archive import is_attacks_archive
 from dsrs.runs.formats.dsrs_logs import read_radius_log, read_sampling_log
 from dsrs.runs.formats.joining import check_is_p, interval_rows, joined_rows, radius_rows
 from dsrs.runs.formats.log_tables import logs_in, rows_of_logs
@@ -39,6 +39,8 @@ def import_rows(
     """
     content = content_of_file(path)
     form = form or recognised(path, content)
+    if form == "attacks":
+        raise DataError(f"{path} holds counterexamples of `dsrs attack`, and no table")
     if q_log is not None and form != "dsrs-logs":
         raise InvalidInput(f"a log of Q belongs to a DSRS sampling log, and {path} is {form}")
     if form == "parquet":
@@ -78,7 +80,7 @@ def recognised(path: Path, content: bytes) -> str:
     """The format of this content; DataError when it is none of ours."""
     if content.startswith(PARQUET_MAGIC):
         return "parquet"
-    if content.startswith(MAGIC):
+    if is_attacks_archive(content):
         return "attacks"
     try:
         start = text_of(content, path).lstrip()
