@@ -20,6 +20,7 @@ from dsrs.classifiers import load_classifier
 from dsrs.datasets import Dataset
 from dsrs.errors import ClusterError, InvalidInput
 from dsrs.executors import ModelSpec, RayExecutor
+from dsrs.executors.ray_cluster import _connect
 from dsrs.grid import Grid
 from dsrs.laws import GeneralizedGaussian
 from dsrs.runs import RunResult, certify_run, open_run
@@ -208,6 +209,24 @@ def test_actors_with_several_threads(
     finally:
         three.cluster.remove_node(wide, allow_graceful=False)
     assert contents(tmp_path / "run") == expected["open"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ConnectionError("nobody answers\nat this address"),
+        ray.exceptions.AuthenticationError("no authentication token was found"),
+    ],
+)
+def test_a_cluster_that_does_not_let_us_in_is_named(error: Exception) -> None:
+    class Closed:
+        exceptions = ray.exceptions
+
+        def init(self, **_: object) -> None:
+            raise error
+
+    with pytest.raises(ClusterError, match=r"no Ray cluster at 'head:6379': no.*RAY_AUTH_MODE"):
+        _connect(Closed(), "head:6379", 1)
 
 
 def test_threads_of_an_actor_are_checked() -> None:

@@ -245,6 +245,7 @@ def _slots(node: dict[str, Any], threads: int, gpu: bool) -> int:
 
 def _connect(ray: Any, address: str, threads: int) -> None:
     """Start a cluster on this machine, or join the one at `address`."""
+    refusals = (ConnectionError, RuntimeError, ValueError, TimeoutError, ray.exceptions.RayError)
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
         if address == LOCAL:
@@ -253,7 +254,7 @@ def _connect(ray: Any, address: str, threads: int) -> None:
             ray.init(address=LOCAL, num_cpus=cores, include_dashboard=False, **quiet)
         else:
             ray.init(address=address, **quiet)
-    except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+    except refusals as error:
         raise ClusterError(
             f"there is no Ray cluster at {address!r}: {str(error).strip().splitlines()[0]}; "
             "expected `local`, `auto`, HOST:6379 or ray://HOST:10001, and for a cluster with "
