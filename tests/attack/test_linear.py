@@ -53,6 +53,13 @@ def test_the_attack_depends_on_the_seed_alone() -> None:
     assert np.array_equal(first.perturbation, again.perturbation)
 
 
+def test_a_class_that_loses_votes_under_wider_noise_only_is_attacked() -> None:
+    """At 6 sigma one vote in 10^9 is against the class: a small budget must not end there."""
+    found = attacked(GeneralizedGaussian(D, SIGMA), 6 * SIGMA, budget=8192)
+    assert found.attacked is not None
+    assert 1 < found.attacked / (6 * SIGMA) < 1.15
+
+
 def test_a_class_that_never_loses_a_vote_is_not_refuted() -> None:
     found = attacked(GeneralizedGaussian(D, SIGMA), 100 * SIGMA, budget=8192)
     assert (found.attacked, found.ratio, found.candidates) == (None, None, ())

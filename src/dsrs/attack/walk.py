@@ -29,7 +29,7 @@ from dsrs.laws import GeneralizedGaussian
 FIRST_VOTES = 1024  # of a first look, at most
 WIDER = (1.0, 1.5, 2.25, 3.4)  # noise for the first look, where misses are rare
 ENOUGH_MISSES = 48
-START_SHARE = 0.1  # of the budget: what the first looks may cost before the walk goes on anyway
+START_SHARE = 0.1  # of the budget: what first looks may cost once a vote against was seen
 ROUND_SHARE = 0.05  # of the budget: one reading of the walk
 DISCOUNT = 0.9
 USUAL_SLOPE = 0.85  # times 1 / sigma: 1 for a half-space under Gaussian noise
@@ -167,7 +167,8 @@ def _start(
         if reading.variance > 0:
             found = _Sum(reading), max(score_of(reading) * widen / slope, 0.0)
         misses = (1 - reading.share) * votes
-        if misses >= ENOUGH_MISSES or compass.spent > START_SHARE * budget:
+        # Without any vote against the claim there is nowhere to walk: go on looking.
+        if misses >= ENOUGH_MISSES or (found and compass.spent > START_SHARE * budget):
             break
     return found
 
