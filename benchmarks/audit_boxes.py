@@ -79,7 +79,7 @@ def report(verdicts: dict[str, list[Verdict]], first: str) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--boxes", type=int, default=100, help="how many (100)")
+    parser.add_argument("--boxes", type=int, default=60, help="how many (60)")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     half = arguments.boxes // 2
