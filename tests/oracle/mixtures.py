@@ -150,7 +150,7 @@ def dual_bound(
     edges = _edges(laws, used, g, gross, plane)
     total, error, size = _adaptive(lambda x: plane.least(x, g(x)), gross, edges)
     known = sum(multiplier * (1 - X) for multiplier, X in zip(multipliers, ends, strict=True))
-    return Answer(total - known, error + 1e-14 * (1 + size) + 1e-11)
+    return Answer(total - known, error + 1e-14 * (1 + size) + 5e-11)
 
 
 def zeros(
