@@ -27,7 +27,7 @@ test-slow: $(VENV)/.with-test
 
 test-pythons:
 	@for version in 3.10 3.13; do \
-	    if ! command -v python$$version > /dev/null; then echo "no python$$version here"; continue; fi; \
+	    if ! python$$version -c '' 2> /dev/null; then echo "no python$$version here"; continue; fi; \
 	    $(MAKE) VENV=.venv-$$version PYTHON=python$$version .venv-$$version/.with-test || exit 1; \
 	    .venv-$$version/bin/pytest -q --numprocesses auto --dist loadfile || exit 1; \
 	done
