@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,6 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
     from dsrs.runs.profiles import read_landscape, wide_law
     from dsrs.strategies import NEYMAN_PEARSON, Plan
 
+    # Three runs in a row: where their votes are counted is not worth six lines.
+    logging.getLogger("dsrs.counting").setLevel(logging.WARNING)
     runs = {name: arguments.output / name for name in ("look", "usual", "tuned")}
     with as_file(files("dsrs") / "demo") as folder:
         trained = law_of_card(folder / "card.json")

@@ -21,7 +21,7 @@ from dsrs.runs.writer import start_run
 from dsrs.strategies import Plan, certificates_of
 from dsrs.voting import sample_input
 
-LOG = logging.getLogger("dsrs")
+LOG = logging.getLogger("dsrs.counting")
 
 
 class Counter(Protocol):

@@ -138,7 +138,7 @@ function histogramChart(histogram) {
   return new Chart({
     id: `figure-probability-histogram-${runPlace[histogram.run]}`,
     title: "Histogram of P_A" + (manyRuns ? `, ${histogram.run}` : ""),
-    caption: "Inputs by the share of votes under noise for the certified class.",
+    caption: `${sums.reduce((a, b) => a + b, 0)} inputs with votes of the bound under P, by the share of them for the certified class.`,
     read: "x",
     snap: (x) => (bin(x) + 0.5) * width,
     x: {
