@@ -30,7 +30,10 @@ MOST_STEPS = 2.0**50
 # direction, and of norms that follow any other law.
 UNIT = 2.0**-53
 NORMAL_ERROR, DIRECTION_ERROR, NORM_ERROR, NORM_ERROR_BY_SHAPE = 16.0, 24.0, 32.0, 16.0
-MEAN_POINTS = 256
+# Steps of the quantile function under which the mean norm is bounded, and halvings of the last.
+MEAN_STEPS, MEAN_HALVINGS = 256, 44
+# So many float32 numbers a step tell its two ends apart, whichever of them a number stands for.
+NUMBERS_A_STEP = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +74,19 @@ class Grid:
         """What the classifier sees of these grid points: the nearest numbers of float32."""
         return (self.origin + cells * self.step).astype(np.float32)
 
-    def distance(self, x: NDArray[np.float32]) -> float:
-        """How far x is from its nearest grid point (l2), rounded up.
+    def distance(self, x: NDArray[np.floating[Any]]) -> float:
+        """How far x is from the grid point nearest to its float32 numbers (l2), rounded up.
 
-        0 where every coordinate is the float32 number of a grid point: it stands for that point.
+        0 where every coordinate is the float32 number of a grid point: it stands for that point. If
+        float32 is too coarse for the grid, a number could stand for several, and stands for itself.
         """
-        flat = np.asarray(x, dtype=np.float32).ravel()
-        cells = self.cells(flat)
-        if np.array_equal(self.values(cells), flat):
+        flat = np.asarray(x, dtype=np.float64).ravel()
+        seen = flat.astype(np.float32)
+        cells = self.cells(seen)
+        fine = NUMBERS_A_STEP * float(np.spacing(np.abs(seen).max())) <= self.step
+        if fine and np.array_equal(self.values(cells), seen):
             return 0.0
-        away = np.abs(flat.astype(np.float64) - (self.origin + cells * self.step))
+        away = np.abs(flat - (self.origin + cells * self.step))
         # The points are known to a few roundings of their size.
         away += 2.0**-50 * (np.abs(flat) + abs(self.origin) + np.abs(cells) * self.step)
         return math.nextafter(float(np.sqrt(np.dot(away, away))) * (1 + 1e-9), math.inf)
@@ -129,7 +135,15 @@ def _variation(law: GeneralizedGaussian | AdditionalLaw, step: float) -> float:
     error = NORMAL_ERROR
     if not base.is_gaussian or not isinstance(law, GeneralizedGaussian):
         error = DIRECTION_ERROR + NORM_ERROR + NORM_ERROR_BY_SHAPE / base.m
-    # The mean norm by the midpoint rule: much closer than the errors above are known.
-    mean = float(np.mean(law.radial_quantile((np.arange(MEAN_POINTS) + 0.5) / MEAN_POINTS)))
-    sum_of_means = math.sqrt(base.d) * mean  # at least the sum of E|y_j|
+    sum_of_means = math.sqrt(base.d) * _mean_norm(law)  # at least the sum of E|y_j|
     return min(1.0, error * UNIT * (4 * base.d + 2 * sum_of_means / step))
+
+
+def _mean_norm(law: GeneralizedGaussian | AdditionalLaw) -> float:
+    """The mean norm from above: every step of the quantile function at its upper end.
+
+    Laws of small shape have most of it in the last step, which is halved again and again.
+    """
+    last = 1 - 0.5 ** np.arange(1, MEAN_HALVINGS + 1) / MEAN_STEPS
+    ends = np.concatenate([np.arange(1, MEAN_STEPS) / MEAN_STEPS, last])
+    return float(np.diff(ends, prepend=0.0) @ law.radial_quantile(ends))

@@ -40,7 +40,7 @@ def sample_input(
     started = perf_counter()
     image = checked_input(classifier, x, plan, index)
     known = None if label is None else checked_label(classifier, label, index)
-    moved = 0.0 if plan.grid is None else plan.grid.distance(image)
+    moved = 0.0 if plan.grid is None else plan.grid.distance(np.asarray(x))
     session, setting, queries = Session(plan, index, known, moved), setting_of(plan), 0
     with VoteCollector() if collector is None else nullcontext(collector) as workers:
         while (want := session.want()) is not None:

@@ -16,11 +16,13 @@ from dsrs.audit.balls import acb, arb, exact, precision
 from dsrs.audit.bound import enclosed_bound
 from dsrs.audit.counts import fallback_holds, lower_holds, tail, upper_holds
 from dsrs.audit.falling import shape_of
+from dsrs.audit.grid_charge import variation
 from dsrs.audit.mixture import Mixture
 from dsrs.audit.quadrature import Budget, integral
 from dsrs.audit.shells import Shells
 from dsrs.audit.variation import total_variation
 from dsrs.audit.weights import additional_law, smoothing_law
+from dsrs.grid import Grid
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
 from dsrs.records import Interval, Observation
 from duality.random_problems import Case, random_case
@@ -211,3 +213,19 @@ def test_bounds_from_counts_are_those_of_exact_sums() -> None:
                 both = Fraction(lower) ** 9 * true
                 assert fallback_holds(lower, 9, hits, trials, both * 2) == "yes"
                 assert fallback_holds(lower, 9, hits, trials, both / 2) == "no"
+
+
+@pytest.mark.parametrize(
+    ("d", "k", "eta"), [(2, 0.0, 2.0), (784, 380.0, 2.0), (784, 391.999, 2.0), (3, 1.4, 0.5)]
+)
+def test_the_charge_of_a_grid_rests_on_no_less_than_the_mean_norm(
+    d: int, k: float, eta: float
+) -> None:
+    base, grid = GeneralizedGaussian(d, 0.5, k, eta), Grid(1 / 4080)
+    shells = Shells(d, 0.5, k, eta)
+    weighted = Weighted(base, (base.m / 2, 2 * base.m), (0.0, 0.3), inner=0.0, outer=-1.0)
+    assert grid.variation(base) >= float(variation(shells, None, 0.5, eta, grid.step))
+    for law in (Truncated(base, 0.6), Rescaled(base, 0.4), weighted):
+        with precision(128):
+            needed = variation(shells, law.to_dict(), 0.5, eta, grid.step)
+        assert grid.variation(law) >= float(needed)

@@ -179,6 +179,26 @@ def test_bytes_are_exact_on_the_default_grid() -> None:
     assert signed.distance((np.arange(256) / 127.5 - 1).astype(np.float32)) == 0
 
 
+def test_a_number_that_is_too_coarse_for_the_grid_stands_for_itself() -> None:
+    # Neighbours in float32 are 31.875 steps apart here, their grid points 32: a radius in between
+    # would hold one of them and not the other.
+    grid = Grid(1 / 4080, 1e5)
+    here, there = np.float32([100_000.0]), np.float32([100_000.0078125])
+    apart = grid.step * float((grid.cells(there) - grid.cells(here))[0])
+    assert apart > float((there - here)[0])
+    assert apart <= float((there - here)[0]) + grid.distance(here) + grid.distance(there)
+
+
+def test_an_input_in_double_precision_is_where_it_is() -> None:
+    coarse = np.full(48, 160.25 / 4080, np.float32)
+    x = coarse.astype(np.float64) + 0.4 * np.spacing(coarse)
+    np.testing.assert_array_equal(x.astype(np.float32), coarse)
+    away = Fraction(float(x[0])) - 160 * Fraction(GRID.step)
+    seen = sample_input(Linear(48, 0.4), x, Plan(LAW, ("np",), n=64, grid=GRID), 0, 1)
+    assert Fraction(seen.moved) ** 2 >= 48 * away**2
+    assert seen.moved > GRID.distance(coarse)
+
+
 def test_halves_are_rounded_up_on_either_side_of_zero() -> None:
     cells = Grid(0.5).cells(np.array([-0.75, -0.25, 0.25, 0.75], np.float32))
     np.testing.assert_array_equal(cells, [-1, 0, 1, 2])
