@@ -29,7 +29,7 @@ from dsrs.records import Certificate, Interval, ProofStep
 
 BISECTIONS = 200
 # How much less than the searched radius is claimed, of sigma: tried in turn until the proof holds.
-MARGINS = (1e-13, 1e-11, 1e-9, 1e-7)
+MARGINS = (1e-13, 1e-11, 1e-9, 1e-7, 1e-5)
 
 
 def certify_first_order(law: GeneralizedGaussian, p_lower: float, gradient: float) -> Certificate:

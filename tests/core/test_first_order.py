@@ -109,3 +109,12 @@ def test_useless_multipliers_prove_nothing() -> None:
 def test_other_noise_is_refused() -> None:
     with pytest.raises(InvalidInput, match="Gaussian"):
         certify_first_order(GeneralizedGaussian(784, 0.5, 380), 0.9, 0.1)
+
+
+@pytest.mark.parametrize("miss", [1e-8, 1e-9, 1e-10])
+def test_a_class_that_hardly_ever_misses_still_gains(miss: float) -> None:
+    found = certify_first_order(LAW, 1 - miss, 0.0)
+    # The slab of no gradient is symmetric.
+    assert found.radius == pytest.approx(-LAW.sigma * special.ndtri(miss / 2), abs=1e-4)
+    assert found.radius > found.np_radius
+    assert check(found)
