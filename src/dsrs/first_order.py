@@ -28,6 +28,9 @@ from dsrs.laws import GeneralizedGaussian
 from dsrs.records import Certificate, Interval, ProofStep
 
 BISECTIONS = 200
+# Multipliers and shifts (of sigma) of proofs lie well within these: p is 1 - 2^-53 at most. Beyond,
+# points where line and exponential meet would be too far away to be found.
+LEAST, MOST, LONGEST = 1e-20, 1e20, 40.0
 # How much less than the searched radius is claimed, of sigma: tried in turn until the proof holds.
 MARGINS = (1e-13, 1e-11, 1e-9, 1e-7, 1e-5)
 
@@ -64,7 +67,7 @@ def first_order_bound(
 ) -> float:
     """B for these multipliers (l, m) at shift rho sigma, rounded down; -inf for useless ones."""
     level, slope = multipliers
-    if not (0 < level < math.inf and 0 < slope < math.inf and 0 < rho < math.inf):
+    if not (LEAST < level < MOST and LEAST < slope < MOST and LEAST < rho < LONGEST):
         return -math.inf
     if not 0.5 < p_lower < 1:
         # Only then is the bound known to fall with the shift.

@@ -118,3 +118,23 @@ def test_a_class_that_hardly_ever_misses_still_gains(miss: float) -> None:
     assert found.radius == pytest.approx(-LAW.sigma * special.ndtri(miss / 2), abs=1e-4)
     assert found.radius > found.np_radius
     assert check(found)
+
+
+@pytest.mark.parametrize(
+    ("radius", "multipliers"),
+    [
+        (1e3, (1.0, 1e-320)),  # the line is 0 at minus infinity
+        (1e200, (1.0, 1e-3)),  # the square of the shift is infinite
+        (1e6, (1.0, 1e-320)),  # their ratio is 0
+        (0.5, (1e306, 1e306)),  # the line is infinite
+    ],
+)
+def test_numbers_that_overflow_prove_nothing(
+    radius: float, multipliers: tuple[float, float]
+) -> None:
+    found = certify_first_order(LAW, 0.9, 0.05)
+    step = dataclasses.replace(
+        found.proof[0], radius=radius, multipliers=multipliers, dual_bound=0.6
+    )
+    assert not check(dataclasses.replace(found, radius=max(radius, found.radius), proof=(step,)))
+    assert first_order_bound(0.9, 0.05, multipliers, radius / LAW.sigma) == -math.inf
