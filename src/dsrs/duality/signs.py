@@ -38,17 +38,52 @@ class CellBounds(NamedTuple):
     """What holds on a whole cell."""
 
     gross: float  # of the sum of the magnitudes of the terms of g
+    grade: float  # of the sum of the magnitudes of their slopes
     bend: float  # of |g''|
     tilt: float  # of |S'|, see `positive_part_falls`
 
 
 @kernel
+def net_multiplier(
+    parts: Components, active: Integers, multipliers: Floats, j: int
+) -> tuple[float, float]:
+    """The terms of g that are multiples of term j, as one: its multiplier, and the sum of their
+    magnitudes; (0, 0) if one of them comes before j. A truncated law and P are such terms."""
+    net, gross, seen = 0.0, 0.0, False
+    for i in active:
+        alike = (
+            parts.exponent[i] == parts.exponent[j]
+            and parts.decay[i] == parts.decay[j]
+            and parts.anchor[i] == parts.anchor[j]
+        )
+        if not alike:
+            continue
+        if i == j:
+            seen = True
+        elif not seen:
+            return 0.0, 0.0
+        term = multipliers[parts.owner[i]] * math.exp(parts.log_height[i] - parts.log_height[j])
+        net += term
+        gross += abs(term)
+    return net, gross
+
+
+@kernel
 def cell_bounds(
-    parts: Components, active: Integers, multipliers: Floats, low: float, high: float, outer: float
+    parts: Components,
+    active: Integers,
+    multipliers: Floats,
+    low: float,
+    high: float,
+    outer: float,
+    noise: float,
 ) -> CellBounds:
     """Bounds of the derivatives on [low, high]; `outer` is the exponent of the volume element."""
-    gross, bend, tilt = 0.0, 0.0, 0.0
+    gross, grade, bend, tilt = 0.0, 0.0, 0.0, 0.0
     for j in active:
+        net, net_gross = net_multiplier(parts, active, multipliers, j)
+        if net_gross == 0.0:
+            continue
         a, decay = parts.exponent[j], parts.decay[j]
         first = decay * math.exp(low - parts.anchor[j])
         last = decay * math.exp(min(high - parts.anchor[j], 700.0))
@@ -60,24 +95,34 @@ def cell_bounds(
             peak = parts.anchor[j] + math.log(a / decay)
         w = peak - parts.anchor[j]
         most = math.exp(min(parts.log_height[j] + a * w - decay * math.expm1(w), 700.0))
-        most *= abs(multipliers[parts.owner[j]])
         steep = max(abs(a - first), abs(a - last))
-        gross += most
+        gross += most * net_gross
+        grade += most * net_gross * steep
+        most *= abs(net) + noise * net_gross
         bend += most * (steep * steep + last)
         tilt += most * (last + steep * max(abs(a - outer - first), abs(a - outer - last)))
-    return CellBounds(gross, bend, tilt)
+    return CellBounds(gross, grade, bend, tilt)
 
 
 @kernel
-def same_sign(parts: Components, active: Integers, multipliers: Floats) -> float:
-    """The sign of all active multipliers (POSITIVE if one is infinite), UNSURE if they differ."""
+def same_sign(parts: Components, active: Integers, multipliers: Floats, noise: float) -> float:
+    """The sign of all active multipliers (POSITIVE if one is infinite), or of the only term that
+    they are multiples of; UNSURE if there is no such sign."""
     least, most = 0.0, 0.0
     for j in active:
         multiplier = multipliers[parts.owner[j]]
         least, most = min(least, multiplier), max(most, multiplier)
     if least == 0.0 or most == np.inf:
         return POSITIVE if most > 0.0 else NEGATIVE
-    return NEGATIVE if most == 0.0 else UNSURE
+    if most == 0.0:
+        return NEGATIVE
+    net, gross = net_multiplier(parts, active, multipliers, active[0])
+    for j in active[1:]:
+        if net_multiplier(parts, active, multipliers, j)[1] != 0.0:
+            return UNSURE
+    if abs(net) > 2.0 * noise * gross:
+        return POSITIVE if net > 0.0 else NEGATIVE
+    return UNSURE
 
 
 @kernel
@@ -118,7 +163,7 @@ def signs_on(
 ) -> Signs:
     """The sign of g on [low, high]; `noise` is the relative rounding of a term."""
     rows = np.empty((64, 3))
-    common = same_sign(parts, active, multipliers)
+    common = same_sign(parts, active, multipliers, noise)
     if common != UNSURE:
         rows[0, 0], rows[0, 1], rows[0, 2] = low, high, common
         return Signs(rows[:1], 0.0, True)
@@ -129,14 +174,14 @@ def signs_on(
         right = ends[depth - 1]
         centre, half = 0.5 * (left + right), 0.5 * (right - left)
         value, slope, gross = density_at(parts, active, multipliers, centre)
-        bounds = cell_bounds(parts, active, multipliers, left, right, 0.0)
-        bend = bounds.bend
-        reach = abs(slope) * half + 0.5 * bend * half * half
+        bounds = cell_bounds(parts, active, multipliers, left, right, 0.0, noise)
+        bend, slope_rounding = bounds.bend, noise * bounds.grade
+        reach = (abs(slope) + slope_rounding) * half + 0.5 * bend * half * half
         rounding = noise * gross
         rows = room_for(rows, n, whole(2))
         if abs(value) > reach + rounding or bend == 0.0:
             n = add_strip(rows, n, left, right, POSITIVE if value > 0.0 else NEGATIVE)
-        elif abs(slope) > bend * half + noise * math.sqrt(gross * bend):
+        elif abs(slope) > bend * half + slope_rounding:
             first = density_at(parts, active, multipliers, left)[0]
             last = density_at(parts, active, multipliers, right)[0]
             if first < 0.0 < last or last < 0.0 < first:
@@ -147,7 +192,7 @@ def signs_on(
                 n = add_strip(rows, n, left, right, POSITIVE if value > 0.0 else NEGATIVE)
             # Next to its zero, or to an end, rounding may hide the sign of g as long as g is small.
             hidden = 2.0 * noise * bounds.gross
-            charge += hidden * min(2.0 * half, hidden / (abs(slope) - bend * half))
+            charge += hidden * min(2.0 * half, hidden / (abs(slope) - bend * half - slope_rounding))
         elif reach < 4.0 * rounding or not left < centre < right or depth == len(ends):
             n = add_strip(rows, n, left, right, UNSURE)
             charge += 2.0 * half * max(reach + rounding - value, 0.0)
@@ -182,7 +227,7 @@ def falls_on(
         right = ends[depth - 1]
         centre, half = 0.5 * (left + right), 0.5 * (right - left)
         value, slope, gross = density_at(parts, active, multipliers, centre)
-        bounds = cell_bounds(parts, active, multipliers, left, right, outer)
+        bounds = cell_bounds(parts, active, multipliers, left, right, outer, noise)
         fall, rounding = 0.0, 0.0
         for j in active:
             w = centre - parts.anchor[j]
@@ -193,7 +238,8 @@ def falls_on(
             fall += term
             rounding += noise * abs(term)
         falling = fall + bounds.tilt * half + rounding <= 0.0
-        missing = value + abs(slope) * half + 0.5 * bounds.bend * half * half + noise * gross <= 0.0
+        reach = (abs(slope) + noise * bounds.grade) * half + 0.5 * bounds.bend * half * half
+        missing = value + reach + noise * gross <= 0.0
         if falling or missing:
             left = right
             depth -= 1
@@ -237,7 +283,7 @@ def positive_part_falls(
             starts = starts or parts.start[i] == low
         if starts and at_start > max(before, 0.0) * (1.0 + EVEN):
             return False
-        if same_sign(parts, active, multipliers) != NEGATIVE and not falls_on(
+        if same_sign(parts, active, multipliers, noise) != NEGATIVE and not falls_on(
             parts, active, multipliers, low, high, outer, noise
         ):
             return False
