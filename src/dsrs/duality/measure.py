@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dsrs.duality.arrays import fill
+from dsrs.duality.arrays import copy_into, fill
 from dsrs.duality.base import (
     STEEP,
     Base,
@@ -20,8 +20,8 @@ from dsrs.duality.base import (
     moved,
 )
 from dsrs.duality.bound import rounding_of
-from dsrs.duality.curve import jumps, strips
-from dsrs.duality.density import Components, Integers, active_on, log_term
+from dsrs.duality.curve import jumps, log_ratio, strips
+from dsrs.duality.density import Components, Integers, active_on, density_at, log_term
 from dsrs.duality.kernel import inlined, kernel
 from dsrs.duality.nodes import Search, panel_count
 from dsrs.duality.rules import FEW_NODES, FEW_WEIGHTS, GAUSS_NODES, GAUSS_WEIGHTS
@@ -43,7 +43,11 @@ def measure(
     curvature: Floats,
 ) -> tuple[float, float]:
     """The integral of min(g, p) and its derivative in rho; of R under every law, the probability,
-    its derivative in rho and those in the multipliers (the curvature of B)."""
+    its derivative in rho and those in the multipliers (the curvature of B).
+
+    Next to a zero of g the share of R falls to 0 within a distance that no nodes see: it is a step,
+    and the derivative of what it cuts off is in closed form.
+    """
     base, parts, pieces = search.problem.base, search.problem.parts, search.pieces
     fill(hits, 0.0)
     fill(sweeps, 0.0)
@@ -70,6 +74,14 @@ def measure(
         nodes, weights = (FEW_NODES, FEW_WEIGHTS) if few else (GAUSS_NODES, GAUSS_WEIGHTS)
         half = 0.5 * (high - low) / panels
         work[0] += len(nodes) * panels
+        # A gap between two strips is a zero of g.
+        zero_below = j > 0 and low > along.ends[j - 1, 1] and piece == int(along.piece[j - 1])
+        zero_above = (
+            j + 1 < len(along.ends)
+            and high < along.ends[j + 1, 0]
+            and piece == int(along.piece[j + 1])
+        )
+        elsewhere = curvature.copy() if zero_below or zero_above else curvature
         for panel in range(panels):
             for i in range(len(nodes)):
                 u = low + half * (2 * panel + 1 + nodes[i])
@@ -88,6 +100,17 @@ def measure(
                 )
                 value += part
                 slope += by_rho
+        if zero_below or zero_above:
+            zero, away = (low, high) if zero_below else (high, low)
+            below = share_of_shell(base, parts, active, multipliers, rho, away)
+            steep = abs(density_at(parts, active, multipliers, zero)[1])
+            fill(masses, 0.0)
+            for k in members:
+                masses[parts.owner[k]] += math.exp(min(log_term(parts, k, zero), 700.0))
+            for i in range(len(multipliers)):
+                copy_into(curvature[i], elsewhere[i])
+                for h in range(i + 1 if steep > 0.0 else 0):
+                    curvature[i, h] += masses[i] * masses[h] * below / steep
     for i in range(len(multipliers)):
         for h in range(i):
             curvature[h, i] = curvature[i, h]
@@ -96,6 +119,18 @@ def measure(
         value += part
         slope += by_rho
     return value, slope
+
+
+@kernel
+def share_of_shell(
+    base: Base, parts: Components, active: Integers, multipliers: Floats, rho: float, u: float
+) -> float:
+    """What R has of shell u."""
+    t = gamma_of(base, u)
+    h = half_square(base, t)
+    e, growth = crossing(base, t, log_ratio(base, parts, active, multipliers, u))
+    climb, _ = moved(base, h, e, growth)
+    return cap(base, rho, h, climb, 1.0)[0]
 
 
 @inlined
