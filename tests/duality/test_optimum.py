@@ -76,7 +76,7 @@ def best_beyond(found: Certificate) -> float:
 
 
 def compare(seeds: range) -> tuple[int, list[int]]:
-    """How many radii were compared, and the seeds of those that stopped short without saying so."""
+    """How many radii were compared, and the seeds of those that stopped short."""
     count, short = 0, []
     for seed in seeds:
         try:
@@ -85,7 +85,7 @@ def compare(seeds: range) -> tuple[int, list[int]]:
             continue
         if 0 < found.radius < math.inf:
             count += 1
-            if found.complete and best_beyond(found) > 0.5 + 1e-9:
+            if best_beyond(found) > 0.5 + 1e-9:
                 short.append(seed)
     return count, short
 
@@ -99,8 +99,7 @@ def test_no_proof_just_beyond_the_radius() -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("compiled")
 def test_hardly_a_proof_just_beyond_many_radii() -> None:
-    """A search may stop short: of these hard boxes (hollow proofs, m near 1) 1 in 40 does, beside
-    1 in 50 whose work ran out, which the certificate says."""
+    """A search may stop short, but of these hard boxes (hollow proofs, m near 1) hardly one does."""
     count, short = compare(range(1000, 1400))
     assert count > 300
-    assert len(short) <= 0.03 * count, short
+    assert len(short) <= 0.005 * count, short

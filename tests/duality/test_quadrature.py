@@ -21,7 +21,7 @@ from dsrs.duality.bound import (
 from dsrs.duality.curve import KINKED_DIMENSION, jumps, strips
 from dsrs.duality.density import active_on, pieces_of
 from dsrs.duality.rules import NESTED_NODES, NESTED_WEIGHTS
-from dsrs.duality.signs import UNSURE
+from dsrs.duality.two_terms import UNSURE
 from dsrs.laws import GeneralizedGaussian, additional_law
 from dsrs.records import Interval, Observation
 

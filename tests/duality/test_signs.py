@@ -14,7 +14,8 @@ from dsrs.duality.base import Floats
 from dsrs.duality.bound import Problem, rounding_of
 from dsrs.duality.density import active_on, pieces_of
 from dsrs.duality.kernel import compile_kernels, entry
-from dsrs.duality.signs import NEGATIVE, POSITIVE, Signs, signs_on
+from dsrs.duality.signs import Signs, signs_on
+from dsrs.duality.two_terms import NEGATIVE, POSITIVE
 from dsrs.laws import GeneralizedGaussian, Rescaled
 from dsrs.records import Interval, Observation
 from duality.random_problems import random_base

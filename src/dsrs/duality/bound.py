@@ -56,7 +56,7 @@ from dsrs.duality.density import (
 )
 from dsrs.duality.kernel import entry, inlined, kernel
 from dsrs.duality.rules import NESTED_NODES, NESTED_WEIGHTS, nested_error
-from dsrs.duality.signs import UNSURE
+from dsrs.duality.two_terms import UNSURE
 
 # Relative rounding of sums of a few hundred terms, of SciPy's Gamma functions (about 1e-14) and of
 # the exponents, |u| < 10/sqrt(shape), with a factor of 5 to spare.

@@ -11,7 +11,8 @@ from dsrs.duality.arrays import room_for, whole
 from dsrs.duality.base import Base, Floats, crossing, gamma_of, half_square, log_p, moved
 from dsrs.duality.density import Components, Integers, Pieces, active_on, density_at
 from dsrs.duality.kernel import inlined, kernel
-from dsrs.duality.signs import POSITIVE, signs_on
+from dsrs.duality.signs import signs_on
+from dsrs.duality.two_terms import POSITIVE
 
 # Where R takes up a shell the law of the angle has a kink of order (d - 1)/2.
 KINKED_DIMENSION = 64

@@ -25,8 +25,8 @@ from dsrs.duality.density import Components, Integers, active_on, density_at, lo
 from dsrs.duality.kernel import inlined, kernel
 from dsrs.duality.nodes import Search, panel_count
 from dsrs.duality.rules import FEW_NODES, FEW_WEIGHTS, GAUSS_NODES, GAUSS_WEIGHTS
-from dsrs.duality.signs import UNSURE
 from dsrs.duality.thresholds import line_value
+from dsrs.duality.two_terms import UNSURE
 
 THINNING = 5.0  # strips towards where g vanishes: enough for a search
 FEW_WIDTH = 1.5  # panels no wider, in standard deviations of ln t, get 8 nodes
@@ -46,7 +46,8 @@ def measure(
     its derivative in rho and those in the multipliers (the curvature of B).
 
     Next to a zero of g the share of R falls to 0 within a distance that no nodes see: it is a step,
-    and the derivative of what it cuts off is in closed form.
+    and the derivative of what it cuts off is in closed form. (-inf, 0) where the signs of g are not
+    known.
     """
     base, parts, pieces = search.problem.base, search.problem.parts, search.pieces
     fill(hits, 0.0)
@@ -57,6 +58,8 @@ def measure(
     edge = min(1.0, STEEP / math.sqrt(base.d)) if len(pieces.low) < MANY_PIECES else 0.0
     noise, work = rounding_of(parts), search.problem.work
     along = strips(base, parts, pieces, multipliers, rho, THINNING, edge, noise, work)
+    if not along.settled:
+        return -np.inf, 0.0
     wide = np.inf
     if len(along.ends) > len(pieces.low):
         wide = 0.05 * (pieces.high[-1] - pieces.low[0])

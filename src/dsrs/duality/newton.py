@@ -118,8 +118,13 @@ def line_search(
     sweeps: Floats,
     curvature: Floats,
 ) -> tuple[float, float]:
-    """Go along Newton's step, at most to the first kink on the way; what `measure` says there."""
+    """Go along Newton's step, at most to the first kink on the way; what `measure` says there.
+
+    A step too long is cut back to where the slope has nearly gone, rather than to the first place
+    that still rises: beyond it Newton sees the curvature that it missed.
+    """
     stride, blocked, trial = 1.0, -1, np.empty(len(found))
+    low, high = 0.0, np.inf
     for i in range(len(found)):
         if found[i] * (found[i] + stride * step[i]) < 0.0:
             stride, blocked = -found[i] / step[i], i
@@ -136,9 +141,16 @@ def line_search(
         if blocked >= 0:
             edge = search.problem.lowers if step[blocked] < 0.0 else search.problem.uppers
             ahead += (edge[blocked] - search.problem.uppers[blocked]) * step[blocked]
-        if ahead >= -0.5 * gain:
+        if value == -np.inf:
+            ahead = -gain
+        if ahead >= -0.5 * gain and (high == np.inf or ahead <= 0.5 * gain):
             break
-        stride *= min(max(gain / (gain - ahead), 0.1), 0.8)
+        if ahead > 0.0:
+            low = stride
+        else:
+            high = stride
+        cut = stride * min(max(gain / (gain - ahead), 0.1), 0.8)
+        stride = cut if low == 0.0 else 0.5 * (low + high)
         blocked = -1
     copy_into(found, trial)
     return value, by_rho

@@ -18,7 +18,7 @@ from dsrs.duality.base import Floats
 from dsrs.duality.bound import Problem, bound_on, is_spent, rounding_of
 from dsrs.duality.kernel import entry, inlined, kernel
 from dsrs.duality.newton import general_multipliers
-from dsrs.duality.nodes import ALONE, SPLIT, Search, lay_nodes
+from dsrs.duality.nodes import ALONE, SMALL_DIMENSION, SPLIT, Search, lay_nodes
 from dsrs.duality.signs import positive_part_falls
 from dsrs.duality.thresholds import alone_multipliers, split_multipliers
 from dsrs.duality.variation import covered_step
@@ -128,6 +128,11 @@ def crossing_radius(
         if height > 0.0:
             low = rho
         elif rho <= floor:
+            # In few dimensions the nodes of the search are coarse: ask the trusted bound.
+            above = floor + SETTLED * unit
+            few = search.problem.base.d < SMALL_DIMENSION
+            if few and bound_on(search.problem, search.whole, found, above) > level + SURPLUS:
+                return Crossing(CERTIFIED, above + MARGIN * unit, max(-slope, 0.0))
             return Crossing(ABSTAINED, 0.0, 0.0)
         else:
             high = rho

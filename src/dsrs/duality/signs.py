@@ -1,6 +1,7 @@
 """Where g is positive, with a guarantee, and whether its positive part falls with |x|.
 
-Both questions are settled on cells of u by Taylor's theorem: a term exp(L) of g has a concave L, so
+Two terms are compared in closed form (two_terms.py). Else both questions are settled on cells of u
+by Taylor's theorem: a term exp(L) of g has a concave L, so
 its largest value on a cell is known, and with it a bound of the second derivative. A cell is halved
 until g has one sign on it, or is monotone on it (then it has at most one zero, found by bisection),
 or is within rounding of 0 all over (then no sign is claimed, and what it might take is charged).
@@ -18,8 +19,16 @@ from dsrs.duality.arrays import room_for, whole
 from dsrs.duality.base import Base, Floats
 from dsrs.duality.density import Components, Integers, Pieces, active_on, density_at
 from dsrs.duality.kernel import inlined, kernel
+from dsrs.duality.two_terms import (
+    NEGATIVE,
+    POSITIVE,
+    UNSURE,
+    add_strip,
+    largest_log,
+    net_multiplier,
+    signs_of_two,
+)
 
-POSITIVE, UNSURE, NEGATIVE = 1.0, 0.0, -1.0
 MOST_CELLS = 20_000
 MOST_FALL_CELLS = 2_000
 # A step up of g by this share, as rounding makes it between two components that meet, is none.
@@ -44,31 +53,6 @@ class CellBounds(NamedTuple):
 
 
 @kernel
-def net_multiplier(
-    parts: Components, active: Integers, multipliers: Floats, j: int
-) -> tuple[float, float]:
-    """The terms of g that are multiples of term j, as one: its multiplier, and the sum of their
-    magnitudes; (0, 0) if one of them comes before j. A truncated law and P are such terms."""
-    net, gross, seen = 0.0, 0.0, False
-    for i in active:
-        alike = (
-            parts.exponent[i] == parts.exponent[j]
-            and parts.decay[i] == parts.decay[j]
-            and parts.anchor[i] == parts.anchor[j]
-        )
-        if not alike:
-            continue
-        if i == j:
-            seen = True
-        elif not seen:
-            return 0.0, 0.0
-        term = multipliers[parts.owner[i]] * math.exp(parts.log_height[i] - parts.log_height[j])
-        net += term
-        gross += abs(term)
-    return net, gross
-
-
-@kernel
 def cell_bounds(
     parts: Components,
     active: Integers,
@@ -87,14 +71,8 @@ def cell_bounds(
         a, decay = parts.exponent[j], parts.decay[j]
         first = decay * math.exp(low - parts.anchor[j])
         last = decay * math.exp(min(high - parts.anchor[j], 700.0))
-        # The log of the term is concave, its slope a - first on the left, a - last on the right.
-        peak = low
-        if a >= last:
-            peak = high
-        elif a > first:
-            peak = parts.anchor[j] + math.log(a / decay)
-        w = peak - parts.anchor[j]
-        most = math.exp(min(parts.log_height[j] + a * w - decay * math.expm1(w), 700.0))
+        # The slope of the term's logarithm is a - first on the left, a - last on the right.
+        most = math.exp(min(largest_log(parts, j, low, high), 700.0))
         steep = max(abs(a - first), abs(a - last))
         gross += most * net_gross
         grade += most * net_gross * steep
@@ -105,24 +83,15 @@ def cell_bounds(
 
 
 @kernel
-def same_sign(parts: Components, active: Integers, multipliers: Floats, noise: float) -> float:
-    """The sign of all active multipliers (POSITIVE if one is infinite), or of the only term that
-    they are multiples of; UNSURE if there is no such sign."""
+def same_sign(parts: Components, active: Integers, multipliers: Floats) -> float:
+    """The sign of all active multipliers (POSITIVE if one is infinite), UNSURE if they differ."""
     least, most = 0.0, 0.0
     for j in active:
         multiplier = multipliers[parts.owner[j]]
         least, most = min(least, multiplier), max(most, multiplier)
     if least == 0.0 or most == np.inf:
         return POSITIVE if most > 0.0 else NEGATIVE
-    if most == 0.0:
-        return NEGATIVE
-    net, gross = net_multiplier(parts, active, multipliers, active[0])
-    for j in active[1:]:
-        if net_multiplier(parts, active, multipliers, j)[1] != 0.0:
-            return UNSURE
-    if abs(net) > 2.0 * noise * gross:
-        return POSITIVE if net > 0.0 else NEGATIVE
-    return UNSURE
+    return NEGATIVE if most == 0.0 else UNSURE
 
 
 @kernel
@@ -142,16 +111,6 @@ def zero_between(
 
 
 @kernel
-def add_strip(rows: Floats, n: int, low: float, high: float, sign: float) -> int:
-    """Append a strip, or lengthen the last one if it has the same sign."""
-    if n > 0 and rows[n - 1, 2] == sign:
-        rows[n - 1, 1] = high
-        return n
-    rows[n, 0], rows[n, 1], rows[n, 2] = low, high, sign
-    return n + 1
-
-
-@kernel
 def signs_on(
     parts: Components,
     active: Integers,
@@ -163,12 +122,16 @@ def signs_on(
 ) -> Signs:
     """The sign of g on [low, high]; `noise` is the relative rounding of a term."""
     rows = np.empty((64, 3))
-    common = same_sign(parts, active, multipliers, noise)
+    common = same_sign(parts, active, multipliers)
     if common != UNSURE:
         rows[0, 0], rows[0, 1], rows[0, 2] = low, high, common
         return Signs(rows[:1], 0.0, True)
+    n, charge = signs_of_two(parts, active, multipliers, low, high, noise, rows)
+    if n > 0:
+        work[0] += 4.0
+        return Signs(rows[:n], charge, True)
     ends = np.empty(128)
-    ends[0], depth, left, n, charge = high, 1, low, whole(0), 0.0
+    ends[0], depth, left = high, 1, low
     for _ in range(MOST_CELLS):
         work[0] += 1.0
         right = ends[depth - 1]
@@ -283,7 +246,7 @@ def positive_part_falls(
             starts = starts or parts.start[i] == low
         if starts and at_start > max(before, 0.0) * (1.0 + EVEN):
             return False
-        if same_sign(parts, active, multipliers, noise) != NEGATIVE and not falls_on(
+        if same_sign(parts, active, multipliers) != NEGATIVE and not falls_on(
             parts, active, multipliers, low, high, outer, noise
         ):
             return False
