@@ -29,6 +29,7 @@ from dsrs.duality.thresholds import line_value
 from dsrs.duality.two_terms import UNSURE
 
 THINNING = 5.0  # strips towards where g vanishes: enough for a search
+THIN = 0.01  # of a piece: a strip next to a zero of g that counts as the zero
 FEW_WIDTH = 1.5  # panels no wider, in standard deviations of ln t, get 8 nodes
 MANY_PIECES = 8  # from which on pieces are so short that caps need no cuts of their own
 
@@ -84,6 +85,8 @@ def measure(
             and high < along.ends[j + 1, 0]
             and piece == int(along.piece[j + 1])
         )
+        # In a thin strip nodes do not see the step; a wide one ends where it begins.
+        thin = high - low < THIN * (pieces.high[piece] - pieces.low[piece])
         elsewhere = curvature.copy() if zero_below or zero_above else curvature
         for panel in range(panels):
             for i in range(len(nodes)):
@@ -104,14 +107,16 @@ def measure(
                 value += part
                 slope += by_rho
         if zero_below or zero_above:
-            zero, away = (low, high) if zero_below else (high, low)
-            below = share_of_shell(base, parts, active, multipliers, rho, away)
+            zero, other = (low, high) if zero_below else (high, low)
+            edge_of_step = other if thin else zero
+            below = share_of_shell(base, parts, active, multipliers, rho, edge_of_step)
             steep = abs(density_at(parts, active, multipliers, zero)[1])
             fill(masses, 0.0)
             for k in members:
                 masses[parts.owner[k]] += math.exp(min(log_term(parts, k, zero), 700.0))
             for i in range(len(multipliers)):
-                copy_into(curvature[i], elsewhere[i])
+                if thin:
+                    copy_into(curvature[i], elsewhere[i])
                 for h in range(i + 1 if steep > 0.0 else 0):
                     curvature[i, h] += masses[i] * masses[h] * below / steep
     for i in range(len(multipliers)):
