@@ -10,7 +10,9 @@ this is the usual certificate.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Protocol, TypeVar
 
 import numpy as np
 from scipy import special
@@ -38,7 +40,12 @@ def certify_leading(
     proof: tuple[ProofStep, ...] = ()
     if lower > rival and (q is None or q.falls):
         events = (_Event(law, lower, q), _Event(law, not_the_rival(rival), q))
-        proof = _gaussian(law, lower, rival) if events[0].gaussian else _split(*events)
+        if events[0].gaussian:
+            proof = _gaussian(law, lower, rival)
+        else:
+            leader, no_rival = events
+            least = 1 - no_rival.lower
+            proof = best_level(leader.reach, no_rival.reach, least, lower, CLOSE * law.sigma)
     p = Interval(lower, 1.0) if q is None else Interval(0.0, 1.0)
     alone = neyman_pearson(law, p.lower)
     radius = min((step.radius for step in proof), default=0.0)
@@ -86,30 +93,42 @@ class _Event:
         return ProofStep(rounded_radius(law, found.rho), multipliers, float(steps[0, 1]))
 
 
-def _split(leader: _Event, no_rival: _Event) -> tuple[ProofStep, ...]:
-    """Both events at the level c and 1 - c at which they reach equally far."""
-    low, high = no_rival.lower, leader.lower  # the class leads at r = 0 for 1 - low < c < high
-    low = 1 - low
-    z = float(special.ndtri(leader.lower) - special.ndtri(low))
-    level = float(special.ndtr(special.ndtri(leader.lower) - z / 2))
-    best: tuple[ProofStep, ...] = ()
+class HasRadius(Protocol):
+    """A proof of how far an event stays above a level."""
+
+    @property
+    def radius(self) -> float: ...
+
+
+Proof = TypeVar("Proof", bound=HasRadius)
+Reach = Callable[[float], Proof | None]
+
+
+def best_level(
+    leader: Reach[Proof], no_rival: Reach[Proof], low: float, high: float, close: float
+) -> tuple[Proof, ...]:
+    """Both proofs, at the levels c and 1 - c at which they reach equally far.
+
+    At a shift of 0 the class leads for every c between low and high. Radii that differ by less than
+    `close` are equal.
+    """
+    best: tuple[Proof, ...] = ()
     for _ in range(MOST_SPLITS):
-        mine, other = leader.reach(level), no_rival.reach(1 - level + SURPLUS)
+        level = float(special.ndtr(0.5 * (special.ndtri(low) + special.ndtri(high))))
+        if not low < level < high:
+            break
+        mine, other = leader(level), no_rival(1 - level + SURPLUS)
         if mine and other:
             radius = min(mine.radius, other.radius)
             if not best or radius > min(step.radius for step in best):
                 best = (mine, other)
-            if abs(mine.radius - other.radius) < CLOSE * leader.law.sigma:
+            if abs(mine.radius - other.radius) < close:
                 break
         # The higher the level, the less far the leader and the farther the other event reaches.
         if (mine.radius if mine else 0.0) > (other.radius if other else 0.0):
             low = level
         else:
             high = level
-        middle = 0.5 * (special.ndtri(low) + special.ndtri(high))
-        if not low < float(special.ndtr(middle)) < high:
-            break
-        level = float(special.ndtr(middle))
     return best
 
 

@@ -99,7 +99,7 @@ def test_no_proof_just_beyond_the_radius() -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("compiled")
 def test_hardly_a_proof_just_beyond_many_radii() -> None:
-    """A search may stop short, but of these hard boxes (hollow proofs, m near 1) hardly one does."""
+    """A search may stop short, but of these hard boxes (hollow proofs, m near 1) hardly one."""
     count, short = compare(range(1000, 1400))
     assert count > 300
     assert len(short) <= 0.005 * count, short

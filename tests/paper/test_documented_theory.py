@@ -17,6 +17,7 @@ from dsrs.paper.concentration import (
 )
 from dsrs.paper.dimension import paper_dimensions
 from dsrs.paper.multiclass import check_multiclass
+from dsrs.paper.nested_classes import check_nested_classes
 from dsrs.paper.opt_truncation import PAPER_WEIGHTS, OptSettings
 from dsrs.paper.tightness import check_theorem_1, regions
 from dsrs.rounding import floor_printed
@@ -56,6 +57,19 @@ def test_the_corollary() -> None:
     page = stated("method")
     assert f"certify the true radius, {floor_printed(found.laws_on_the_rivals, 5)}." in page
     assert f"prove {floor_printed(found.laws_on_a_and_b, 5)}, the radius of Theorem 1" in page
+
+
+@pytest.mark.slow
+def test_the_corollary_from_votes() -> None:
+    found, page = check_nested_classes(), stated("method")
+    shown = {
+        pair: {votes: floor_printed(radius, 5) for votes, radius in radii.items()}
+        for pair, radii in found.certified.items()
+    }
+    assert f"radius is {floor_printed(found.true_radius, 5)}, and that" in page
+    assert f"of Theorem 1 {floor_printed(found.theorem_1, 5)}." in page
+    assert f"give {shown['AB'][1_000_000]}, and {shown['AB'][10_000]} from 10,000" in page
+    assert f"laws on B and C {shown['BC'][1_000_000]} and {shown['BC'][10_000]}" in page
 
 
 def test_theorem_2() -> None:

@@ -15,6 +15,7 @@ from dsrs.paper.multiclass import (
     multiclass_region,
     true_margin,
 )
+from dsrs.paper.nested_classes import LAW, certified_radius, probabilities_at
 from dsrs.paper.planar import Region, lobes, planar_cells, pointed_star
 from dsrs.paper.tightness import (
     check_theorem_1,
@@ -121,3 +122,34 @@ def test_the_margins_of_the_corollary_in_other_directions() -> None:
         on_a_and_b = least_margin(cells, 0.7, direction, ("A", "B"))
         # The rest may be all B's.
         assert on_a_and_b == pytest.approx(2 * of_a - float(moved.sum()), abs=1e-6)
+
+
+def test_the_solver_certifies_the_corollary_from_votes() -> None:
+    """Further than where A has half of the votes, and never beyond the truth."""
+    truth = nested_truth()
+    certified = certified_radius(100_000, ("A", "B"))
+    assert truth - 2e-3 < certified < truth
+    at_half = probabilities_at(certified)
+    assert at_half["A"] < 0.45
+    assert at_half["A"] > max(at_half["B"], at_half["C"])
+    # Fewer votes prove less.
+    assert certified_radius(1000, ("A", "B")) < certified
+
+
+def nested_truth() -> float:
+    def margin(radius: float) -> float:
+        f = probabilities_at(radius)
+        return f["A"] - max(f["B"], f["C"])
+
+    return float(optimize.brentq(margin, 0, 5))
+
+
+def test_classes_at_a_shift_against_the_plane() -> None:
+    """Noncentral chi-square against noise."""
+    generator = np.random.default_rng(0)
+    noise = generator.standard_normal((400_000, 2)) + np.array([0.8, 0.0])
+    norms = np.linalg.norm(noise, axis=1)
+    disc, ring = LAW.radial_quantile([0.55, 0.70])
+    f = probabilities_at(0.8)
+    assert f["A"] == pytest.approx(np.mean(norms < disc), abs=3e-3)
+    assert f["C"] == pytest.approx(np.mean(norms > ring), abs=3e-3)

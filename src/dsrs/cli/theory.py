@@ -16,11 +16,13 @@ from dsrs.rounding import floor_printed
 
 if TYPE_CHECKING:
     from dsrs.paper.concentration import Growth
+    from dsrs.paper.nested_classes import NestedClasses
 
 EXPONENTS = (0, 1, 10, 100, 1000)  # the constant k of Theorem 6
 THEOREM_6_DIMENSIONS = tuple(4**power for power in range(2, 14))
 RATES = (0.5, 0.1, 0.05, 0.02)  # the last is Theorem 2's
 LARGE_ENOUGH = 44  # the third recorded dimension: Theorem 2 is for "sufficiently large" d
+NEARLY = 1e-3  # of sigma: what a million votes leave of the true radius
 LINEAR_PROGRAM_ERROR = 1e-5  # of the radius: the root search and the cells of the plane
 
 DESCRIPTION = """\
@@ -108,6 +110,7 @@ def _tightness() -> Checked:
 
 def _multiclass() -> Checked:
     from dsrs.paper.multiclass import check_multiclass
+    from dsrs.paper.nested_classes import check_nested_classes
 
     result = check_multiclass()
     p_a, p_b, p_c = result.probabilities
@@ -125,12 +128,37 @@ def _multiclass() -> Checked:
         f"P_A = {p_a:.4f}, P_B = {p_b:.4f}, P_C = {p_c:.4f}\n"
         + table([(name, floor_printed(radius, 5)) for name, radius in rows], ["known", "radius"])
     )
+    nested = check_nested_classes()
+    text += "\n\n" + _nested_text(nested)
+    best = max(max(radii.values()) for radii in nested.certified.values())
     tight = (result.laws_on_the_rivals, result.laws_on_a_and_b_with_p_b)
     passed = (
         all(abs(radius - result.true_radius) <= LINEAR_PROGRAM_ERROR for radius in tight)
         and abs(result.laws_on_a_and_b - result.theorem_1) <= LINEAR_PROGRAM_ERROR
+        and nested.theorem_1 < best <= nested.true_radius <= best + NEARLY
     )
-    return text, asdict(result), passed
+    return text, {"plane": asdict(result), "nested": asdict(nested)}, passed
+
+
+def _nested_text(nested: NestedClasses) -> str:
+    rows = [
+        ("Neyman-Pearson, P_A > 1/2", "exact", nested.neyman_pearson),
+        ("Neyman-Pearson against the runner-up", "exact", nested.runner_up),
+        ("Theorem 1: Q on A, P_A > 1/2", "exact", nested.theorem_1),
+        *(
+            (f"corollary: laws on {' and '.join(pair)}", f"{votes:,}", radius)
+            for pair, radii in nested.certified.items()
+            for votes, radius in radii.items()
+        ),
+        ("true radius of the smoothed classifier", "exact", nested.true_radius),
+    ]
+    return (
+        "The corollary from votes, by the solver of all certificates: disc, ring, rest\n"
+        + table(
+            [(known, votes, floor_printed(radius, 5)) for known, votes, radius in rows],
+            ["known", "votes under each law", "radius"],
+        )
+    )
 
 
 def _growth() -> Checked:
