@@ -99,6 +99,17 @@ def certify(law: GeneralizedGaussian, p: Interval, *additional: Observation) -> 
     )
 
 
+def radius_above(
+    law: GeneralizedGaussian, p: Interval, additional: Sequence[Observation], level: float
+) -> float:
+    """How far an event of these probabilities is provably likelier than `level`, or 0."""
+    constraints = constraints_of(law, p, additional)
+    problem = problem_of(law, constraints, WORK_OF_SEVERAL)
+    steps = np.empty((search.LONGEST_CHAIN, len(constraints) + 2))
+    found = searched(problem, level, 0.0, 0.0, steps)
+    return rounded_radius(law, found.rho) if found.steps else 0.0
+
+
 def from_grid_point(found: Certificate, note: OnGrid) -> Certificate:
     """The certificate of an input from that of the grid point which stands for it.
 

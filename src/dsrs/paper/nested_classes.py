@@ -15,13 +15,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-import numpy as np
 from scipy import optimize, special
 
-from dsrs.certification import rounded_radius, searched
+from dsrs.certification import radius_above
 from dsrs.confidence import clopper_pearson
-from dsrs.constraints import WORK_OF_SEVERAL, constraints_of, problem_of
-from dsrs.duality.radius import LONGEST_CHAIN
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Truncated, Weighted
 from dsrs.leading import best_level
 from dsrs.records import Interval, Observation
@@ -50,11 +47,8 @@ class Event:
 
     def reach(self, level: float) -> Reached | None:
         """The radius within which it is provably likelier than `level`."""
-        constraints = constraints_of(LAW, self.p, self.seen)
-        problem = problem_of(LAW, constraints, WORK_OF_SEVERAL)
-        steps = np.empty((LONGEST_CHAIN, len(constraints) + 2))
-        found = searched(problem, level, 0.0, 0.0, steps)
-        return Reached(rounded_radius(LAW, found.rho), level) if found.steps else None
+        radius = radius_above(LAW, self.p, self.seen, level)
+        return Reached(radius, level) if radius > 0 else None
 
 
 @dataclass(frozen=True, slots=True)
