@@ -24,6 +24,7 @@ ENOUGH = 1e-13
 NEWTON_STEPS = 40
 FEW_NEWTON_STEPS = 8  # where one multiplier alone counts, and bisection is nearly as fast
 LINE_STEPS = 12
+LONGEST_STEP = 4.0  # in multiples of the sum of all multipliers
 STEEPEST = 1e-5  # slope of B at which a small gain is not believed
 # A B so far above 1 grows without end: no classifier fits the box.
 UNBOUNDED = 2.0
@@ -53,13 +54,13 @@ def cost_of(search: Search, multipliers: Floats) -> float:
 
 
 @kernel
-def newton_step(multipliers: Floats, slope: Floats, curvature: Floats) -> Floats:
-    """Newton's step on the multipliers that are free to move."""
+def newton_step(multipliers: Floats, slope: Floats, curvature: Floats, longest: float) -> Floats:
+    """Newton's step on the multipliers that are free to move, none by much more than `longest`."""
     count = len(multipliers)
     matrix, step, scale = curvature.copy(), slope.copy(), np.empty(count)
     for i in range(count):
-        # A ridge keeps saturated directions from blowing up; the line search does the rest.
-        matrix[i, i] = matrix[i, i] * (1.0 + 1e-12) + 1e-300
+        # Where all or nothing is hit there is no curvature: a ridge that fades with the slope.
+        matrix[i, i] = matrix[i, i] * (1.0 + 1e-12) + 1e-300 + abs(slope[i]) / longest
         if multipliers[i] == 0.0 and slope[i] == 0.0:
             for h in range(count):
                 matrix[i, h], matrix[h, i] = 0.0, 0.0
@@ -87,6 +88,15 @@ def newton_step(multipliers: Floats, slope: Floats, curvature: Floats) -> Floats
         if multipliers[i] == 0.0 and step[i] * slope[i] <= 0.0:
             step[i] = 0.0
     return step
+
+
+@kernel
+def longest_step(multipliers: Floats) -> float:
+    """How far Newton may move a multiplier at once: B is far from quadratic."""
+    total = 1.0
+    for multiplier in multipliers:
+        total += abs(multiplier)
+    return LONGEST_STEP * total
 
 
 @kernel
@@ -186,7 +196,7 @@ def general_multipliers(
     single = count == 2 and search.problem.lowers[0] == 0.0 and search.problem.uppers[0] == 1.0
     for _ in range(FEW_NEWTON_STEPS if single else NEWTON_STEPS):
         slope_of(search, found, hits, slope)
-        step = newton_step(found, slope, curvature)
+        step = newton_step(found, slope, curvature, longest_step(found))
         gain = inner(slope, step)
         if not gain > ENOUGH:
             if same_signs(found, step):
@@ -211,7 +221,7 @@ def general_multipliers(
     value -= cost_of(search, found)
     for i in range(count):
         sweeps[i] *= -1.0 if found[i] != 0.0 else 0.0
-    copy_into(rates, newton_step(found, sweeps, curvature))
+    copy_into(rates, newton_step(found, sweeps, curvature, np.inf))
     for i in range(count):
         found[i] += last_step[i]
     return value, by_rho
