@@ -7,7 +7,8 @@ import pytest
 
 from dsrs.duality.bound import dual_bound
 from dsrs.duality.nodes import lay_nodes
-from duality.search_cases import Measured, general_cases
+from dsrs.laws import GeneralizedGaussian, Rescaled
+from duality.search_cases import Measured, general_cases, problem
 
 CASES = general_cases()
 
@@ -36,6 +37,22 @@ def test_its_gradient_is_that_of_differences(name: str) -> None:
         assert at.gradient[i] == pytest.approx(slope, abs=1e-5)
         bend = (ahead.hits - behind.hits) / (2 * step[i])
         assert at.curvature[i] == pytest.approx(bend, rel=5e-3, abs=1e-5)
+
+
+@pytest.mark.parametrize("m", [0.8, 1.6, 5.0])
+def test_its_curvature_knows_the_step_at_a_zero_of_g(m: float) -> None:
+    """With many dimensions and a small shape no node sees how R ends there."""
+    law = GeneralizedGaussian(572, 1.0, 286 - m)
+    case = problem(law, (0.9, 0.91), (Rescaled(law, 0.6), 0.8, 0.81))
+    multipliers = np.array([60.0, -60.0 * 1.5 * 0.6 ** (2 * m)])
+    nodes, rho = lay_nodes(case), 0.8 * case.base.unit
+    at = Measured(nodes, rho, multipliers)
+    for i in range(2):
+        step = np.zeros(2)
+        step[i] = 1e-3 * abs(multipliers[i])
+        ahead, behind = (Measured(nodes, rho, multipliers + s) for s in (step, -step))
+        bend = (ahead.hits - behind.hits) / (2 * step[i])
+        assert at.curvature[i] == pytest.approx(bend, rel=0.02)
 
 
 @pytest.mark.parametrize("name", CASES)

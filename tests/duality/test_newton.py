@@ -26,15 +26,24 @@ def test_a_step_solves_the_equations_of_the_free_multipliers() -> None:
     generator = np.random.default_rng(3)
     half = generator.normal(size=(4, 4))
     curvature, slope = half @ half.T + np.eye(4), generator.normal(size=4)
-    free = newton_step(np.ones(4), slope, curvature)
+    free = newton_step(np.ones(4), slope, curvature, np.inf)
     assert free == pytest.approx(np.linalg.solve(curvature, slope), rel=1e-9)
     # One that rests at its kink takes no part.
     multipliers, slope[2] = np.array([1.0, -1.0, 0.0, 2.0]), 0.0
-    step = newton_step(multipliers, slope, curvature)
+    step = newton_step(multipliers, slope, curvature, np.inf)
     others = np.array([0, 1, 3])
     inside = np.linalg.solve(curvature[np.ix_(others, others)], slope[others])
     assert step[others] == pytest.approx(inside, rel=1e-9)
     assert step[2] == 0
+
+
+def test_a_step_without_curvature_is_no_longer_than_it_may_be() -> None:
+    """Where a law hits everything, however small the slope and the curvature that is left."""
+    slope = np.array([1e-3, -2e-6])
+    for left in (0.0, 1e-18, 1e-12):
+        curvature = np.array([[0.3, 0.0], [0.0, left]])
+        step = newton_step(np.ones(2), slope, curvature, 8.0)
+        assert step == pytest.approx([1e-3 / 0.3, -8.0], rel=1e-3)
 
 
 def test_at_a_kink_only_a_slope_that_leads_away_counts() -> None:
