@@ -23,6 +23,7 @@ from dsrs.votes import SampledInput
 from dsrs.voting import checked_input, is_whole, sample_input, setting_of
 
 PREDICTION = "predict"
+STRAY_SHARE = 0.01  # of alpha: for votes that stray from the ideal noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,19 +99,21 @@ class SmoothedClassifier:
         class with at most that part (their Proposition 2, and Hung and Fithian 2019), so the
         answer is not the smoothed classifier's with probability at most alpha.
 
-        The votes are those of `certify`: x is rounded to the same grid.
+        The votes are those of `certify`: x is rounded to the same grid, and the test allows for
+        votes that stray from the ideal noise there.
         """
         alpha = self.plan.alpha if alpha is None else alpha
         plan = self.plan.replace(n0=n, alpha=alpha, batch=min(self.plan.batch, ADAPTIVE_BATCH))
         image, number = checked_input(self.classifier, x, plan, index=0), input_number(x)
         counts = np.zeros(self.classifier.num_classes, dtype=np.int64)
         label = None
+        variation = 0.0 if plan.grid is None else plan.grid.variation(plan.law)
         with VoteCollector(self.workers) as collector:
             for look in schedule(n, plan.alpha, plan.batch):
                 unit = WorkUnit(number, PREDICTION, None, int(counts.sum()), look.votes)
                 votes = collector.collect(self.classifier, image, setting_of(plan), unit)
                 counts += votes.sum(axis=1)
-                label = _told_apart(counts, look.alpha)
+                label = told_apart(counts, look.alpha, variation)
                 if label is not None:
                     break
         return Prediction(
@@ -151,10 +154,23 @@ def checked_index(index: object) -> int:
     return int(index)
 
 
-def _told_apart(counts: NDArray[np.int64], alpha: float) -> int | None:
-    """The most frequent class, if it is not the second one's chance at level alpha."""
+def told_apart(counts: NDArray[np.int64], alpha: float, variation: float = 0.0) -> int | None:
+    """The most frequent class, if it is not the second one's chance at level alpha.
+
+    A vote made on the grid is that of ideal noise but with probability `variation` (docs/grid.md):
+    as many votes as may stray, but for a share of alpha, are counted for the second class instead.
+    """
     second, top = (int(place) for place in np.argsort(counts, kind="stable")[-2:])
-    best, rest = int(counts[top]), int(counts[second])
+    best, rest, stray = int(counts[top]), int(counts[second]), 0
+    if variation > 0:
+        votes, alpha_stray = int(counts.sum()), STRAY_SHARE * alpha
+        stray = int(stats.binom.isf(alpha_stray, votes, variation))
+        while stats.binom.sf(stray, votes, variation) > alpha_stray:
+            stray += 1
+        alpha -= alpha_stray
+    best, rest = best - stray, rest + stray
+    if best <= rest:
+        return None
     return top if stats.binomtest(best, best + rest, 0.5).pvalue <= alpha else None
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import bisect
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy import stats
 
 from dsrs.errors import DataError
 from dsrs.laws import GeneralizedGaussian
-from dsrs.smoothed import SmoothedClassifier
+from dsrs.smoothed import SmoothedClassifier, told_apart
 from known_classifiers import Ball, Linear, margin_of
 
 GAUSSIAN = GeneralizedGaussian(8, 0.5)
@@ -91,3 +93,26 @@ def test_wrong_inputs_are_refused() -> None:
             smoothed.predict(bad)
         with pytest.raises(DataError):
             smoothed.certify(bad)
+
+
+@pytest.mark.parametrize(
+    ("variation", "votes"), [(8e-6, 10**6), (1e-3, 1000), (1e-3, 10**5), (1e-3, 10**6)]
+)
+def test_votes_that_stray_do_not_name_a_class_that_only_ties(variation: float, votes: int) -> None:
+    """Two classes tie under ideal noise, and all that strays goes to the first."""
+    alpha = 0.001
+
+    def fewest(variation: float) -> int:
+        """Votes that name the first class."""
+        return bisect.bisect_left(
+            range(votes),
+            True,
+            lo=votes // 2,
+            key=lambda best: told_apart(np.array([best, votes - best]), alpha, variation) == 0,
+        )
+
+    named = fewest(variation)
+    assert stats.binom.sf(named - 1, votes, 0.5 + variation) <= alpha / 2
+    # It costs no more than the votes that may stray.
+    most = 3 + variation * votes + 5 * (variation * votes) ** 0.5
+    assert fewest(0.0) <= named <= fewest(0.0) + most
