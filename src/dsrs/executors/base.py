@@ -21,11 +21,10 @@ class Executor(ABC):
         """End what is still being counted, and give everything back."""
 
     @abstractmethod
-    def in_flight(self, one_input_keeps_busy: bool) -> int:
-        """How many inputs to have in work at once.
+    def in_flight(self, votes: int, inputs: int) -> int:
+        """How many of the inputs to have in work at once; each asks for so many votes at a time.
 
-        A plan without looks asks for all votes of an input at once, which may keep everybody busy;
-        with looks it asks for few at a time, and other inputs fill the gaps.
+        Many votes keep everybody busy; few, as with looks, leave gaps that other inputs fill.
         """
 
     @abstractmethod

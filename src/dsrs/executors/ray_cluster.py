@@ -72,7 +72,7 @@ class RayExecutor(Executor):
         if self._started:
             self._ray.shutdown()
 
-    def in_flight(self, one_input_keeps_busy: bool) -> int:
+    def in_flight(self, votes: int, inputs: int) -> int:
         # Two for each actor: while one is certified or waits for its last unit, others are counted.
         return min(max(4, 2 * self._slots()), MOST_IN_FLIGHT)
 
