@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from threading import Event
 from types import TracebackType
 
+from dsrs.classifiers import Classifier
 from dsrs.sampling import Collector
 
 
@@ -40,6 +41,11 @@ class Executor(ABC):
     @abstractmethod
     def busy(self) -> tuple[float, int]:
         """How many cores were busy on average since it was opened, and of how many."""
+
+    def fewest_rows(self, classifier: Classifier) -> int | None:
+        """Rows of the smallest forward passes since memory ran out; None if it never did."""
+        found: int | None = getattr(classifier, "rows_at_once", None)
+        return found
 
     def __enter__(self) -> Executor:
         self.open()

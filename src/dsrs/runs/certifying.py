@@ -98,6 +98,13 @@ def certify_run(
                     for index in todo:
                         keep(certified(index, Event()))
                 LOG.info("busy: %.1f of %d cores on average", *counting.busy)
+                fewer = counting.fewest_rows(classifier)
+                if fewer is not None:
+                    LOG.info(
+                        "memory ran out: forward passes had down to %d rows instead of %d, and the "
+                        "votes are the same",
+                        *(fewer, plan.batch),
+                    )
 
 
 def _votes_at_once(plan: Plan) -> int:
