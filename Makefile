@@ -1,5 +1,6 @@
 # Everything runs in a virtual environment of its own, made on first use.
 #   make demo       certify the embedded model and write a report to open in a browser
+#   make example-imagenet  certify a network of ImageNet's size, in some minutes (docs/scale.md)
 #   make test       lint, type checks and the ordinary tests
 #   make test-slow  the long tests (recorded runs, mpmath, kill -9)
 #   make test-pythons  the ordinary tests on the oldest and the newest Python, where there are any
@@ -9,10 +10,13 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow test-pythons audit benchmark clean
+.PHONY: demo example-imagenet test test-slow test-pythons audit benchmark clean
 
 demo: $(VENV)/.with-demo
 	$(BIN)/dsrs demo
+
+example-imagenet: $(VENV)/.with-imagenet-example
+	$(BIN)/python examples/imagenet.py --output runs/imagenet
 
 test: $(VENV)/.with-test
 	scripts/install-chromium
@@ -21,7 +25,7 @@ test: $(VENV)/.with-test
 	$(BIN)/python -m dsrs.compiling & $(BIN)/mypy; found=$$?; wait; exit $$found
 	$(BIN)/pytest -q --numprocesses auto --dist loadfile
 
-test-slow: $(VENV)/.with-test
+test-slow: $(VENV)/.with-test $(VENV)/.with-imagenet-example
 	$(BIN)/python -m dsrs.compiling
 	$(BIN)/pytest -q -m slow --numprocesses auto
 

@@ -24,8 +24,8 @@ from dsrs.strategies import Plan
 class OneInput(ThreadExecutor):
     """All threads share the votes of one input at a time."""
 
-    def in_flight(self, one_input_keeps_busy: bool) -> int:
-        return super().in_flight(True)
+    def in_flight(self, votes: int, inputs: int) -> int:
+        return super().in_flight(votes, inputs=1)
 
 
 def main() -> None:

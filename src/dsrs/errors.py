@@ -8,6 +8,7 @@ DsrsError
 ├── DataError             a file or array that cannot be read as what it should be
 │   └── NotRecorded       what a table or figure needs is not among the recorded data
 ├── ClassifierError       a model that cannot be loaded, or answers wrongly
+│   └── OutOfMemory       a batch is too much for the memory that there is
 ├── StoreError            a run folder that cannot be used
 │   ├── StoreMismatch     it belongs to another configuration, model or data
 │   ├── StoreCorrupted    it is damaged
@@ -50,6 +51,10 @@ class NotRecorded(DataError):
 
 class ClassifierError(DsrsError):
     """A model cannot be loaded, or gives answers that cannot be used."""
+
+
+class OutOfMemory(ClassifierError):
+    """A batch is too much for the memory that there is."""
 
 
 class StoreError(DsrsError):

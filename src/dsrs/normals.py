@@ -9,7 +9,7 @@ choices, so that they agree to the last bit.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,3 +48,8 @@ class NoiseBlock:
     step: float
     sigma: float | None
     norms: NDArray[np.float64] | None
+
+    def part(self, start: int, stop: int) -> NoiseBlock:
+        """Its copies from `start` up to `stop`."""
+        norms = None if self.norms is None else self.norms[start:stop]
+        return replace(self, first=self.first + start, count=stop - start, norms=norms)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dsrs.classifiers.torch_module import from_torch
-from dsrs.errors import ClassifierError, InvalidInput
+from dsrs.errors import InvalidInput
 from dsrs.grid import Grid
 from dsrs.laws import GeneralizedGaussian, Truncated
 from dsrs.sampling.noise import NoiseLaw, NoiseStream
@@ -98,15 +98,3 @@ def test_without_a_grid_the_kernels_make_the_noise() -> None:
     x = np.zeros((8, 8), np.float32)
     eager = from_torch(Small().eval(), (8, 8), engine="eager")
     assert sample_input(model, x, plan, 0, 1).votes == sample_input(eager, x, plan, 0, 1).votes
-
-
-def test_a_device_without_memory_is_told_with_what_helps() -> None:
-    class Hungry(Small):
-        def forward(self, batch: object) -> object:
-            if len(batch) > 8:  # type: ignore[arg-type]
-                raise torch.cuda.OutOfMemoryError("CUDA out of memory")
-            return super().forward(batch)
-
-    model = from_torch(Hungry().eval(), (8, 8), engine="eager")
-    with pytest.raises(ClassifierError, match=r"ran out of memory with 32 rows; use `batch` = 16"):
-        model.classify(np.zeros((32, 8, 8), np.float32))

@@ -121,3 +121,15 @@ def test_the_plan_options_reach_the_plan(certify: Certify) -> None:
     )
     assert (plan.seed, plan.fallback, plan.early_stop, plan.target) == (9, True, True, "predicted")
     assert (plan.law.d, plan.law.k, plan.law.sigma, plan.n, plan.batch) == (16, 4, 0.5, 400, 64)
+
+
+def test_a_model_that_runs_out_of_memory_is_given_fewer_rows(
+    certify: Certify, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert certify(output="plain") == 0
+    assert "memory" not in capsys.readouterr().err
+    assert certify("--model", "tiny_classifier:hungry", output="hungry") == 0
+    told = capsys.readouterr().err
+    assert told.count("ran out of memory with 64 rows: it is given 16 at a time") == 1
+    assert "forward passes had down to 16 rows instead of 64, and the votes are the same" in told
+    assert contents(tmp_path / "hungry") == contents(tmp_path / "plain")

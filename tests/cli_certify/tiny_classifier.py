@@ -25,6 +25,13 @@ def slow(batch: NDArray[np.float32]) -> NDArray[np.float32]:
     return bright(batch)
 
 
+def hungry(batch: NDArray[np.float32]) -> NDArray[np.float32]:
+    """`bright`, with memory for 16 rows."""
+    if len(batch) > 16:
+        raise MemoryError("out of tiny memory")
+    return bright(batch)
+
+
 def broken(batch: NDArray[np.float32]) -> NDArray[np.float32]:
     """NaN logits."""
     return np.full((len(batch), 2), np.nan, np.float32)

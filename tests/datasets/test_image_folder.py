@@ -90,3 +90,43 @@ def test_damaged_images_are_named(tmp_path: Path) -> None:
         path.write_bytes(content[:size])
         with pytest.raises(DataError, match=r"1\.png"):
             load_dataset(tmp_path).input(1)
+
+
+def test_a_list_gives_the_classes_and_the_order(tmp_path: Path) -> None:
+    write(tmp_path)
+    (tmp_path / "dog" / "0.png").rename(tmp_path / "dog" / "a b, c.png")
+    listing = tmp_path / "val.txt"
+    listing.write_text("dog/1.png 243\n\ncat/0.png, 7\ndog/a b, c.png 12\n")
+    dataset = load_dataset(tmp_path, labels=listing)
+    assert dataset.labels is not None
+    assert dataset.labels.tolist() == [243, 7, 12]
+    for index, written in enumerate([1, 2, 0]):
+        expected = PIXELS[written].transpose(2, 0, 1) / np.float32(255)
+        np.testing.assert_array_equal(dataset.input(index), expected)
+    seen = dataset.fingerprint
+    listing.write_text("dog/1.png 243\ncat/0.png, 8\ndog/a b, c.png 12\n")
+    assert load_dataset(tmp_path, labels=listing).fingerprint != seen
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "expected lines such as"),
+        ("dog/1.png\n", "line 1: expected a path and a class number"),
+        ("dog/1.png 2\ncat/0.png dog\n", "line 2: expected a path and a class number"),
+        ("dog/1.png -1\n", "line 1: expected a path and a class number"),
+        ("dog/8.png 2\n", "line 1: there is no image 'dog/8.png'"),
+        ("../dog/1.png 2\n", "line 1: expected a path in the folder"),
+        ("/dog/1.png 2\n", "line 1: expected a path in the folder"),
+        ("dog/1.png 2\ndog/1.png 3\n", "line 2: 'dog/1.png' stands there twice"),
+        ("dog/1.png 99999999999999999999\n", "labels must"),
+        ("val.txt 2\n", "cannot be read as an image"),
+        ("\udcff 2\n", "cannot be read as a list of images"),
+    ],
+)
+def test_lists_that_cannot_be_read(tmp_path: Path, text: str, complaint: str) -> None:
+    write(tmp_path)
+    listing = tmp_path / "val.txt"
+    listing.write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(DataError, match=complaint):
+        load_dataset(tmp_path, labels=listing)

@@ -137,6 +137,23 @@ def test_a_model_file_that_changed_is_refused_everywhere(three: Three, tmp_path:
     assert not (tmp_path / "run").exists()
 
 
+def test_a_node_with_little_memory_counts_the_same_votes(
+    three: Three,
+    expected: dict[str, list[RunResult]],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    three.replace(0, **{voters.ROWS: "8"})
+    try:
+        with caplog.at_level(logging.INFO, "dsrs"):
+            counted(tmp_path / "run")
+    finally:
+        three.replace(0)
+    assert contents(tmp_path / "run") == expected["open"]
+    assert "an actor ran out of memory: it takes 8 rows at a time" in caplog.text
+    assert "down to 8 rows instead of 32, and the votes are the same" in caplog.text
+
+
 def test_a_slow_node_does_not_hold_up_the_others(
     three: Three, expected: dict[str, list[RunResult]], tmp_path: Path
 ) -> None:

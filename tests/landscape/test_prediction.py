@@ -122,6 +122,12 @@ def test_tailored_is_predicted_above_neyman_pearson_where_it_pays() -> None:
         assert tailored > 1.01 * alone
 
 
+def test_too_few_votes_for_a_pilot_are_those_of_neyman_pearson() -> None:
+    profiles = list(PROFILES.values())
+    found = predicted_radii(profiles, GAUSSIAN, "tailored", 512, ALPHA)
+    np.testing.assert_array_equal(found, predicted_radii(profiles, GAUSSIAN, "np", 512, ALPHA))
+
+
 def test_more_votes_predict_more() -> None:
     profiles = list(PROFILES.values())
     for method in METHODS:

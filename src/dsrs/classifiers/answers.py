@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.classifiers.base import answer_of, checked_classes
+from dsrs.classifiers.memory import fitting_answer
 
 ROWS = 64
 # Levels of a logit, as shares of the largest. Sums in another order differ by about 1e-7 and fall
@@ -25,7 +26,11 @@ def answers_fingerprint(
     name: str,
 ) -> str:
     """A hash of the class, and of the margin where there are logits, of each of some inputs."""
-    answer = answer_of(forward, varied_batch(input_shape, bounds), name)
+    batch = varied_batch(input_shape, bounds)
+    # In parts if need be: another rounding falls on the same levels.
+    answer, _ = fitting_answer(
+        lambda start, stop: answer_of(forward, batch[start:stop], name), ROWS, ROWS
+    )
     digest = hashlib.sha256(checked_classes(answer, ROWS, num_classes, name).tobytes())
     if answer.ndim == 2:
         second, best = np.sort(answer.astype(np.float64), axis=1)[:, -2:].T

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.errors import ClassifierError, DsrsError, InvalidInput
+from dsrs.errors import ClassifierError, DsrsError, InvalidInput, OutOfMemory
 from dsrs.normals import NoiseBlock
 
 UNIT_BOUNDS = (0.0, 1.0)
+# As CUDA, PyTorch on the CPU, ONNX Runtime, C++, and TensorFlow and JAX say it.
+LACK_OF_MEMORY = re.compile(
+    r"out of memory|(can't|failed to) allocate memory|bad[_ ]alloc|resource_exhausted",
+    re.IGNORECASE,
+)
 
 
 @runtime_checkable
@@ -61,9 +67,17 @@ def answer_of(
     except DsrsError:
         raise
     except Exception as error:
-        raise ClassifierError(
-            f"{name} failed on a batch of shape {batch.shape}: {raised(error)}"
-        ) from error
+        raise failure(error, name, batch.shape) from error
+
+
+def failure(error: Exception, name: str, shape: tuple[int, ...]) -> ClassifierError:
+    """What an error of foreign code is to us: a lack of memory, which fewer rows may help, or not.
+
+    Only Python's own has a type for it everywhere; the others say it.
+    """
+    if isinstance(error, MemoryError) or LACK_OF_MEMORY.search(str(error)):
+        return OutOfMemory(f"{name} ran out of memory on a batch of shape {shape}: {raised(error)}")
+    return ClassifierError(f"{name} failed on a batch of shape {shape}: {raised(error)}")
 
 
 def raised(error: BaseException) -> str:

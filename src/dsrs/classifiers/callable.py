@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from dsrs.classifiers.base import (
     checked_shape,
     described,
 )
+from dsrs.classifiers.memory import FittingRows
 from dsrs.errors import ClassifierError, InvalidInput
 from dsrs.normals import NoiseBlock
 
@@ -51,6 +52,12 @@ class CallableClassifier:
     probed: bool = False
     score_gradient: ScoreGradient | None = None  # where the framework can back-propagate
     noisy: NoisyForward | None = None
+    memory: FittingRows = field(default_factory=FittingRows)
+
+    @property
+    def rows_at_once(self) -> int | None:
+        """Rows of a forward pass since memory ran out; None if it did not."""
+        return self.memory.most
 
     @property
     def makes_noise(self) -> bool:
@@ -61,9 +68,14 @@ class CallableClassifier:
         """The class of each noisy copy of a block, and its noise norm."""
         if self.noisy is None:
             raise InvalidInput(f"{self.description} makes no noise")
-        answer, norms = self.noisy(block)
-        classes = checked_classes(answer, block.count, self.num_classes, self.description)
-        return classes, norms
+        noisy, norms = self.noisy, np.empty(block.count)
+
+        def ask(start: int, stop: int) -> Any:
+            answer, norms[start:stop] = noisy(block.part(start, stop))
+            return answer
+
+        answer = self.memory.answer(ask, block.count, self.description)
+        return checked_classes(answer, block.count, self.num_classes, self.description), norms
 
     @property
     def fingerprint(self) -> str:
@@ -78,7 +90,11 @@ class CallableClassifier:
     def classify(self, batch: NDArray[np.float32]) -> NDArray[np.int64]:
         """The class of each row of a batch of shape (n, *input_shape)."""
         checked_batch(batch, self.input_shape)
-        answer = answer_of(self.forward, batch, self.description)
+        answer = self.memory.answer(
+            lambda start, stop: answer_of(self.forward, batch[start:stop], self.description),
+            len(batch),
+            self.description,
+        )
         return checked_classes(answer, len(batch), self.num_classes, self.description)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.errors import ClassifierError
+from dsrs.errors import ClassifierError, OutOfMemory
 
 
 def in_fixed_batches(
@@ -26,7 +26,13 @@ def in_fixed_batches(
             rows = len(part)
             if rows < size:
                 part = np.concatenate([part, np.repeat(part[-1:], size - rows, axis=0)])
-            answer = forward(part)
+            try:
+                answer = forward(part)
+            except OutOfMemory as error:
+                raise ClassifierError(
+                    f"{error}; the model was exported for {size} rows and takes no fewer: "
+                    "export it with an open batch axis"
+                ) from error
             if answer.shape[:1] != (size,):
                 raise ClassifierError(
                     f"a model exported for {size} rows must return {size} rows, "

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dsrs.classifiers.base import Classifier, described
 from dsrs.classifiers.callable import CallableClassifier, Forward
+from dsrs.classifiers.memory import FittingRows
 from dsrs.errors import ClassifierError, InvalidInput
 
 
@@ -61,6 +62,7 @@ def normalised(
         bounds=bounds,
         identity=f"{classifier.fingerprint} {tuple(map(float, mean))} {tuple(map(float, std))}",
         description=described(f"{inner} ({units})", shape, bounds),
+        memory=getattr(classifier, "memory", None) or FittingRows(),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.classifiers.base import UNIT_BOUNDS
+from dsrs.classifiers.base import UNIT_BOUNDS, failure
 from dsrs.classifiers.callable import CallableClassifier, Forward, from_callable
 from dsrs.classifiers.fixed_batch import in_fixed_batches
 from dsrs.classifiers.onnx_weights import external_weights
@@ -143,9 +143,7 @@ def _forward(session: Any, source: str, target: str, title: str) -> Forward:
         try:
             return session.run([target], {source: batch})[0]
         except failures as error:
-            raise ClassifierError(
-                f"{title} failed on a batch of shape {batch.shape}: {error}"
-            ) from error
+            raise failure(error, title, batch.shape) from error
 
     return forward
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.classifiers.base import UNIT_BOUNDS, checked_bounds, checked_shape
+from dsrs.classifiers.base import UNIT_BOUNDS, checked_bounds, checked_shape, failure
 from dsrs.classifiers.callable import (
     CallableClassifier,
     Forward,
@@ -136,8 +136,11 @@ def noise_beside(
     run = _runner(module, title)
 
     def forward(block: NoiseBlock) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        with torch.inference_mode():
-            batch, norms = noisy_batch(torch, block, place)
+        try:
+            with torch.inference_mode():
+                batch, norms = noisy_batch(torch, block, place)
+        except (MemoryError, RuntimeError) as error:
+            raise failure(error, f"the noise of {title}", (block.count, *shape)) from error
         return run(batch.reshape(-1, *shape)), norms.cpu().numpy()
 
     return forward
@@ -153,17 +156,8 @@ def _runner(module: Any, title: str) -> Callable[[Any], NDArray[Any]]:
         with torch.inference_mode():
             try:
                 answer = module(batch)
-            except torch.cuda.OutOfMemoryError as error:
-                raise ClassifierError(
-                    f"{title} ran out of memory with {len(batch)} rows; use `batch` = "
-                    f"{max(1, len(batch) // 2)} or less. It is not made smaller by itself: "
-                    "rounding may depend on the shape of a batch, so the votes would no longer "
-                    "be those of this plan on every machine"
-                ) from error
-            except (RuntimeError, TypeError, ValueError) as error:
-                raise ClassifierError(
-                    f"{title} failed on a batch of shape {tuple(batch.shape)}: {error}"
-                ) from error
+            except (MemoryError, RuntimeError, TypeError, ValueError) as error:
+                raise failure(error, title, tuple(batch.shape)) from error
             if not isinstance(answer, torch.Tensor):
                 raise ClassifierError(
                     f"{title} must return one tensor of logits, got {type(answer).__name__}"

@@ -68,7 +68,11 @@ def add_source_options(
     group.add_argument(
         "--split", choices=("test", "train"), default=split, help=f"default: {split}"
     )
-    group.add_argument("--labels", help="file of labels beside an .npy or IDX file")
+    group.add_argument(
+        "--labels",
+        help="file of labels beside an .npy or IDX file, or for a folder of images a text file "
+        "with a line for each image: its path there and its class",
+    )
     group.add_argument(
         "--no-labels",
         action="store_true",

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.datasets.dataset import Dataset
+from dsrs.datasets.image_list import listed_images
 from dsrs.errors import DataError, InvalidInput, MissingExtra
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff")
@@ -40,15 +41,20 @@ class ImageFiles:
         return pixels
 
 
-def load_image_folder(folder: Path, *, size: int | None = None) -> Dataset:
+def load_image_folder(
+    folder: Path, *, size: int | None = None, listing: Path | None = None
+) -> Dataset:
     """The images in the subfolders of `folder`; classes are numbered in the order of their names.
 
-    Images without subfolders have no labels. Grey images have one channel, all others three.
+    Images without subfolders have no labels. With a `listing` the images are those that it names,
+    with the classes that it gives. Grey images have one channel, all others three.
     Without `size` all images must be equally large; with it the shorter side is scaled to
     `size` and the middle square is kept. The fingerprint is of the files, in their order.
     """
     if size is not None and size < 1:
         raise InvalidInput(f"`size` must be at least 1 pixel, got {size}")
+    if listing is not None:
+        return _listed(folder, size, listing)
     classes = sorted(each for each in folder.iterdir() if each.is_dir() and _images_in(each))
     groups = [_images_in(each) for each in classes] or [_images_in(folder)]
     files = tuple(path for group in groups for path in group)
@@ -64,6 +70,19 @@ def load_image_folder(folder: Path, *, size: int | None = None) -> Dataset:
         name=str(folder),
         fingerprint=_fingerprint(folder, files, size),
         class_names=tuple(each.name for each in classes),
+    )
+
+
+def _listed(folder: Path, size: int | None, listing: Path) -> Dataset:
+    files, labels = listed_images(folder, listing)
+    digest = hashlib.sha256(
+        _fingerprint(folder, files, size).encode() + labels.astype("<i8").tobytes()
+    )
+    return Dataset(
+        images=ImageFiles(files, (len(files), *_common_shape(files, size)), size),
+        labels=labels,
+        name=str(folder),
+        fingerprint=f"sha256:{digest.hexdigest()}",
     )
 
 

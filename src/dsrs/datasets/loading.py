@@ -27,8 +27,8 @@ def load_dataset(
 ) -> Dataset:
     """The dataset at `path`: .npz, .npy, IDX, CIFAR-10 (binary), or a folder of images by class.
 
-    `split` chooses where the data has two. `labels` is a second file, for .npy and IDX. `bounds`
-    declares the units of float arrays. `size` scales and crops a folder of images.
+    `split` chooses where the data has two. `labels` is a second file, for .npy, IDX and a folder
+    of images. `bounds` declares the units of float arrays. `size` scales and crops images.
     """
     if split not in SPLITS:
         raise InvalidInput(f"`split` must be one of {', '.join(SPLITS)}, got {split!r}")
@@ -52,8 +52,10 @@ def _loaded(
     size: int | None,
 ) -> Dataset:
     kind = _kind(source)
-    if labels is not None and kind not in ("npy", "idx"):
-        raise InvalidInput(f"`labels` go with an .npy or IDX file, {source} has its own")
+    if labels is not None and kind not in ("npy", "idx", "image folder"):
+        raise InvalidInput(
+            f"`labels` go with an .npy or IDX file or a folder of images, {source} is none of them"
+        )
     if size is not None and kind not in ("image folder", "image"):
         raise InvalidInput(f"`size` is for a folder of images or one image, got {source}")
     if kind == "image":
@@ -72,7 +74,7 @@ def _loaded(
         return load_cifar_sheets(source, split)
     if kind == "cifar folder":
         return load_cifar_folder(source, split)
-    return load_image_folder(_split_folder(source, split), size=size)
+    return load_image_folder(_split_folder(source, split), size=size, listing=labels)
 
 
 def _kind(source: Path) -> str:

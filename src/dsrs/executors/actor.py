@@ -28,10 +28,14 @@ class VoteActor:
 
     def count(
         self, x: NDArray[np.float32], setting: Setting, unit: WorkUnit
-    ) -> tuple[Histogram, Sums, float]:
-        """The votes of a unit, the sums of their noise where asked for, and processor seconds."""
+    ) -> tuple[Histogram, Sums, float, int | None]:
+        """The votes of a unit, the sums of their noise where asked for, processor seconds.
+
+        The last one is how many rows there is memory for, where there was not enough.
+        """
         assert self._classifier is not None, "prepare comes first"
         assert self._collector is not None
         began = time.process_time()
         votes, sums = self._collector.collect_with_sums(self._classifier, x, setting, unit)
-        return votes, sums, time.process_time() - began
+        fewer = getattr(self._classifier, "rows_at_once", None)
+        return votes, sums, time.process_time() - began, fewer

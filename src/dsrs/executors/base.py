@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from threading import Event
 from types import TracebackType
 
+from dsrs.classifiers import Classifier
 from dsrs.sampling import Collector
 
 
@@ -21,11 +22,10 @@ class Executor(ABC):
         """End what is still being counted, and give everything back."""
 
     @abstractmethod
-    def in_flight(self, one_input_keeps_busy: bool) -> int:
-        """How many inputs to have in work at once.
+    def in_flight(self, votes: int, inputs: int) -> int:
+        """How many of the inputs to have in work at once; each asks for so many votes at a time.
 
-        A plan without looks asks for all votes of an input at once, which may keep everybody busy;
-        with looks it asks for few at a time, and other inputs fill the gaps.
+        Many votes keep everybody busy; few, as with looks, leave gaps that other inputs fill.
         """
 
     @abstractmethod
@@ -41,6 +41,11 @@ class Executor(ABC):
     @abstractmethod
     def busy(self) -> tuple[float, int]:
         """How many cores were busy on average since it was opened, and of how many."""
+
+    def fewest_rows(self, classifier: Classifier) -> int | None:
+        """Rows of the smallest forward passes since memory ran out; None if it never did."""
+        found: int | None = getattr(classifier, "rows_at_once", None)
+        return found
 
     def __enter__(self) -> Executor:
         self.open()

@@ -30,6 +30,8 @@ from dsrs.sampling.collect import MOST_WORKERS, UNIT_SAMPLES, Histogram, availab
 from dsrs.sampling.inline import Stopped
 from dsrs.sampling.noise import Sums
 
+LOG = logging.getLogger("dsrs.counting")
+
 LOCAL = "local"
 UNIT_SECONDS = 0.5  # about how long a worker counts one unit, at least
 DRIVER_SECONDS = 0.004  # of that for each worker: a unit takes the driver a third of it
@@ -72,7 +74,7 @@ class RayExecutor(Executor):
         if self._started:
             self._ray.shutdown()
 
-    def in_flight(self, one_input_keeps_busy: bool) -> int:
+    def in_flight(self, votes: int, inputs: int) -> int:
         # Two for each actor: while one is certified or waits for its last unit, others are counted.
         return min(max(4, 2 * self._slots()), MOST_IN_FLIGHT)
 
@@ -90,20 +92,27 @@ class RayExecutor(Executor):
         wall = max(time.perf_counter() - self._opened, 1e-9)
         return self._spent.seconds / wall, self._threads * self._slots()
 
+    def fewest_rows(self, classifier: Classifier) -> int | None:
+        return self._spent.rows
+
     def _slots(self) -> int:
         return sum(_slots(node, self._threads, self._gpu) for node in self._ray.nodes())
 
 
 class _Spent:
-    """Processor time of the actors, added up from several threads."""
+    """Processor time of the actors, and the rows that one had memory for, from several threads."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
+        self.rows: int | None = None
         self._lock = Lock()
 
-    def add(self, seconds: float) -> None:
+    def add(self, seconds: float, rows: int | None) -> None:
         with self._lock:
             self.seconds += seconds
+            if rows is not None and (self.rows is None or rows < self.rows):
+                self.rows = rows
+                LOG.warning("an actor ran out of memory: it takes %d rows at a time", rows)
 
 
 class _RayCollector:
@@ -135,8 +144,8 @@ class _RayCollector:
         finally:
             for answer in answers:
                 answer.cancel()
-        votes, sums, seconds = zip(*found, strict=True)
-        self._spent.add(sum(seconds))
+        votes, sums, seconds, rows = zip(*found, strict=True)
+        self._spent.add(sum(seconds), min(filter(None, rows), default=None))
         return np.sum(votes, axis=0), np.sum(sums, axis=0)
 
     def _samples(self) -> int:

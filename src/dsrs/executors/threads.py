@@ -7,6 +7,10 @@ from threading import Event
 
 from dsrs.executors.base import Executor
 from dsrs.sampling import Collector, InlineCollector, VoteCollector
+from dsrs.sampling.collect import UNIT_SAMPLES
+
+# Units of one input for each thread, at least, that they share it: the last unit leaves gaps.
+UNITS_EACH = 4
 
 
 class ThreadExecutor(Executor):
@@ -24,9 +28,10 @@ class ThreadExecutor(Executor):
     def close(self) -> None:
         self._shared.__exit__(None, None, None)
 
-    def in_flight(self, one_input_keeps_busy: bool) -> int:
-        self._one_input = one_input_keeps_busy
-        return 1 if one_input_keeps_busy else self._shared.workers
+    def in_flight(self, votes: int, inputs: int) -> int:
+        enough = UNITS_EACH * UNIT_SAMPLES * self._shared.workers
+        self._one_input = inputs == 1 or votes >= enough
+        return 1 if self._one_input else self._shared.workers
 
     def collector(self, stop: Event) -> Collector:
         return self._shared if self._one_input else InlineCollector(stop)

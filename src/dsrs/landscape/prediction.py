@@ -69,11 +69,13 @@ def _neyman_pearson_radii(misses: Floats, law: GeneralizedGaussian, n: int, alph
 
 def _tailored_radius(misses: Floats, law: GeneralizedGaussian, n: int, alpha: float) -> float:
     """What the best law for the profile certifies with the votes that the pilot leaves, less what
-    choosing it from these costs; or P, if that is more."""
+    choosing it from these costs; or P, if that is more, or too few votes allow no pilot."""
     shells = shells_of(law)
     left = n - expected_pilot_votes(law, n, float(misses @ shells.mass))
-    best = law.sigma * best_caps(shells, misses, left, alpha)[0]
-    return max(CHOSEN * best, float(_neyman_pearson_radii(misses[None], law, left, alpha)[0]))
+    under_p = float(_neyman_pearson_radii(misses[None], law, left, alpha)[0])
+    if left == n:
+        return under_p
+    return max(CHOSEN * law.sigma * best_caps(shells, misses, left, alpha)[0], under_p)
 
 
 def _double_sampling_radius(

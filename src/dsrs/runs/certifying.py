@@ -91,13 +91,25 @@ def certify_run(
                 return
             LOG.info("counting votes with %s, %s", counting.place, _where(classifier, device))
             with counting:
-                at_once = counting.in_flight(plan.goal.is_open)
+                at_once = counting.in_flight(_votes_at_once(plan), len(todo))
                 if at_once > 1:
                     keep_all(certified, keep, todo, at_once)
                 else:
                     for index in todo:
                         keep(certified(index, Event()))
                 LOG.info("busy: %.1f of %d cores on average", *counting.busy)
+                fewer = counting.fewest_rows(classifier)
+                if fewer is not None:
+                    LOG.info(
+                        "memory ran out: forward passes had down to %d rows instead of %d, and the "
+                        "votes are the same",
+                        *(fewer, plan.batch),
+                    )
+
+
+def _votes_at_once(plan: Plan) -> int:
+    """About how many votes a strategy asks for: all of them, or with looks a few batches."""
+    return plan.n if plan.goal.is_open else plan.batch
 
 
 def _where(classifier: Classifier, device: str) -> str:
