@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dsrs.classifiers.layout import normalised
 from dsrs.classifiers.torch_module import from_torch
 from dsrs.errors import InvalidInput
 from dsrs.grid import Grid
@@ -80,6 +81,29 @@ def test_votes_do_not_depend_on_where_the_noise_is_made(k: float) -> None:
         assert model.makes_noise == beside
         found.append(sample_input(model, x, plan, 0, 1).votes)
     assert found[0] == found[1]
+
+
+def test_normalised_inputs_keep_noise_and_gradients_where_the_module_is() -> None:
+    """Also of a model that is normalised twice, whose order matters."""
+    plan = Plan(GeneralizedGaussian(64, 0.5), ("np",), n=700, batch=32, grid=GRID)
+    x = np.random.default_rng(1).random((8, 8), dtype=np.float32)
+    found, gradients = [], []
+    scores = np.array([0.0, 1.0, 0.0])
+    for beside in (False, True):
+        inner = from_torch(Small().eval(), (8, 8), engine="eager", device_noise=beside)
+        once = normalised(inner, (0.4,), (0.3,), (0.0, 1.0))
+        model = normalised(once, (0.1,), (2.0,), (0.0, 1.0))
+        assert model.makes_noise == beside
+        found.append(sample_input(model, x, plan, 0, 1).votes)
+        assert model.score_gradient is not None
+        gradients.append(model.score_gradient(x[None], scores))
+    assert found[0] == found[1]
+    plain = sample_input(inner, x, plan, 0, 1).votes
+    assert plain != found[0]
+    module = Small().eval()
+    rows = torch.from_numpy(x[None]).requires_grad_(True)
+    torch.softmax(module(((rows - 0.1) / 2.0 - 0.4) / 0.3), dim=1)[0, 1].backward()
+    np.testing.assert_allclose(gradients[0], rows.grad.numpy(), rtol=1e-4, atol=1e-7)
 
 
 def test_on_the_cpu_the_kernels_make_the_noise() -> None:

@@ -28,8 +28,10 @@ Forward = Callable[[NDArray[np.float32]], Any]
 # From a batch and a score of each class: for each row the gradient of its mean score under the
 # probabilities (softmax) that the model gives to the classes.
 ScoreGradient = Callable[[NDArray[np.float32], NDArray[np.float64]], NDArray[np.float32]]
+# Pairs of a shift and a scale: what is done to inputs on their way to a model, in order.
+Units = tuple[tuple[NDArray[np.float32], NDArray[np.float32]], ...]
 # The answers to noisy copies that the model's adapter makes itself, and their noise norms.
-NoisyForward = Callable[[NoiseBlock], tuple[Any, NDArray[np.float64]]]
+NoisyForward = Callable[[NoiseBlock, Units], tuple[Any, NDArray[np.float64]]]
 
 PROBE_ROWS = 3
 
@@ -71,7 +73,7 @@ class CallableClassifier:
         noisy, norms = self.noisy, np.empty(block.count)
 
         def ask(start: int, stop: int) -> Any:
-            answer, norms[start:stop] = noisy(block.part(start, stop))
+            answer, norms[start:stop] = noisy(block.part(start, stop), ())
             return answer
 
         answer = self.memory.answer(ask, block.count, self.description)

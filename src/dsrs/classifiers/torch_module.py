@@ -22,6 +22,7 @@ from dsrs.classifiers.callable import (
     Forward,
     NoisyForward,
     ScoreGradient,
+    Units,
     from_callable,
     probe_batch,
 )
@@ -135,13 +136,19 @@ def noise_beside(
     torch = imported_torch()
     run = _runner(module, title)
 
-    def forward(block: NoiseBlock) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    def forward(block: NoiseBlock, units: Units) -> tuple[NDArray[Any], NDArray[np.float64]]:
         try:
             with torch.inference_mode():
                 batch, norms = noisy_batch(torch, block, place)
+                batch = batch.reshape(-1, *shape)
+                for shift, scale in units:
+                    shift_there, scale_there = (
+                        torch.from_numpy(values).to(place) for values in (shift, scale)
+                    )
+                    batch = (batch - shift_there) / scale_there
         except (MemoryError, RuntimeError) as error:
             raise failure(error, f"the noise of {title}", (block.count, *shape)) from error
-        return run(batch.reshape(-1, *shape)), norms.cpu().numpy()
+        return run(batch), norms.cpu().numpy()
 
     return forward
 
