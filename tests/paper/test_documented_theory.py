@@ -113,8 +113,9 @@ def test_the_settings_of_opt() -> None:
 
 def test_the_measurement_of_opt() -> None:
     """The summary belongs to the inputs that `dsrs paper opt --inputs 100` printed."""
-    with (DOCS / "measurements" / "opt-mnist-1.00.csv").open(encoding="utf-8") as lines:
-        rows = [{name: float(text) for name, text in r.items()} for r in csv.DictReader(lines)]
+    rows, of_share = (
+        measured_inputs(name) for name in ("opt-mnist-1.00.csv", "opt-mnist-1.00-share.csv")
+    )
     page = stated("method")
     assert f"Measured on {len(rows)} test inputs" in page
     means = {
@@ -129,3 +130,13 @@ def test_the_measurement_of_opt() -> None:
     better = sum(r["heuristic_radius"] > r["opt_radius"] for r in certified)
     assert f"Of the {len(certified)} inputs that are certified at all" in page
     assert f"proves more for {better} and Opt for {len(certified) - better}." in page
+    share = f"{sum(r['opt_radius'] for r in of_share) / len(of_share):.4f}"
+    other = stated("differences")
+    assert f"On the {len(of_share)} inputs" in other
+    assert f"a mean radius of {share}" in other
+    assert f"instead of {means['opt_radius']}." in other
+
+
+def measured_inputs(name: str) -> list[dict[str, float]]:
+    with (DOCS / "measurements" / name).open(encoding="utf-8") as lines:
+        return [{head: float(text) for head, text in r.items()} for r in csv.DictReader(lines)]

@@ -12,7 +12,12 @@ from scipy import special, stats
 from dsrs.errors import DataError, InvalidInput
 from dsrs.laws import GeneralizedGaussian, Truncated, heuristic_percentile
 from dsrs.paper.opt_comparison import compare_truncations, load_trained_module
-from dsrs.paper.opt_truncation import OptSettings, loss_slope, optimise_percentile
+from dsrs.paper.opt_truncation import (
+    OptSettings,
+    loss_slope,
+    optimise_percentile,
+    truncation_at,
+)
 
 torch = pytest.importorskip("torch")
 
@@ -44,12 +49,13 @@ def test_the_slope_is_that_of_the_loss_along_the_norm() -> None:
 
 
 def test_a_flat_loss_leaves_the_pull_towards_p_lower() -> None:
-    settings = OptSettings(weight=1e-4, percentile_of="share", steps=40, samples=2)
+    settings = OptSettings(weight=1e-4, steps=40, samples=2)
     settings = replace(settings, learning_rate=1000.0)
     found = optimise_percentile(Ball(1.0, 0.0), X, 0, LAW, 0.8, np.random.default_rng(0), settings)
     # p - P- shrinks by 1 - 1000 * 1e-4 a step.
     assert found.path[1] - 0.8 == pytest.approx(-0.1 * 0.9, rel=1e-9)
-    assert found.law.percentile == pytest.approx(0.8 - 0.1 * 0.9**40, rel=1e-9)
+    assert found.path[-1] == pytest.approx(0.8 - 0.1 * 0.9**40, rel=1e-9)
+    assert found.law == truncation_at(LAW, found.path[-1])
     assert len(found.path) == 41
 
 
@@ -75,11 +81,11 @@ def test_the_shares_of_p_that_the_papers_clip_allows(
 ) -> None:
     settings = OptSettings()
     law = GeneralizedGaussian(d, 0.5, k)
-    ends = (settings.truncation(law, p).percentile for p in (settings.lowest, settings.highest))
+    ends = (truncation_at(law, p).percentile for p in (settings.lowest, settings.highest))
     assert tuple(round(end, 3) for end in ends) == shares
     # The same from the two incomplete Gamma functions of the paper's formula for T.
     t = special.gammaincinv(d / 2, 0.9) * (d - 2 * k) / d
-    assert settings.truncation(law, 0.9).percentile == pytest.approx(special.gammainc(law.m, t))
+    assert truncation_at(law, 0.9).percentile == pytest.approx(special.gammainc(law.m, t))
 
 
 def test_the_same_seed_gives_the_same_path() -> None:
@@ -96,8 +102,6 @@ def test_settings_are_checked() -> None:
         OptSettings(start=0.95)
     with pytest.raises(InvalidInput, match="steps"):
         OptSettings(steps=0)
-    with pytest.raises(InvalidInput, match="'gaussian' or 'share'"):
-        OptSettings(percentile_of="norm")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("votes", "alpha", "name"), [(0, 0.001, "votes"), (10, 2.0, "alpha")])

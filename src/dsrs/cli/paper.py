@@ -108,12 +108,6 @@ def add_parser(subparsers: Any) -> None:
     opt.add_argument("--votes", type=int, default=10_000, help="under P, and under each Q")
     opt.add_argument("--alpha", type=float, default=0.001)
     opt.add_argument("--seed", type=int, default=0)
-    opt.add_argument(
-        "--percentile-of",
-        choices=("gaussian", "share"),
-        default=argparse.SUPPRESS,
-        help="what Opt moves: the percentile of the Gaussian norm (the paper's), or of P itself",
-    )
     given = argparse.SUPPRESS
     opt.add_argument("--weight", type=float, default=given, help="Opt's lambda")
     opt.add_argument("--steps", type=int, default=given, help="of Opt")
@@ -241,7 +235,7 @@ def run_opt(arguments: argparse.Namespace) -> int:
 
     if arguments.inputs < 1:
         raise InvalidInput(f"`--inputs` must be at least 1, got {arguments.inputs}")
-    names = ("weight", "percentile_of", "steps", "samples")
+    names = ("weight", "steps", "samples")
     given = {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
     settings = OptSettings(**given)
     module, law = load_trained_module(arguments.model)

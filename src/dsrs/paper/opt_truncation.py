@@ -8,7 +8,7 @@ learning_rate * (that mean + lambda (P_con - P-)). The radius is then certified 
 for any other truncation; nothing of the search enters the proof.
 
 Gaussian norms are so concentrated that P_con from 0.1 to 0.9 is a share of P from 0.448 to 0.624 on
-MNIST (k = 380). `share` moves the share of P itself instead, over the whole of [0.1, 0.9].
+MNIST (k = 380). To move the share of P itself proves less (docs/differences.md).
 
 The paper's numbers (learning rate 2000, lambda near 1e-5) fit the loss averaged over the 2000
 samples of a step, whose derivative in one noise norm carries a factor 1/2000: the learning rate
@@ -19,7 +19,7 @@ factor the first step is tens of times the whole range of P_con (docs/difference
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,6 @@ from numpy.typing import NDArray
 from dsrs.errors import InvalidInput, MissingExtra
 from dsrs.laws import GeneralizedGaussian, Truncated, sample_additional
 from dsrs.paper.concentration import concentration_radius
-
-PercentileOf = Literal["gaussian", "share"]
 
 # lambda for (data set, training), as the paper prints them.
 PAPER_WEIGHTS = {
@@ -45,12 +43,11 @@ PAPER_WEIGHTS = {
 class OptSettings:
     """Hyperparameters of the search; the defaults are the paper's for MNIST and CIFAR-10.
 
-    ImageNet takes 10 steps. `weight` is lambda (see `PAPER_WEIGHTS`). `percentile_of` is what is
-    moved: the percentile of the Gaussian norm (the paper's P_con), or the share of P inside.
+    ImageNet takes 10 steps. `weight` is lambda (see `PAPER_WEIGHTS`); `start`, `lowest` and
+    `highest` are values of P_con.
     """
 
     weight: float = 7e-5
-    percentile_of: PercentileOf = "gaussian"
     start: float = 0.7
     steps: int = 20
     samples: int = 2000
@@ -60,10 +57,6 @@ class OptSettings:
     batch: int = 500
 
     def __post_init__(self) -> None:
-        if self.percentile_of not in ("gaussian", "share"):
-            raise InvalidInput(
-                f"`percentile_of` must be 'gaussian' or 'share', got {self.percentile_of!r}"
-            )
         if not 0 < self.lowest <= self.start <= self.highest <= 1:
             raise InvalidInput(
                 "expected 0 < lowest <= start <= highest <= 1, got "
@@ -73,12 +66,6 @@ class OptSettings:
             if getattr(self, name) < 1:
                 raise InvalidInput(f"`{name}` must be at least 1, got {getattr(self, name)}")
 
-    def truncation(self, law: GeneralizedGaussian, percentile: float) -> Truncated:
-        """Q for a value of what is moved."""
-        if self.percentile_of == "share":
-            return Truncated(law, percentile)
-        return Truncated.at_radius(law, concentration_radius(law.d, law.sigma, percentile))
-
 
 @dataclass(frozen=True, slots=True)
 class OptTruncation:
@@ -86,6 +73,11 @@ class OptTruncation:
 
     law: Truncated
     path: tuple[float, ...]
+
+
+def truncation_at(law: GeneralizedGaussian, percentile: float) -> Truncated:
+    """Q for a value of P_con."""
+    return Truncated.at_radius(law, concentration_radius(law.d, law.sigma, percentile))
 
 
 def optimise_percentile(
@@ -106,11 +98,11 @@ def optimise_percentile(
     p = chosen.start
     path = [p]
     for _ in range(chosen.steps):
-        slope = loss_slope(module, x, label, chosen.truncation(law, p), generator, chosen)
+        slope = loss_slope(module, x, label, truncation_at(law, p), generator, chosen)
         p -= chosen.learning_rate * (slope / chosen.samples + chosen.weight * (p - p_lower))
         p = min(max(p, chosen.lowest), chosen.highest)
         path.append(p)
-    return OptTruncation(chosen.truncation(law, p), tuple(path))
+    return OptTruncation(truncation_at(law, p), tuple(path))
 
 
 def loss_slope(
