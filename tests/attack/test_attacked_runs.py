@@ -127,7 +127,7 @@ def test_a_repaired_run_keeps_its_attack(run: Path, source: tuple[Classifier, Da
 
 
 def test_an_attack_stops_soon(run: Path, source: tuple[Classifier, Dataset]) -> None:
-    from dsrs.sampling.inline import Stopped
+    from dsrs.sampling.collect import Stopped
 
     model, dataset = source
     with open_run(run) as opened:

@@ -26,8 +26,14 @@ from dsrs.executors.base import Executor
 from dsrs.executors.dispatch import Dispatcher, Worker, WorkerLost
 from dsrs.executors.model_spec import ModelSpec
 from dsrs.sampling import Collector, Setting, WorkUnit
-from dsrs.sampling.collect import MOST_WORKERS, UNIT_SAMPLES, Histogram, available_cores, cut
-from dsrs.sampling.inline import Stopped
+from dsrs.sampling.collect import (
+    MOST_WORKERS,
+    UNIT_SAMPLES,
+    Histogram,
+    Stopped,
+    available_cores,
+    cut,
+)
 from dsrs.sampling.noise import Sums
 
 LOG = logging.getLogger("dsrs.counting")

@@ -1,4 +1,4 @@
-"""Threads of this process: together on one input, or one input each."""
+"""Threads of this process: together on one input after the other, or one input each."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ class ThreadExecutor(Executor):
     def in_flight(self, votes: int, inputs: int) -> int:
         enough = UNITS_EACH * UNIT_SAMPLES * self._shared.workers
         self._one_input = inputs == 1 or votes >= enough
-        return 1 if self._one_input else self._shared.workers
+        # With two, no worker waits for the last votes, the certificate or the file of one input.
+        return min(2, inputs) if self._one_input else self._shared.workers
 
     def collector(self, stop: Event) -> Collector:
-        return self._shared if self._one_input else InlineCollector(stop)
+        return self._shared.until(stop) if self._one_input else InlineCollector(stop)
 
     @property
     def place(self) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ REACH = 80.0
 # From a panel's start to its end: change of A, width in u, and a pull on which A is a line.
 LARGEST_RISE, LARGEST_WIDTH, NO_PULL = 1.0, 0.5, 1e-18
 NEWTON_STEPS = 3
-CHUNK = 2**14
+CHUNK = 2**11
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 # On [0, 1].
@@ -46,12 +47,16 @@ class Panels:
     pull: Floats
     below: Floats
     log_total: float
+    _whole: Floats = field(init=False, repr=False)  # `part` of all of each panel
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_whole", self._shapes(np.arange(len(self.start))).part(1.0))
 
     def cdf(self, u: Floats) -> Floats:
         """Probability of shells below u."""
         i = np.clip(np.searchsorted(self.start, u, side="right") - 1, 0, None)
         fraction = np.clip((u - self.start[i]) / self.width[i], 0.0, 1.0)
-        inside = self._part(i, fraction) / self._part(i, np.ones_like(fraction))
+        inside = self._shapes(i).part(fraction) / self._whole[i]
         return np.asarray(self.below[i] + inside * (self.below[i + 1] - self.below[i]))
 
     def quantile(self, probability: Floats) -> Floats:
@@ -67,27 +72,41 @@ class Panels:
         # A panel that rounds to nothing is met at probability 0 only.
         inside = np.maximum(self.below[i + 1] - self.below[i], np.finfo(np.float64).tiny)
         share = (probability - self.below[i]) / inside
-        wanted = share * self._part(i, np.ones_like(share))
+        wanted, shapes = share * self._whole[i], self._shapes(i)
         # Start from the exponential through the panel's ends; panels are short, so that Newton's
         # steps cannot leave its basin.
-        rise = self._log_density(i, np.ones_like(share))
+        rise = shapes.log_density(1.0)
         rise = np.where(np.abs(rise) < 1e-9, 1e-9, rise)
         fraction = np.log1p(share * np.expm1(rise)) / rise
         for _ in range(NEWTON_STEPS):
-            step = (self._part(i, fraction) - wanted) / np.exp(self._log_density(i, fraction))
+            step = (shapes.part(fraction) - wanted) / np.exp(shapes.log_density(fraction))
             fraction = np.clip(fraction - step, 0.0, 1.0)
         return np.asarray(self.start[i] + self.width[i] * fraction)
 
-    def _log_density(self, i: NDArray[np.intp], fraction: Floats) -> Floats:
-        """ln of the density over that at the start of panel i, at this fraction of its width."""
-        z = self.width[i] * fraction
-        return np.asarray(self.exponent[i] * z - self.pull[i] * np.expm1(z))
+    def _shapes(self, i: NDArray[np.intp]) -> _Shapes:
+        return _Shapes(self.width[i], self.exponent[i], self.pull[i])
 
-    def _part(self, i: NDArray[np.intp], fraction: Floats) -> Floats:
-        """Mass up to this fraction of panel i, over width times density at its start."""
-        total = np.zeros(fraction.shape)
-        for node, weight in zip(NODES, WEIGHTS, strict=True):
-            total += weight * np.exp(self._log_density(i, fraction * node))
+
+class _Shapes(NamedTuple):
+    """The densities on some panels, one for each value that is asked for."""
+
+    width: Floats
+    exponent: Floats
+    pull: Floats
+
+    def log_density(self, fraction: Floats | float) -> Floats:
+        """ln of the density over that at the start of its panel, at this fraction of its width."""
+        z = self.width * fraction
+        return np.asarray(self.exponent * z - self.pull * np.expm1(z))
+
+    def part(self, fraction: Floats | float) -> Floats:
+        """Mass up to this fraction of the panel, over width times density at its start."""
+        # All nodes at once: calls of NumPy cost more than their arithmetic on few values.
+        nodes, weights = (each.reshape(-1, *(1,) * self.width.ndim) for each in (NODES, WEIGHTS))
+        terms = weights * np.exp(self.log_density(fraction * nodes))
+        total = np.zeros(self.width.shape)
+        for term in terms:
+            total += term
         return fraction * total
 
 
@@ -113,13 +132,12 @@ def panels_of(components: Sequence[Component], m: float) -> Panels:
     start, width, owner = _cut(start, end, exponent, pull_at_0)
     exponent, z = exponent[owner], start - top[owner]
     log_start = log_top[owner] + exponent * z - pull[owner] * np.expm1(z)
-    cut = Panels(start, width, exponent, pull[owner] * np.exp(z), np.empty(0), 0.0)
-    places = np.arange(len(start))
-    log_mass = log_start + np.log(width * cut._part(places, np.ones(len(start))))
+    pull = pull[owner] * np.exp(z)
+    log_mass = log_start + np.log(width * _Shapes(width, exponent, pull).part(1.0))
     largest = float(log_mass.max())
     below = np.concatenate([[0.0], np.cumsum(np.exp(log_mass - largest))])
     return Panels(
-        start, width, exponent, cut.pull, below / below[-1], largest + math.log(below[-1])
+        start, width, exponent, pull, below / below[-1], largest + math.log(below[-1])
     )
 
 

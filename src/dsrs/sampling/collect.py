@@ -157,6 +157,10 @@ def _tally(cells: NDArray[np.int64], size: int, classifier: Classifier) -> Histo
     return np.bincount(cells, minlength=size)
 
 
+class Stopped(Exception):
+    """Whoever wanted the votes wants them no more."""
+
+
 class Collector(Protocol):
     """Whoever counts the votes of a unit of work, however long it is."""
 
@@ -209,7 +213,25 @@ class VoteCollector:
         self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, whole: WorkUnit
     ) -> tuple[Histogram, Sums]:
         """The votes of a long unit, and the sum of the noise of those that missed."""
-        units = _Shared(cut(whole, setting.batch))
+        return self._share_out(classifier, x, setting, whole, Event())
+
+    def until(self, stop: Event) -> Collector:
+        """These workers for one of several inputs: `Stopped` is raised soon after `stop` is set.
+
+        Units are counted in the order in which inputs ask for them, so that the workers who have
+        nothing left to do for one input go on with the next.
+        """
+        return _UntilStopped(self, stop)
+
+    def _share_out(
+        self,
+        classifier: Classifier,
+        x: NDArray[np.float32],
+        setting: Setting,
+        whole: WorkUnit,
+        stop: Event,
+    ) -> tuple[Histogram, Sums]:
+        units = _Shared(cut(whole, setting.batch), stop)
 
         def drain() -> tuple[Histogram, Sums]:
             votes = np.zeros((classifier.num_classes, HISTOGRAM_BINS), dtype=np.int64)
@@ -225,17 +247,38 @@ class VoteCollector:
         pending = [self._pool.submit(drain) for _ in range(self.workers)]
         try:
             votes, sums = zip(*(future.result() for future in pending), strict=True)
+            if stop.is_set():
+                raise Stopped
             return np.sum(votes, axis=0), np.sum(sums, axis=0)
         finally:
             # After Ctrl-C the workers end with the unit in their hands.
             units.close()
 
 
-class _Shared:
-    """An iterator that several threads draw from, until it is closed."""
+class _UntilStopped:
+    """A collector that counts with the workers of another one."""
 
-    def __init__(self, units: Iterator[WorkUnit]) -> None:
+    def __init__(self, workers: VoteCollector, stop: Event) -> None:
+        self._workers = workers
+        self._stop = stop
+
+    def collect(
+        self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, whole: WorkUnit
+    ) -> Histogram:
+        return self.collect_with_sums(classifier, x, setting, whole)[0]
+
+    def collect_with_sums(
+        self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, whole: WorkUnit
+    ) -> tuple[Histogram, Sums]:
+        return self._workers._share_out(classifier, x, setting, whole, self._stop)
+
+
+class _Shared:
+    """An iterator that several threads draw from, until it is closed or `stop` is set."""
+
+    def __init__(self, units: Iterator[WorkUnit], stop: Event) -> None:
         self._units = units
+        self._stop = stop
         self._lock = Lock()
         self._closed = Event()
 
@@ -244,7 +287,7 @@ class _Shared:
 
     def __next__(self) -> WorkUnit:
         with self._lock:
-            if self._closed.is_set():
+            if self._closed.is_set() or self._stop.is_set():
                 raise StopIteration
             return next(self._units)
 

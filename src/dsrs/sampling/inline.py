@@ -8,12 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.classifiers import Classifier
-from dsrs.sampling.collect import Histogram, Setting, VoteCounter, Watcher, WorkUnit, cut
+from dsrs.sampling.collect import Histogram, Setting, Stopped, VoteCounter, Watcher, WorkUnit, cut
 from dsrs.sampling.noise import Sums
-
-
-class Stopped(Exception):
-    """Whoever wanted the votes wants them no more."""
 
 
 class InlineCollector:

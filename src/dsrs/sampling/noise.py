@@ -36,8 +36,8 @@ class NoiseStream:
         self._law = law
         self._grid = grid
         self._sigma = _gaussian_sigma(law)
-        self._address = (seed, index, stream_name(law, purpose))
-        self._key = stream_key(*self._address)
+        self._entropy = _entropy(seed, index, stream_name(law, purpose))
+        self._key = _key(self._entropy)
 
     def add_to(
         self,
@@ -104,7 +104,8 @@ class NoiseStream:
         add_normals(self._key, samples, NORMAL_UNITS, sums)
 
     def _block_norms(self, block: int) -> NDArray[np.float64]:
-        bits = np.random.Philox(_seeds(*self._address, block))
+        number = np.array(_words(block), dtype=np.uint32)
+        bits = np.random.Philox(np.random.SeedSequence(np.append(self._entropy, number)))
         return self._law.sample_norms(NOISE_BLOCK, np.random.Generator(bits))
 
 
@@ -119,7 +120,7 @@ def stream_name(law: NoiseLaw, purpose: str) -> str:
 
 def stream_key(seed: int, index: int, stream: str) -> NDArray[np.uint32]:
     """The 128-bit key of the normals of one stream of one input."""
-    return _seeds(seed, index, stream).generate_state(4).astype(np.uint32)
+    return _key(_entropy(seed, index, stream))
 
 
 def radial_edges(law: GeneralizedGaussian) -> NDArray[np.float64]:
@@ -127,8 +128,26 @@ def radial_edges(law: GeneralizedGaussian) -> NDArray[np.float64]:
     return law.radial_quantile(np.arange(1, HISTOGRAM_BINS) / HISTOGRAM_BINS)
 
 
-def _seeds(seed: int, index: int, stream: str, *block: int) -> np.random.SeedSequence:
-    return np.random.SeedSequence(seed, spawn_key=(index, *stream.encode(), *block))
+def _entropy(seed: int, index: int, stream: str) -> NDArray[np.uint32]:
+    """The words that `SeedSequence(seed, spawn_key=(index, *stream.encode()))` is made of.
+
+    NumPy takes a tenth of a millisecond to put them together, which would be much for every block.
+    """
+    first = _words(seed)
+    first += [0] * (4 - len(first))  # as many words as its pool has
+    return np.array([*first, *_words(index), *stream.encode()], dtype=np.uint32)
+
+
+def _words(number: int) -> list[int]:
+    """A number >= 0 in words of 32 bits, the lowest first."""
+    words = [number & 0xFFFFFFFF]
+    while number := number >> 32:
+        words.append(number & 0xFFFFFFFF)
+    return words
+
+
+def _key(entropy: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    return np.random.SeedSequence(entropy).generate_state(4).astype(np.uint32)
 
 
 def _gaussian_sigma(law: NoiseLaw) -> float | None:
