@@ -17,7 +17,7 @@ from threading import Event
 from typing import Any
 
 import numpy as np
-from sampling_throughput import SHAPE, small_cnn
+from random_models import SHAPE, small_cnn
 
 from dsrs.classifiers import load_classifier
 from dsrs.datasets import Dataset

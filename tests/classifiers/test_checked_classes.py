@@ -40,6 +40,7 @@ def test_nan_anywhere_is_refused(logits: NDArray[np.float32], data: st.DataObjec
 
 def test_the_logarithm_of_zero_may_lose_but_infinity_may_not_win() -> None:
     assert checked_classes(np.array([[-np.inf, -1.0]]), 1, 2, "net").tolist() == [1]
+    assert checked_classes(np.full((4, 2), 1e308), 4, 2, "net").tolist() == [0] * 4
     for row in ([np.inf, 0.0], [-np.inf, -np.inf]):
         with pytest.raises(ClassifierError, match="finite"):
             checked_classes(np.array([row]), 1, 2, "net")

@@ -8,7 +8,14 @@ from scipy import stats
 
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
 from dsrs.records import HISTOGRAM_BINS
-from dsrs.sampling.noise import NOISE_BLOCK, NoiseLaw, NoiseStream, radial_edges
+from dsrs.sampling.noise import (
+    NOISE_BLOCK,
+    NoiseLaw,
+    NoiseStream,
+    radial_edges,
+    stream_key,
+    stream_name,
+)
 
 GAUSSIAN = GeneralizedGaussian(20, 0.5)
 GENERAL = GeneralizedGaussian(20, 0.5, 6)
@@ -51,3 +58,18 @@ def test_radial_bins_hold_equal_mass_of_p() -> None:
     assert len(edges) == HISTOGRAM_BINS - 1
     masses = np.diff(GENERAL.radial_cdf(np.concatenate([[0], edges, [100]])))
     np.testing.assert_allclose(masses, 1 / HISTOGRAM_BINS, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("seed", "index"), [(0, 0), (3, 2**40 + 1), (2**70 + 5, 7), (2**130, 0)])
+def test_seeds_are_those_of_numpys_spawn_keys(seed: int, index: int) -> None:
+    def seeds(*block: int) -> np.random.SeedSequence:
+        return np.random.SeedSequence(seed, spawn_key=(index, *name.encode(), *block))
+
+    name = stream_name(GENERAL, "estimation")
+    np.testing.assert_array_equal(stream_key(seed, index, name), seeds().generate_state(4))
+    out, norms = np.empty((4, 20), np.float32), np.empty(4)
+    for block in (0, 5, 2**24 - 1):
+        stream = NoiseStream(GENERAL, seed, index, "estimation")
+        stream.add_to(np.zeros(20, np.float32), block * NOISE_BLOCK, out, norms)
+        generator = np.random.Generator(np.random.Philox(seeds(block)))
+        np.testing.assert_array_equal(norms, GENERAL.sample_norms(NOISE_BLOCK, generator)[:4])

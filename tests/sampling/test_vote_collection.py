@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from dsrs.errors import ClassifierError, InvalidInput
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, Truncated
 from dsrs.records import HISTOGRAM_BINS
 from dsrs.sampling import Setting, VoteCollector, WorkUnit, count_votes
-from dsrs.sampling.collect import UNIT_SAMPLES, Histogram
+from dsrs.sampling.collect import UNIT_SAMPLES, Histogram, Stopped
 from known_classifiers import Ball, Linear
 
 LAW = GeneralizedGaussian(12, 0.5, 2)
@@ -155,6 +156,49 @@ def test_an_error_in_one_worker_ends_all() -> None:
     with pytest.raises(ClassifierError, match="out of order"):
         collect(unit=replace(WHOLE, stop=640_000), workers=2, classifier=Broken(12, 0.3))
     assert len(calls) < 2000
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("batch", [16, 64, 512])
+def test_no_batch_is_answered_twice(workers: int, batch: int) -> None:
+    rows = []
+
+    class Counting(Linear):
+        def classify(self, batch: NDArray[np.float32]) -> NDArray[np.int64]:
+            rows.append(len(batch))
+            return super().classify(batch)
+
+    for first, stop in ((0, 9000), (100, 7777), (0, 70), (5000, 5001)):
+        unit = replace(WHOLE, first=first, stop=stop)
+        rows.clear()
+        collect(replace(SETTING, batch=batch), unit, workers, Counting(12, 0.3))
+        assert sum(rows) == unit.rows(batch)
+
+
+def test_inputs_share_the_workers() -> None:
+    """Whoever counts for several inputs at once counts for each what it would alone."""
+    units = [replace(WHOLE, index=index) for index in range(4)]
+    with VoteCollector(2) as workers, ThreadPoolExecutor(4) as inputs:
+        together = workers.until(threading.Event())
+        found = inputs.map(lambda unit: together.collect(CLASSIFIER, X, SETTING, unit), units)
+        for unit, votes in zip(units, found, strict=True):
+            np.testing.assert_array_equal(votes, collect(unit=unit))
+
+
+def test_counting_ends_soon_after_a_stop() -> None:
+    stop, calls = threading.Event(), []
+
+    class Stopping(Linear):
+        def classify(self, batch: NDArray[np.float32]) -> NDArray[np.int64]:
+            calls.append(1)
+            if len(calls) == 10:
+                stop.set()
+            return super().classify(batch)
+
+    unit = replace(WHOLE, stop=640_000)
+    with VoteCollector(2) as workers, pytest.raises(Stopped):
+        workers.until(stop).collect(Stopping(12, 0.3), X, SETTING, unit)
+    assert len(calls) <= 10 + 2 * UNIT_SAMPLES // SETTING.batch
 
 
 def test_memory_does_not_grow_with_the_number_of_votes() -> None:

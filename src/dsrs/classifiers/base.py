@@ -107,9 +107,9 @@ def checked_classes(output: Any, rows: int, num_classes: int, name: str) -> NDAr
             f"{name} must return a numpy array, got {type(output).__name__}; "
             "return logits of shape (n, classes) or integer class ids of shape (n,)"
         )
-    if output.shape == (rows, num_classes) and np.issubdtype(output.dtype, np.floating):
+    if output.shape == (rows, num_classes) and output.dtype.kind == "f":
         return _winners(output, name)
-    if output.shape == (rows,) and np.issubdtype(output.dtype, np.integer):
+    if output.shape == (rows,) and output.dtype.kind in "iu":
         lowest, highest = int(output.min()), int(output.max())
         if lowest < 0 or highest >= num_classes:
             raise ClassifierError(
@@ -125,6 +125,8 @@ def checked_classes(output: Any, rows: int, num_classes: int, name: str) -> NDAr
 
 def _winners(logits: NDArray[Any], name: str) -> NDArray[np.int64]:
     classes: NDArray[np.int64] = logits.argmax(axis=1).astype(np.int64, copy=False)
+    if np.isfinite(logits).all():
+        return classes
     # argmax stops at a NaN, so it is enough to look at the winners; a loser may be -inf, as the
     # logarithm of a probability that is zero.
     best = logits[np.arange(len(logits)), classes]

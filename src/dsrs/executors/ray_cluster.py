@@ -26,15 +26,9 @@ from dsrs.executors.base import Executor
 from dsrs.executors.dispatch import Dispatcher, Worker, WorkerLost
 from dsrs.executors.model_spec import ModelSpec
 from dsrs.sampling import Collector, Setting, WorkUnit
-from dsrs.sampling.collect import (
-    MOST_WORKERS,
-    UNIT_SAMPLES,
-    Histogram,
-    Stopped,
-    available_cores,
-    cut,
-)
+from dsrs.sampling.collect import UNIT_SAMPLES, Histogram, Stopped, cut
 from dsrs.sampling.noise import Sums
+from dsrs.sampling.workers import MOST_WORKERS, available_cores
 
 LOG = logging.getLogger("dsrs.counting")
 

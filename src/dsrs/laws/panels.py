@@ -136,9 +136,7 @@ def panels_of(components: Sequence[Component], m: float) -> Panels:
     log_mass = log_start + np.log(width * _Shapes(width, exponent, pull).part(1.0))
     largest = float(log_mass.max())
     below = np.concatenate([[0.0], np.cumsum(np.exp(log_mass - largest))])
-    return Panels(
-        start, width, exponent, pull, below / below[-1], largest + math.log(below[-1])
-    )
+    return Panels(start, width, exponent, pull, below / below[-1], largest + math.log(below[-1]))
 
 
 def _distance(exponent: Floats, pull: Floats, most: Floats) -> Floats:

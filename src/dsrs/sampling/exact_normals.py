@@ -8,8 +8,8 @@ units of 2^-53 relative to its own size; docs/grid.md says what follows from tha
 
 A loop that did all of it would wait: each operation needs the one before, and a processor looks
 only some 130 operations ahead, so that few groups would be in work at once. So each stage is a loop
-of its own with a short chain, over a block of groups that stays in the first cache. All lanes are 64
-bits wide; words lie in the lower half of theirs, with anything above them.
+of its own with a short chain, over a block of groups that stays in the first cache. All lanes are
+64 bits wide; words lie in the lower half of theirs, with anything above them.
 """
 
 from __future__ import annotations

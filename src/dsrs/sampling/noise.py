@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +29,8 @@ class NoiseStream:
 
     Gaussian noise is sigma times normals. Every other isotropic law is a uniform direction times
     a norm drawn by the law itself. With a grid, input and noise are rounded to it and added as
-    whole numbers; without one they are added in float32.
+    whole numbers; without one they are added in float32. An input must not be changed between two
+    calls with the same array.
     """
 
     def __init__(
@@ -38,6 +41,7 @@ class NoiseStream:
         self._sigma = _gaussian_sigma(law)
         self._entropy = _entropy(seed, index, stream_name(law, purpose))
         self._key = _key(self._entropy)
+        self._cells: tuple[NDArray[np.float32], NDArray[np.float64]] | None = None
 
     def add_to(
         self,
@@ -59,7 +63,6 @@ class NoiseStream:
         else:
             self._add_on_grid(self._grid, x, first, out, norms)
 
-    # Only who takes votes needs Numba, whose import takes a third of a second.
     def _add_floats(
         self, x: NDArray[np.float32], first: int, out: NDArray[np.float32], norms: Norms
     ) -> None:
@@ -73,13 +76,11 @@ class NoiseStream:
     def _add_on_grid(
         self, grid: Grid, x: NDArray[np.float32], first: int, out: NDArray[np.float32], norms: Norms
     ) -> None:
-        from dsrs.sampling.grid_noise import directions_on_grid, gaussian_on_grid
-
-        cells, place = grid.cells(x), (grid.origin, grid.step)
+        cells, (directions, gaussian) = self._cells_of(grid, x), _grid_kernels()
         if self._sigma is None:
-            directions_on_grid(self._key, first, cells, norms, *place, out)
+            directions(self._key, first, cells, norms, grid.origin, grid.step, out)
         else:
-            gaussian_on_grid(self._key, first, cells, self._sigma, *place, out, norms)
+            gaussian(self._key, first, cells, self._sigma, grid.origin, grid.step, out, norms)
 
     def block(self, x: NDArray[np.float32], first: int, count: int) -> NoiseBlock:
         """What names `count` noisy copies from sample `first` on, for whoever makes them."""
@@ -90,10 +91,17 @@ class NoiseStream:
             numbers = range(first // NOISE_BLOCK, -(-(first + count) // NOISE_BLOCK))
             norms = np.concatenate([self._block_norms(number) for number in numbers])
             norms = norms[first % NOISE_BLOCK :][:count]
-        cells, grid = self._grid.cells(x), self._grid
+        grid = self._grid
+        cells = self._cells_of(grid, x)
         return NoiseBlock(
             self._key, first, count, cells, grid.origin, grid.step, self._sigma, norms
         )
+
+    def _cells_of(self, grid: Grid, x: NDArray[np.float32]) -> NDArray[np.float64]:
+        # A stream is asked for many blocks of one array.
+        if self._cells is None or self._cells[0] is not x:
+            self._cells = x, grid.cells(x)
+        return self._cells[1]
 
     def add_normals(self, samples: NDArray[np.int64], sums: Sums) -> None:
         """Add the normals z of these samples to `sums`, in units of 1 / NORMAL_UNITS."""
@@ -107,6 +115,14 @@ class NoiseStream:
         number = np.array(_words(block), dtype=np.uint32)
         bits = np.random.Philox(np.random.SeedSequence(np.append(self._entropy, number)))
         return self._law.sample_norms(NOISE_BLOCK, np.random.Generator(bits))
+
+
+# Only who takes votes needs Numba, whose import takes a third of a second.
+@functools.cache
+def _grid_kernels() -> tuple[Callable[..., None], Callable[..., None]]:
+    from dsrs.sampling.grid_noise import directions_on_grid, gaussian_on_grid
+
+    return directions_on_grid, gaussian_on_grid
 
 
 def stream_name(law: NoiseLaw, purpose: str) -> str:
