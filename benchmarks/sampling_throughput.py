@@ -1,22 +1,27 @@
 """Votes against the model's own forward passes, from Python and by `dsrs certify`, in one run.
 
     python benchmarks/sampling_throughput.py [--model resnet-20]   wall time and processor time
-    python benchmarks/sampling_throughput.py --beside 1            the same beside a busy process
+    python benchmarks/sampling_throughput.py --beside 2            the same beside busy processes
     python benchmarks/sampling_throughput.py --against-float [--model resnet-20]
                                                         noise on the grid against noise in float32
     python benchmarks/sampling_throughput.py --memory   peak memory for n = 1,000 to 1,000,000
 
 Raw forward passes are ONNX Runtime alone, without the classes of its answers, on ready-made batches
 of the same shape: either as many threads as the sampler has workers with a core each, or one call
-at a time on all cores, whichever is faster here. Slices of all three alternate and each is held to
-the raw slices beside it, so that other work on the machine slows all alike. Votes are counted by
-the rows that the model answered: those that fill up a batch are the plan's, not the sampler's.
+at a time on all cores, whichever is faster here. Votes are counted by another process, which is
+held while raw passes run and let go while they rest, every quarter of a second: whatever else the
+machine does slows both alike. Rows are what the model answered; those that fill up a last batch are
+the plan's, not the sampler's. Loading Python, the model and the data is not counting.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import logging
+import os
 import resource
+import signal
 import statistics
 import subprocess
 import sys
@@ -28,6 +33,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from random_models import MODELS, SHAPE, small_cnn
 
 from dsrs.classifiers import Classifier
@@ -35,15 +41,20 @@ from dsrs.classifiers.onnx_file import from_onnx
 from dsrs.grid import Grid
 from dsrs.laws import GeneralizedGaussian, Truncated, Weighted
 from dsrs.runs import open_run
-from dsrs.sampling import VoteCollector
+from dsrs.sampling import VoteCollector, WorkUnit
+from dsrs.sampling.collect import VoteCounter
 from dsrs.sampling.noise import NoiseLaw, NoiseStream
 from dsrs.sampling.workers import available_cores
 from dsrs.strategies import Plan, certificates_of
 from dsrs.votes import ESTIMATION
-from dsrs.voting import sample_input
+from dsrs.voting import sample_input, setting_of
 
-COMMAND = "import sys; from dsrs.cli.main import main; sys.exit(main())"
-INPUTS = 4  # of one run of the command
+FROM_PYTHON, BY_COMMAND = "from Python", "by command"
+INPUTS = 2
+WINDOW = 0.25  # seconds that one side runs while the other is held
+
+
+Mark = Callable[[], None]
 
 
 class Cost(NamedTuple):
@@ -53,25 +64,12 @@ class Cost(NamedTuple):
     processor: float
 
 
-def measured(work: Callable[[], int]) -> Cost:
-    """What a row costs; `work` returns how many there were."""
-    wall, processor = time.perf_counter(), _processor()
-    rows = work()
-    return Cost((time.perf_counter() - wall) / rows, (_processor() - processor) / rows)
-
-
-def _processor() -> float:
-    """Of this process and of those that it waited for."""
-    spent = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(one.ru_utime + one.ru_stime for one in spent)
-
-
 class Raw:
     """Forward passes alone: `workers` threads with `threads` cores each."""
 
     def __init__(
         self, model: bytes, shape: tuple[int, ...], batch: int, workers: int, threads: int
-    ):
+    ) -> None:
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
@@ -79,117 +77,212 @@ class Raw:
         self._session: Any = onnxruntime.InferenceSession(
             model, options, providers=["CPUExecutionProvider"]
         )
+        self._source = self._session.get_inputs()[0].name
+        self._target = self._session.get_outputs()[0].name
         self._workers, self._batch = workers, batch
         self._pool = ThreadPoolExecutor(workers)
         # More batches than a processor's cache holds, as a model meets them in use.
         self._ready = np.random.default_rng(1).random((32, batch, *shape), dtype=np.float32)
         self.text = f"{workers} x {threads} threads"
+        self.clear()
 
-    def __call__(self, rows: int) -> int:
-        passes = max(1, rows // (self._batch * self._workers))
-        source, target = self._session.get_inputs()[0].name, self._session.get_outputs()[0].name
+    def clear(self) -> None:
+        self._rows, self._wall, self._processor = 0, 0.0, 0.0
 
-        def work(worker: int) -> None:
-            for turn in range(passes):
-                batch = self._ready[(turn * self._workers + worker) % len(self._ready)]
-                self._session.run([target], {source: batch})
+    @property
+    def cost(self) -> Cost:
+        return Cost(self._wall / self._rows, self._processor / self._rows)
 
-        list(self._pool.map(work, range(self._workers)))
-        return passes * self._batch * self._workers
+    def one_pass(self, turn: int) -> None:
+        self._session.run([self._target], {self._source: self._ready[turn % len(self._ready)]})
+
+    def run(self, seconds: float) -> None:
+        """Forward passes on all threads for about so long."""
+        stop = time.perf_counter() + seconds
+
+        def work(worker: int) -> int:
+            turn = 0
+            while not turn or time.perf_counter() < stop:
+                self.one_pass(turn * self._workers + worker)
+                turn += 1
+            return turn
+
+        wall, processor = time.perf_counter(), time.process_time()
+        passes = list(self._pool.map(work, range(self._workers)))
+        self._processor += time.process_time() - processor
+        self._wall += time.perf_counter() - wall
+        self._rows += sum(passes) * self._batch
+
+
+def held_to_raw(command: list[str], raw: Raw) -> tuple[Cost, Cost, dict[str, float]]:
+    """What a row costs raw, and by a process that says when it counts; both in turns."""
+    raw.clear()
+    running: list[tuple[float, float]] = []
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        while process.poll() is None:
+            begun = time.perf_counter()
+            time.sleep(WINDOW)
+            process.send_signal(signal.SIGSTOP)
+            running.append((begun, time.perf_counter()))
+            raw.run(WINDOW)
+            process.send_signal(signal.SIGCONT)
+        assert process.stdout is not None
+        told: dict[str, float] = json.loads(process.stdout.read().splitlines()[-1])
+    if process.returncode:
+        raise SystemExit(f"{command} failed")
+    first, last = told["begun"], told["ended"]
+    wall = sum(max(0.0, min(end, last) - max(begin, first)) for begin, end in running)
+    return raw.cost, Cost(wall / told["rows"], told["processor"] / told["rows"]), told
+
+
+def count_and_tell(way: str, home: Path, n: int, workers: int, k: float) -> None:
+    """In a process of its own: count votes, then print when, how long and how many rows."""
+    told: dict[str, float] = {}
+
+    def begin() -> None:
+        told["start"] = time.process_time()
+        told["begun"] = time.perf_counter()
+
+    def end() -> None:
+        told["ended"] = time.perf_counter()
+        told["processor"] = time.process_time() - told["start"]
+
+    counting = by_command if way == BY_COMMAND else from_python
+    told["rows"] = counting(home, n, workers, k, begin, end)
+    print(json.dumps(told), flush=True)
+
+
+def from_python(home: Path, n: int, workers: int, k: float, begin: Mark, end: Mark) -> int:
+    classifier = from_onnx(home / "net.onnx")
+    images = np.load(home / "images.npz")["x"].astype(np.float32) / 255
+    plan = _plan(classifier.input_shape, n, k)
+    load_kernels(classifier, images[0], plan)
+    with VoteCollector(workers) as collector:
+        begin()
+        rows = 0
+        for index, image in enumerate(images):
+            seen = sample_input(classifier, image, plan, index, 0, collector)
+            certificates_of(seen, plan)
+            rows += seen.queries or 0
+        end()
+    return rows
+
+
+def load_kernels(classifier: Classifier, image: NDArray[np.float32], plan: Plan) -> None:
+    """Compiled code is loaded when it is first used, which is not counting either."""
+    few = plan.replace(n=1024)
+    certificates_of(sample_input(classifier, image, few, 0, 0), few)
+
+
+def by_command(home: Path, n: int, workers: int, k: float, begin: Mark, end: Mark) -> int:
+    """`dsrs certify` as a user gives it; it logs when it begins to count and when it has ended."""
+    from dsrs.cli.main import main as dsrs
+
+    shape = np.load(home / "images.npz")["x"].shape[1:]
+    load_kernels(from_onnx(home / "net.onnx"), np.zeros(shape, np.float32), _plan(shape, n, k))
+
+    class Clock(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.getMessage().startswith("counting"):
+                begin()
+            elif record.getMessage().startswith("busy"):
+                end()
+
+    logger = logging.getLogger("dsrs.counting")
+    logger.setLevel(logging.INFO)
+    logger.addHandler(Clock())
+    run = home / f"run-{os.getpid()}"
+    options = {"--model": home / "net.onnx", "--data": home / "images.npz", "--sigma": 0.5}
+    options |= {"--k": k, "--n": n, "--workers": workers, "--output": run}
+    code = dsrs(["certify", *(str(part) for pair in options.items() for part in pair)])
+    assert code == 0, code
+    with open_run(run) as finished:
+        return sum(one.sampled.queries or 0 for one in finished.results())
+
+
+def batch_by_batch(model: bytes, shape: tuple[int, ...], plan: Plan, batches: int) -> None:
+    """Processor time of one thread: a raw forward pass, then a batch of votes, and so on."""
+    raw, classifier = Raw(model, shape, plan.batch, 1, 1), from_onnx(model)
+    unit = WorkUnit(0, ESTIMATION, None, 0, plan.n)
+    counter = VoteCounter(classifier, np.full(shape, 0.5, np.float32), setting_of(plan), unit)
+    spent: tuple[list[float], list[float]] = ([], [])
+    for turn in range(batches):
+        first = turn * plan.batch
+        for times, work in (
+            (spent[0], lambda t=turn: raw.one_pass(t)),
+            (spent[1], lambda f=first: counter.count(f, f + plan.batch)),
+        ):
+            started = time.thread_time()
+            work()
+            times.append((time.thread_time() - started) / plan.batch * 1e6)
+    for name, share in (("least disturbed tenth", 0.1), ("median", 0.5)):
+        passed, voted = (float(np.quantile(times, share)) for times in spent)
+        print(
+            f"batch by batch, {name}: {passed:.2f} of {voted:.2f} us a vote, {passed / voted:.1%}"
+        )
 
 
 def throughput(name: str, n: int, rounds: int, workers: int, k: float) -> None:
     make, shape = MODELS[name]
-    model, d = make(), int(np.prod(shape))
-    plan = Plan(GeneralizedGaussian(d, 0.5, k), n=n, grid=Grid.of_bounds((0.0, 1.0)))
-    classifier = from_onnx(model)
+    model, plan = make(), _plan(shape, n, k)
     x = np.random.default_rng(2).integers(0, 256, (INPUTS, *shape), dtype=np.uint8)
-    image = x[0].astype(np.float32) / 255
     ways = [Raw(model, shape, plan.batch, *split) for split in ((workers, 1), (1, workers))]
-    with tempfile.TemporaryDirectory() as folder, VoteCollector(workers) as collector:
+    for _ in range(3):
+        for way in ways:
+            way.run(2 * WINDOW)
+    raw = min(ways, key=lambda way: way.cost.wall)
+    found: dict[str, list[tuple[Cost, Cost, dict[str, float]]]] = {FROM_PYTHON: [], BY_COMMAND: []}
+    with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         (home / "net.onnx").write_bytes(model)
         np.savez(home / "images.npz", x=x, y=np.zeros(INPUTS, np.int64))
-
-        def from_python(index: int) -> int:
-            seen = sample_input(classifier, image, plan, index, 0, collector)
-            certificates_of(seen, plan)
-            return seen.queries or 0
-
-        def command(label: str, votes: int, inputs: int) -> int:
-            return _certify(home, label, votes, inputs, workers, k)
-
-        from_python(0)
-        command("warm", 1000, 1)
-        raw = min(ways, key=lambda way: min(measured(lambda: way(n // 2)).wall for _ in range(3)))
-        ratios: dict[str, list[Cost]] = {"from Python": [], "by command": []}
-        costs: dict[str, list[Cost]] = {"raw": [], "from Python": [], "by command": []}
-        starts: list[Cost] = []
-        for turn in range(rounds):
-            before = measured(lambda: raw(n))
-            costs["from Python"].append(measured(lambda t=turn: from_python(t)))  # type: ignore[misc]
-            between = measured(lambda: raw(n))
-            # The command loads Python, the model and the data: that is not counting votes.
-            rows = 0
-            start = measured(lambda t=turn: command(f"start-{t}", 256, 1) and 1)  # type: ignore[misc]
-
-            def counting(label: str = f"run-{turn}") -> int:
-                nonlocal rows
-                rows = command(label, n, INPUTS)
-                return 1
-
-            whole = measured(counting)
-            after = measured(lambda: raw(n))
-            counted = Cost(*((w - s) / rows for w, s in zip(whole, start, strict=True)))
-            costs["by command"].append(counted)
-            costs["raw"] += [before, between, after]
-            starts.append(start)
-            for way, one, beside in (
-                ("from Python", costs["from Python"][-1], (before, between)),
-                ("by command", counted, (between, after)),
-            ):
-                mean = Cost(*(sum(pair) / 2 for pair in zip(*beside, strict=True)))
-                ratios[way].append(Cost(mean.wall / one.wall, mean.processor / one.processor))
+        options = ["--home", folder, "--n", str(n), "--workers", str(workers), "--k", str(k)]
+        for turn in range(-1, rounds):
+            for way, costs in found.items():
+                command = [sys.executable, __file__, "--count", way, *options]
+                measured = held_to_raw(command, raw)
+                if turn >= 0:  # the first time kernels may have to be compiled
+                    costs.append(measured)
     print(f"{name}, random weights; {plan.law.describe()}; {workers} workers; raw: {raw.text};")
-    print(f"{rounds} rounds of {n:,} rows from Python, {INPUTS} x {n:,} by command; medians")
-    print(f"{'':12} {'rows/s':>8} {'core us':>8}   of raw: {'wall':<24}processor")
-    for way, found in costs.items():
-        wall, core = (statistics.median(values) for values in zip(*found, strict=True))
-        share = (
-            "".join(f"{_spread(values):24}" for values in zip(*ratios[way], strict=True))
-            if (way in ratios)
-            else ""
+    print(f"medians of {rounds} rounds, {INPUTS} inputs of {n:,} votes each")
+    print(f"{'':12} {'rows/s':>8} {'core us':>8}   raw: {'core us':>8}   of raw: wall, processor")
+    for way, costs in found.items():
+        raw_us, wall, us, start = (
+            statistics.median(values)
+            for values in zip(
+                *((r.processor, c.wall, c.processor, told["start"]) for r, c, told in costs),
+                strict=True,
+            )
         )
-        print(f"{way:12} {1 / wall:8,.0f} {core * 1e6:8.2f}           {share}")
-    wall, core = (statistics.median(values) for values in zip(*starts, strict=True))
-    print(f"the command starts in {wall:.2f} s ({core:.2f} s of a core), which is not in its rows")
-    busy = statistics.median(one.processor / one.wall for one in costs["raw"])
+        shares = [
+            _spread([r[kind] / c[kind] for r, c, _ in costs]) for kind in range(len(Cost._fields))
+        ]
+        print(f"{way:12} {1 / wall:8,.0f} {us * 1e6:8.2f}        {raw_us * 1e6:8.2f}   ", *shares)
+        print(f"{'':12} ready to count after {start:.2f} s of a core")
+    busy = statistics.median(r.processor / r.wall for costs in found.values() for r, _, _ in costs)
     print(f"cores that raw forward passes got: {busy:.2f} of {workers}")
+    batch_by_batch(model, shape, plan, 240 if name == "mnist-cnn" else 24)
+    image = x[0].astype(np.float32).ravel() / 255
     for of in (plan.law, Truncated(plan.law, 0.7), _weighted(plan.law)):
-        print(f"noise of {of.describe()}: {noise_cost(of, image.ravel(), plan.batch) * 1e6:.2f} us")
+        print(f"noise of {of.describe()}: {noise_cost(of, image, plan.batch) * 1e6:.2f} us")
 
 
-def _spread(values: tuple[float, ...]) -> str:
-    return f"{statistics.median(values):.1%} ({min(values):.1%} to {max(values):.1%})"
+def _plan(shape: tuple[int, ...], n: int, k: float) -> Plan:
+    law = GeneralizedGaussian(int(np.prod(shape)), 0.5, k)
+    return Plan(law, n=n, grid=Grid.of_bounds((0.0, 1.0)))
+
+
+def _spread(values: list[float]) -> str:
+    return f"{statistics.median(values):6.1%} ({min(values):.1%} to {max(values):.1%})"
 
 
 def _weighted(law: GeneralizedGaussian) -> Weighted:
     return Weighted(law, (0.9 * law.m, 1.1 * law.m), (0.0, -1.0), inner=0.0)
 
 
-def _certify(home: Path, label: str, n: int, inputs: int, workers: int, k: float) -> int:
-    """Run the command; how many rows its model answered."""
-    options = {"--model": home / "net.onnx", "--data": home / "images.npz", "--sigma": 0.5}
-    options |= {"--k": k, "--n": n, "--stop": inputs, "--workers": workers}
-    given = [str(part) for pair in options.items() for part in pair]
-    run = home / label
-    command = [sys.executable, "-c", COMMAND, "certify", *given, "--output", str(run), "--quiet"]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    with open_run(run) as finished:
-        return sum(one.sampled.queries or 0 for one in finished.results())
-
-
-def noise_cost(law: NoiseLaw, x: np.ndarray[Any, Any], batch: int) -> float:
+def noise_cost(law: NoiseLaw, x: NDArray[np.float32], batch: int) -> float:
     """Processor seconds of one noisy copy."""
     stream = NoiseStream(law, 0, 0, ESTIMATION, Grid.of_bounds((0.0, 1.0)))
     noisy, norms = np.empty((batch, x.size), np.float32), np.empty(batch)
@@ -244,9 +337,7 @@ def sample_and_print_peak(n: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument(
-        "--n", type=int, help="votes of a slice (mnist-cnn 49,152, resnet-20 6,144)"
-    )
+    parser.add_argument("--n", type=int, help="votes an input (mnist-cnn 49,152, resnet-20 6,144)")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--workers", type=int, default=available_cores())
     parser.add_argument("--k", type=float, default=0.0)
@@ -254,11 +345,14 @@ def main() -> None:
     parser.add_argument("--against-float", action="store_true")
     parser.add_argument("--model", choices=MODELS, default="mnist-cnn")
     parser.add_argument("--beside", type=int, default=0, help="busy processes beside this one")
-    parser.add_argument("--peak-of", type=int, help=argparse.SUPPRESS)
+    for hidden, kind in (("--peak-of", int), ("--count", str), ("--home", Path)):
+        parser.add_argument(hidden, type=kind, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     n = arguments.n or (49_152 if arguments.model == "mnist-cnn" else 6_144)
     if arguments.peak_of:
         sample_and_print_peak(arguments.peak_of)
+    elif arguments.count:
+        count_and_tell(arguments.count, arguments.home, n, arguments.workers, arguments.k)
     elif arguments.memory:
         for votes in (1_000, 10_000, 100_000, 1_000_000):
             print(f"n = {votes:9,}: {peak_memory(votes):7.1f} MB")
