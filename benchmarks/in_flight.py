@@ -1,4 +1,4 @@
-"""Queries a second of a plan that stops early: an input in work for each thread, or one for all.
+"""Queries a second of a plan that stops early: an input for each thread, or threads that share.
 
     python benchmarks/in_flight.py --model net.onnx --data MNIST/ --sigma 0.669 --radius 1.5
 
@@ -21,8 +21,8 @@ from dsrs.runs import certify_run, open_run
 from dsrs.strategies import Plan
 
 
-class OneInput(ThreadExecutor):
-    """All threads share the votes of one input at a time."""
+class Sharing(ThreadExecutor):
+    """All threads share the votes of one input after the other."""
 
     def in_flight(self, votes: int, inputs: int) -> int:
         return super().in_flight(votes, inputs=1)
@@ -42,11 +42,11 @@ def main() -> None:
     model = load_classifier(arguments.model, input_shape=data.input_shape)
     law = GeneralizedGaussian(data.input(0).size, arguments.sigma)
     plan = Plan(law, ("np",), radius=arguments.radius, grid=Grid.of_bounds(model.bounds))
-    spent = {"an input for each thread": [0.0, 0.0], "one input for all": [0.0, 0.0]}
+    spent = {"an input for each thread": [0.0, 0.0], "all share an input": [0.0, 0.0]}
     for number in range(arguments.rounds):
         begin = number * arguments.inputs * 100
         indices = range(begin, begin + arguments.inputs * 100, 100)
-        for name, kind in zip(spent, (ThreadExecutor, OneInput), strict=True):
+        for name, kind in zip(spent, (ThreadExecutor, Sharing), strict=True):
             with tempfile.TemporaryDirectory() as folder:
                 run = Path(folder) / "run"
                 began = time.perf_counter()

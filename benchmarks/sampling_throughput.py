@@ -21,20 +21,18 @@ import json
 import logging
 import os
 import resource
-import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from random_models import MODELS, SHAPE, small_cnn
+from raw_passes import WINDOW, Cost, Raw, held_to_raw
 
 from dsrs.classifiers import Classifier
 from dsrs.classifiers.onnx_file import from_onnx
@@ -51,93 +49,12 @@ from dsrs.voting import sample_input, setting_of
 
 FROM_PYTHON, BY_COMMAND = "from Python", "by command"
 INPUTS = 2
-WINDOW = 0.25  # seconds that one side runs while the other is held
 
 
 Mark = Callable[[], None]
 
 
-class Cost(NamedTuple):
-    """Seconds of a row."""
-
-    wall: float
-    processor: float
-
-
-class Raw:
-    """Forward passes alone: `workers` threads with `threads` cores each."""
-
-    def __init__(
-        self, model: bytes, shape: tuple[int, ...], batch: int, workers: int, threads: int
-    ) -> None:
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-        self._session: Any = onnxruntime.InferenceSession(
-            model, options, providers=["CPUExecutionProvider"]
-        )
-        self._source = self._session.get_inputs()[0].name
-        self._target = self._session.get_outputs()[0].name
-        self._workers, self._batch = workers, batch
-        self._pool = ThreadPoolExecutor(workers)
-        # More batches than a processor's cache holds, as a model meets them in use.
-        self._ready = np.random.default_rng(1).random((32, batch, *shape), dtype=np.float32)
-        self.text = f"{workers} x {threads} threads"
-        self.clear()
-
-    def clear(self) -> None:
-        self._rows, self._wall, self._processor = 0, 0.0, 0.0
-
-    @property
-    def cost(self) -> Cost:
-        return Cost(self._wall / self._rows, self._processor / self._rows)
-
-    def one_pass(self, turn: int) -> None:
-        self._session.run([self._target], {self._source: self._ready[turn % len(self._ready)]})
-
-    def run(self, seconds: float) -> None:
-        """Forward passes on all threads for about so long."""
-        stop = time.perf_counter() + seconds
-
-        def work(worker: int) -> int:
-            turn = 0
-            while not turn or time.perf_counter() < stop:
-                self.one_pass(turn * self._workers + worker)
-                turn += 1
-            return turn
-
-        wall, processor = time.perf_counter(), time.process_time()
-        passes = list(self._pool.map(work, range(self._workers)))
-        self._processor += time.process_time() - processor
-        self._wall += time.perf_counter() - wall
-        self._rows += sum(passes) * self._batch
-
-
-def held_to_raw(command: list[str], raw: Raw) -> tuple[Cost, Cost, dict[str, float]]:
-    """What a row costs raw, and by a process that says when it counts; both in turns."""
-    raw.clear()
-    running: list[tuple[float, float]] = []
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        while process.poll() is None:
-            begun = time.perf_counter()
-            time.sleep(WINDOW)
-            process.send_signal(signal.SIGSTOP)
-            running.append((begun, time.perf_counter()))
-            raw.run(WINDOW)
-            process.send_signal(signal.SIGCONT)
-        assert process.stdout is not None
-        told: dict[str, float] = json.loads(process.stdout.read().splitlines()[-1])
-    if process.returncode:
-        raise SystemExit(f"{command} failed")
-    first, last = told["begun"], told["ended"]
-    wall = sum(max(0.0, min(end, last) - max(begin, first)) for begin, end in running)
-    return raw.cost, Cost(wall / told["rows"], told["processor"] / told["rows"]), told
-
-
-def count_and_tell(way: str, home: Path, n: int, workers: int, k: float) -> None:
+def count_and_tell(way: str, home: Path, plan: Plan, workers: int) -> None:
     """In a process of its own: count votes, then print when, how long and how many rows."""
     told: dict[str, float] = {}
 
@@ -150,14 +67,13 @@ def count_and_tell(way: str, home: Path, n: int, workers: int, k: float) -> None
         told["processor"] = time.process_time() - told["start"]
 
     counting = by_command if way == BY_COMMAND else from_python
-    told["rows"] = counting(home, n, workers, k, begin, end)
+    told["rows"] = counting(home, plan, workers, begin, end)
     print(json.dumps(told), flush=True)
 
 
-def from_python(home: Path, n: int, workers: int, k: float, begin: Mark, end: Mark) -> int:
+def from_python(home: Path, plan: Plan, workers: int, begin: Mark, end: Mark) -> int:
     classifier = from_onnx(home / "net.onnx")
     images = np.load(home / "images.npz")["x"].astype(np.float32) / 255
-    plan = _plan(classifier.input_shape, n, k)
     load_kernels(classifier, images[0], plan)
     with VoteCollector(workers) as collector:
         begin()
@@ -176,12 +92,12 @@ def load_kernels(classifier: Classifier, image: NDArray[np.float32], plan: Plan)
     certificates_of(sample_input(classifier, image, few, 0, 0), few)
 
 
-def by_command(home: Path, n: int, workers: int, k: float, begin: Mark, end: Mark) -> int:
+def by_command(home: Path, plan: Plan, workers: int, begin: Mark, end: Mark) -> int:
     """`dsrs certify` as a user gives it; it logs when it begins to count and when it has ended."""
     from dsrs.cli.main import main as dsrs
 
-    shape = np.load(home / "images.npz")["x"].shape[1:]
-    load_kernels(from_onnx(home / "net.onnx"), np.zeros(shape, np.float32), _plan(shape, n, k))
+    model = from_onnx(home / "net.onnx")
+    load_kernels(model, np.zeros(model.input_shape, np.float32), plan)
 
     class Clock(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
@@ -195,7 +111,8 @@ def by_command(home: Path, n: int, workers: int, k: float, begin: Mark, end: Mar
     logger.addHandler(Clock())
     run = home / f"run-{os.getpid()}"
     options = {"--model": home / "net.onnx", "--data": home / "images.npz", "--sigma": 0.5}
-    options |= {"--k": k, "--n": n, "--workers": workers, "--output": run}
+    options |= {"--k": plan.law.k, "--n": plan.n, "--workers": workers, "--output": run}
+    options |= {"--q": plan.methods[-1] if len(plan.methods) > 1 else "none"}
     code = dsrs(["certify", *(str(part) for pair in options.items() for part in pair)])
     assert code == 0, code
     with open_run(run) as finished:
@@ -224,21 +141,21 @@ def batch_by_batch(model: bytes, shape: tuple[int, ...], plan: Plan, batches: in
         )
 
 
-def throughput(name: str, n: int, rounds: int, workers: int, k: float) -> None:
+def throughput(name: str, plan: Plan, rounds: int, workers: int) -> None:
     make, shape = MODELS[name]
-    model, plan = make(), _plan(shape, n, k)
+    model = make()
     x = np.random.default_rng(2).integers(0, 256, (INPUTS, *shape), dtype=np.uint8)
     ways = [Raw(model, shape, plan.batch, *split) for split in ((workers, 1), (1, workers))]
     for _ in range(3):
-        for way in ways:
-            way.run(2 * WINDOW)
-    raw = min(ways, key=lambda way: way.cost.wall)
+        for candidate in ways:
+            candidate.run(2 * WINDOW)
+    raw = min(ways, key=lambda candidate: candidate.cost.wall)
     found: dict[str, list[tuple[Cost, Cost, dict[str, float]]]] = {FROM_PYTHON: [], BY_COMMAND: []}
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         (home / "net.onnx").write_bytes(model)
         np.savez(home / "images.npz", x=x, y=np.zeros(INPUTS, np.int64))
-        options = ["--home", folder, "--n", str(n), "--workers", str(workers), "--k", str(k)]
+        options = ["--home", folder, *sys.argv[1:]]
         for turn in range(-1, rounds):
             for way, costs in found.items():
                 command = [sys.executable, __file__, "--count", way, *options]
@@ -246,7 +163,9 @@ def throughput(name: str, n: int, rounds: int, workers: int, k: float) -> None:
                 if turn >= 0:  # the first time kernels may have to be compiled
                     costs.append(measured)
     print(f"{name}, random weights; {plan.law.describe()}; {workers} workers; raw: {raw.text};")
-    print(f"medians of {rounds} rounds, {INPUTS} inputs of {n:,} votes each")
+    print(
+        f"medians of {rounds} rounds, {INPUTS} inputs of {plan.n:,} votes a method: {plan.methods}"
+    )
     print(f"{'':12} {'rows/s':>8} {'core us':>8}   raw: {'core us':>8}   of raw: wall, processor")
     for way, costs in found.items():
         raw_us, wall, us, start = (
@@ -267,11 +186,6 @@ def throughput(name: str, n: int, rounds: int, workers: int, k: float) -> None:
     image = x[0].astype(np.float32).ravel() / 255
     for of in (plan.law, Truncated(plan.law, 0.7), _weighted(plan.law)):
         print(f"noise of {of.describe()}: {noise_cost(of, image, plan.batch) * 1e6:.2f} us")
-
-
-def _plan(shape: tuple[int, ...], n: int, k: float) -> Plan:
-    law = GeneralizedGaussian(int(np.prod(shape)), 0.5, k)
-    return Plan(law, n=n, grid=Grid.of_bounds((0.0, 1.0)))
 
 
 def _spread(values: list[float]) -> str:
@@ -344,15 +258,19 @@ def main() -> None:
     parser.add_argument("--memory", action="store_true")
     parser.add_argument("--against-float", action="store_true")
     parser.add_argument("--model", choices=MODELS, default="mnist-cnn")
+    parser.add_argument("--only-p", action="store_true", help="votes under P: no tailored law")
     parser.add_argument("--beside", type=int, default=0, help="busy processes beside this one")
     for hidden, kind in (("--peak-of", int), ("--count", str), ("--home", Path)):
         parser.add_argument(hidden, type=kind, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     n = arguments.n or (49_152 if arguments.model == "mnist-cnn" else 6_144)
+    law = GeneralizedGaussian(int(np.prod(MODELS[arguments.model][1])), 0.5, arguments.k)
+    methods = ("np",) if arguments.only_p else ("np", "tailored")
+    plan = Plan(law, methods, n=n, grid=Grid.of_bounds((0.0, 1.0)))
     if arguments.peak_of:
         sample_and_print_peak(arguments.peak_of)
     elif arguments.count:
-        count_and_tell(arguments.count, arguments.home, n, arguments.workers, arguments.k)
+        count_and_tell(arguments.count, arguments.home, plan, arguments.workers)
     elif arguments.memory:
         for votes in (1_000, 10_000, 100_000, 1_000_000):
             print(f"n = {votes:9,}: {peak_memory(votes):7.1f} MB")
@@ -363,7 +281,7 @@ def main() -> None:
         loop = [sys.executable, "-c", "while True: pass"]
         others = [subprocess.Popen(loop) for _ in range(arguments.beside)]
         try:
-            throughput(arguments.model, n, arguments.rounds, arguments.workers, arguments.k)
+            throughput(arguments.model, plan, arguments.rounds, arguments.workers)
         finally:
             for other in others:
                 other.kill()
