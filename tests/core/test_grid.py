@@ -177,6 +177,10 @@ def test_bytes_are_exact_on_the_default_grid() -> None:
     assert GRID.distance(levels) == 0
     signed = Grid.of_bounds((-1.0, 1.0))
     assert signed.distance((np.arange(256) / 127.5 - 1).astype(np.float32)) == 0
+    # As fine as float32 itself, but numbers and points are the same.
+    numbers = np.random.default_rng(0).random(50, dtype=np.float32)
+    assert Grid(2.0**-24).distance(numbers) == 0
+    assert Grid(2.0**-24).distance(numbers.astype(np.float64) + 1e-10) > 0
 
 
 def test_a_number_that_is_too_coarse_for_the_grid_stands_for_itself() -> None:
