@@ -11,12 +11,12 @@ import pytest
 from dsrs.constraints import constraints_of, problem_of
 from dsrs.duality import radius  # noqa: F401  (all kernels are compiled together)
 from dsrs.duality.base import Floats
-from dsrs.duality.bound import Problem, rounding_of
+from dsrs.duality.bound import Problem, dual_bound, rounding_of
 from dsrs.duality.density import active_on, pieces_of
 from dsrs.duality.kernel import compile_kernels, entry
 from dsrs.duality.signs import Signs, signs_on
 from dsrs.duality.two_terms import NEGATIVE, POSITIVE
-from dsrs.laws import GeneralizedGaussian, Rescaled
+from dsrs.laws import GeneralizedGaussian, Rescaled, Weighted
 from dsrs.records import Interval, Observation
 from duality.random_problems import random_base
 
@@ -128,3 +128,27 @@ def test_no_thin_dip_is_missed(fewest: int) -> None:
 def test_none_of_many_thin_dips_is_missed(fewest: int) -> None:
     compile_kernels()
     assert compare(range(1000, 21_000), fewest) > 8000
+
+
+def test_weights_of_any_ratio_count_as_one_term() -> None:
+    """Two laws of the same two pieces, each with e^-5000 of the other's weight on one of them."""
+    base, half = GeneralizedGaussian(100, 1.0, 45.0), Interval(0.5, 0.6)
+    knots = (1.0, 4.0, 4.0, 6.0)
+    outer = Observation(Weighted(base, knots, (-5000.0, -5000.0, 0.0, 0.0)), half)
+    inner = Observation(Weighted(base, knots, (0.0, 0.0, -5000.0, -5000.0)), half)
+    one, other = (
+        problem_of(base, constraints_of(base, half, seen))
+        for seen in ([outer, inner], [inner, outer])
+    )
+    for l0, l1, l2 in ((0, 1, -1), (1, 1, -1), (1, -1, 1), (1, -1, -1)):
+        bound = dual_bound(one, np.array([l0, l1, l2], dtype=float), 0.5)
+        assert math.isfinite(bound)
+        assert bound == pytest.approx(dual_bound(other, np.array([l0, l2, l1], dtype=float), 0.5))
+
+
+@pytest.mark.parametrize(("large", "small"), [(1e200, -1e-300), (-1e200, 1e-300)])
+def test_multipliers_of_any_ratio_are_compared(large: float, small: float) -> None:
+    problem = problem_with(GeneralizedGaussian(100, 1.0, 45.0), np.array([1.2]))
+    for multipliers in (np.array([large, small]), np.array([small, large])):
+        signs = signs_of(problem, multipliers)
+        assert claimed(signs, 0.0) == math.copysign(1.0, large)
