@@ -18,6 +18,7 @@ from dsrs.duality.density import components_of
 from dsrs.errors import InfeasibleBox, InvalidInput
 from dsrs.laws import GeneralizedGaussian
 from dsrs.laws.component import Component
+from dsrs.laws.parameters import shown
 from dsrs.records import Interval, Observation
 
 # Room for rounding when a box touches the edge of what is feasible.
@@ -59,6 +60,11 @@ def constraints_of(
     own: tuple[Component, ...] = (Component.gamma(law.m, law.m),)
     found = {own: Constraint(own, True, True, p.lower, p.upper, 0, 0)}
     for i, seen in enumerate(additional, start=1):
+        if not isinstance(seen, Observation):
+            raise InvalidInput(
+                "each additional law must come as an Observation(law, interval) of its own, got "
+                f"{shown(seen)}"
+            )
         if seen.law.base != law:
             raise InvalidInput(
                 f"the additional law ({seen.law.describe()}) was made for "

@@ -24,6 +24,7 @@ from dsrs.records import (
     Observation,
     OnGrid,
     ProofStep,
+    Status,
     radius_less,
 )
 
@@ -52,7 +53,7 @@ def find_flaw(certificate: Certificate) -> str | None:
     found, count = certificate, len(certificate.additional)
     if not (found.radius >= 0 and found.np_radius >= 0):
         return f"a radius must be a number that is not negative, got {found.radius!r}"
-    if found.status not in ("certified", "short", "abstained", "undecided"):
+    if found.status not in get_args(Status):
         return f"unknown status {found.status!r}"
     if found.method not in get_args(Method):
         return f"unknown method {found.method!r}"

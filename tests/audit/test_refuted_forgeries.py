@@ -13,6 +13,8 @@ pytest.importorskip("flint")
 
 from dsrs import Interval, Observation, Rescaled, Truncated, certify
 from dsrs.audit import audit_certificate
+from dsrs.audit.balls import arb
+from dsrs.audit.bound import Enclosure
 from dsrs.audit.claims import METHODS, STATUSES
 from dsrs.first_order import certify_first_order
 from dsrs.laws import GeneralizedGaussian, Weighted
@@ -212,3 +214,11 @@ def test_other_shapes_are_refuted_too() -> None:
     fields = TRUE["P alone"]().to_dict()
     other_shape(fields)
     assert audit_certificate(fields).word == "refuted"
+
+
+def test_a_bound_without_an_enclosure_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing = Enclosure(arb("nan"), arb(0))
+    monkeypatch.setattr("dsrs.audit.proof.enclosed_bound", lambda *_: nothing)
+    verdict = audit_certificate(TRUE["truncated"]().to_dict())
+    assert verdict.word == "undecided"
+    assert verdict.reason.endswith("and no enclosure of B was found")

@@ -250,6 +250,12 @@ def test_a_law_of_another_base_is_refused() -> None:
         dsrs.certify(MNIST, Interval(0.9, 1.0), seen(Truncated(CIFAR, 0.8), 0.9, 1.0))
 
 
+def test_a_list_of_observations_is_refused_with_what_to_give() -> None:
+    several = [seen(Truncated(MNIST, 0.9), 0.9, 1.0)]
+    with pytest.raises(InvalidInput, match=r"an Observation\(law, interval\) of its own, got \["):
+        dsrs.certify(MNIST, Interval(0.9, 1.0), several)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("ends", [(0.5, 0.4), (-0.1, 0.5), (0.5, 1.1), (math.nan, 0.5)])
 def test_bad_intervals_are_refused(ends: tuple[float, float]) -> None:
     with pytest.raises(InvalidInput, match="got"):

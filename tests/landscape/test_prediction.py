@@ -11,7 +11,7 @@ from scipy import integrate, special
 
 from dsrs.certification import certify
 from dsrs.landscape.expected import bound_curve, expected_hits, expected_lower, unproved_at
-from dsrs.landscape.prediction import law_limit, limit_and_norm, predicted_radii, probability
+from dsrs.landscape.prediction import limit_and_norm, predicted_radii, probability
 from dsrs.landscape.profile import Profile
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
 from dsrs.records import Interval
@@ -89,7 +89,7 @@ def test_neyman_pearson_is_what_certify_says(law: GeneralizedGaussian) -> None:
 @pytest.mark.parametrize("n", [1000, 100_000])
 def test_no_method_exceeds_the_limit(name: str, n: int) -> None:
     profile = PROFILES[name]
-    limit = law_limit(profile, D, n, ALPHA)
+    limit, _ = limit_and_norm(profile, D, n, ALPHA)
     for law in (WIDE, GAUSSIAN, GeneralizedGaussian(D, 0.4), GeneralizedGaussian(D, 2.0, 388)):
         for method in METHODS:
             radius = predicted_radii([profile], law, method, n, ALPHA)[0]
@@ -100,8 +100,8 @@ def test_no_method_exceeds_the_limit(name: str, n: int) -> None:
 def test_the_limit_of_a_half_space_is_its_distance() -> None:
     """Without sampling error every shell says so; with it a little less, and never more."""
     profile = PROFILES["half space"]
-    assert law_limit(profile, D, 10**12, ALPHA) == pytest.approx(1.5, rel=1e-3)
-    limits = [law_limit(profile, D, n, ALPHA) for n in (100, 10_000, 10**6)]
+    assert limit_and_norm(profile, D, 10**12, ALPHA)[0] == pytest.approx(1.5, rel=1e-3)
+    limits = [limit_and_norm(profile, D, n, ALPHA)[0] for n in (100, 10_000, 10**6)]
     assert limits == sorted(limits)
     assert limits[-1] < 1.5
 

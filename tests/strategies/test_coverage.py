@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dsrs.confidence import clopper_pearson_lower
 from dsrs.laws import GeneralizedGaussian, Truncated
 from dsrs.records import HISTOGRAM_BINS, Certificate, Interval, Observation
 from dsrs.runs.recertify import votes_under_p
@@ -19,7 +20,7 @@ from dsrs.strategies import NAMED, Plan, Want
 from dsrs.strategies.ball import BallOfVotes
 from dsrs.strategies.base import certify_or_abstain
 from dsrs.strategies.double_sampling import two_sided_interval
-from dsrs.strategies.neyman_pearson import NeymanPearson, neyman_pearson_interval
+from dsrs.strategies.neyman_pearson import NeymanPearson
 from dsrs.votes import ESTIMATION, SampledInput
 from strategies.hoeffding import Hoeffding
 from strategies.simulation import Profile, count_misses, most_misses
@@ -102,8 +103,8 @@ class Peeking(NeymanPearson):
 
     def certificate(self, seen: SampledInput) -> Certificate:
         looks = [seen.first(ESTIMATION, None, end) for end in seen.ends(ESTIMATION, None)]
-        bounds = [neyman_pearson_interval(v.successes, v.total, self.plan.alpha) for v in looks]
-        return certify_or_abstain(self.plan.law, max(bounds, key=lambda bound: bound.lower))
+        bounds = [clopper_pearson_lower(v.successes, v.total, self.plan.alpha) for v in looks]
+        return certify_or_abstain(self.plan.law, Interval(max(bounds), 1.0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,6 +165,8 @@ class ProofAudit:
             raise Refuted(f"{at} proves more than 1: no classifier has these probabilities")
         if value < exact(step.bound):
             raise Refuted(f"{at} claims {step.bound!r}, but B is at most {float(value.upper())!r}")
+        if value.is_nan():
+            raise Undecided(f"{at} claims {step.bound!r}, and no enclosure of B was found")
         if not value >= exact(step.bound):
             raise Undecided(f"{at} claims {step.bound!r}, and B is only known to be {value}")
         self.surpluses.append(float((value.lower() - exact(step.bound)).lower()))

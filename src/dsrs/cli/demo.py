@@ -37,7 +37,7 @@ def add_parser(verbs: Any) -> None:
         description=DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--n", type=int, default=10_000, help="votes an image (10,000)")
+    parser.add_argument("--n", type=int, default=10_000, help="votes an image (default: 10000)")
     parser.add_argument("--images", type=int, default=100, help="how many of the 100 images")
     parser.add_argument(
         "--output", type=Path, default=Path("runs/demo"), help="folder of its three runs"

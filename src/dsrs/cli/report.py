@@ -46,10 +46,15 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
         "--radii", metavar="LIST", help="0.25,0.5,1 or START:STOP:STEP (default: a round grid)"
     )
     parser.add_argument(
-        "--resamples", type=int, default=2000, help="of the bootstrap, 100 to 100000 (2000)"
+        "--resamples",
+        type=int,
+        default=2000,
+        help="of the bootstrap, 100 to 100000 (default: 2000)",
     )
-    parser.add_argument("--confidence", type=float, default=0.95, help="of intervals (0.95)")
-    parser.add_argument("--seed", type=int, default=0, help="of the bootstrap (0)")
+    parser.add_argument(
+        "--confidence", type=float, default=0.95, help="of intervals (default: 0.95)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the bootstrap (default: 0)")
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
     parser.set_defaults(run=run)
 

@@ -48,8 +48,12 @@ def add_parser(subparsers: Any) -> None:
         "--landscape", metavar="RUN", help="folder of `dsrs landscape` (or any run folder)"
     )
     group = parser.add_argument_group("what is asked")
-    group.add_argument("--n", type=int, default=100_000, help="votes an input will have (100,000)")
-    group.add_argument("--alpha", type=float, default=0.001, help="failure probability (0.001)")
+    group.add_argument(
+        "--n", type=int, default=100_000, help="votes an input will have (default: 100000)"
+    )
+    group.add_argument(
+        "--alpha", type=float, default=0.001, help="failure probability (default: 0.001)"
+    )
     group.add_argument(
         "--objective", default="acr", help="acr (average certified radius) or accuracy@R"
     )

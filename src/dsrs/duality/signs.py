@@ -1,10 +1,10 @@
 """Where g is positive, with a guarantee, and whether its positive part falls with |x|.
 
-Two terms are compared in closed form (two_terms.py). Else both questions are settled on cells of u
-by Taylor's theorem: a term exp(L) of g has a concave L, so
-its largest value on a cell is known, and with it a bound of the second derivative. A cell is halved
-until g has one sign on it, or is monotone on it (then it has at most one zero, found by bisection),
-or is within rounding of 0 all over (then no sign is claimed, and what it might take is charged).
+The sign of two terms has a closed form (two_terms.py). For more, and for whether g falls, cells of
+u are settled by Taylor's theorem: a term exp(L) of g has a concave L, so its largest value on a
+cell is known, and with it a bound of the second derivative. A cell is halved until g has one sign
+on it, or is monotone on it (then it has at most one zero, found by bisection), or is within
+rounding of 0 all over (then no sign is claimed, and what it might take is charged).
 No zero can hide between two cells; docs/math.md 6 has the argument.
 """
 

@@ -27,8 +27,8 @@ def net_multiplier(
     parts: Components, active: Integers, multipliers: Floats, j: int
 ) -> tuple[float, float]:
     """The terms of g that are multiples of component j, as one: its multiplier, and the sum of
-    their magnitudes; (0, 0) if one of them comes before j."""
-    net, gross, seen = 0.0, 0.0, False
+    their magnitudes; (0, 0) if one of them is higher than j, or as high and before it."""
+    net, gross = 0.0, 0.0
     for i in active:
         alike = (
             parts.exponent[i] == parts.exponent[j]
@@ -37,11 +37,11 @@ def net_multiplier(
         )
         if not alike:
             continue
-        if i == j:
-            seen = True
-        elif not seen:
+        # No quotient of heights overflows when the highest one stands for all.
+        step = parts.log_height[i] - parts.log_height[j]
+        if step > 0.0 or (step == 0.0 and i < j):
             return 0.0, 0.0
-        term = multipliers[parts.owner[i]] * math.exp(parts.log_height[i] - parts.log_height[j])
+        term = multipliers[parts.owner[i]] * math.exp(step)
         net += term
         gross += abs(term)
     return net, gross
@@ -133,7 +133,7 @@ def signs_of_two(
     if count == 1 or sign == other:
         rows[0, 0], rows[0, 1], rows[0, 2] = low, high, sign
         return 1, 0.0
-    excess = math.log(abs(sizes[1] / sizes[0]))
+    excess = math.log(abs(sizes[1])) - math.log(abs(sizes[0]))
     # Twice the rounding of both terms and of their multipliers.
     doubt = 4.0 * noise + 2.0 * (doubts[0] + doubts[1])
     # h' = (a2 - a1) - (rate2 - rate1) t is 0 at this t.

@@ -97,17 +97,13 @@ def _double_sampling_radius(
         return 0.0
 
 
-def law_limit(profile: Profile, d: int, n: int, alpha: float) -> float:
-    """M_n = max over norms of norm c_d(L_n(a(norm))): what no isotropic law P can exceed.
+def limit_and_norm(profile: Profile, d: int, n: int, alpha: float) -> tuple[float, float]:
+    """M_n = max over norms of norm c_d(L_n(a(norm))), what no isotropic law P can exceed, and the
+    norm at which it is reached: about the best size of P for this input.
 
     L_n(a) is the bound of n votes at their expected count. Norms are those of the profile; where a
     is 1 at the largest of them the true limit is further out.
     """
-    return limit_and_norm(profile, d, n, alpha)[0]
-
-
-def limit_and_norm(profile: Profile, d: int, n: int, alpha: float) -> tuple[float, float]:
-    """The limit, and the norm at which it is reached: about the best size of P for this input."""
     norms, reach = reach_by_norm(profile, d, n, alpha)
     best = int(np.argmax(reach))
     return max(float(reach[best]), 0.0), float(norms[best])

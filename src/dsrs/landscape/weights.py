@@ -68,13 +68,3 @@ def knotted(base: GeneralizedGaussian, shells: Shells, log_weights: Floats) -> W
     if last == len(t) - 1:
         outer = float(np.clip(slopes[-1], -STEEPEST, base.power_in_t + t[stop]))
     return Weighted(base, tuple(t[places].tolist()), tuple(chosen.tolist()), inner, outer)
-
-
-def weights_at(law: Weighted, t: Floats) -> Floats:
-    """ln lambda of a law on shells t, up to a constant; -inf where it is zero."""
-    u, knots, logs = np.log(t), np.log(law.knots), np.array(law.log_weights)
-    found = np.interp(u, knots, logs)
-    for slope, end, outside in ((law.inner, 0, u < knots[0]), (law.outer, -1, u > knots[-1])):
-        beyond = logs[end] + (0.0 if slope is None else slope) * (u - knots[end])
-        found = np.where(outside, -np.inf if slope is None else beyond, found)
-    return np.asarray(found)

@@ -20,7 +20,7 @@ from dsrs.runs.writer import start_run
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """How many inputs the merged run has, which were added, and how often parts overlapped."""
+    """How many inputs the merged run has, how many were added, and how often parts overlapped."""
 
     inputs: int
     added: int
@@ -91,7 +91,8 @@ def _attacks(runs: Sequence[Run]) -> tuple[dict[str, Any] | None, dict[int, Atta
             continue
         if settings is not None and given != settings:
             raise StoreMismatch(
-                f"{first} and {run.path} were attacked with different settings; nothing was merged"
+                f"{first} and {run.path} were attacked with different settings; nothing was "
+                "merged: attack one of them again with `dsrs attack --replace`"
             )
         settings, first = given, first or str(run.path)
         for index, one in attacked_inputs(run).items():

@@ -5,22 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dsrs.confidence import clopper_pearson_lower
-from dsrs.records import Interval
 from dsrs.strategies.base import Want
 from dsrs.strategies.one_bound import Estimation, OneBound
 from dsrs.votes import SELECTION, SampledInput
 
 NEYMAN_PEARSON = "np"
-
-
-def neyman_pearson_interval(successes: int, trials: int, alpha: float) -> Interval:
-    """One lower bound that takes all of alpha.
-
-    The certificate is wrong only if P_A < lower, which has probability at most alpha by Clopper
-    and Pearson.
-    """
-    return Interval(clopper_pearson_lower(successes, trials, alpha), 1.0)
 
 
 @dataclass(frozen=True, slots=True)
