@@ -75,7 +75,8 @@ def cell_bounds(
         most = math.exp(min(largest_log(parts, j, low, high), 700.0))
         steep = max(abs(a - first), abs(a - last))
         gross += most * net_gross
-        grade += most * net_gross * steep
+        # The slope of the logarithm is a difference: its rounding is below a hundredth of noise.
+        grade += most * net_gross * (steep + 0.01 * (abs(a) + last))
         most *= abs(net) + noise * net_gross
         bend += most * (steep * steep + last)
         tilt += most * (last + steep * max(abs(a - outer - first), abs(a - outer - last)))
