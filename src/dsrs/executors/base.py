@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from threading import Event
-from types import TracebackType
 
 from dsrs.classifiers import Classifier
 from dsrs.sampling import Collector
@@ -51,10 +50,5 @@ class Executor(ABC):
         self.open()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         self.close()

@@ -12,7 +12,6 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -114,12 +113,7 @@ class AttackWriter:
     def __enter__(self) -> AttackWriter:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         self.close()
 
 

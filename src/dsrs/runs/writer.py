@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from contextlib import closing
 from datetime import datetime, timezone
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from dsrs.errors import StoreError
@@ -158,12 +157,7 @@ class RunWriter:
     def __enter__(self) -> RunWriter:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, *details: object) -> None:
         self.close()
         if kind is not None:
             _remove_traces(self.path, self._made)

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Event, Lock
-from types import TracebackType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,12 +49,7 @@ class VoteCollector:
     def __enter__(self) -> VoteCollector:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def collect(
