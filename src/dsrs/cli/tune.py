@@ -14,6 +14,7 @@ from dsrs.cli.law_options import law_of_card
 from dsrs.cli.model_options import add_model_options, numbers
 from dsrs.cli.tables import table
 from dsrs.errors import InvalidInput
+from dsrs.files.new_file import check_figure
 
 if TYPE_CHECKING:
     from dsrs.landscape.tuning import Forecast, Tuned
@@ -68,7 +69,9 @@ def add_parser(subparsers: Any) -> None:
     )
     group = parser.add_argument_group("the answer")
     group.add_argument("--output", help="write the answer as JSON, for `dsrs certify --law`")
-    group.add_argument("--overwrite", action="store_true", help="replace an existing --output")
+    group.add_argument(
+        "--overwrite", action="store_true", help="replace an existing --output or --figure"
+    )
     group.add_argument("--figure", help="draw the predicted curves into this .pdf, .png or .svg")
     group.add_argument("--json", action="store_true", help="print the answer as JSON")
     group.add_argument("--quiet", action="store_true", help="no progress, no advice")
@@ -80,6 +83,10 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.output:
+        _check_output(Path(arguments.output), arguments.overwrite)
+    if arguments.figure:
+        check_figure(Path(arguments.figure), arguments.overwrite)
     if bool(arguments.landscape) == bool(arguments.model):
         raise InvalidInput("name either --landscape RUN, or --model and --data to look at")
     if arguments.landscape:
@@ -95,8 +102,6 @@ def _answer(arguments: argparse.Namespace, folder: str) -> int:
     from dsrs.landscape.tuning import tune
     from dsrs.runs.profiles import read_landscape
 
-    if arguments.output:
-        _check_output(Path(arguments.output), arguments.overwrite)
     landscape = read_landscape(folder)
     found = tune(
         landscape.profiles,
@@ -110,14 +115,14 @@ def _answer(arguments: argparse.Namespace, folder: str) -> int:
     answer = found.to_dict() | {
         "landscape": {"votes": landscape.votes, "inputs": list(landscape.indices)}
     }
-    if arguments.output:
-        from dsrs.files.whole import write_whole
-
-        write_whole(Path(arguments.output), json.dumps(answer, indent=1).encode())
     if arguments.figure:
         from dsrs.reports.tuning import draw_tuning
 
         draw_tuning(found, Path(arguments.figure))
+    if arguments.output:
+        from dsrs.files.whole import write_whole
+
+        write_whole(Path(arguments.output), json.dumps(answer, indent=1).encode())
     print(json.dumps(answer, indent=1) if arguments.json else tuning_text(found))
     if arguments.output and not (arguments.json or arguments.quiet):
         print(f"\nnext: dsrs certify --model ... --data ... --law {arguments.output} --output ...")

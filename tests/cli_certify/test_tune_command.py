@@ -1,0 +1,54 @@
+"""`dsrs landscape` and `dsrs tune`: from votes under noise to a law for `dsrs certify`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from small_run import Certify
+
+from dsrs.cli.main import main
+from dsrs.runs import open_run
+
+MODEL = ["--model", "tiny_classifier:bright", "--num-classes", "2", "--data", "data.npz"]
+
+
+@pytest.fixture
+def look(certify: Certify) -> str:
+    """A landscape of the small model, in the folder of its data (which `certify` makes)."""
+    assert main(["landscape", *MODEL, "--votes", "200", "--output", "look", "--quiet"]) == 0
+    return "look"
+
+
+def test_an_answer_is_printed_written_drawn_and_used(
+    look: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["tune", "--landscape", look, "--n", "300", "--json", "--quiet"]
+    assert main([*words, "--output", "tuned.json", "--figure", "tuned.svg"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert json.loads(Path("tuned.json").read_text()) == told
+    assert Path("tuned.svg").read_text().startswith("<?xml")
+    law = ["--law", "tuned.json", "--n", "300"]
+    assert main(["certify", *MODEL, *law, "--indices", "3", "--output", "run", "--quiet"]) == 0
+    with open_run("run") as run:
+        assert run.plan.law.to_dict() == told["law"] | {"d": 16}
+
+
+@pytest.mark.parametrize(
+    ("figure", "reason"), [("tuned", r"a figure must end in"), ("old.svg", "old.svg")]
+)
+def test_a_figure_that_cannot_be_drawn_leaves_nothing(
+    look: str, figure: str, reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither an answer without its figure, nor a file that was there before."""
+    Path("old.svg").write_text("<svg/>")
+    words = ["tune", "--landscape", look, "--n", "300", "--output", "tuned.json"]
+    assert main([*words, "--figure", figure]) == 2
+    assert reason in capsys.readouterr().err
+    assert not Path("tuned.json").exists()
+    assert Path("old.svg").read_text() == "<svg/>"
+    if figure == "old.svg":
+        assert main([*words, "--figure", figure, "--overwrite", "--quiet"]) == 0
+        assert Path("tuned.json").exists()
+        assert Path("old.svg").read_text() != "<svg/>"
