@@ -16,7 +16,7 @@ from scipy import stats
 from dsrs.laws import GeneralizedGaussian, heuristic_percentile
 from dsrs.paper.certification_time import PAPER_SECONDS, recorded_seconds, runs_to_time
 from dsrs.paper.logs import LogFolder, read_logs
-from dsrs.paper.opt_truncation import OptSettings
+from dsrs.paper.opt_truncation import OptSettings, truncation_at
 from dsrs.paper.published import published_accuracy
 from dsrs.paper.recorded import TRAININGS
 from dsrs.paper.recorded_accuracy import RecordedAccuracy
@@ -141,7 +141,7 @@ def test_shares_of_p_that_opt_may_reach() -> None:
     texts = []
     for name, d, k in (("MNIST", 784, 380), ("CIFAR-10", 3072, 1530), ("ImageNet", 150_528, 75260)):
         law = GeneralizedGaussian(d, 0.5, k)
-        low, high = (settings.truncation(law, p).percentile for p in (0.1, 0.9))
+        low, high = (truncation_at(law, p).percentile for p in (settings.lowest, settings.highest))
         texts.append(f"{low:.3f} to {high:.3f} on {name}")
     assert "a share from " + ", ".join(texts) in stated("differences")
 
