@@ -115,6 +115,7 @@ def test_a_list_gives_the_classes_and_the_order(tmp_path: Path) -> None:
         ("dog/1.png\n", "line 1: expected a path and a class number"),
         ("dog/1.png 2\ncat/0.png dog\n", "line 2: expected a path and a class number"),
         ("dog/1.png -1\n", "line 1: expected a path and a class number"),
+        ("dog/1.png " + "9" * 5000, "line 1: expected a path and a class number"),
         ("dog/8.png 2\n", "line 1: there is no image 'dog/8.png'"),
         ("../dog/1.png 2\n", "line 1: expected a path in the folder"),
         ("/dog/1.png 2\n", "line 1: expected a path in the folder"),

@@ -6,6 +6,7 @@ is unless every class has a folder.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from dsrs.datasets.arrays import checked_labels
 from dsrs.errors import DataError
 
+CLASS = re.compile(r"[0-9]{1,99}")  # more digits than any class has
 SEPARATORS = (",", None)  # a comma, or white space
 
 
@@ -53,6 +55,6 @@ def _parts(line: str, where: str) -> tuple[str, str]:
     """Path and class; a path may hold spaces and commas, a class is the last word."""
     for separator in SEPARATORS:
         name, label = (part.strip() for part in ["", *line.rsplit(separator, 1)][-2:])
-        if name and label.isdecimal():
+        if name and CLASS.fullmatch(label):
             return name, label
     raise DataError(f"{where}: expected a path and a class number, as `cat.jpg 281`, got {line!r}")

@@ -115,7 +115,7 @@ class _Spent:
                 LOG.warning("an actor ran out of memory: it takes %d rows at a time", rows)
 
 
-class _RayCollector:
+class _RayCollector(Collector):
     """Counts the votes of one input, cut into units for whoever is free."""
 
     def __init__(
@@ -123,11 +123,6 @@ class _RayCollector:
     ) -> None:
         self._ray, self._dispatcher, self._threads = ray, dispatcher, threads
         self._stop, self._spent = stop, spent
-
-    def collect(
-        self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, whole: WorkUnit
-    ) -> Histogram:
-        return self.collect_with_sums(classifier, x, setting, whole)[0]
 
     def collect_with_sums(
         self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, whole: WorkUnit

@@ -6,9 +6,10 @@ classifier and the input, and the counts of units add up.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,14 +162,16 @@ class Stopped(Exception):
     """Whoever wanted the votes wants them no more."""
 
 
-class Collector(Protocol):
+class Collector(ABC):
     """Whoever counts the votes of a unit of work, however long it is."""
 
     def collect(
         self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, whole: WorkUnit
     ) -> Histogram:
         """votes[c, b]: votes for class c in radial bin b."""
+        return self.collect_with_sums(classifier, x, setting, whole)[0]
 
+    @abstractmethod
     def collect_with_sums(
         self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, whole: WorkUnit
     ) -> tuple[Histogram, Sums]:

@@ -8,11 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.classifiers import Classifier
-from dsrs.sampling.collect import Histogram, Setting, Stopped, VoteCounter, Watcher, WorkUnit, cut
+from dsrs.sampling.collect import (
+    Collector,
+    Histogram,
+    Setting,
+    Stopped,
+    VoteCounter,
+    Watcher,
+    WorkUnit,
+    cut,
+)
 from dsrs.sampling.noise import Sums
 
 
-class InlineCollector:
+class InlineCollector(Collector):
     """Counts the votes of one input; `stop` ends it between two short units.
 
     `watcher` sees every noisy copy that is counted.
@@ -21,11 +30,6 @@ class InlineCollector:
     def __init__(self, stop: Event, watcher: Watcher | None = None) -> None:
         self._stop = stop
         self._watcher = watcher
-
-    def collect(
-        self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, whole: WorkUnit
-    ) -> Histogram:
-        return self.collect_with_sums(classifier, x, setting, whole)[0]
 
     def collect_with_sums(
         self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, whole: WorkUnit

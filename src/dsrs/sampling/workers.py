@@ -33,7 +33,7 @@ from dsrs.sampling.noise import NOISE_BLOCK, Sums
 MOST_WORKERS = 1024  # threads; more than any machine has cores for
 
 
-class VoteCollector:
+class VoteCollector(Collector):
     """Worker threads that count votes; use it as a context manager, for many inputs.
 
     `workers` defaults to the number of cores this process may use. It changes the time taken,
@@ -51,16 +51,6 @@ class VoteCollector:
 
     def __exit__(self, *failure: object) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)
-
-    def collect(
-        self,
-        classifier: Classifier,
-        x: NDArray[np.float32],
-        setting: Setting,
-        whole: WorkUnit,
-    ) -> Histogram:
-        """The votes of a long unit, shared out among the workers in shorter ones."""
-        return self.collect_with_sums(classifier, x, setting, whole)[0]
 
     def collect_with_sums(
         self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, whole: WorkUnit
@@ -108,17 +98,12 @@ class VoteCollector:
             units.close()
 
 
-class _UntilStopped:
+class _UntilStopped(Collector):
     """A collector that counts with the workers of another one."""
 
     def __init__(self, workers: VoteCollector, stop: Event) -> None:
         self._workers = workers
         self._stop = stop
-
-    def collect(
-        self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, whole: WorkUnit
-    ) -> Histogram:
-        return self.collect_with_sums(classifier, x, setting, whole)[0]
 
     def collect_with_sums(
         self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, whole: WorkUnit
