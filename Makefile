@@ -22,11 +22,11 @@ test: $(VENV)/.with-test
 	scripts/install-chromium
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python -m dsrs.compiling & $(BIN)/mypy; found=$$?; wait; exit $$found
+	$(BIN)/python -m dsrs.proofs.compiling & $(BIN)/mypy; found=$$?; wait; exit $$found
 	$(BIN)/pytest -q --numprocesses auto --dist loadfile
 
 test-slow: $(VENV)/.with-test $(VENV)/.with-imagenet-example
-	$(BIN)/python -m dsrs.compiling
+	$(BIN)/python -m dsrs.proofs.compiling
 	$(BIN)/pytest -q -m slow --numprocesses auto
 
 test-pythons:

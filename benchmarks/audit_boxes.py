@@ -23,7 +23,7 @@ from dsrs.cli.progress import Progress
 from dsrs.cli.tables import table
 from dsrs.duality.kernel import compile_kernels
 from dsrs.errors import InfeasibleBox
-from dsrs.records import Certificate
+from dsrs.proofs.certificate import Certificate
 
 UNIT = 1e-10
 

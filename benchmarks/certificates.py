@@ -26,11 +26,11 @@ from boxes import Problem, nasty_boxes, realistic_boxes
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from dsrs import GeneralizedGaussian, Interval, Observation, Rescaled, Truncated, certify
-from dsrs.certification import _unit_neyman_pearson
 from dsrs.cli.tables import table
 from dsrs.duality.kernel import compile_kernels
 from dsrs.errors import InfeasibleBox
-from dsrs.table import certify_rows
+from dsrs.proofs.certification import _unit_neyman_pearson
+from dsrs.proofs.table import certify_rows
 from oracle.textbook import textbook_radius
 
 REFERENCE = Path(__file__).parents[2] / "shared" / "reference"

@@ -19,14 +19,15 @@ from typing import Any
 import numpy as np
 from random_models import SHAPE, small_cnn
 
+from dsrs.certifying.many_inputs import certify_run
 from dsrs.classifiers import load_classifier
 from dsrs.datasets import Dataset
-from dsrs.executors import Executor, ModelSpec, RayExecutor, ThreadExecutor
-from dsrs.grid import Grid
 from dsrs.laws import GeneralizedGaussian
-from dsrs.runs import certify_run, open_run
-from dsrs.sampling import Setting, WorkUnit
-from dsrs.strategies import Plan
+from dsrs.laws.grid import Grid
+from dsrs.methods import Plan
+from dsrs.store import open_run
+from dsrs.votes import Setting, WorkUnit
+from dsrs.votes.executors import Executor, ModelSpec, RayExecutor, ThreadExecutor
 
 ACTOR = "ray::VoteActor"
 

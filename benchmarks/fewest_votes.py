@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from dsrs.confidence import clopper_pearson_lower, clopper_pearson_upper
-from dsrs.strategies.goals import GIVING_UP
+from dsrs.methods.goals import GIVING_UP
 
 SIGMA, ALPHA, MOST, BATCH = 0.7, 0.001, 100_000, 64
 RADII = (0.25, 0.5, 1.0, 1.5, 2.0, 2.5)
@@ -231,7 +231,7 @@ def take(model: str, data: str, output: Path) -> None:
     from dsrs.classifiers import load_classifier
     from dsrs.datasets import load_dataset
     from dsrs.laws import GeneralizedGaussian
-    from dsrs.sampling import Setting, WorkUnit, count_votes
+    from dsrs.votes import Setting, WorkUnit, count_votes
 
     dataset = load_dataset(data, "test", bounds=(0.0, 1.0))
     classifier = load_classifier(model, input_shape=dataset.input_shape, bounds=(0.0, 1.0))

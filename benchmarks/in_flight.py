@@ -12,13 +12,14 @@ import tempfile
 import time
 from pathlib import Path
 
+from dsrs.certifying.many_inputs import certify_run
 from dsrs.classifiers import load_classifier
 from dsrs.datasets import load_dataset
-from dsrs.executors.threads import ThreadExecutor
-from dsrs.grid import Grid
 from dsrs.laws import GeneralizedGaussian
-from dsrs.runs import certify_run, open_run
-from dsrs.strategies import Plan
+from dsrs.laws.grid import Grid
+from dsrs.methods import Plan
+from dsrs.store import open_run
+from dsrs.votes.executors.threads import ThreadExecutor
 
 
 class Sharing(ThreadExecutor):

@@ -34,18 +34,18 @@ from numpy.typing import NDArray
 from random_models import MODELS, SHAPE, small_cnn
 from raw_passes import WINDOW, Cost, Raw, held_to_raw
 
+from dsrs.certifying.one_input import sample_input, setting_of
 from dsrs.classifiers import Classifier
 from dsrs.classifiers.onnx_file import from_onnx
-from dsrs.grid import Grid
 from dsrs.laws import GeneralizedGaussian, Truncated, Weighted
-from dsrs.runs import open_run
-from dsrs.sampling import VoteCollector, WorkUnit
-from dsrs.sampling.collect import VoteCounter
-from dsrs.sampling.noise import NoiseLaw, NoiseStream
-from dsrs.sampling.workers import available_cores
-from dsrs.strategies import Plan, certificates_of
-from dsrs.votes import ESTIMATION
-from dsrs.voting import sample_input, setting_of
+from dsrs.laws.grid import Grid
+from dsrs.methods import Plan, certificates_of
+from dsrs.noise.stream import NoiseLaw, NoiseStream
+from dsrs.store import open_run
+from dsrs.votes import VoteCollector, WorkUnit
+from dsrs.votes.collect import VoteCounter
+from dsrs.votes.records import ESTIMATION
+from dsrs.votes.workers import available_cores
 
 FROM_PYTHON, BY_COMMAND = "from Python", "by command"
 INPUTS = 2

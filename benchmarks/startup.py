@@ -67,7 +67,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         environment = os.environ | {"DSRS_CACHE_DIR": folder}
         times = []
-        for words in (("-m", "dsrs.compiling"), (*RADIUS, "rescaled:0.4")):
+        for words in (("-m", "dsrs.proofs.compiling"), (*RADIUS, "rescaled:0.4")):
             before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
             given = environment | {"DSRS_KERNELS": "compiled"}
             subprocess.run([sys.executable, *words], check=True, capture_output=True, env=given)

@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dsrs.certification import certify
 from dsrs.cli.tables import table
 from dsrs.confidence import clopper_pearson, clopper_pearson_lower
 from dsrs.duality.kernel import compile_kernels
@@ -34,7 +33,9 @@ from dsrs.landscape.prediction import probability
 from dsrs.landscape.profile import Profile
 from dsrs.landscape.tailored import tailored_law
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, parse_additional_law
-from dsrs.records import HISTOGRAM_BINS, Interval, Observation
+from dsrs.laws.bins import HISTOGRAM_BINS
+from dsrs.proofs.certificate import Interval, Observation
+from dsrs.proofs.certification import certify
 
 REFERENCE = Path(__file__).parents[2] / "shared" / "reference" / "accuracy_by_noise_norm.csv.gz"
 N, ALPHA = 100_000, 0.001

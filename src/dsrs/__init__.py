@@ -1,71 +1,65 @@
 """dsrs: largest provable robustness radii by Double Sampling Randomized Smoothing.
 
-Names are loaded when they are first used, so that `import dsrs` costs next to nothing.
+Names and rooms are loaded when they are first used, so that `import dsrs` costs next to nothing.
 """
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+import importlib as _importlib
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from dsrs.attack import AttackSettings, attack_input, attack_run
-    from dsrs.certification import certify
-    from dsrs.errors import DsrsError
-    from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
-    from dsrs.proofs import check
-    from dsrs.records import Certificate, Interval, Observation
-    from dsrs.smoothed import SmoothedClassifier
-    from dsrs.table import certify_rows, certify_table
+if _TYPE_CHECKING:
+    from typing import Any
+
+    from dsrs.attack import AttackSettings as AttackSettings
+    from dsrs.attack import attack_input as attack_input
+    from dsrs.attack import attack_run as attack_run
+    from dsrs.certifying.smoothed import SmoothedClassifier as SmoothedClassifier
+    from dsrs.errors import DsrsError as DsrsError
+    from dsrs.laws import GeneralizedGaussian as GeneralizedGaussian
+    from dsrs.laws import Rescaled as Rescaled
+    from dsrs.laws import Truncated as Truncated
+    from dsrs.laws import Weighted as Weighted
+    from dsrs.proofs.certificate import Certificate as Certificate
+    from dsrs.proofs.certificate import Interval as Interval
+    from dsrs.proofs.certificate import Observation as Observation
+    from dsrs.proofs.certification import certify as certify
+    from dsrs.proofs.checking import check as check
+    from dsrs.proofs.table import certify_rows as certify_rows
+    from dsrs.proofs.table import certify_table as certify_table
 
 __version__ = "0.1.0"
 
+# The home of every public name, and the rooms that documentation and users reach as dsrs.ROOM.
 _HOMES = {
-    "AttackSettings": "dsrs.attack",
-    "Certificate": "dsrs.records",
-    "DsrsError": "dsrs.errors",
-    "GeneralizedGaussian": "dsrs.laws",
-    "Interval": "dsrs.records",
-    "Observation": "dsrs.records",
-    "Rescaled": "dsrs.laws",
-    "SmoothedClassifier": "dsrs.smoothed",
-    "Truncated": "dsrs.laws",
-    "Weighted": "dsrs.laws",
-    "attack_input": "dsrs.attack",
-    "attack_run": "dsrs.attack",
-    "certify": "dsrs.certification",
-    "certify_rows": "dsrs.table",
-    "certify_table": "dsrs.table",
-    "check": "dsrs.proofs",
+    "dsrs.attack": ("AttackSettings", "attack_input", "attack_run"),
+    "dsrs.certifying.smoothed": ("SmoothedClassifier",),
+    "dsrs.errors": ("DsrsError",),
+    "dsrs.laws": ("GeneralizedGaussian", "Rescaled", "Truncated", "Weighted"),
+    "dsrs.proofs.certificate": ("Certificate", "Interval", "Observation"),
+    "dsrs.proofs.certification": ("certify",),
+    "dsrs.proofs.checking": ("check",),
+    "dsrs.proofs.table": ("certify_rows", "certify_table"),
 }
+_NAMES = {name: home for home, names in _HOMES.items() for name in names}
+_ROOMS = (
+    *("certifying", "classifiers", "confidence", "datasets", "exchange", "landscape", "laws"),
+    *("measures", "methods", "reports", "store", "training", "votes"),
+)
 
-__all__ = [
-    "AttackSettings",
-    "Certificate",
-    "DsrsError",
-    "GeneralizedGaussian",
-    "Interval",
-    "Observation",
-    "Rescaled",
-    "SmoothedClassifier",
-    "Truncated",
-    "Weighted",
-    "attack_input",
-    "attack_run",
-    "certify",
-    "certify_rows",
-    "certify_table",
-    "check",
-]
+__all__ = [*_NAMES]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name in _NAMES:
+        value = getattr(_importlib.import_module(_NAMES[name]), name)
+    elif name in _ROOMS:
+        value = _importlib.import_module(f"dsrs.{name}")
+    else:
         raise AttributeError(f"module 'dsrs' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted([*_NAMES, *_ROOMS, "__version__"])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from certified_lines import FIRST, FORGED, certify
 
-from dsrs.runs import open_run, start_run
+from dsrs.store import open_run, start_run
 
 
 @pytest.fixture

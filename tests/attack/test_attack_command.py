@@ -12,8 +12,8 @@ from certified_lines import FIRST, FORGED, certify
 
 from dsrs.cli.attack import REFUTED
 from dsrs.cli.main import main
-from dsrs.runs import open_run
-from dsrs.runs.attacks import attacked_inputs
+from dsrs.store import open_run
+from dsrs.store.attacks import attacked_inputs
 
 BUDGET = ["--budget", "16384", "--quiet"]
 TRUE = [abs(first - 0.2) for first in FIRST]

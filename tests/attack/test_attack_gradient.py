@@ -14,7 +14,7 @@ from dsrs.attack.backpropagation import FromBackPropagation
 from dsrs.attack.readings import FromVotes
 from dsrs.attack.shrinking import Bands
 from dsrs.laws import GeneralizedGaussian
-from dsrs.sampling import Setting
+from dsrs.votes import Setting
 from known_classifiers import Linear
 
 D, SIGMA, MARGIN = 12, 0.5, 0.4

@@ -14,15 +14,15 @@ import pytest
 
 from dsrs import AttackSettings, attack_run
 from dsrs.attack import attacking
+from dsrs.certifying.one_input import setting_of
 from dsrs.classifiers import Classifier, load_classifier
-from dsrs.counterexamples import AttackedInput
 from dsrs.datasets import Dataset, load_dataset
 from dsrs.errors import StoreCorrupted, StoreMismatch
-from dsrs.runs import open_run
-from dsrs.runs.attacks import attack_settings, attacked_inputs
-from dsrs.runs.repair import repair_run
-from dsrs.sampling import VoteCollector, WorkUnit
-from dsrs.voting import setting_of
+from dsrs.proofs.counterexample import AttackedInput
+from dsrs.store import open_run
+from dsrs.store.attacks import attack_settings, attacked_inputs
+from dsrs.store.repair import repair_run
+from dsrs.votes import VoteCollector, WorkUnit
 
 SETTINGS = AttackSettings(budget=8192)
 
@@ -127,7 +127,7 @@ def test_a_repaired_run_keeps_its_attack(run: Path, source: tuple[Classifier, Da
 
 
 def test_an_attack_stops_soon(run: Path, source: tuple[Classifier, Dataset]) -> None:
-    from dsrs.sampling.collect import Stopped
+    from dsrs.votes.collect import Stopped
 
     model, dataset = source
     with open_run(run) as opened:

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 from scipy import special
 
 from dsrs.attack import AttackSettings, attack_input
-from dsrs.certification import certify
 from dsrs.laws import GeneralizedGaussian
-from dsrs.leading import certify_leading
-from dsrs.records import Interval
+from dsrs.proofs.certificate import Interval
+from dsrs.proofs.certification import certify
+from dsrs.proofs.leading import certify_leading
 
 SIGMA = 0.5
 

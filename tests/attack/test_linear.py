@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dsrs.attack import AttackSettings, attack_input
-from dsrs.counterexamples import AttackedInput
 from dsrs.laws import GeneralizedGaussian
-from dsrs.records import Certificate, Interval
+from dsrs.proofs.certificate import Certificate, Interval
+from dsrs.proofs.counterexample import AttackedInput
 from known_classifiers import Linear
 
 SIGMA, D = 0.5, 48

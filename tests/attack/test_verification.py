@@ -11,11 +11,11 @@ from scipy import stats
 
 from dsrs.attack import AttackSettings, attack_input
 from dsrs.attack.verification import SHARES, Shares, proved
-from dsrs.certification import certify
-from dsrs.counterexamples import Claim
 from dsrs.errors import AlphaOverspent
 from dsrs.laws import GeneralizedGaussian
-from dsrs.records import Interval
+from dsrs.proofs.certificate import Interval
+from dsrs.proofs.certification import certify
+from dsrs.proofs.counterexample import Claim
 
 
 def most(alpha: float, runs: int) -> int:

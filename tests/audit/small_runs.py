@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from dsrs.audit import BoundsAudit, Verdict, audit_certificate
+from dsrs.certifying.many_inputs import certify_run
 from dsrs.classifiers import from_callable
 from dsrs.datasets import Dataset
-from dsrs.grid import Grid
 from dsrs.laws import GeneralizedGaussian
-from dsrs.runs import certify_run, open_run
-from dsrs.runs.schema import STORE_NAME, checksum_of
-from dsrs.strategies import Plan
+from dsrs.laws.grid import Grid
+from dsrs.methods import Plan
+from dsrs.store import open_run
+from dsrs.store.schema import STORE_NAME, checksum_of
 
 WIDE, GAUSSIAN = GeneralizedGaussian(16, 0.5, 6), GeneralizedGaussian(16, 0.5)
 NARROW = GeneralizedGaussian(16, 0.15, 6)

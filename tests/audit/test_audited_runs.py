@@ -12,9 +12,9 @@ import pytest
 pytest.importorskip("flint")
 
 from audit.small_runs import PLANS, Forgery, make_run, rewrite
+from dsrs.certifying.again import recertify_run
 from dsrs.cli.main import main
-from dsrs.runs.recertify import recertify_run
-from dsrs.runs.schema import STORE_NAME
+from dsrs.store.schema import STORE_NAME
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def test_exported_tables_keep_whole_proofs(
 
 
 def test_runs_of_the_first_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    packed = Path(__file__).parents[1] / "runs" / "first-format.sqlite.gz"
+    packed = Path(__file__).parents[1] / "store" / "first-format.sqlite.gz"
     (tmp_path / STORE_NAME).write_bytes(gzip.decompress(packed.read_bytes()))
     code, found = audited(tmp_path, capsys)
     assert (code, found["verified"], found["refuted"]) == (0, 18, 0)

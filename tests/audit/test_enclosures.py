@@ -22,9 +22,9 @@ from dsrs.audit.quadrature import Budget, integral
 from dsrs.audit.shells import Shells
 from dsrs.audit.variation import total_variation
 from dsrs.audit.weights import additional_law, smoothing_law
-from dsrs.grid import Grid
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
-from dsrs.records import Interval, Observation
+from dsrs.laws.grid import Grid
+from dsrs.proofs.certificate import Interval, Observation
 from duality.random_problems import Case, random_case
 
 

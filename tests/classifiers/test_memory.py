@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from dsrs.certifying.one_input import sample_input
 from dsrs.classifiers import from_callable, from_onnx, from_torch
 from dsrs.classifiers.callable import CallableClassifier
 from dsrs.classifiers.fixed_batch import in_fixed_batches
 from dsrs.classifiers.layout import normalised
 from dsrs.errors import ClassifierError, OutOfMemory
-from dsrs.grid import Grid
 from dsrs.laws import GeneralizedGaussian
-from dsrs.sampling import VoteCollector
-from dsrs.strategies import Plan
-from dsrs.votes import Votes
-from dsrs.voting import sample_input
+from dsrs.laws.grid import Grid
+from dsrs.methods import Plan
+from dsrs.votes import VoteCollector
+from dsrs.votes.records import Votes
 
 D, BATCH = 12, 32
 FITS = 4  # rows, of the models that really run out of memory

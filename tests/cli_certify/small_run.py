@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dsrs.runs import open_run
+from dsrs.store import open_run
 
 HERE = Path(__file__).parent
 INPUTS = 8

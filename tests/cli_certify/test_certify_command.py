@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from small_run import INPUTS, Certify, contents
 
-from dsrs.proofs import check
-from dsrs.runs import open_run
-from dsrs.runs.schema import STORE_NAME
-from dsrs.votes import SELECTION
+from dsrs.proofs.checking import check
+from dsrs.store import open_run
+from dsrs.store.schema import STORE_NAME
+from dsrs.votes.records import SELECTION
 
 
 def test_a_run_holds_checked_certificates_and_prints_its_table(

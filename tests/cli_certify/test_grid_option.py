@@ -8,8 +8,8 @@ import pytest
 from small_run import Certify, contents
 
 from dsrs.cli.main import main
-from dsrs.grid import Grid
-from dsrs.runs import open_run
+from dsrs.laws.grid import Grid
+from dsrs.store import open_run
 
 
 @pytest.mark.parametrize(

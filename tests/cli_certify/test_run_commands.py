@@ -11,8 +11,8 @@ import pytest
 from small_run import INPUTS, Certify
 
 from dsrs.cli.main import main
-from dsrs.runs import open_run
-from dsrs.runs.formats import import_rows
+from dsrs.exchange import import_rows
+from dsrs.store import open_run
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from dsrs import GeneralizedGaussian, SmoothedClassifier
 from dsrs.classifiers import from_callable
 from dsrs.datasets import load_dataset
 from dsrs.errors import DataError, InvalidInput
-from dsrs.runs import open_run
+from dsrs.store import open_run
 
 
 def smoothing(method: str) -> SmoothedClassifier:

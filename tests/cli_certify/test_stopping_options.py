@@ -8,7 +8,7 @@ import pytest
 from small_run import Certify
 
 from dsrs.cli.main import main
-from dsrs.runs import open_run
+from dsrs.store import open_run
 
 PLAIN = ("--k", "0")
 

@@ -9,7 +9,7 @@ import pytest
 from small_run import Certify
 
 from dsrs.cli.main import main
-from dsrs.runs import open_run
+from dsrs.store import open_run
 
 MODEL = ["--model", "tiny_classifier:bright", "--num-classes", "2", "--data", "data.npz"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dsrs.cli.main import main
+from dsrs.exchange import EXPORTS, FORMATS
 from dsrs.paper.published import TITLES
 from dsrs.paper.table_formats import FORMATS as TABLE_FORMATS
-from dsrs.runs.formats import EXPORTS, FORMATS
 from dsrs.training.hyperparameters import DATA
 from dsrs.training.recipes import RECIPES
 

@@ -14,7 +14,7 @@ import pytest
 
 from dsrs.cli.main import main
 from dsrs.cli.tables import table
-from dsrs.rounding import floor_text
+from dsrs.measures.rounding import floor_text
 
 LAW = ["--d", "3072", "--k", "1530", "--sigma", "0.5"]
 SECOND = ["--q-law", "truncated:0.8", "--q", "0.995", "1.0"]
@@ -203,7 +203,7 @@ def test_recertify_refuses_what_it_cannot_do(tmp_path: Path, capsys) -> None:  #
 
 
 def test_interrupt_keeps_finished_rows(tmp_path: Path, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
-    from dsrs import table
+    from dsrs.proofs import table
 
     honest = table.certify_rows
 

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from test_documentation import PAGES, README, blocks
 
+from dsrs.certifying.many_inputs import certify_run
 from dsrs.classifiers import from_callable
 from dsrs.cli.main import build_parser
 from dsrs.datasets import Dataset, load_dataset
 from dsrs.laws import GeneralizedGaussian
-from dsrs.runs import certify_run
-from dsrs.strategies import Plan
+from dsrs.methods import Plan
 
 SLOW = "training.md"  # it trains for 15 epochs
 WITH_EXAMPLES = [

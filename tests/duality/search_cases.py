@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from dsrs.constraints import WORK, constraints_of, problem_of
 from dsrs.duality.base import Floats
 from dsrs.duality.bound import Problem, chosen_ends
 from dsrs.duality.measure import measure
 from dsrs.duality.nodes import Search
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, Truncated, Weighted
-from dsrs.records import Interval, Observation
+from dsrs.proofs.certificate import Interval, Observation
+from dsrs.proofs.constraints import WORK, constraints_of, problem_of
 
 MNIST = GeneralizedGaussian(784, 1.0, 380.0)
 SMALL = GeneralizedGaussian(10, 1.0, 2.0, 1.0)

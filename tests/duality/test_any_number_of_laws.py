@@ -15,10 +15,10 @@ from dsrs import (
     certify,
     check,
 )
-from dsrs.constraints import constraints_of, problem_of
 from dsrs.duality.bound import dual_bound
 from dsrs.duality.kernel import compile_kernels
 from dsrs.laws import AdditionalLaw
+from dsrs.proofs.constraints import constraints_of, problem_of
 from duality.random_problems import random_case
 
 # What may be given away: the flat charge, and the angle's table and rounding with the multipliers.

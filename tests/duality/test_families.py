@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsrs.constraints import constraints_of, problem_of
 from dsrs.duality.bound import dual_bound
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
-from dsrs.records import Interval, Observation
+from dsrs.proofs.certificate import Interval, Observation
+from dsrs.proofs.constraints import constraints_of, problem_of
 from oracle.shells import dual_bound as exact_bound
 
 P, Q = 0.93, 0.96

@@ -17,10 +17,10 @@ from dsrs import (
     Truncated,
     certify,
 )
-from dsrs.constraints import constraints_of, problem_of
 from dsrs.duality import kernel
 from dsrs.duality.bound import dual_bound
 from dsrs.errors import InfeasibleBox
+from dsrs.proofs.constraints import constraints_of, problem_of
 
 BEYOND = 1e-5  # of sigma
 

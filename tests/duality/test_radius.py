@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from dsrs import certification, certify, check
+from dsrs import certify, check
 from dsrs.duality import radius as search
 from dsrs.duality.base import Floats
 from dsrs.duality.bound import Problem, dual_bound
@@ -15,7 +15,8 @@ from dsrs.duality.nodes import lay_nodes
 from dsrs.duality.radius import Proved, crossing_radius, is_solid, largest_radius, to_zero
 from dsrs.duality.variation import total_variation
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
-from dsrs.records import Interval, Observation
+from dsrs.proofs import certification
+from dsrs.proofs.certificate import Interval, Observation
 from duality.search_cases import GAUSSIAN, MNIST, general_cases, problem
 
 SOLID = problem(MNIST, (0.93, 0.95), (Truncated(MNIST, 0.6), 0.98, 0.99))

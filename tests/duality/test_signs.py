@@ -8,7 +8,6 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from dsrs.constraints import constraints_of, problem_of
 from dsrs.duality import radius  # noqa: F401  (all kernels are compiled together)
 from dsrs.duality.base import Floats
 from dsrs.duality.bound import Problem, dual_bound, rounding_of
@@ -17,7 +16,8 @@ from dsrs.duality.kernel import compile_kernels, entry
 from dsrs.duality.signs import Signs, signs_on
 from dsrs.duality.two_terms import NEGATIVE, POSITIVE
 from dsrs.laws import GeneralizedGaussian, Rescaled, Weighted
-from dsrs.records import Interval, Observation
+from dsrs.proofs.certificate import Interval, Observation
+from dsrs.proofs.constraints import constraints_of, problem_of
 from duality.random_problems import random_base
 
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from dsrs import certify, check
-from dsrs.constraints import constraints_of, problem_of
 from dsrs.duality.base import Floats
 from dsrs.duality.bound import dual_bound
 from dsrs.duality.kernel import compile_kernels
 from dsrs.duality.radius import is_solid
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
-from dsrs.records import Interval, Observation
+from dsrs.proofs.certificate import Interval, Observation
+from dsrs.proofs.constraints import constraints_of, problem_of
 from duality.random_problems import Case, by_definition, random_base, random_law
 from laws.annulus import Annulus
 from oracle import mixtures

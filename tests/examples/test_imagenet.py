@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dsrs.runs import open_run
+from dsrs.store import open_run
 
 ROOT = Path(__file__).parents[2]
 EXTRA = "needs `pip install 'dsrs[imagenet-example]'`, which has the network and the photographs"

@@ -21,14 +21,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dsrs.certifying.many_inputs import certify_run
 from dsrs.classifiers import from_callable
 from dsrs.cli.main import build_parser, main
 from dsrs.datasets import Dataset
+from dsrs.exchange import export_run
 from dsrs.files.whole import UNFINISHED
-from dsrs.runs import certify_run, open_run
-from dsrs.runs.formats import export_run
-from dsrs.runs.profiles import wide_law
-from dsrs.strategies import Plan
+from dsrs.methods import Plan
+from dsrs.store import open_run
+from dsrs.store.profiles import wide_law
 
 # Commands that would work for long: they take hardly a word.
 LEFT_OUT = {"demo", "theory", "figures", "opt"}

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from scipy import integrate, special
 
-from dsrs.certification import certify
 from dsrs.landscape.expected import bound_curve, expected_hits, expected_lower, unproved_at
 from dsrs.landscape.prediction import limit_and_norm, predicted_radii, probability
 from dsrs.landscape.profile import Profile
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
-from dsrs.records import Interval
+from dsrs.proofs.certificate import Interval
+from dsrs.proofs.certification import certify
 from landscape.known_profiles import (
     Floats,
     ball,

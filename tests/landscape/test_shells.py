@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from dsrs.certification import certify
 from dsrs.landscape.shells import CAP_REACH, cosine_of_score, shells_of
 from dsrs.landscape.tailored import neyman_pearson_radius
 from dsrs.laws import GeneralizedGaussian
-from dsrs.records import Interval
+from dsrs.proofs.certificate import Interval
+from dsrs.proofs.certification import certify
 
 LAWS = [
     GeneralizedGaussian(784, 1.0),

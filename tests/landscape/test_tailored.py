@@ -11,8 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
-from dsrs.certification import certify
-from dsrs.constraints import constraints_of, problem_of
 from dsrs.duality.radius import largest_radius
 from dsrs.errors import InvalidInput
 from dsrs.landscape import Tailored, profile_of_bins, tailored_law
@@ -21,8 +19,10 @@ from dsrs.landscape.prediction import probability
 from dsrs.landscape.shells import shells_of
 from dsrs.landscape.tailored import best_caps, proved_shifts
 from dsrs.laws import GeneralizedGaussian, Weighted
-from dsrs.proofs import check
-from dsrs.records import Certificate, Interval, Observation
+from dsrs.proofs.certificate import Certificate, Interval, Observation
+from dsrs.proofs.certification import certify
+from dsrs.proofs.checking import check
+from dsrs.proofs.constraints import constraints_of, problem_of
 from landscape.known_profiles import (
     Accuracy,
     ball,

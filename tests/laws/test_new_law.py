@@ -18,8 +18,8 @@ from dsrs.laws import (
     register,
     sample_additional,
 )
-from dsrs.records import Certificate, Interval, Observation
-from dsrs.votes import ESTIMATION, Votes
+from dsrs.proofs.certificate import Certificate, Interval, Observation
+from dsrs.votes.records import ESTIMATION, Votes
 from laws.annulus import Annulus
 
 BASE = GeneralizedGaussian(20, 0.5, 4.0)

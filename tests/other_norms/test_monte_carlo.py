@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from dsrs.certification import certify
 from dsrs.confidence import AlphaBudget
 from dsrs.errors import AlphaOverspent, InvalidInput
 from dsrs.laws import AdditionalLaw, Rescaled, Truncated, Weighted
 from dsrs.other_norms import MonteCarloCertificate, NormLaw, SeenUnder, certify_by_monte_carlo
 from dsrs.other_norms.monte_carlo import fresh_dual_bounds
-from dsrs.records import Interval, Observation
+from dsrs.proofs.certificate import Interval, Observation
+from dsrs.proofs.certification import certify
 
 
 def monte_carlo(

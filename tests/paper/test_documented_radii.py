@@ -13,6 +13,7 @@ import pytest
 
 from dsrs import Interval, Observation, certify, certify_rows
 from dsrs.duality.kernel import compile_kernels
+from dsrs.measures.rounding import floor_printed
 from dsrs.paper.certification_time import certification_time, runs_to_time
 from dsrs.paper.dimension import (
     POWERS,
@@ -28,7 +29,6 @@ from dsrs.paper.recorded_accuracy import RecordedAccuracy
 from dsrs.paper.reference_tables import read_reference
 from dsrs.paper.table_runs import row_key, runs_needed
 from dsrs.paper.tables import Cell, compare_tables
-from dsrs.rounding import floor_printed
 from oracle.textbook import textbook_box_minimum, textbook_np_radius, textbook_worst_case
 from paper.documentation import row, stated
 

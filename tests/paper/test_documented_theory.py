@@ -9,6 +9,7 @@ import re
 import pytest
 
 from dsrs.cli.theory import EXPONENTS, RATES
+from dsrs.measures.rounding import floor_printed
 from dsrs.paper.concentration import (
     first_impossible_dimension,
     gamma_table,
@@ -20,7 +21,6 @@ from dsrs.paper.multiclass import check_multiclass
 from dsrs.paper.nested_classes import check_nested_classes
 from dsrs.paper.opt_truncation import PAPER_WEIGHTS, OptSettings
 from dsrs.paper.tightness import check_theorem_1, regions
-from dsrs.rounding import floor_printed
 from paper.documentation import DOCS, row, stated
 
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from dsrs.errors import DataError
+from dsrs.exchange.dsrs_logs import read_sampling_log
+from dsrs.exchange.log_names import recorded_percentile
 from dsrs.paper.logs import read_logs
 from dsrs.paper.recorded import RecordedRun, dataset_of
 from dsrs.paper.reference_tables import read_accuracy_by_norm, read_reference
-from dsrs.runs.formats.dsrs_logs import read_sampling_log
-from dsrs.runs.formats.log_names import recorded_percentile
 
 HEADER = "\nx disttype general-gaussian\nx k 380\nx std {sigma}\nx N 50000\nx alpha 0.0005\n\n"
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 import pytest
 
 from dsrs.laws import GeneralizedGaussian, Truncated
-from dsrs.records import HISTOGRAM_BINS, Certificate, Interval, Observation, Status
+from dsrs.laws.bins import HISTOGRAM_BINS
+from dsrs.proofs.certificate import Certificate, Interval, Observation, Status
 from dsrs.reports import RunSummary
-from dsrs.votes import ESTIMATION, SELECTION, Votes
+from dsrs.votes.records import ESTIMATION, SELECTION, Votes
 
 # One grey pixel.
 PNG = base64.b64decode(

@@ -12,11 +12,11 @@ import pytest
 from dsrs.cli import report as verb
 from dsrs.errors import DsrsError, InvalidInput, StoreError
 from dsrs.laws import GeneralizedGaussian
+from dsrs.methods import Plan
 from dsrs.reports import read_run, read_runs
 from dsrs.reports.writing import MANIFEST
-from dsrs.runs import RunResult, start_run
-from dsrs.strategies import Plan
-from dsrs.votes import SampledInput
+from dsrs.store import RunResult, start_run
+from dsrs.votes.records import SampledInput
 
 
 def store(

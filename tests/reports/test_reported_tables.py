@@ -10,13 +10,13 @@ import pytest
 
 from dsrs.cli.main import main
 from dsrs.errors import DataError
+from dsrs.exchange import ResultRow, export_run, write_rows
 from dsrs.laws import GeneralizedGaussian
+from dsrs.methods import Plan
 from dsrs.reports import Resampling, RunSummary, csv_table, make_report, markdown_table, read_run
 from dsrs.reports.tables import json_document
-from dsrs.runs import RunResult, open_run, start_run
-from dsrs.runs.formats import ResultRow, export_run, write_rows
-from dsrs.strategies import Plan
-from dsrs.votes import SampledInput
+from dsrs.store import RunResult, open_run, start_run
+from dsrs.votes.records import SampledInput
 
 FAST = Resampling(100)
 TSV = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n"

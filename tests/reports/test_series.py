@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsrs.records import HISTOGRAM_BINS
+from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.reports import Resampling, RunSummary
 from dsrs.reports.series import (
     DIGITS,

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.classifiers import Classifier
-from dsrs.counterexamples import Claim
-from dsrs.sampling import Setting
+from dsrs.proofs.counterexample import Claim
+from dsrs.votes import Setting
 
 Floats = NDArray[np.float64]
 

@@ -12,24 +12,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dsrs.accuracy import proves
 from dsrs.attack.aim import Aim
 from dsrs.attack.box import Room
 from dsrs.attack.pursuit import check_budget, pursue
 from dsrs.attack.summary import AttackSummary, summarised
+from dsrs.certifying.in_flight import keep_all
+from dsrs.certifying.many_inputs import Watch
+from dsrs.certifying.one_input import checked_input, setting_of
 from dsrs.classifiers import Classifier
-from dsrs.counterexamples import AttackedInput, claim_of
 from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput, StoreMismatch
-from dsrs.records import Certificate
-from dsrs.runs import Run, RunResult, open_run
-from dsrs.runs.attacks import attacked_inputs, start_attack
-from dsrs.runs.certifying import Watch
-from dsrs.runs.in_flight import keep_all
-from dsrs.runs.thumbnail import thumbnail
-from dsrs.sampling import Setting, VoteCollector
-from dsrs.strategies import Plan
-from dsrs.voting import checked_input, setting_of
+from dsrs.measures.accuracy import proves
+from dsrs.methods import Plan
+from dsrs.proofs.certificate import Certificate
+from dsrs.proofs.counterexample import AttackedInput, claim_of
+from dsrs.store import Run, RunResult, open_run
+from dsrs.store.attacks import attacked_inputs, start_attack
+from dsrs.store.thumbnail import thumbnail
+from dsrs.votes import Setting, VoteCollector
 
 MOST_BUDGET = 2**31
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from dsrs.attack.aim import Aim, Floats
 from dsrs.attack.readings import FromVotes, Reading, VoteSums
 from dsrs.classifiers.callable import ScoreGradient
-from dsrs.counterexamples import Source
 from dsrs.laws import GeneralizedGaussian
+from dsrs.proofs.counterexample import Source
 
 
 class FromBackPropagation(FromVotes):

@@ -16,9 +16,9 @@ from dsrs.attack.readings import Compass, FromVotes
 from dsrs.attack.shrinking import Bands
 from dsrs.attack.verification import Shares, proved
 from dsrs.attack.walk import SURELY, Path, walk, whole
-from dsrs.counterexamples import AttackedInput, Candidate
 from dsrs.errors import InvalidInput
-from dsrs.sampling import InlineCollector, WorkUnit
+from dsrs.proofs.counterexample import AttackedInput, Candidate
+from dsrs.votes import InlineCollector, WorkUnit
 
 # A first point is chosen to be proved almost surely, and tells where the boundary is; the second
 # has most of the votes and of alpha, and is chosen as near as these allow. The numbers come from

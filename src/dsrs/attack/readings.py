@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from dsrs.attack.aim import Aim, Floats
 from dsrs.attack.score import Score
-from dsrs.counterexamples import Source
 from dsrs.laws import GeneralizedGaussian, Rescaled
-from dsrs.sampling import InlineCollector, WorkUnit
+from dsrs.proofs.counterexample import Source
+from dsrs.votes import InlineCollector, WorkUnit
 
 RADIAL_BINS = 16  # of equal mass
 

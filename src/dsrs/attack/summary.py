@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dsrs.counterexamples import AttackedInput
+from dsrs.proofs.counterexample import AttackedInput
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dsrs.confidence import AlphaBudget, clopper_pearson_lower, clopper_pearson_upper
-from dsrs.counterexamples import Claim, Shown
+from dsrs.proofs.counterexample import Claim, Shown
 
 FEWEST = 2000  # votes that can show another class ahead where noise is not ideal
 SHARES = (0.1, 0.7, 0.15, 0.05)  # the second point is meant to be the nearest

@@ -23,8 +23,8 @@ from scipy import special
 from dsrs.attack.box import Floats, Room
 from dsrs.attack.readings import Compass, Reading
 from dsrs.attack.shrinking import Bands
-from dsrs.counterexamples import Source
 from dsrs.laws import GeneralizedGaussian
+from dsrs.proofs.counterexample import Source
 
 FIRST_VOTES = 1024  # of a first look, at most
 WIDER = (1.0, 1.5, 2.25, 3.4)  # noise for the first look, where misses are rare

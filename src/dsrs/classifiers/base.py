@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.errors import ClassifierError, DsrsError, InvalidInput, OutOfMemory
-from dsrs.normals import NoiseBlock
+from dsrs.noise.normals import NoiseBlock
 
 UNIT_BOUNDS = (0.0, 1.0)
 # As CUDA, PyTorch on the CPU, ONNX Runtime, C++, and TensorFlow and JAX say it.

@@ -22,7 +22,7 @@ from dsrs.classifiers.base import (
 )
 from dsrs.classifiers.memory import FittingRows
 from dsrs.errors import ClassifierError, InvalidInput
-from dsrs.normals import NoiseBlock
+from dsrs.noise.normals import NoiseBlock
 
 Forward = Callable[[NDArray[np.float32]], Any]
 # From a batch and a score of each class: for each row the gradient of its mean score under the

@@ -27,9 +27,9 @@ from dsrs.classifiers.callable import (
     probe_batch,
 )
 from dsrs.classifiers.onnx_file import from_onnx
-from dsrs.classifiers.torch_noise import noisy_batch
 from dsrs.errors import ClassifierError, DsrsError, InvalidInput, MissingExtra
-from dsrs.normals import NoiseBlock
+from dsrs.noise.normals import NoiseBlock
+from dsrs.noise.tensors import noisy_batch
 
 Engine = Literal["auto", "onnx", "eager"]
 ENGINES = ("auto", "onnx", "eager")

@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dsrs.cli.tables import table
-from dsrs.rounding import floor_text, percent
+from dsrs.measures.rounding import floor_text, percent
 
 if TYPE_CHECKING:
-    from dsrs.runs.accuracy import MethodAccuracy
+    from dsrs.measures.certified_accuracy import MethodAccuracy
 
 
 def accuracy_table(accuracies: Sequence[MethodAccuracy], labelled: bool) -> str:

@@ -17,11 +17,11 @@ from dsrs.cli.model_options import (
 from dsrs.cli.model_options import whole_numbers as indices_text
 from dsrs.cli.progress import Progress
 from dsrs.cli.tables import table
-from dsrs.rounding import ceil_text, floor_text
+from dsrs.measures.rounding import ceil_text, floor_text
 
 if TYPE_CHECKING:
     from dsrs.attack import AttackSummary
-    from dsrs.counterexamples import AttackedInput
+    from dsrs.proofs.counterexample import AttackedInput
 
 REFUTED = 3
 EPILOG = f"""\
@@ -93,7 +93,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from dsrs.attack import AttackSettings, attack_run
-    from dsrs.runs import open_run
+    from dsrs.store import open_run
 
     settings = AttackSettings(
         arguments.budget, arguments.alpha, arguments.seed, arguments.clip, arguments.method

@@ -82,7 +82,7 @@ def _work_of(source: Path) -> list[Callable[[], Verdict]]:
 
 def _work_of_run(source: Path) -> list[Callable[[], Verdict]]:
     from dsrs.audit import BoundsAudit, audit_certificate
-    from dsrs.runs import open_run
+    from dsrs.store import open_run
 
     with open_run(source) as saved:
         plan, sampled = saved.plan_fields, saved.sampled_plan_fields

@@ -34,7 +34,7 @@ from dsrs.errors import InvalidInput
 if TYPE_CHECKING:
     from dsrs.classifiers.base import Classifier
     from dsrs.datasets import Dataset
-    from dsrs.strategies import Plan
+    from dsrs.methods import Plan
 
 EPILOG = """\
 examples:
@@ -146,7 +146,7 @@ def _add_plan_options(group: argparse._ArgumentGroup) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from dsrs.runs import certify_run
+    from dsrs.certifying.many_inputs import certify_run
 
     dataset = dataset_from(arguments)
     indices = arguments.shard.of(chosen_inputs(arguments, dataset))
@@ -175,7 +175,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _settings(arguments: argparse.Namespace, plan: Plan) -> str:
     """The run.toml of this run. A law from a file is written out: the file may change."""
     from dsrs.cli.main import build_parser
-    from dsrs.strategies import NEYMAN_PEARSON
+    from dsrs.methods import NEYMAN_PEARSON
 
     decided = {
         "sigma": plan.law.sigma,
@@ -192,7 +192,7 @@ def _settings(arguments: argparse.Namespace, plan: Plan) -> str:
 
 
 def _plan(arguments: argparse.Namespace, dataset: Dataset) -> Plan:
-    from dsrs.strategies import DEFAULT_METHODS, NAMED, NEYMAN_PEARSON, Plan
+    from dsrs.methods import DEFAULT_METHODS, NAMED, NEYMAN_PEARSON, Plan
 
     stopping = stopping_from(arguments)
     laws = tuple(
@@ -236,7 +236,8 @@ def _describe(classifier: Classifier, dataset: Dataset, plan: Plan, count: int) 
 
 
 def _conclude(arguments: argparse.Namespace) -> int:
-    from dsrs.runs import certified_accuracy, open_run, votes_spent
+    from dsrs.measures.certified_accuracy import certified_accuracy
+    from dsrs.store import open_run, votes_spent
 
     with open_run(arguments.output) as finished:
         plan, labelled = finished.plan, finished.config["data"]["labels"]

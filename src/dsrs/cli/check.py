@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dsrs.errors import DataError
-from dsrs.rounding import floor_text
+from dsrs.measures.rounding import floor_text
 
 
 def add_parser(verbs: Any) -> None:
@@ -25,8 +25,8 @@ def add_parser(verbs: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from dsrs.duality.kernel import prepare
-    from dsrs.proofs import find_flaw
-    from dsrs.records import Certificate
+    from dsrs.proofs.certificate import Certificate
+    from dsrs.proofs.checking import find_flaw
 
     if arguments.file == "-":
         text = sys.stdin.read()

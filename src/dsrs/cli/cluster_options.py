@@ -11,7 +11,7 @@ from dsrs.errors import InvalidInput
 if TYPE_CHECKING:
     from dsrs.classifiers.base import Classifier
     from dsrs.datasets import Dataset
-    from dsrs.executors import Executor
+    from dsrs.votes.executors import Executor
 
 
 def add_cluster_options(group: argparse._ArgumentGroup) -> None:
@@ -36,7 +36,7 @@ def counted_model(
 ) -> tuple[Classifier, Executor | None]:
     """The model as the driver knows it, and who counts its votes; None: threads."""
     from dsrs.classifiers import load_classifier
-    from dsrs.executors import ModelSpec, RayExecutor
+    from dsrs.votes.executors import ModelSpec, RayExecutor
 
     options = classifier_options(arguments, dataset)
     if arguments.cluster is None:

@@ -16,7 +16,7 @@ from dsrs.errors import InvalidInput
 if TYPE_CHECKING:
     from dsrs.datasets import Dataset
     from dsrs.landscape.tuning import Forecast
-    from dsrs.runs import RunResult
+    from dsrs.store import RunResult
 
 DESCRIPTION = """\
 Find the noise that suits a small Fashion-MNIST classifier, trained under noise by this package, and
@@ -48,14 +48,15 @@ def add_parser(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from dsrs.certifying.many_inputs import certify_run
     from dsrs.classifiers import load_classifier
     from dsrs.datasets import load_dataset
-    from dsrs.grid import Grid
     from dsrs.landscape.tuning import tune
+    from dsrs.laws.grid import Grid
+    from dsrs.methods import NEYMAN_PEARSON, Plan
     from dsrs.reports import make_report, read_runs, write_page
-    from dsrs.runs import certify_run, open_run
-    from dsrs.runs.profiles import read_landscape, wide_law
-    from dsrs.strategies import NEYMAN_PEARSON, Plan
+    from dsrs.store import open_run
+    from dsrs.store.profiles import read_landscape, wide_law
 
     # Three runs in a row: where their votes are counted is not worth six lines.
     logging.getLogger("dsrs.counting").setLevel(logging.WARNING)
@@ -117,7 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _row(name: str, forecast: Forecast, results: list[RunResult]) -> list[str]:
     """What was predicted and what was certified with one choice of noise."""
-    from dsrs.rounding import floor_text
+    from dsrs.measures.rounding import floor_text
 
     radii = [
         next(iter(one.certificates.values())).radius if one.label == one.target else 0.0

@@ -31,7 +31,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("run_folder", metavar="RUN", help="run folder of `dsrs certify`")
     parser.add_argument(
         "--format",
-        type=one_of("dsrs.runs.formats", "EXPORTS"),
+        type=one_of("dsrs.exchange", "EXPORTS"),
         default="csv",
         help="csv (default), jsonl, parquet, tsv, dsrs-logs or attacks",
     )
@@ -42,8 +42,8 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from dsrs.runs import open_run
-    from dsrs.runs.formats import EXPORTS, export_run
+    from dsrs.exchange import EXPORTS, export_run
+    from dsrs.store import open_run
 
     folder = Path(arguments.run_folder)
     ending = EXPORTS[arguments.format] or "-logs"

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dsrs.grid import Grid
+    from dsrs.laws.grid import Grid
 
 DEFAULT = "default"
 
@@ -27,7 +27,7 @@ def add_grid(group: argparse._ActionsContainer) -> None:
 
 def grid_from(arguments: argparse.Namespace) -> Grid | None:
     """The grid that these options name; it begins at the lower bound of the data."""
-    from dsrs.grid import Grid
+    from dsrs.laws.grid import Grid
 
     if arguments.grid is None:
         return None

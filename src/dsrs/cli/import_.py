@@ -12,7 +12,7 @@ from dsrs.cli.choices import one_of
 from dsrs.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from dsrs.runs.formats import ImportedFolder, ResultRow
+    from dsrs.exchange import ImportedFolder, ResultRow
 
 EPILOG = """\
 examples:
@@ -43,7 +43,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("file", help="TSV log, DSRS log or folder of them, CSV, JSONL or Parquet")
     parser.add_argument(
         "--format",
-        type=one_of("dsrs.runs.formats", "FORMATS"),
+        type=one_of("dsrs.exchange", "FORMATS"),
         help="csv, jsonl, parquet, tsv or dsrs-logs (default: recognised)",
     )
     parser.add_argument("--d", type=int, help="dimension of the input, which DSRS logs do not say")
@@ -54,7 +54,7 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from dsrs.runs.formats import import_rows
+    from dsrs.exchange import import_rows
 
     source = Path(arguments.file)
     if source.is_dir():
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _import_folder(folder: Path, arguments: argparse.Namespace) -> int:
-    from dsrs.runs.formats import import_folder
+    from dsrs.exchange import import_folder
 
     if arguments.q_log is not None or arguments.format not in (None, "dsrs-logs"):
         raise InvalidInput(
@@ -94,7 +94,7 @@ def _import_folder(folder: Path, arguments: argparse.Namespace) -> int:
 
 def _places(found: ImportedFolder, output: Path) -> dict[Path, list[ResultRow]]:
     """Where the table of each model goes."""
-    from dsrs.runs.formats import format_of
+    from dsrs.exchange import format_of
 
     if format_of(output):
         if len(found.tables) == 1:
@@ -108,8 +108,8 @@ def _places(found: ImportedFolder, output: Path) -> dict[Path, list[ResultRow]]:
 
 
 def _check(output: Path, overwrite: bool) -> None:
-    from dsrs.runs.formats import format_of
-    from dsrs.runs.formats.outputs import check_output
+    from dsrs.exchange import format_of
+    from dsrs.exchange.outputs import check_output
 
     form = format_of(output)
     if form is None:
@@ -118,7 +118,7 @@ def _check(output: Path, overwrite: bool) -> None:
 
 
 def _write(rows: list[ResultRow], output: Path) -> None:
-    from dsrs.runs.formats import format_of, write_rows
+    from dsrs.exchange import format_of, write_rows
 
     write_rows(rows, output, format_of(output) or "")
     with_radius = sum(row.radius is not None for row in rows)

@@ -83,9 +83,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def look(arguments: argparse.Namespace, output: str) -> None:
     """Sample the landscape that these options describe into the run folder `output`."""
-    from dsrs.runs import certify_run
-    from dsrs.runs.profiles import wide_law
-    from dsrs.strategies import NEYMAN_PEARSON, Plan
+    from dsrs.certifying.many_inputs import certify_run
+    from dsrs.methods import NEYMAN_PEARSON, Plan
+    from dsrs.store.profiles import wide_law
 
     dataset = dataset_from(arguments)
     plan = Plan(
@@ -118,7 +118,7 @@ def _summary(path: str) -> dict[str, Any]:
     """Mean accuracy over the inputs by size of the noise, its norm over sqrt(d)."""
     import numpy as np
 
-    from dsrs.runs.profiles import read_landscape
+    from dsrs.store.profiles import read_landscape
 
     found = read_landscape(path)
     sizes = np.linspace(0.0, 1.0, ROWS + 1)[1:] * found.largest_norm / math.sqrt(found.d)

@@ -10,7 +10,7 @@ from dsrs.cli.law_options import LAW_FORMS, add_law_options
 from dsrs.cli.second_law import add_second_law, votes_of
 from dsrs.cli.tables import table
 from dsrs.errors import InvalidInput
-from dsrs.rounding import floor_text
+from dsrs.measures.rounding import floor_text
 
 if TYPE_CHECKING:
     from dsrs.other_norms import MonteCarloCertificate

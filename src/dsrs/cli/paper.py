@@ -13,7 +13,7 @@ from dsrs.cli.tables import table
 from dsrs.errors import DataError, InvalidInput, NotRecorded
 from dsrs.files.new_file import check_figure, check_new_file
 from dsrs.files.whole import write_whole
-from dsrs.rounding import floor_printed
+from dsrs.measures.rounding import floor_printed
 
 if TYPE_CHECKING:
     from dsrs.paper.logs import LogFolder

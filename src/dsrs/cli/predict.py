@@ -20,8 +20,8 @@ from dsrs.cli.model_options import (
 from dsrs.cli.tables import table
 
 if TYPE_CHECKING:
+    from dsrs.certifying.smoothed import Prediction
     from dsrs.datasets import Dataset
-    from dsrs.smoothed import Prediction
 
 EPILOG = """\
 examples:
@@ -59,7 +59,7 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from dsrs.smoothed import SmoothedClassifier
+    from dsrs.certifying.smoothed import SmoothedClassifier
 
     dataset = dataset_from(arguments)
     smoothed = SmoothedClassifier(

@@ -10,11 +10,11 @@ from dsrs.cli.law_options import LAW_FORMS, add_law_options, law_from
 from dsrs.cli.second_law import add_second_law, votes_of
 from dsrs.cli.tables import table
 from dsrs.errors import InvalidInput
-from dsrs.rounding import floor_text
+from dsrs.measures.rounding import floor_text
 
 if TYPE_CHECKING:
     from dsrs.laws import GeneralizedGaussian
-    from dsrs.records import Certificate, Interval, Observation
+    from dsrs.proofs.certificate import Certificate, Interval, Observation
 
 EXAMPLES = """\
 examples:
@@ -58,7 +58,7 @@ def add_parser(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from dsrs.certification import certify
+    from dsrs.proofs.certification import certify
 
     law = law_from(arguments, arguments.d)
     p, additional = _observed(arguments, law)
@@ -75,7 +75,7 @@ def _observed(
 ) -> tuple[Interval, list[Observation]]:
     from dsrs.confidence import AlphaBudget, clopper_pearson, clopper_pearson_lower
     from dsrs.laws import parse_additional_law
-    from dsrs.records import Interval, Observation
+    from dsrs.proofs.certificate import Interval, Observation
 
     if arguments.q_numbers and arguments.q_votes:
         raise InvalidInput("give either --q-interval or --q-votes, not both")
@@ -112,7 +112,7 @@ def _observed(
 
 
 def _named(option: str, ends: list[float]) -> Interval:
-    from dsrs.records import Interval
+    from dsrs.proofs.certificate import Interval
 
     try:
         return Interval(*ends)

@@ -23,10 +23,10 @@ from dsrs.cli.tables import table
 from dsrs.errors import DataError, InvalidInput
 from dsrs.files.csv_rows import ENCODING, KEPT_BYTES, CsvRow, open_csv
 from dsrs.files.whole import whole_file
-from dsrs.rounding import floor_text
+from dsrs.measures.rounding import floor_text
 
 if TYPE_CHECKING:
-    from dsrs.table import RowOutcome
+    from dsrs.proofs.table import RowOutcome
 
 MOST_ERRORS_SHOWN = 20
 
@@ -67,8 +67,8 @@ def add_parser(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from dsrs.runs.formats import format_of
-    from dsrs.runs.formats.outputs import check_output
+    from dsrs.exchange import format_of
+    from dsrs.exchange.outputs import check_output
 
     source = Path(arguments.source)
     if source.is_dir():
@@ -87,8 +87,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _recertify_run(arguments: argparse.Namespace) -> int:
-    from dsrs.runs import open_run
-    from dsrs.runs.recertify import recertify_run
+    from dsrs.certifying.again import recertify_run
+    from dsrs.store import open_run
 
     methods = recertify_run(
         arguments.source,
@@ -122,7 +122,7 @@ class Tally:
 
 def _recertify_table(source: Path, target: Path, arguments: argparse.Namespace) -> int:
     from dsrs.duality.kernel import prepare
-    from dsrs.table import REQUIRED_COLUMNS, RESULT_COLUMNS
+    from dsrs.proofs.table import REQUIRED_COLUMNS, RESULT_COLUMNS
 
     count = _count_rows(source)
     tally = Tally()
@@ -155,7 +155,7 @@ def _recertify_table(source: Path, target: Path, arguments: argparse.Namespace) 
 
 def _outcomes(rows: Iterator[CsvRow], workers: int | None) -> Iterator[tuple[CsvRow, RowOutcome]]:
     """Each row with its outcome, in order; a row that could not be read has its reason already."""
-    from dsrs.table import RowOutcome, certify_rows
+    from dsrs.proofs.table import RowOutcome, certify_rows
 
     waiting: deque[CsvRow] = deque()
 

@@ -31,7 +31,7 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from dsrs.runs.repair import repair_run
+    from dsrs.store.repair import repair_run
 
     folder = Path(arguments.run_folder)
     beside = folder.parent if folder.name else folder.resolve().parent  # "." has no name

@@ -14,7 +14,7 @@ from dsrs.errors import InvalidInput
 from dsrs.files.foreign_text import one_line
 
 if TYPE_CHECKING:
-    from dsrs.runs import Run
+    from dsrs.store import Run
 
 EPILOG = """\
 examples:
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _watch(arguments: argparse.Namespace) -> int:
-    from dsrs.runs import open_run
+    from dsrs.store import open_run
 
     shown = None
     try:
@@ -73,7 +73,8 @@ def _watch(arguments: argparse.Namespace) -> int:
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    from dsrs.runs import certified_accuracy, open_run, votes_spent
+    from dsrs.measures.certified_accuracy import certified_accuracy
+    from dsrs.store import open_run, votes_spent
 
     with open_run(arguments.run_folder) as opened:
         if arguments.index is not None:
@@ -109,7 +110,7 @@ def _settings(opened: Run) -> str:
 
 
 def _one_input(opened: Run, index: int) -> dict[str, Any]:
-    from dsrs.runs.attacks import attacked_inputs
+    from dsrs.store.attacks import attacked_inputs
 
     result = opened.result(index)
     certificates = {name: found.to_dict() for name, found in result.certificates.items()}

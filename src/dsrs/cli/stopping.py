@@ -9,7 +9,7 @@ from dsrs.cli.radii import parse_radii
 from dsrs.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from dsrs.strategies import Plan
+    from dsrs.methods import Plan
 
 DEFAULT_PRECISION = 0.01
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.tables import table
 from dsrs.files.new_file import check_figure
-from dsrs.rounding import floor_printed
+from dsrs.measures.rounding import floor_printed
 
 if TYPE_CHECKING:
     from dsrs.paper.concentration import Growth

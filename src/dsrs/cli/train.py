@@ -13,7 +13,7 @@ from dsrs.cli.law_options import add_law_options
 from dsrs.cli.progress import Progress
 from dsrs.cli.terminal import ERASE_LINE
 from dsrs.errors import DataError, InvalidInput
-from dsrs.rounding import floor_text
+from dsrs.measures.rounding import floor_text
 
 if TYPE_CHECKING:
     from dsrs.datasets import Dataset

@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _answer(arguments: argparse.Namespace, folder: str) -> int:
     from dsrs.landscape.tuning import tune
-    from dsrs.runs.profiles import read_landscape
+    from dsrs.store.profiles import read_landscape
 
     landscape = read_landscape(folder)
     found = tune(
@@ -132,7 +132,7 @@ def _answer(arguments: argparse.Namespace, folder: str) -> int:
 def _check_output(path: Path, overwrite: bool) -> None:
     """Refuse to replace a file unasked, or one that is not an answer of this command."""
     from dsrs.cli.law_options import read_tuned
-    from dsrs.runs.formats.outputs import refuse_run_folder
+    from dsrs.exchange.outputs import refuse_run_folder
 
     refuse_run_folder(path.parent)
     if not path.exists():

@@ -27,7 +27,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from dsrs.kernel_cache import jitted_together, kernel_folder
+from dsrs.kernels.cache import jitted_together, kernel_folder
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -137,7 +137,7 @@ def prepare(certificates: int) -> str:
 def _start_compiler() -> subprocess.Popen[bytes]:
     """It says nothing, gets Ctrl-C as we do, and finishes its work if we are faster."""
     silent = subprocess.DEVNULL
-    command = [sys.executable, "-m", "dsrs.compiling"]
+    command = [sys.executable, "-m", "dsrs.proofs.compiling"]
     return subprocess.Popen(command, stdin=silent, stdout=silent, stderr=silent)
 
 
@@ -178,7 +178,7 @@ def _look_for_compiled() -> None:
                 _failed = True
                 warnings.warn(
                     f"the kernels could not be compiled (exit code {code}; see "
-                    "`python -m dsrs.compiling`), so the slow way goes on",
+                    "`python -m dsrs.proofs.compiling`), so the slow way goes on",
                     RuntimeWarning,
                     stacklevel=2,
                 )

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dsrs.certification import certify
 from dsrs.confidence import clopper_pearson, clopper_pearson_lower
 from dsrs.errors import InfeasibleBox
 from dsrs.landscape.expected import checked_budget, expected_hits, unproved_at
@@ -23,7 +22,8 @@ from dsrs.landscape.profile import Profile
 from dsrs.landscape.shells import SHELL_SCORES, cosine_of_score, normal_density, shells_of
 from dsrs.landscape.tailored import best_caps, neyman_pearson_radius
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, parse_additional_law
-from dsrs.records import Interval, Observation
+from dsrs.proofs.certificate import Interval, Observation
+from dsrs.proofs.certification import certify
 
 Floats = NDArray[np.float64]
 

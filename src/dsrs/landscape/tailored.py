@@ -24,13 +24,13 @@ from numpy.typing import NDArray
 from scipy import special
 from scipy.interpolate import PchipInterpolator
 
-from dsrs.certification import certify
 from dsrs.landscape.expected import bound_curve, checked_budget, expected_lower, unproved_at
 from dsrs.landscape.profile import Profile
 from dsrs.landscape.shells import Shells, shells_of
 from dsrs.landscape.weights import falling, knotted
 from dsrs.laws import GeneralizedGaussian, Weighted
-from dsrs.records import Interval, Observation
+from dsrs.proofs.certificate import Interval, Observation
+from dsrs.proofs.certification import certify
 
 Floats = NDArray[np.float64]
 

@@ -24,7 +24,7 @@ from dsrs.other_norms.multipliers import (
     excess,
 )
 from dsrs.other_norms.worst_shift import ShellSample
-from dsrs.records import Status
+from dsrs.proofs.certificate import Status
 
 # Fractions of the radius that the search proposes, tested in this order.
 LADDER = (0.5, 0.9, 0.97, 0.985, 0.993, 1.0)

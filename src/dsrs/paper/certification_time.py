@@ -14,14 +14,14 @@ from pathlib import Path
 
 import numpy as np
 
-from dsrs.certification import certify
 from dsrs.errors import DataError, NotRecorded
+from dsrs.exchange.dsrs_logs import log_lines
+from dsrs.exchange.log_names import LogHeader, RadiusName
 from dsrs.paper.recertify import recertify
 from dsrs.paper.recorded import RecordedRun
 from dsrs.paper.table_runs import SIGMAS, cell_key, key_of
-from dsrs.records import Interval
-from dsrs.runs.formats.dsrs_logs import log_lines
-from dsrs.runs.formats.log_names import LogHeader, RadiusName
+from dsrs.proofs.certificate import Interval
+from dsrs.proofs.certification import certify
 
 PAPER_SECONDS = {"mnist": 10.53, "cifar10": 4.53, "imagenet": 3.21}
 PAPER_SIGMA = 0.5

@@ -20,11 +20,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from dsrs.certification import certify
 from dsrs.duality.kernel import prepare
 from dsrs.laws import GeneralizedGaussian, Truncated
 from dsrs.paper.concentration import concentration_radius
-from dsrs.records import Interval, Observation
+from dsrs.proofs.certificate import Interval, Observation
+from dsrs.proofs.certification import certify
 
 M = 5.0
 P_CON = 0.5

@@ -1,6 +1,6 @@
 """The recorded runs of the original experiments, from the folder of their public logs.
 
-The logs themselves are read by `dsrs.runs.formats`. Here every log of P is paired with each Q that
+The logs themselves are read by `dsrs.exchange`. Here every log of P is paired with each Q that
 was sampled for it, and with the radii then recorded. A sampling log without a rule in its name is a
 run under the law itself: P if its sigma is the model's own, a rescaled Q otherwise. Votes and alpha
 are those in the names, which belong to Q: a log of P may say in its header that it has fewer, where
@@ -16,6 +16,10 @@ from pathlib import Path
 import numpy as np
 
 from dsrs.errors import DataError
+from dsrs.exchange.dsrs_logs import RadiusLog, SamplingLog
+from dsrs.exchange.joining import fell_back
+from dsrs.exchange.log_folder import SAMPLING, model_folders, read_model_logs
+from dsrs.exchange.log_names import LogHeader, model_sigma, recorded_percentile
 from dsrs.laws import GeneralizedGaussian
 from dsrs.paper.recorded import (
     DIMENSIONS,
@@ -26,10 +30,6 @@ from dsrs.paper.recorded import (
     RunName,
     dataset_of,
 )
-from dsrs.runs.formats.dsrs_logs import RadiusLog, SamplingLog
-from dsrs.runs.formats.joining import fell_back
-from dsrs.runs.formats.log_folder import SAMPLING, model_folders, read_model_logs
-from dsrs.runs.formats.log_names import LogHeader, model_sigma, recorded_percentile
 
 Radii = dict[RunName, RecordedRadii]
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 
 from dsrs.errors import DataError, NotRecorded
+from dsrs.exchange.dsrs_logs import log_lines
 from dsrs.laws import GeneralizedGaussian
 from dsrs.paper.logs import sigma_of
 from dsrs.paper.recorded import DIMENSIONS, AccuracyByNorm, dataset_of
-from dsrs.runs.formats.dsrs_logs import log_lines
 
 _NAME = re.compile(r"(?P<start>[\d.]+)-(?P<stop>[\d.]+)-(?P<steps>\d+)-(?P<samples>\d+)\.txt")
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.certification import certify
 from dsrs.confidence import clopper_pearson
 from dsrs.errors import DataError, InvalidInput, MissingExtra
 from dsrs.laws import GeneralizedGaussian, Truncated, sample_additional
 from dsrs.paper.opt_truncation import OptSettings, optimise_percentile
-from dsrs.records import Interval, Observation
+from dsrs.proofs.certificate import Interval, Observation
+from dsrs.proofs.certification import certify
 
 Noise = Callable[[int], NDArray[np.float32]]
 BATCH = 1000

@@ -9,12 +9,12 @@ from functools import partial
 
 import numpy as np
 
-from dsrs.certification import certify
 from dsrs.duality.kernel import prepare
 from dsrs.errors import InfeasibleBox
 from dsrs.laws import additional_law
 from dsrs.paper.recorded import Floats, RecordedRun
-from dsrs.records import Certificate, Interval, Observation
+from dsrs.proofs.certificate import Certificate, Interval, Observation
+from dsrs.proofs.certification import certify
 
 
 def recertified_radii(run: RecordedRun, advance: Callable[[], None] = lambda: None) -> Floats:

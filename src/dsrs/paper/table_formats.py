@@ -15,9 +15,9 @@ from fractions import Fraction
 from itertools import groupby
 from typing import Any
 
+from dsrs.measures.rounding import floor_printed, floor_text, signed
 from dsrs.paper.published import TITLES
 from dsrs.paper.tables import Cell
-from dsrs.rounding import floor_printed, floor_text, signed
 
 NOT_COVERED = "-"
 RECORDED = "r"

@@ -16,7 +16,6 @@ from functools import cache
 import numpy as np
 from scipy import optimize
 
-from dsrs.certification import certify
 from dsrs.errors import DsrsError
 from dsrs.laws import GeneralizedGaussian, Truncated
 from dsrs.paper.planar import (
@@ -32,7 +31,8 @@ from dsrs.paper.planar import (
     planar_cells,
     pointed_star,
 )
-from dsrs.records import Interval, Observation
+from dsrs.proofs.certificate import Interval, Observation
+from dsrs.proofs.certification import certify
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from dsrs.measures.rounding import ceil_number, floor_number
 from dsrs.reports.summary import RunSummary
-from dsrs.rounding import ceil_number, floor_number
 
 DIGITS = 4
 

@@ -15,9 +15,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from dsrs.accuracy import certified_at, counted_radii, round_step
 from dsrs.confidence.bootstrap import Estimate, Floats, Resampling, interval, resampled_means
 from dsrs.errors import InvalidInput
+from dsrs.measures.accuracy import certified_at, counted_radii, round_step
 from dsrs.reports.summary import BASELINE, RunSummary
 
 MAX_GRID = 12

@@ -13,14 +13,14 @@ from string import Template
 from typing import Any
 
 from dsrs import __version__
-from dsrs.counterexamples import AttackedInput
+from dsrs.measures.rounding import ceil_number, floor_number
+from dsrs.proofs.counterexample import AttackedInput
 from dsrs.reports.attacks import attack_text
 from dsrs.reports.report import Report
 from dsrs.reports.series import DIGITS, P_BINS
 from dsrs.reports.style import DARK_PALETTE, PALETTE, method_place
 from dsrs.reports.summary import BASELINE, Outcome, RunSummary, method_name
 from dsrs.reports.tables import SUMMARY_HEADS, Cell, Row, interval_note, label_note, summary_rows
-from dsrs.rounding import ceil_number, floor_number
 
 GENERATOR = "dsrs report"
 SCRIPTS = ("charts.js", "figures.js", "inputs.js")

@@ -8,9 +8,9 @@ from pathlib import Path
 from dsrs.errors import InvalidInput
 from dsrs.reports.summary import RunSummary
 from dsrs.reports.tabled import read_table
-from dsrs.runs.attacks import attacked_inputs
-from dsrs.runs.reader import open_run
-from dsrs.runs.spending import votes_spent
+from dsrs.store.attacks import attacked_inputs
+from dsrs.store.reader import open_run
+from dsrs.store.spending import votes_spent
 
 
 def read_runs(texts: Sequence[str]) -> list[RunSummary]:

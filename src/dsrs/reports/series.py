@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from dsrs.confidence.bootstrap import Floats, Resampling
 from dsrs.errors import InvalidInput
-from dsrs.records import HISTOGRAM_BINS
+from dsrs.laws.bins import HISTOGRAM_BINS
+from dsrs.measures.rounding import floor_number
 from dsrs.reports.attacks import AttackGap, attack_gap
 from dsrs.reports.envelope import shared_methods, sigma_families
 from dsrs.reports.measures import measure_run
 from dsrs.reports.summary import BASELINE, Outcome, RunSummary
-from dsrs.rounding import floor_number
 
 DIGITS = 4
 P_BINS = 20

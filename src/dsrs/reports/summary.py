@@ -16,14 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.accuracy import NO_CERTIFICATE, proved_radius
-from dsrs.counterexamples import AttackedInput
 from dsrs.errors import DataError
 from dsrs.laws import GeneralizedGaussian, short_law_text
-from dsrs.records import HISTOGRAM_BINS, Certificate, Interval
-from dsrs.runs.result import RunResult
-from dsrs.runs.spending import VotesSpent
-from dsrs.votes import ESTIMATION, Votes
+from dsrs.laws.bins import HISTOGRAM_BINS
+from dsrs.measures.accuracy import NO_CERTIFICATE, proved_radius
+from dsrs.proofs.certificate import Certificate, Interval
+from dsrs.proofs.counterexample import AttackedInput
+from dsrs.store.result import RunResult
+from dsrs.store.spending import VotesSpent
+from dsrs.votes.records import ESTIMATION, Votes
 
 BASELINE = "np"
 METHOD_NAMES = {

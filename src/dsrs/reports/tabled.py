@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from dsrs.errors import DataError
+from dsrs.exchange import ResultRow, import_rows
 from dsrs.laws import GeneralizedGaussian, short_law_text
-from dsrs.records import Interval
+from dsrs.proofs.certificate import Interval
 from dsrs.reports.summary import Answer, Outcome, RunSummary
-from dsrs.runs.formats import ResultRow, import_rows
 
 UNNAMED = "imported"  # the method of a table that names none, such as a TSV log
 

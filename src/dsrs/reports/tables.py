@@ -12,11 +12,7 @@ from typing import Any, Literal
 from dsrs import __version__
 from dsrs.confidence.bootstrap import Estimate, Resampling
 from dsrs.files.foreign_text import csv_name, markdown_name, one_line
-from dsrs.reports.attacks import attack_fields
-from dsrs.reports.measures import MethodMeasures, RunMeasures
-from dsrs.reports.report import Report
-from dsrs.reports.summary import method_name
-from dsrs.rounding import (
+from dsrs.measures.rounding import (
     ceil_number,
     ceil_text,
     floor_number,
@@ -25,6 +21,10 @@ from dsrs.rounding import (
     percent_up,
     signed,
 )
+from dsrs.reports.attacks import attack_fields
+from dsrs.reports.measures import MethodMeasures, RunMeasures
+from dsrs.reports.report import Report
+from dsrs.reports.summary import method_name
 
 CSV_DIGITS = 6
 RADIUS_DIGITS = 3

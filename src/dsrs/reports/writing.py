@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dsrs.errors import DataError, InvalidInput
+from dsrs.exchange.outputs import refuse_run_folder
 from dsrs.files.whole import write_whole
 from dsrs.reports.figures import FIGURES, checked_formats, save_figures
 from dsrs.reports.page import GENERATOR, html_page
 from dsrs.reports.report import Report
 from dsrs.reports.tables import csv_table, json_document, latex_table, markdown_table
-from dsrs.runs.formats.outputs import refuse_run_folder
 
 TABLES = {
     "summary.md": markdown_table,

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from dsrs.errors import NotRecorded
+from dsrs.exchange.dsrs_logs import read_sampling_log
 from dsrs.paper.figures.canvas import canvas
 from dsrs.paper.recorded import Floats, RecordedRun
 from dsrs.paper.titles import model_title
 from dsrs.reports.style import method_color
-from dsrs.runs.formats.dsrs_logs import read_sampling_log
 
 SIGMA = 0.5
 VOTES = 100_000

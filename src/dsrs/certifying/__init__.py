@@ -1,0 +1,1 @@
+"""From a classifier and inputs to certificates: one input, many inputs, again from votes."""

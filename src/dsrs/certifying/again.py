@@ -1,0 +1,151 @@
+"""Certify a run again from its saved votes: another alpha, method or Q, without the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from dsrs.certifying.many_inputs import Watch
+from dsrs.duality.kernel import prepare
+from dsrs.errors import InvalidInput
+from dsrs.exchange.exporting import format_of, write_rows
+from dsrs.exchange.outputs import check_output
+from dsrs.exchange.row import rows_of
+from dsrs.laws import chosen_from_votes, parse_additional_law, short_law_text
+from dsrs.measures.certified_accuracy import MethodAccuracy, certified_accuracy
+from dsrs.methods import NEYMAN_PEARSON, Plan, Strategy
+from dsrs.methods.ball import BallOfVotes
+from dsrs.methods.double_sampling import DoubleSampling
+from dsrs.proofs.certificate import Certificate
+from dsrs.store.reader import Run, open_run
+from dsrs.store.result import RunResult
+from dsrs.store.writer import start_run
+
+T = TypeVar("T")
+
+
+def recertify_run(
+    path: str | Path,
+    *,
+    alpha: float | None = None,
+    method: str | None = None,
+    q: Sequence[str] | None = None,
+    output: str | Path | None = None,
+    overwrite: bool = False,
+    progress: Watch | None = None,
+) -> list[MethodAccuracy]:
+    """Certify a run again; return what each method proves.
+
+    `alpha` replaces that of the run, `method` (`np`, `truncated`, ...) keeps one method alone,
+    and `q` replaces the additional laws; what is None stays. The votes allow the laws that were
+    sampled, and truncated laws at a multiple of 1/64 (see `BallOfVotes`); NotEnoughVotes
+    says what they do not allow. `output` is a file (.csv, .jsonl, .parquet, .tsv) or a new run
+    folder, with the votes; a file is replaced with `overwrite` only.
+    """
+    form = None if output is None else format_of(Path(output))
+    if output is not None and form is not None:
+        check_output(Path(output), form, overwrite)
+    with open_run(path) as run:
+        plan = replanned(run.plan, alpha=alpha, method=method, q=q)
+        prepare(len(run) * len(plan.methods))
+        # All is certified before anything is written: one input may be refused.
+        certified = dict(_watched(certify_again(run, plan), len(run), progress))
+        results = (
+            replace(run.result(index), certificates=certificates)
+            for index, certificates in certified.items()
+        )
+        if output is None:
+            return certified_accuracy(results)
+        target = Path(output)
+        if form is None:
+            return certified_accuracy(_kept(run, plan, results, target))
+        kept = list(results)
+        write_rows(rows_of(kept, plan.to_dict()), target, form)
+        return certified_accuracy(kept)
+
+
+def replanned(
+    plan: Plan,
+    *,
+    alpha: float | None = None,
+    method: str | None = None,
+    q: Sequence[str] | None = None,
+) -> Plan:
+    """The plan with another alpha, other laws or one method alone."""
+    methods = plan.methods
+    if q is not None:
+        kept = [NEYMAN_PEARSON] if NEYMAN_PEARSON in methods else []
+        laws = [text for text in q if text != "none"]
+        methods = tuple(kept + laws) or (NEYMAN_PEARSON,)
+    changed = plan.replace(alpha=plan.alpha if alpha is None else alpha, methods=methods)
+    if method is None:
+        return changed
+    wanted = [
+        text
+        for text in changed.methods
+        if method in (text, changed.name_of(text), short_law_text(text))
+    ]
+    if not wanted and method != NEYMAN_PEARSON:
+        names = ", ".join(map(changed.name_of, changed.methods))
+        raise InvalidInput(
+            f"`method` must be one of {names}, got {method!r}; name its law to have another one"
+        )
+    return changed.replace(methods=tuple(wanted) or (NEYMAN_PEARSON,))
+
+
+def certify_again(run: Run, plan: Plan) -> Iterator[tuple[int, dict[str, Certificate]]]:
+    """Each finished input of a run with its certificates under another plan."""
+    sampled = run.sampled_plan
+    strategies = {
+        name: BallOfVotes(plan, one.text, votes_under_p(sampled))
+        if _not_sampled(one, sampled)
+        else one
+        for name, one in plan.strategies().items()
+    }
+    for result in run.results():
+        yield (
+            result.index,
+            {name: one.certificate(result.sampled) for name, one in strategies.items()},
+        )
+
+
+def votes_under_p(sampled: Plan) -> int:
+    """How many votes under P every input has that was not given up."""
+    return sampled.n if NEYMAN_PEARSON in sampled.methods else sampled.n_first
+
+
+def _not_sampled(one: Strategy, sampled: Plan) -> bool:
+    """Whether a law of double sampling has no votes of its own."""
+    if not isinstance(one, DoubleSampling) or one.text in sampled.methods:
+        return False
+    if chosen_from_votes(one.text):
+        return True
+    law = parse_additional_law(one.text, one.plan.law)
+    fixed = [text for text in sampled.laws if not chosen_from_votes(text)]
+    return not any(parse_additional_law(text, sampled.law).resembles(law) for text in fixed)
+
+
+def _watched(work: Iterable[T], total: int, progress: Watch | None) -> Iterator[T]:
+    with nullcontext() if progress is None else progress(total) as counter:
+        for done in work:
+            yield done
+            if counter:
+                counter.advance()
+
+
+def _kept(run: Run, plan: Plan, results: Iterable[RunResult], output: Path) -> Iterator[RunResult]:
+    """The results, after each was added to a new run folder."""
+    config = run.config | {
+        "plan": plan.to_dict(),
+        "sampled_plan": run.sampled_plan.to_dict(),
+        "recertified_from": str(run.path),
+    }
+    with start_run(output, config) as writer:
+        finished = writer.finished()
+        for result in results:
+            if result.index not in finished:
+                writer.add(result)
+            yield result

@@ -1,0 +1,133 @@
+"""The results of a run as the logs of the original DSRS scripts."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from dsrs.errors import InvalidInput
+from dsrs.exchange.dsrs_logs import LoggedRadius, radius_log_text, sampling_log_text
+from dsrs.exchange.log_folder import RADIUS_KINDS, SAMPLING
+from dsrs.exchange.log_names import HEURISTIC_RULE, MODEL_ENDING, PAPER_RULE, LogHeader, RadiusName
+from dsrs.laws import AdditionalLaw, Rescaled, Truncated, chosen_from_votes, parse_additional_law
+from dsrs.methods import NEYMAN_PEARSON, Plan
+from dsrs.store.reader import Run
+from dsrs.store.result import RunResult
+
+HEURISTICS = {"truncated:heuristic": HEURISTIC_RULE, "truncated:paper-heuristic": PAPER_RULE}
+OTHERWISE = "use csv or jsonl"
+
+
+def dsrs_log_texts(run: Run, methods: Iterable[str]) -> dict[str, str]:
+    """File name -> text of every log of the original DSRS layout that these methods fill."""
+    plan, results = run.plan, list(run.results())
+    _check_plan(plan, run.sampled_plan)
+    if any(found.moved for result in results for found in result.certificates.values()):
+        raise InvalidInput(
+            "the DSRS logs have no place for inputs that were moved to a grid, which their radii "
+            f"are less by; {OTHERWISE}, or certify with --grid none"
+        )
+    model = _model_name(run.config["model"]) + MODEL_ENDING
+    texts: dict[str, str] = {}
+    for method in methods:
+        # Methods share the log of their first votes under P, which are the same votes.
+        if method == NEYMAN_PEARSON:
+            texts |= _neyman_pearson_texts(plan, results, model)
+        else:
+            texts |= _double_sampling_texts(plan, results, method, model)
+    return texts
+
+
+def _check_plan(plan: Plan, sampled: Plan) -> None:
+    """Refuse what the logs cannot say."""
+    if plan.fallback or plan != sampled:
+        what = "a fall-back or for a run that was certified again"
+    elif plan.law.eta != 2:
+        what = f"`eta`, which is {plan.law.eta:g}"
+    elif not plan.goal.is_open:
+        what = "inputs that were stopped after different numbers of votes"
+    elif plan.classes != "top" or plan.bound != "plain":
+        what = "`classes` = all and `bound` = randomized"
+    else:
+        return
+    raise InvalidInput(f"the DSRS logs have no place for {what}; {OTHERWISE}")
+
+
+def _neyman_pearson_texts(plan: Plan, results: list[RunResult], model: str) -> dict[str, str]:
+    p = LogHeader(plan.law.k, plan.law.sigma, plan.n, plan.alpha)
+    certificates = {r.index: r.certificates[NEYMAN_PEARSON] for r in results}
+    radii = {index: LoggedRadius(found.radius) for index, found in certificates.items()}
+    intervals = {index: found.p for index, found in certificates.items()}
+    return {
+        f"{SAMPLING}/{model}/{p.stem}.txt": sampling_log_text(p, intervals),
+        _radius_path(RadiusName(p, None, False), model): radius_log_text(radii),
+    }
+
+
+def _double_sampling_texts(
+    plan: Plan, results: list[RunResult], method: str, model: str
+) -> dict[str, str]:
+    k, sigma = plan.law.k, plan.law.sigma
+    p = LogHeader(k, sigma, plan.n_first, plan.alpha * plan.alpha_share)
+    budget = (plan.n_second, plan.alpha * (1 - plan.alpha_share))
+    text = next(text for text in plan.methods if plan.name_of(text) == method)
+    rule, beta = _rule_of(text, plan)
+    q = LogHeader(k, sigma if beta is None else beta, *budget, rule)
+    name = RadiusName(p, rule or repr(beta), truncated=rule is not None)
+    certificates = {r.index: r.certificates[method] for r in results}
+    under_q = {
+        index: found.additional[0].interval
+        for index, found in certificates.items()
+        if found.additional
+    }
+    radii = {
+        index: LoggedRadius(found.radius, (*found.multipliers, 0.0, 0.0)[:2])
+        for index, found in certificates.items()
+    }
+    return {
+        f"{SAMPLING}/{model}/{p.stem}.txt": sampling_log_text(
+            p, {index: found.p for index, found in certificates.items()}
+        ),
+        f"{SAMPLING}/{model}/{q.stem}.txt": sampling_log_text(q, under_q),
+        _radius_path(name, model): radius_log_text(radii),
+    }
+
+
+def _rule_of(text: str, plan: Plan) -> tuple[str | None, float | None]:
+    """The rule of a truncated law, or the sigma of a rescaled one."""
+    if text in HEURISTICS:
+        return HEURISTICS[text], None
+    law: AdditionalLaw | None = None
+    if ":" in text and not chosen_from_votes(text):
+        law = parse_additional_law(text, plan.law)
+    if isinstance(law, Truncated):
+        return repr(law.percentile), None
+    if isinstance(law, Rescaled) and law.beta != plan.law.sigma:
+        return None, law.beta
+    raise InvalidInput(
+        f"the DSRS logs have no place for {plan.name_of(text)!r}, only for np, truncated and "
+        f"rescaled laws; choose one with --method, or {OTHERWISE}"
+    )
+
+
+def _radius_path(name: RadiusName, model: str) -> str:
+    kind = RADIUS_KINDS[name.rule is not None]
+    return f"{kind}/{model}/{name.stem}.txt"
+
+
+def _model_name(model: Mapping[str, Any]) -> str:
+    """The model's file name without its ending and a piece of its fingerprint, as a safe path.
+
+    Two models of one file name have logs of their own.
+    """
+    title = model["description"].partition(";")[0]
+    # "ONNX net.onnx (cpu, onnxruntime)": the kind before the name and the engine behind it go.
+    named = re.fullmatch(
+        r"(?:ONNX model|ONNX|TorchScript|exported program)?(.*?)(?:\([^()]*\))?", title.strip()
+    )
+    stem = Path(named[1].strip() if named else title).stem
+    safe = re.sub(r"[^A-Za-z0-9._-]+", "_", stem).strip("._") or "model"
+    return f"{safe}-{hashlib.sha256(model['fingerprint'].encode()).hexdigest()[:8]}"

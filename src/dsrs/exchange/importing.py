@@ -1,0 +1,144 @@
+"""From a file of another program to rows with the intervals and radii that it holds."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+
+from dsrs.errors import DataError, InvalidInput
+from dsrs.exchange.attack_archive import is_attacks_archive
+from dsrs.exchange.dsrs_logs import read_radius_log, read_sampling_log
+from dsrs.exchange.joining import check_is_p, interval_rows, joined_rows, radius_rows
+from dsrs.exchange.log_tables import logs_in, rows_of_logs
+from dsrs.exchange.row import ResultRow, checked_row
+from dsrs.exchange.table import read_csv, read_jsonl, read_parquet
+from dsrs.exchange.tsv import HEADER, read_tsv
+from dsrs.files.content import content_of_file, text_of
+from dsrs.proofs.table import REQUIRED_COLUMNS
+
+PARQUET_MAGIC = b"PAR1"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedFolder:
+    """The rows of each model; files as in `ModelLogs`."""
+
+    tables: dict[str, list[ResultRow]]
+    broken: list[tuple[Path, str]]
+    left_out: list[tuple[Path, str]]
+
+
+def import_rows(
+    path: Path, form: str | None = None, *, d: int | None = None, q_log: Path | None = None
+) -> list[ResultRow]:
+    """The rows of a file, in one of the formats that `dsrs export` writes.
+
+    `form` is recognised from the content when not given. A sampling log of the DSRS scripts does
+    not say the dimension `d`, and holds one law: `q_log` is the log of the additional law.
+    """
+    content = content_of_file(path)
+    form = form or recognised(path, content)
+    if form == "attacks":
+        raise DataError(f"{path} holds counterexamples of `dsrs attack`, and no table")
+    if q_log is not None and form != "dsrs-logs":
+        raise InvalidInput(f"a log of Q belongs to a DSRS sampling log, and {path} is {form}")
+    if form == "parquet":
+        rows = read_parquet(path, content)
+    else:
+        text = text_of(content, path)
+        if form == "dsrs-logs":
+            rows = _log_rows(path, text, q_log)
+        elif form in _READERS:
+            rows = _READERS[form](path, text)
+        else:
+            known = ", ".join([*_READERS, "parquet", "dsrs-logs"])
+            raise InvalidInput(f"`format` must be one of {known}, got {form!r}")
+    _check_once(rows, path)
+    return _with_dimensions(rows, d, path)
+
+
+def import_folder(folder: Path, *, d: int | None = None) -> ImportedFolder:
+    """The rows of all DSRS logs in a folder, a table for each model."""
+    found = ImportedFolder({}, [], [])
+    for logs in logs_in(folder):
+        found.broken.extend(logs.broken)
+        found.left_out.extend(logs.left_out)
+        rows = rows_of_logs(logs)
+        _check_once(rows, folder)
+        if rows:
+            found.tables[logs.model] = _with_dimensions(rows, d, folder)
+    if not found.tables:
+        raise DataError(found.broken[0][1] if found.broken else f"the logs in {folder} are empty")
+    return found
+
+
+_READERS = {"tsv": read_tsv, "csv": read_csv, "jsonl": read_jsonl}
+
+
+def recognised(path: Path, content: bytes) -> str:
+    """The format of this content; DataError when it is none of ours."""
+    if content.startswith(PARQUET_MAGIC):
+        return "parquet"
+    if is_attacks_archive(content):
+        return "attacks"
+    try:
+        start = text_of(content, path).lstrip()
+    except DataError:
+        raise DataError(f"{path} is neither text nor Parquet") from None
+    line = start.splitlines()[0] if start else ""
+    if line.split("\t") == list(HEADER):
+        return "tsv"
+    if line.startswith("{"):
+        return "jsonl"
+    if line.startswith("x ") or (line and all(map(_is_number, line.split()))):
+        return "dsrs-logs"
+    columns = set(line.split(","))
+    if "index" in columns or columns.issuperset(REQUIRED_COLUMNS):
+        return "csv"
+    raise DataError(
+        f"{path}: the format is not known; expected a TSV log (idx label predict ...), CSV with "
+        f"an `index` column, JSON lines, Parquet or a DSRS log, got {line[:60]!r}"
+    )
+
+
+def _log_rows(path: Path, text: str, q_log: Path | None) -> list[ResultRow]:
+    if not text.lstrip().startswith("x "):
+        if q_log is not None:
+            raise InvalidInput(f"{path} holds radii; give the sampling log of P with that of Q")
+        return radius_rows(read_radius_log(path), path)
+    log = read_sampling_log(path)
+    check_is_p(log, path)
+    if q_log is None:
+        return interval_rows(log, path)
+    return joined_rows(log, read_sampling_log(q_log), path, q_log)
+
+
+def _with_dimensions(rows: list[ResultRow], d: int | None, path: Path) -> list[ResultRow]:
+    if d is None:
+        return rows
+    for row in rows:
+        if row.d not in (None, d):
+            raise DataError(f"{path}: input {row.index} has d = {row.d}, and --d says {d}")
+    return [
+        checked_row(dataclasses.asdict(row) | {"d": d}, f"{path}, input {row.index}")
+        for row in rows
+    ]
+
+
+def _check_once(rows: list[ResultRow], path: Path) -> None:
+    """Refuse a table that answers one input twice by one method."""
+    seen: set[tuple[int, str | None]] = set()
+    for row in rows:
+        if (row.index, row.method) in seen:
+            method = f" of the method {row.method}" if row.method else ""
+            raise DataError(f"{path}: input {row.index}{method} comes twice")
+        seen.add((row.index, row.method))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

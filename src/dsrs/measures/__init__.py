@@ -1,0 +1,1 @@
+"""What results say together: certified accuracy, intervals, rounded figures."""

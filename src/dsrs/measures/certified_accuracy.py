@@ -1,0 +1,101 @@
+"""Certified accuracy: the share of inputs that are right at every perturbation up to a radius."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from dsrs.measures.accuracy import (
+    NO_CERTIFICATE,
+    certified_at,
+    counted_radii,
+    proved_radius,
+    round_step,
+)
+from dsrs.proofs.certificate import Certificate
+from dsrs.store.result import RunResult
+
+MAX_GRID = 12
+_FACTORS = (1.0, 2.5, 5.0, 10.0)
+
+
+@dataclass(frozen=True, slots=True)
+class MethodAccuracy:
+    """What one method proved over a run.
+
+    `correct[i]` inputs are certified for their label at `radii[i]` or more; without labels, for
+    the class that was predicted. `abstained` and `undecided` inputs have no certificate, `short`
+    ones none at the radius that was asked for.
+    """
+
+    method: str
+    total: int
+    radii: tuple[float, ...]
+    correct: tuple[int, ...]
+    abstained: int
+    undecided: int
+    short: int
+    average_radius: float
+
+    def share(self, position: int) -> float:
+        """Certified accuracy at `radii[position]`."""
+        return self.correct[position] / self.total
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "method": self.method,
+            "inputs": self.total,
+            "abstained": self.abstained,
+            "undecided": self.undecided,
+            "short": self.short,
+            "average_certified_radius": self.average_radius,
+            "certified_accuracy": [
+                {"radius": radius, "accuracy": self.share(position)}
+                for position, radius in enumerate(self.radii)
+            ],
+        }
+
+
+def certified_accuracy(
+    results: Iterable[RunResult], radii: Iterable[float] | None = None
+) -> list[MethodAccuracy]:
+    """The accuracy of each method at `radii`, by default a round grid up to the largest radius."""
+    seen = [(result.label in (None, result.target), result.certificates) for result in results]
+    methods = dict.fromkeys(method for _, certificates in seen for method in certificates)
+    proved = {
+        method: [proved_radius(*_answer(found.get(method)), for_label) for for_label, found in seen]
+        for method in methods
+    }
+    largest = max((max(column) for column in proved.values()), default=0.0)
+    grid = tuple(radii) if radii is not None else radius_grid(largest)
+    statuses = {method: [_answer(found.get(method))[0] for _, found in seen] for method in methods}
+    return [
+        MethodAccuracy(
+            method,
+            len(seen),
+            grid,
+            tuple(certified_at(column, grid).sum(axis=0).tolist()),
+            statuses[method].count("abstained"),
+            statuses[method].count("undecided"),
+            statuses[method].count("short"),
+            math.fsum(counted_radii(column).tolist()) / len(seen),
+        )
+        for method, column in proved.items()
+    ]
+
+
+def _answer(certificate: Certificate | None) -> tuple[str, float]:
+    if certificate is None:
+        return NO_CERTIFICATE, 0.0
+    return certificate.status, certificate.radius
+
+
+def radius_grid(largest: float) -> tuple[float, ...]:
+    """At most MAX_GRID round radii from 0 to `largest`."""
+    if not 0 < largest < math.inf:
+        return (0.0,)
+    step = round_step(largest, MAX_GRID, _FACTORS)
+    return tuple(round(i * step, 12) for i in range(int(largest / step) + 1))

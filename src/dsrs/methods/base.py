@@ -1,0 +1,108 @@
+"""What a strategy is: it says which votes it wants next, and turns votes into a certificate.
+
+A strategy never takes votes itself, and whatever it decides depends on the votes it was shown. A
+certificate is wrong only if a probability lies outside the bounds that it was made from; each
+strategy's docstring proves that this happens at most alpha often. Throughout, the class that is
+certified was chosen by the label or by selection votes, which are independent of all estimation
+votes: condition on it.
+
+Certificates of different methods for one input hold with 1 - alpha each, not together: whoever
+reports the best of several methods must give each its part of alpha.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from dsrs.errors import InfeasibleBox
+from dsrs.laws import AdditionalLaw, GeneralizedGaussian
+from dsrs.proofs.certificate import Certificate, Interval, Observation, OnGrid
+from dsrs.proofs.certification import certify, from_grid_point
+from dsrs.votes.records import SampledInput
+
+if TYPE_CHECKING:
+    from dsrs.methods.plan import Plan
+
+ANYTHING = Interval(0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """Take votes of this stream until it has `stop` of them; `law` None is P.
+
+    With `sums` the noise of those that miss the class is added up as well.
+    """
+
+    purpose: str
+    law: AdditionalLaw | None
+    stop: int
+    sums: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy(ABC):
+    """One way to certify an input. A new one is a file like this, and a line in naming.py."""
+
+    plan: Plan
+    text: str  # as it is written in the plan, such as `np` or `truncated:0.6`
+
+    help: ClassVar[str]  # one line for people
+
+    @abstractmethod
+    def want(self, seen: SampledInput) -> Want | None:
+        """The votes to take next; None when there are enough."""
+
+    @abstractmethod
+    def certificate(self, seen: SampledInput) -> Certificate:
+        """What the votes prove. Raises NotEnoughVotes where they are not those it wanted."""
+
+    def choose(self, seen: SampledInput) -> AdditionalLaw | None:
+        """The law that this strategy chooses from votes, as soon as it can; kept with them."""
+        return None
+
+    def charged(
+        self, interval: Interval, law: AdditionalLaw | None, events: float = 1.0
+    ) -> Interval:
+        """An interval from votes, widened by what their noise may differ from the law's own.
+
+        The votes hit with a probability that differs from that under the ideal law (None: P) by at
+        most the total variation between the two (docs/grid.md), `events` times if so many are
+        compared. Without a grid this is not known, and nothing is charged.
+        """
+        extra = events * self._variation(law)
+        if not extra:
+            return interval
+        lower = max(0.0, math.nextafter(interval.lower - extra, -math.inf))
+        return Interval(lower, min(1.0, math.nextafter(interval.upper + extra, math.inf)))
+
+    def on_grid(self, found: Certificate, seen: SampledInput) -> Certificate:
+        """The certificate for the input itself, which its grid point stands for."""
+        if self.plan.grid is None:
+            return found
+        charged = max(map(self._variation, (None, *(one.law for one in found.additional))))
+        return from_grid_point(found, OnGrid(self.plan.grid.step, seen.moved, charged))
+
+    def _variation(self, law: AdditionalLaw | None) -> float:
+        grid = self.plan.grid
+        return 0.0 if grid is None else grid.variation(self.plan.law if law is None else law)
+
+
+def certify_or_abstain(
+    law: GeneralizedGaussian, p: Interval, *additional: Observation
+) -> Certificate:
+    """The certificate of these bounds; an abstention where they contradict each other.
+
+    Then one of them is wrong, which is part of alpha, and an abstention is never wrong.
+    """
+    try:
+        return certify(law, p, *additional)
+    except InfeasibleBox:
+        return abstention(law, *(seen.law for seen in additional))
+
+
+def abstention(law: GeneralizedGaussian, *additional: AdditionalLaw) -> Certificate:
+    """A certificate that claims nothing."""
+    return certify(law, ANYTHING, *(Observation(other, ANYTHING) for other in additional))

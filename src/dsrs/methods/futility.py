@@ -1,0 +1,53 @@
+"""Giving up on inputs that cannot be certified any more, which costs no alpha."""
+
+from __future__ import annotations
+
+from dsrs.confidence import clopper_pearson_upper
+from dsrs.laws import AdditionalLaw
+from dsrs.votes.records import ESTIMATION, SampledInput
+
+# An input is given up when, at this confidence, its class has no majority. It decides how often a
+# certifiable input is lost, and has no part in alpha.
+FUTILITY = 1e-3
+FIRST_LOOK = 1024
+
+
+def hopeless(successes: int, trials: int) -> bool:
+    """True when the class is, at confidence 1 - FUTILITY, below one half.
+
+    Stopping costs no alpha, at any number of looks and by any rule. Couple the run with the one
+    that takes the same votes and never stops: it issues the same certificate whenever this run
+    issues one, and where this run stops it abstains, which is never wrong. So
+    {wrong certificate} is part of the failure of the run that never stops. The rule only decides
+    how often an input with P_A > 1/2 is given up: at most FUTILITY at each look.
+    """
+    return trials > 0 and clopper_pearson_upper(successes, trials, FUTILITY) <= 0.5
+
+
+def looks(n: int) -> list[int]:
+    """Numbers of votes after which an early stop is considered, ending with n: 1024, 2048, ..."""
+    ends = []
+    end = FIRST_LOOK
+    while end < n:
+        ends.append(end)
+        end *= 2
+    return [*ends, n]
+
+
+def left(seen: SampledInput, law: AdditionalLaw | None, n: int) -> bool:
+    """Whether the estimation votes under `law` end before n, and hopeless.
+
+    So they end in runs of the first format, whose last look came before n. As in `hopeless`, an
+    abstention costs no alpha wherever it is made.
+    """
+    taken = seen.taken(ESTIMATION, law)
+    return 0 < taken < n and hopeless(seen.first(ESTIMATION, law, taken).successes, taken)
+
+
+def given_up(seen: SampledInput, law: AdditionalLaw | None, n: int) -> bool:
+    """Whether the estimation votes under `law` showed at some look before n that it is hopeless."""
+    for end in set(looks(n)).intersection(seen.ends(ESTIMATION, law)):
+        votes = seen.first(ESTIMATION, law, end)
+        if hopeless(votes.successes, votes.total):
+            return True
+    return False

@@ -1,0 +1,210 @@
+"""Strategies with one constraint: one stream of votes, one lower bound, perhaps looked at early.
+
+Why alpha holds. The stream, its law and its length are fixed before its first vote (by the plan, or
+by selection votes, which are independent of it). Looks and their parts of alpha are fixed as well
+(looks.py), so the bounds at all looks hold together except with probability alpha, and stopping at
+any look by any rule is allowed.
+
+With `classes = all` the certificate may instead compare the class with every other one. Half of
+each part of alpha goes to the class's lower bound, half to an upper bound of EVERY rival, not
+divided by their number: a wrong certificate needs a miss of the class's own bound or of the bound
+of the one rival that truly limits it, which is a fixed class (docs/math.md 11). Which of the two
+forms is used is decided by selection votes, at no cost.
+
+With `bound = randomized` every bound uses one uniform number of the input, drawn from the seed
+before the votes: at each look the bound then fails with exactly its part of alpha. One number may
+serve all looks and all rivals, because their failures are added up, however they depend on each
+other; and for a fixed number the bound grows with the count, so the most frequent rival bounds all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from scipy import special
+
+from dsrs.confidence import (
+    clopper_pearson_lower,
+    clopper_pearson_upper,
+    randomized_lower,
+    randomized_upper,
+)
+from dsrs.laws import AdditionalLaw
+from dsrs.methods.base import ANYTHING, Strategy, Want, abstention, certify_or_abstain
+from dsrs.methods.futility import given_up, left
+from dsrs.methods.futility import looks as futility_looks
+from dsrs.methods.goals import bound_needed, no_lead, out_of_reach
+from dsrs.methods.looks import Look, schedule
+from dsrs.proofs.certificate import Certificate, Interval, Observation
+from dsrs.proofs.leading import certify_leading
+from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput, Votes
+
+if TYPE_CHECKING:
+    from dsrs.methods.plan import Plan
+
+DOUBT = 0.1  # how the share of a rival among selection votes is rounded up
+
+
+@dataclass(frozen=True, slots=True)
+class Estimation:
+    """The stream whose probability is bounded: at most `votes` votes under `law` (None: P)."""
+
+    law: AdditionalLaw | None
+    votes: int
+
+
+@dataclass(frozen=True, slots=True)
+class OneBound(Strategy):
+    """A strategy that bounds the probability of the class under one law."""
+
+    @abstractmethod
+    def estimation(self, seen: SampledInput) -> Estimation | Want:
+        """The stream to estimate, or the selection votes that are needed to know it."""
+
+    def want(self, seen: SampledInput) -> Want | None:
+        stream = self.estimation(seen)
+        if isinstance(stream, Want):
+            return stream
+        taken = seen.taken(ESTIMATION, stream.law)
+        if taken >= stream.votes or self._finished(seen, stream):
+            return None
+        ends = [look.votes for look in self.looks(stream)]
+        if self.plan.early_stop:
+            ends = sorted({*ends, *futility_looks(stream.votes)})
+        return Want(ESTIMATION, stream.law, next(end for end in ends if end > taken))
+
+    def certificate(self, seen: SampledInput) -> Certificate:
+        stream = self.estimation(seen)
+        plan = self.plan
+        if isinstance(stream, Want):
+            # Raises, and says what is missing.
+            seen.first(stream.purpose, stream.law, stream.stop)
+            raise AssertionError("the selection votes are there")
+        reached = self._reached(seen, stream)
+        if self._given_up(seen, stream) or self._left(seen, stream):
+            found = abstention(plan.law, *(() if stream.law is None else (stream.law,)))
+            found = self.on_grid(found, seen)
+        elif reached:
+            # Bounds hold at every look, also where another alpha would have gone on.
+            found = self._proved(seen, stream)
+        else:
+            # Raises, and says what is missing.
+            seen.first(ESTIMATION, stream.law, stream.votes)
+            raise AssertionError("the votes are there")
+        uniform = self.uniform(seen) if plan.bound == "randomized" else None
+        short = plan.goal.radius is not None and found.radius < plan.goal.radius
+        return replace(found, uniform=uniform, status="short" if short else found.status)
+
+    def looks(self, stream: Estimation) -> tuple[Look, ...]:
+        """When bounds are made, with their parts of alpha."""
+        plan = self.plan
+        if plan.goal.is_open:
+            return (Look(stream.votes, plan.alpha),)
+        return schedule(stream.votes, plan.alpha, plan.batch)
+
+    def uniform(self, seen: SampledInput) -> float:
+        """The uniform number of this input for the randomized bound: from the seed alone."""
+        name = f"uniform {self.plan.seed} {seen.index} {self.text}"
+        word = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
+        return (word + 0.5) / 2**64
+
+    def _reached(self, seen: SampledInput, stream: Estimation) -> list[Look]:
+        ends = set(seen.ends(ESTIMATION, stream.law))
+        return [look for look in self.looks(stream) if look.votes in ends]
+
+    def _given_up(self, seen: SampledInput, stream: Estimation) -> bool:
+        leads = self._compares_all(seen, stream)
+        return self.plan.early_stop and not leads and given_up(seen, stream.law, stream.votes)
+
+    def _left(self, seen: SampledInput, stream: Estimation) -> bool:
+        leads = self._compares_all(seen, stream)
+        return self.plan.early_stop and not leads and left(seen, stream.law, stream.votes)
+
+    def _finished(self, seen: SampledInput, stream: Estimation) -> bool:
+        """Whether the answer is known, or no further look is likely to change it."""
+        if self._given_up(seen, stream):
+            return True
+        goal, reached = self.plan.goal, self._reached(seen, stream)
+        if goal.is_open or not reached:
+            return False
+        wanted = goal.next_radius(self._proved(seen, stream).radius)
+        if wanted is None:
+            return True
+        votes = seen.first(ESTIMATION, stream.law, reached[-1].votes)
+        if self._compares_all(seen, stream):
+            scores = 2 * wanted / self.plan.law.sigma if self.plan.law.is_gaussian else 0.0
+            return no_lead(votes.successes, _most_of_others(votes, seen), votes.total, scores)
+        needed = bound_needed(self.plan.law, stream.law, wanted) if wanted > 0 else 0.5
+        return out_of_reach(votes.successes, votes.total, self.looks(stream)[-1], needed)
+
+    def _proved(self, seen: SampledInput, stream: Estimation) -> Certificate:
+        """What the looks so far prove: the best of their bounds."""
+        plan = self.plan
+        lower, rival, leads = 0.0, 1.0, self._compares_all(seen, stream)
+        for look in self._reached(seen, stream):
+            votes = seen.first(ESTIMATION, stream.law, look.votes)
+            share = look.alpha / 2 if leads else look.alpha
+            lower = max(lower, self._lower(seen, votes.successes, votes.total, share))
+            if leads:
+                most = _most_of_others(votes, seen)
+                rival = min(rival, self._upper(seen, most, votes.total, share))
+        known = self.charged(Interval(lower, 1.0), stream.law)
+        if leads:
+            # What is left by the class bounds its rivals too, and needs no more alpha.
+            rival = min(rival, 1.0 if lower == 0 else math.nextafter(1 - lower, 1.0))
+            rival = self.charged(Interval(0.0, rival), stream.law).upper
+            return self.on_grid(certify_leading(plan.law, known.lower, rival, stream.law), seen)
+        if stream.law is None:
+            return self.on_grid(certify_or_abstain(plan.law, known), seen)
+        seen_q = Observation(stream.law, known)
+        return self.on_grid(certify_or_abstain(plan.law, ANYTHING, seen_q), seen)
+
+    def _lower(self, seen: SampledInput, hits: int, trials: int, alpha: float) -> float:
+        if self.plan.bound == "randomized":
+            return randomized_lower(hits, trials, alpha, self.uniform(seen))
+        return clopper_pearson_lower(hits, trials, alpha)
+
+    def _upper(self, seen: SampledInput, hits: int, trials: int, alpha: float) -> float:
+        if self.plan.bound == "randomized":
+            return randomized_upper(hits, trials, alpha, self.uniform(seen))
+        return clopper_pearson_upper(hits, trials, alpha)
+
+    def _compares_all(self, seen: SampledInput, stream: Estimation) -> bool:
+        """Whether the class is compared with every other one.
+
+        A law Q that was chosen for the input was chosen for its majority.
+        """
+        return stream.law is None and self.comparing_advised(seen)
+
+    def comparing_advised(self, seen: SampledInput) -> bool:
+        """Whether the selection votes advise to compare the class with every other one.
+
+        The first n0 of them decide (to the end of a unit): other methods may ask for more later,
+        and what was decided once must stay.
+        """
+        ends = [end for end in seen.ends(SELECTION, None) if end >= self.plan.n0]
+        if self.plan.classes == "top" or not ends:
+            return False
+        votes = seen.first(SELECTION, None, min(ends))
+        return comparing_pays(votes, _most_of_others(votes, seen), self.plan)
+
+
+def _most_of_others(votes: Votes, seen: SampledInput) -> int:
+    """Votes for the most frequent class but the certified one; 0 also for classes never seen."""
+    return max((n for place, n in enumerate(votes.counts) if place != seen.target), default=0)
+
+
+def comparing_pays(votes: Votes, rivals: int, plan: Plan) -> bool:
+    """Whether bounds on the rivals promise more than a majority, by the Gaussian's radii."""
+    share = votes.successes / votes.total
+    rival = clopper_pearson_upper(rivals, votes.total, DOUBT)
+    hits, rivals = int(share * plan.n), min(plan.n, int(rival * plan.n) + 1)
+    half = plan.alpha / 2
+    alone = special.ndtri(clopper_pearson_lower(hits, plan.n, plan.alpha))
+    lower = special.ndtri(clopper_pearson_lower(hits, plan.n, half))
+    upper = special.ndtri(clopper_pearson_upper(rivals, plan.n, half))
+    return bool(0.5 * (lower - upper) > alone)

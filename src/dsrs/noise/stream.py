@@ -1,0 +1,172 @@
+"""The noise of one stream of one input, addressed by sample number."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrs.errors import InvalidInput
+from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled
+from dsrs.laws.bins import HISTOGRAM_BINS
+from dsrs.laws.grid import Grid
+from dsrs.noise.normals import NORMAL_UNITS, NoiseBlock
+
+# Norms of a non-Gaussian law are drawn in blocks of this many samples, one generator a block.
+NOISE_BLOCK = 256
+
+NoiseLaw = GeneralizedGaussian | AdditionalLaw
+Norms = NDArray[np.float64]
+Sums = NDArray[np.int64]
+
+
+class NoiseStream:
+    """Noisy copies of an input: sample number i is a function of (seed, index, purpose, law, i).
+
+    Gaussian noise is sigma times normals. Every other isotropic law is a uniform direction times
+    a norm drawn by the law itself. With a grid, input and noise are rounded to it and added as
+    whole numbers; without one they are added in float32. An input must not be changed between two
+    calls with the same array.
+    """
+
+    def __init__(
+        self, law: NoiseLaw, seed: int, index: int, purpose: str, grid: Grid | None = None
+    ) -> None:
+        self._law = law
+        self._grid = grid
+        self._sigma = _gaussian_sigma(law)
+        self._entropy = _entropy(seed, index, stream_name(law, purpose))
+        self._key = _key(self._entropy)
+        self._cells: tuple[NDArray[np.float32], NDArray[np.float64]] | None = None
+
+    def add_to(
+        self,
+        x: NDArray[np.float32],
+        first: int,
+        out: NDArray[np.float32],
+        norms: Norms,
+    ) -> None:
+        """out[i] = x + noise of sample `first + i`, norms[i] its norm, for flat `x`.
+
+        `first` must be a multiple of NOISE_BLOCK.
+        """
+        if self._sigma is None:
+            for start in range(0, len(out), NOISE_BLOCK):
+                block = norms[start : start + NOISE_BLOCK]
+                block[:] = self._block_norms((first + start) // NOISE_BLOCK)[: len(block)]
+        if self._grid is None:
+            self._add_floats(x, first, out, norms)
+        else:
+            self._add_on_grid(self._grid, x, first, out, norms)
+
+    def _add_floats(
+        self, x: NDArray[np.float32], first: int, out: NDArray[np.float32], norms: Norms
+    ) -> None:
+        from dsrs.noise.philox import add_directions, add_gaussian
+
+        if self._sigma is None:
+            add_directions(self._key, first, x, norms, out)
+        else:
+            add_gaussian(self._key, first, x, self._sigma, out, norms)
+
+    def _add_on_grid(
+        self, grid: Grid, x: NDArray[np.float32], first: int, out: NDArray[np.float32], norms: Norms
+    ) -> None:
+        cells, (directions, gaussian) = self._cells_of(grid, x), _grid_kernels()
+        if self._sigma is None:
+            directions(self._key, first, cells, norms, grid.origin, grid.step, out)
+        else:
+            gaussian(self._key, first, cells, self._sigma, grid.origin, grid.step, out, norms)
+
+    def block(self, x: NDArray[np.float32], first: int, count: int) -> NoiseBlock:
+        """What names `count` noisy copies from sample `first` on, for whoever makes them."""
+        if self._grid is None:
+            raise InvalidInput("noise is made by others on a grid only")
+        norms = None
+        if self._sigma is None:
+            numbers = range(first // NOISE_BLOCK, -(-(first + count) // NOISE_BLOCK))
+            norms = np.concatenate([self._block_norms(number) for number in numbers])
+            norms = norms[first % NOISE_BLOCK :][:count]
+        grid = self._grid
+        cells = self._cells_of(grid, x)
+        return NoiseBlock(
+            self._key, first, count, cells, grid.origin, grid.step, self._sigma, norms
+        )
+
+    def _cells_of(self, grid: Grid, x: NDArray[np.float32]) -> NDArray[np.float64]:
+        # A stream is asked for many blocks of one array.
+        if self._cells is None or self._cells[0] is not x:
+            self._cells = x, grid.cells(x)
+        return self._cells[1]
+
+    def add_normals(self, samples: NDArray[np.int64], sums: Sums) -> None:
+        """Add the normals z of these samples to `sums`, in units of 1 / NORMAL_UNITS."""
+        from dsrs.noise.grid_noise import add_normals
+
+        if self._sigma is None or self._grid is None:
+            raise InvalidInput("the sum of the noise is kept for Gaussian noise on a grid")
+        add_normals(self._key, samples, NORMAL_UNITS, sums)
+
+    def _block_norms(self, block: int) -> NDArray[np.float64]:
+        number = np.array(_words(block), dtype=np.uint32)
+        bits = np.random.Philox(np.random.SeedSequence(np.append(self._entropy, number)))
+        return self._law.sample_norms(NOISE_BLOCK, np.random.Generator(bits))
+
+
+# Only who takes votes needs Numba, whose import takes a third of a second.
+@functools.cache
+def _grid_kernels() -> tuple[Callable[..., None], Callable[..., None]]:
+    from dsrs.noise.grid_noise import directions_on_grid, gaussian_on_grid
+
+    return directions_on_grid, gaussian_on_grid
+
+
+def stream_name(law: NoiseLaw, purpose: str) -> str:
+    """What sets a stream of votes apart from every other one of the same input and seed."""
+    if isinstance(law, GeneralizedGaussian):
+        facts = {"purpose": purpose, "p": law.to_dict()}
+    else:
+        facts = {"purpose": purpose, "p": law.base.to_dict(), "q": law.to_dict()}
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+
+def stream_key(seed: int, index: int, stream: str) -> NDArray[np.uint32]:
+    """The 128-bit key of the normals of one stream of one input."""
+    return _key(_entropy(seed, index, stream))
+
+
+def radial_edges(law: GeneralizedGaussian) -> NDArray[np.float64]:
+    """The noise norms between the equal-mass radial bins of P."""
+    return law.radial_quantile(np.arange(1, HISTOGRAM_BINS) / HISTOGRAM_BINS)
+
+
+def _entropy(seed: int, index: int, stream: str) -> NDArray[np.uint32]:
+    """The words that `SeedSequence(seed, spawn_key=(index, *stream.encode()))` is made of.
+
+    NumPy takes a tenth of a millisecond to put them together, which would be much for every block.
+    """
+    first = _words(seed)
+    first += [0] * (4 - len(first))  # as many words as its pool has
+    return np.array([*first, *_words(index), *stream.encode()], dtype=np.uint32)
+
+
+def _words(number: int) -> list[int]:
+    """A number >= 0 in words of 32 bits, the lowest first."""
+    words = [number & 0xFFFFFFFF]
+    while number := number >> 32:
+        words.append(number & 0xFFFFFFFF)
+    return words
+
+
+def _key(entropy: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    return np.random.SeedSequence(entropy).generate_state(4).astype(np.uint32)
+
+
+def _gaussian_sigma(law: NoiseLaw) -> float | None:
+    if isinstance(law, Rescaled):
+        law = law.law
+    return law.sigma if isinstance(law, GeneralizedGaussian) and law.is_gaussian else None

@@ -1,0 +1,1 @@
+"""Certificates: what is claimed of one input, and the proof that makes it true."""

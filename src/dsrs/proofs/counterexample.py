@@ -1,0 +1,162 @@
+"""What an attack found for one input: a point where a claim about the smoothed answer ends."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrs.errors import DataError
+from dsrs.proofs.certificate import Certificate
+
+# What a certificate claims near its input: that the class has a majority, or that it leads.
+Claim = Literal["majority", "lead"]
+# What fresh votes at a point proved: the majority is lost; another class is ahead; nothing.
+Shown = Literal["majority lost", "answer changed", "nothing"]
+# Where the direction came from.
+Source = Literal["votes", "back-propagation"]
+
+
+def claim_of(certificate: Certificate) -> Claim:
+    """What a certificate claims."""
+    return "lead" if certificate.method == "leading-class" else "majority"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One point that was voted on with fresh noise.
+
+    `counts[c]` of its votes were for class c; `rival` is the class that was compared with the
+    target, chosen before these votes. `alpha` is the share that the proof at this point may fail
+    with, `seed` and `purpose` name the noise.
+    """
+
+    norm: float
+    counts: tuple[int, ...]
+    rival: int
+    alpha: float
+    shown: Shown
+    source: Source
+    seed: int
+    purpose: str
+
+    @property
+    def votes(self) -> int:
+        return sum(self.counts)
+
+    def ends(self, claim: Claim) -> bool:
+        """Whether the claim was proved to end here; who leads with a majority lost both."""
+        return self.shown == "answer changed" or (
+            self.shown == "majority lost" and claim == "majority"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON, without loss."""
+        return {
+            "norm": self.norm,
+            "counts": list(self.counts),
+            "rival": self.rival,
+            "alpha": self.alpha,
+            "shown": self.shown,
+            "source": self.source,
+            "seed": self.seed,
+            "purpose": self.purpose,
+        }
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Candidate:
+        """The candidate that `to_dict` was made from."""
+        try:
+            return cls(**{**fields, "counts": tuple(int(count) for count in fields["counts"])})
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(f"expected the fields of an attacked point, got {fields!r}") from error
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AttackedInput:
+    """What was found for one certified input.
+
+    `method` names the certificate that was attacked, `certified` is its radius and `claim` what it
+    says of `target`. `candidates` are all points that were voted on, in order; `nearest` is the
+    place among them of the nearest one where the claim provably ends, None where nothing was
+    proved. `perturbation` leads there from the input (from the best candidate where nothing was
+    proved). `votes` were spent in all, `estimate` is where the claim seems to end.
+    """
+
+    index: int
+    target: int
+    method: str
+    claim: Claim
+    certified: float
+    candidates: tuple[Candidate, ...]
+    nearest: int | None
+    perturbation: NDArray[np.float32] | None
+    votes: int
+    estimate: float | None
+    seconds: float = 0.0
+    pictures: tuple[bytes, bytes] | None = None  # PNG of the perturbation, of the perturbed input
+
+    @property
+    def counterexample(self) -> Candidate | None:
+        """The nearest point where the claim provably ends."""
+        return None if self.nearest is None else self.candidates[self.nearest]
+
+    @property
+    def attacked(self) -> float | None:
+        """Its distance; None where nothing was proved."""
+        return None if self.counterexample is None else self.counterexample.norm
+
+    @property
+    def ratio(self) -> float | None:
+        """Certified radius over attacked distance: 1 would leave no gap."""
+        if self.attacked is None:
+            return None
+        return self.certified / self.attacked if self.attacked > 0 else math.inf
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the certificate is wrong: its claim provably ends inside its radius.
+
+        A certificate speaks of shifts shorter than its radius.
+        """
+        return self.attacked is not None and self.attacked < self.certified
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON, without loss but for the perturbation and the pictures."""
+        return {
+            "index": self.index,
+            "target": self.target,
+            "method": self.method,
+            "claim": self.claim,
+            "certified": self.certified,
+            "candidates": [one.to_dict() for one in self.candidates],
+            "nearest": self.nearest,
+            "votes": self.votes,
+            "estimate": self.estimate,
+            "seconds": self.seconds,
+        }
+
+    @classmethod
+    def from_dict(
+        cls,
+        fields: Mapping[str, Any],
+        perturbation: NDArray[np.float32] | None,
+        pictures: tuple[bytes, bytes] | None,
+    ) -> AttackedInput:
+        """The record that `to_dict` was made from, with what is kept beside it."""
+        try:
+            candidates = tuple(Candidate.from_dict(one) for one in fields["candidates"])
+            return cls(
+                **{
+                    **fields,
+                    "candidates": candidates,
+                    "perturbation": perturbation,
+                    "pictures": pictures,
+                }
+            )
+        except (KeyError, TypeError) as error:
+            raise DataError(f"expected the fields of an attacked input, got {fields!r}") from error

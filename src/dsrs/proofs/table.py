@@ -1,0 +1,211 @@
+"""Certificates for whole tables: rows in, rows out, on all cores and in constant memory."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrs.duality.kernel import prepare
+from dsrs.errors import DsrsError, InvalidInput
+from dsrs.laws import (
+    AdditionalLaw,
+    GeneralizedGaussian,
+    Rescaled,
+    additional_law,
+    parse_additional_law,
+)
+from dsrs.laws.grid import Grid
+from dsrs.proofs.certificate import Certificate, Interval, Observation, OnGrid
+from dsrs.proofs.certification import certify, from_grid_point
+
+REQUIRED_COLUMNS = ("d", "k", "sigma", "p_lower", "p_upper")
+OPTIONAL_COLUMNS = ("eta", "q_law", "q_shape", "q_value", "q_lower", "q_upper", "grid", "moved")
+RESULT_COLUMNS = (
+    "np_radius",
+    "certified_radius",
+    "lambda_p",
+    "lambda_q",
+    "dual_bound",
+    "status",
+    "proof",
+)
+TEXTS = ("status", "proof")
+ROWS_PER_TASK = 32
+MOST_WORKERS = 1024  # threads; more than any machine has cores for
+
+
+@dataclass(frozen=True, slots=True)
+class RowOutcome:
+    """A row's certificate, or the reason why it has none."""
+
+    certificate: Certificate | None
+    error: str | None
+
+    def fields(self) -> dict[str, float | str]:
+        """The values of RESULT_COLUMNS; empty text where there is no number."""
+        found = self.certificate
+        if found is None:
+            return {**dict.fromkeys(RESULT_COLUMNS, ""), "status": f"error: {self.error}"}
+        multipliers = found.multipliers
+        bound = found.dual_bound
+        return {
+            "np_radius": found.np_radius,
+            "certified_radius": found.radius,
+            "lambda_p": multipliers[0] if multipliers else "",
+            "lambda_q": multipliers[1] if len(multipliers) > 1 else "",
+            "dual_bound": "" if bound is None else bound,
+            "status": found.status,
+            "proof": found.proof_text,
+        }
+
+
+def certify_row(row: Mapping[str, Any]) -> Certificate:
+    """The certificate of one table row.
+
+    Columns: d, k, sigma, p_lower, p_upper, optionally eta (2 where empty) and, for double
+    sampling, q_lower, q_upper and q_law (such as `rescaled:0.4`); without one the certificate is
+    Neyman-Pearson's. Published tables have q_shape and q_value instead of q_law; there an empty
+    q_value says that the second interval was sampled under P itself. `grid` and `moved` are the
+    step of a grid and the distance of the input from it, which its radius is less by.
+    """
+    d, k, sigma, p_lower, p_upper = (_number(row, name) for name in REQUIRED_COLUMNS)
+    eta = 2.0 if row.get("eta") in (None, "") else _number(row, "eta")
+    law = _law(d, sigma, k, eta)
+    p = _interval("p", p_lower, p_upper)
+    additional = _additional(row, law, p)
+    seen = []
+    if additional is not None:
+        q = _interval("q", _number(row, "q_lower"), _number(row, "q_upper"))
+        seen.append(Observation(additional, q))
+    found = certify(law, p, *seen)
+    return found if row.get("grid") in (None, "") else _from_grid(found, row)
+
+
+def _from_grid(found: Certificate, row: Mapping[str, Any]) -> Certificate:
+    """The certificate of a row whose votes were taken on a grid, and charged for it."""
+    grid, moved = Grid(_number(row, "grid")), _number(row, "moved")
+    if not 0 <= moved < np.inf:
+        raise InvalidInput(f"`moved` must be a distance, got {moved!r}")
+    charged = [grid.variation(found.law)]
+    charged += [grid.variation(seen.law) for seen in found.additional]
+    return from_grid_point(found, OnGrid(grid.step, moved, max(charged)))
+
+
+@functools.lru_cache(maxsize=64)
+def _law(d: float, sigma: float, k: float, eta: float) -> GeneralizedGaussian:
+    """The law of a row: most have that of the row before."""
+    return GeneralizedGaussian(d, sigma, k, eta)  # type: ignore[arg-type]
+
+
+def _additional(
+    row: Mapping[str, Any], law: GeneralizedGaussian, p: Interval
+) -> AdditionalLaw | None:
+    """The additional law of a row, or None."""
+    text, shape = (str(row.get(name) or "").strip() for name in ("q_law", "q_shape"))
+    if text:
+        return parse_additional_law(text, law, p.lower)
+    if not shape:
+        return None
+    if row.get("q_value") in (None, ""):
+        return Rescaled(law, law.sigma)
+    return additional_law(shape, _number(row, "q_value"), law)
+
+
+def certify_rows(
+    rows: Iterable[Mapping[str, Any]], workers: int | None = None
+) -> Iterator[RowOutcome]:
+    """The outcome of each row, in order. A bad row gives an error and does not stop the others.
+
+    Rows are read as results are taken, so memory does not grow with the table. Who knows how many
+    there will be calls `prepare` first; else it is called as they come.
+    """
+    if workers is not None and not 1 <= workers <= MOST_WORKERS:
+        raise InvalidInput(f"`workers` must be from 1 to {MOST_WORKERS}, got {workers}")
+    workers = workers or os.cpu_count() or 1
+    source = iter(rows)
+    chunks = iter(lambda: list(itertools.islice(source, ROWS_PER_TASK)), [])
+    with ThreadPoolExecutor(workers) as pool:
+        pending: deque[Future[list[RowOutcome]]] = deque()
+        count = 0
+        try:
+            for chunk in chunks:
+                count += len(chunk)
+                prepare(count)
+                pending.append(pool.submit(_outcomes, chunk))
+                if len(pending) > 2 * workers:
+                    yield from pending.popleft().result()
+            while pending:
+                yield from pending.popleft().result()
+        finally:
+            for future in pending:
+                future.cancel()
+
+
+def certify_table(
+    columns: Mapping[str, Sequence[Any] | NDArray[Any]], workers: int | None = None
+) -> dict[str, NDArray[Any]]:
+    """Certify a table given as columns (a mapping of arrays, such as a data frame).
+
+    Returns RESULT_COLUMNS as arrays: floats, NaN where a row has no such number, and the texts
+    `status` and `proof`.
+    """
+    names = [name for name in REQUIRED_COLUMNS + OPTIONAL_COLUMNS if name in columns]
+    missing = [name for name in REQUIRED_COLUMNS if name not in columns]
+    if missing:
+        raise InvalidInput(f"the table lacks the column(s) {', '.join(missing)}")
+    values = [list(columns[name]) for name in names]
+    if len({len(column) for column in values}) > 1:
+        raise InvalidInput("the columns of the table differ in length")
+    prepare(len(values[0]))
+    rows = (dict(zip(names, row, strict=True)) for row in zip(*values, strict=True))
+    found = [outcome.fields() for outcome in certify_rows(rows, workers)]
+    result: dict[str, NDArray[Any]] = {
+        name: np.array([np.nan if row[name] == "" else row[name] for row in found], dtype=float)
+        for name in RESULT_COLUMNS
+        if name not in TEXTS
+    }
+    return result | {name: np.array([row[name] for row in found], dtype=object) for name in TEXTS}
+
+
+def _outcomes(rows: list[Mapping[str, Any]]) -> list[RowOutcome]:
+    outcomes = []
+    for row in rows:
+        try:
+            outcomes.append(RowOutcome(certify_row(row), None))
+        except (DsrsError, ArithmeticError, ValueError) as error:
+            # Numbers beyond the range of floats may overflow anywhere: one row, not the table.
+            ours = isinstance(error, DsrsError)
+            text = str(error) if ours else f"cannot be computed from these numbers: {error}"
+            outcomes.append(RowOutcome(None, text))
+    return outcomes
+
+
+def _number(row: Mapping[str, Any], name: str) -> float:
+    value = row.get(name)
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise InvalidInput(f"`{name}` must be a number, got {value!r}") from None
+    if number != number:
+        raise InvalidInput(f"`{name}` must be a number, got NaN")
+    return number
+
+
+def _interval(letter: str, lower: float, upper: float) -> Interval:
+    for name, value in ((f"{letter}_lower", lower), (f"{letter}_upper", upper)):
+        if not 0 <= value <= 1:
+            raise InvalidInput(f"`{name}` must be a probability in [0, 1], got {value!r}")
+    if lower > upper:
+        raise InvalidInput(
+            f"`{letter}_lower` must not exceed `{letter}_upper`, got {lower} > {upper}"
+        )
+    return Interval(lower, upper)

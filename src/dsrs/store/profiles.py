@@ -1,0 +1,55 @@
+"""The accuracy of a model against the norm of the noise, from the votes of a run.
+
+Accuracy under noise of one norm in a uniform direction does not depend on any law. So every run is
+a landscape of the norms that its law reaches; a wide law reaches them all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dsrs.errors import StoreError
+from dsrs.landscape import Profile, profile_of_bins
+from dsrs.laws import GeneralizedGaussian
+from dsrs.laws.bins import HISTOGRAM_BINS
+from dsrs.store.reader import open_run
+
+# Half the square of the norm follows Gamma(1/2): the norm is as spread as |z| of a normal z.
+WIDE_SHAPE = 0.5
+
+
+def wide_law(d: int, sigma: float) -> GeneralizedGaussian:
+    """The law of a landscape: norms from 0 to about 2.5 sigma sqrt(d), nearly evenly."""
+    return GeneralizedGaussian(d, sigma, d / 2 - WIDE_SHAPE)
+
+
+@dataclass(frozen=True, slots=True)
+class Landscape:
+    """One profile an input, for the class that was counted (the label where there is one)."""
+
+    d: int
+    indices: tuple[int, ...]
+    profiles: tuple[Profile, ...]
+    votes: int  # all votes that it rests on
+    largest_norm: float  # about the largest that was seen
+
+
+def read_landscape(path: str | Path) -> Landscape:
+    """The profiles of all inputs of a run."""
+    with open_run(path) as run:
+        law = run.plan.law
+        edges = law.radial_quantile(np.linspace(0, 1, HISTOGRAM_BINS + 1))
+        indices, profiles, total = [], [], 0
+        for result in run.results():
+            trials = np.sum([votes.trials for votes in result.votes], axis=0)
+            hits = np.sum([votes.hits for votes in result.votes], axis=0)
+            indices.append(result.index)
+            profiles.append(profile_of_bins(edges, hits, trials))
+            total += int(trials.sum())
+    if not profiles:
+        raise StoreError(f"{path} has no finished input yet")
+    largest = float(law.radial_quantile(0.99))
+    return Landscape(law.d, tuple(indices), tuple(profiles), total, largest)

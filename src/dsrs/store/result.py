@@ -1,0 +1,52 @@
+"""What a run keeps of one input."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from dsrs.errors import InvalidInput
+from dsrs.proofs.certificate import Certificate
+from dsrs.votes.records import SampledInput, Votes
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """The votes of one input, the certificate of each method, and a small picture of the input.
+
+    `thumbnail` is a PNG, or None where the input is not an image.
+    """
+
+    sampled: SampledInput
+    certificates: dict[str, Certificate] = field(default_factory=dict)
+    thumbnail: bytes | None = None
+
+    @property
+    def index(self) -> int:
+        return self.sampled.index
+
+    @property
+    def label(self) -> int | None:
+        return self.sampled.label
+
+    @property
+    def predicted(self) -> int | None:
+        return self.sampled.predicted
+
+    @property
+    def target(self) -> int:
+        """The class that the certificates are for."""
+        if self.sampled.target is None:
+            raise InvalidInput(f"input {self.index} has no class to certify yet")
+        return self.sampled.target
+
+    @property
+    def votes(self) -> tuple[Votes, ...]:
+        return self.sampled.votes
+
+    @property
+    def queries(self) -> int | None:
+        return self.sampled.queries
+
+    @property
+    def seconds(self) -> float:
+        return self.sampled.seconds

@@ -1,0 +1,228 @@
+"""Writing a run folder: one writer at a time, one transaction an input."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from dsrs.errors import StoreError
+from dsrs.files.folders import make_folders, remove_empty
+from dsrs.files.whole import UNFINISHED, write_whole
+from dsrs.store.config import check_same_run, versions
+from dsrs.store.reader import content_of
+from dsrs.store.result import RunResult
+from dsrs.store.schema import (
+    SETTINGS_NAME,
+    STORE_NAME,
+    checksum_of,
+    connect,
+    create_store,
+    damage_as_error,
+    read_config,
+)
+
+LOCK_NAME = "writer.lock"
+
+
+def start_run(
+    path: str | Path, config: Mapping[str, Any], settings: str | None = None
+) -> RunWriter:
+    """Start a run in a new or empty folder, or continue the run of the same config in it.
+
+    `settings` is the text of its run.toml, which says how to start such a run again.
+    Raises StoreMismatch when the folder holds a run of another config, and StoreError when it
+    holds something else, cannot be written, or another process writes to it.
+    """
+    folder = Path(path)
+    made = _make_folder(folder)
+    try:
+        lock = lock_folder(folder)
+    except BaseException:
+        remove_empty(made)
+        raise
+    store = folder / STORE_NAME
+    try:
+        # A run without results holds nothing that could be mixed: its start has failed.
+        if not store.exists() or _is_empty(store):
+            with damage_as_error(store):
+                create_store(store, json.dumps(config, allow_nan=False))
+        writer = RunWriter(folder, connect(store, writable=True), lock, config, made)
+        try:
+            if settings is not None:
+                write_whole(folder / SETTINGS_NAME, settings.encode())
+        except BaseException:
+            writer.close()
+            raise
+        return writer
+    except BaseException:
+        lock.close()
+        _remove_traces(folder, made)
+        raise
+
+
+class RunWriter:
+    """An open run that results can be added to. `with start_run(...) as writer:` closes it."""
+
+    def __init__(
+        self,
+        path: Path,
+        connection: sqlite3.Connection,
+        lock: sqlite3.Connection,
+        config: Mapping[str, Any],
+        made: list[Path],
+    ) -> None:
+        self.path = path
+        self._made = made
+        self.store = path / STORE_NAME
+        self._connection = connection
+        self._lock = lock
+        try:
+            with damage_as_error(self.store):
+                check_same_run(read_config(connection, self.store), config, path)
+                connection.execute(
+                    "INSERT INTO session VALUES (?, ?)",
+                    (
+                        datetime.now(timezone.utc).isoformat(timespec="seconds"),
+                        json.dumps(versions()),
+                    ),
+                )
+        except BaseException:
+            connection.close()
+            raise
+
+    def add_sessions(self, sessions: Iterable[Mapping[str, Any]]) -> None:
+        """Sessions of other runs whose results are added to this one, unless they are known."""
+        with damage_as_error(self.store), self._connection as transaction:
+            transaction.execute("BEGIN IMMEDIATE")
+            known = set(transaction.execute("SELECT started, versions FROM session"))
+            for each in sessions:
+                row = (each["started"], json.dumps(each["versions"]))
+                if row not in known:
+                    transaction.execute("INSERT INTO session VALUES (?, ?)", row)
+                    known.add(row)
+
+    def finished(self) -> set[int]:
+        """The inputs whose results are kept."""
+        with damage_as_error(self.store):
+            return {row[0] for row in self._connection.execute("SELECT idx FROM input")}
+
+    def holds(self, index: int) -> bool:
+        """Whether the result of this input is kept."""
+        with damage_as_error(self.store):
+            query = "SELECT 1 FROM input WHERE idx = ?"
+            return self._connection.execute(query, (index,)).fetchone() is not None
+
+    def add(self, result: RunResult) -> None:
+        """Keep the result of one input: whole, on disk, when this returns."""
+        sampled = result.sampled
+        fields = [
+            sampled.index,
+            sampled.label,
+            sampled.predicted,
+            sampled.target,
+            json.dumps({text: law.to_dict() for text, law in sampled.choices.items()}),
+            float(sampled.seconds),
+            sampled.queries,
+        ]
+        votes = [(json.dumps(votes.to_dict()),) for votes in sampled.votes]
+        certificates = [
+            (method, certificate.status, certificate.radius, certificate.to_json())
+            for method, certificate in result.certificates.items()
+        ]
+        checksum = checksum_of(content_of(fields, votes, certificates), result.thumbnail)
+        with damage_as_error(self.store), self._connection as transaction:
+            transaction.execute("BEGIN IMMEDIATE")
+            transaction.execute(
+                "INSERT INTO input VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (*fields, result.thumbnail, checksum),
+            )
+            transaction.executemany(
+                "INSERT INTO votes VALUES (?, ?, ?)",
+                [(sampled.index, position, *row) for position, row in enumerate(votes)],
+            )
+            transaction.executemany(
+                "INSERT INTO certificate VALUES (?, ?, ?, ?, ?, ?)",
+                [(sampled.index, position, *row) for position, row in enumerate(certificates)],
+            )
+
+    def close(self) -> None:
+        self._connection.close()
+        self._lock.close()
+
+    def __enter__(self) -> RunWriter:
+        return self
+
+    def __exit__(self, kind: object, *details: object) -> None:
+        self.close()
+        if kind is not None:
+            _remove_traces(self.path, self._made)
+
+
+def _is_empty(store: Path) -> bool:
+    with closing(connect(store, writable=False)) as connection, damage_as_error(store):
+        (inputs,) = connection.execute("SELECT count(*) FROM input").fetchone()
+        return not inputs
+
+
+def _remove_traces(folder: Path, made: list[Path]) -> None:
+    """After a start that failed before the first input: leave the place as it was found."""
+    store = folder / STORE_NAME
+    if store.exists() and not _is_empty(store):
+        return
+    store.unlink(missing_ok=True)
+    for name in (LOCK_NAME, SETTINGS_NAME):
+        (folder / name).unlink(missing_ok=True)
+    remove_empty(made)
+
+
+def _make_folder(folder: Path) -> list[Path]:
+    try:
+        there = folder.exists()
+    except OSError as error:
+        raise StoreError(f"{folder} cannot be a run folder: {error.strerror}") from None
+    if there and not folder.is_dir():
+        raise StoreError(f"{folder} is a file; --output must be a new folder or a run to continue")
+    if folder.is_dir() and not (folder / STORE_NAME).exists():
+        ours = {LOCK_NAME, f"{LOCK_NAME}-journal"}
+        strange = sorted(
+            item.name
+            for item in folder.iterdir()
+            if item.name not in ours and not _is_unfinished(item.name)
+        )
+        if strange:
+            raise StoreError(
+                f"{folder} is not empty and holds no run (it has {strange[0]}); "
+                "--output must be a new folder or a run to continue"
+            )
+    try:
+        return make_folders(folder)
+    except OSError as error:
+        raise StoreError(f"{folder} cannot be created: {error.strerror}") from None
+
+
+def _is_unfinished(name: str) -> bool:
+    return name.startswith(f".{STORE_NAME}.") and UNFINISHED in name
+
+
+def lock_folder(folder: Path) -> sqlite3.Connection:
+    """The lock that only one process may hold while it writes to a run folder."""
+    # An SQLite lock works on every system, and the system frees it when the process is killed.
+    if (folder / LOCK_NAME).is_symlink():
+        raise StoreError(f"{folder / LOCK_NAME} is a link; a run folder holds only its own files")
+    connection = sqlite3.connect(folder / LOCK_NAME, timeout=0, isolation_level=None)
+    try:
+        connection.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError as error:
+        connection.close()
+        if "locked" in str(error):
+            raise StoreError(
+                f"another process is writing to {folder}; wait for it to end, "
+                "or use another --output"
+            ) from None
+        raise StoreError(f"{folder} cannot be written: {error}") from None
+    return connection

@@ -1,0 +1,14 @@
+"""Votes under noise: seeds, batches, workers. Knows no strategy."""
+
+from dsrs.votes.collect import Collector, Setting, WorkUnit, count_votes
+from dsrs.votes.inline import InlineCollector
+from dsrs.votes.workers import VoteCollector
+
+__all__ = [
+    "Collector",
+    "InlineCollector",
+    "Setting",
+    "VoteCollector",
+    "WorkUnit",
+    "count_votes",
+]

@@ -1,0 +1,48 @@
+"""Threads of this process: together on one input after the other, or one input each."""
+
+from __future__ import annotations
+
+import time
+from threading import Event
+
+from dsrs.votes import Collector, InlineCollector, VoteCollector
+from dsrs.votes.collect import UNIT_SAMPLES
+from dsrs.votes.executors.base import Executor
+
+# Units of one input for each thread, at least, that they share it: the last unit leaves gaps.
+UNITS_EACH = 4
+
+
+class ThreadExecutor(Executor):
+    """`workers` threads; all cores when None."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        self._shared = VoteCollector(workers)
+        self._one_input = True
+        self._opened = time.perf_counter(), time.process_time()
+
+    def open(self) -> None:
+        self._shared.__enter__()
+        self._opened = time.perf_counter(), time.process_time()
+
+    def close(self) -> None:
+        self._shared.__exit__(None, None, None)
+
+    def in_flight(self, votes: int, inputs: int) -> int:
+        enough = UNITS_EACH * UNIT_SAMPLES * self._shared.workers
+        self._one_input = inputs == 1 or votes >= enough
+        # With two, no worker waits for the last votes, the certificate or the file of one input.
+        return min(2, inputs) if self._one_input else self._shared.workers
+
+    def collector(self, stop: Event) -> Collector:
+        return self._shared.until(stop) if self._one_input else InlineCollector(stop)
+
+    @property
+    def place(self) -> str:
+        return f"{self._shared.workers} threads of this machine"
+
+    @property
+    def busy(self) -> tuple[float, int]:
+        wall, processor = self._opened
+        spent = time.process_time() - processor
+        return spent / max(time.perf_counter() - wall, 1e-9), self._shared.workers

@@ -1,0 +1,216 @@
+"""What was seen for one input: votes by class and by noise norm, each under one law."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from dsrs.errors import DataError, InvalidInput, NotEnoughVotes
+from dsrs.laws import AdditionalLaw, GeneralizedGaussian, law_from_dict
+from dsrs.laws.bins import HISTOGRAM_BINS
+
+# What votes are for: those that choose (the class, a law) are never those that a bound rests on.
+SELECTION = "selection"
+ESTIMATION = "estimation"
+
+
+@dataclass(frozen=True, slots=True)
+class Slope:
+    """What the noise of the votes that missed says of the gradient of P_A (docs/math.md 12).
+
+    g1 and g2 are the means of -(1 - f) z over the votes before sample `split` and from it on:
+    `first_norm` is |g1|, `product` is <g1, g2>.
+    """
+
+    split: int
+    first_norm: float
+    product: float
+
+    def __post_init__(self) -> None:
+        if self.split < 1 or not 0 <= self.first_norm < math.inf or not math.isfinite(self.product):
+            raise InvalidInput(f"a slope has a split, a norm and a product, got {self}")
+
+
+@dataclass(frozen=True, slots=True)
+class Votes:
+    """Consecutive votes of one stream: noisy copies of one input, independent, under one law.
+
+    A stream is named by its `purpose` and its law; its samples are numbered, and these begin at
+    `start`. `counts[c]` is the number of votes for class c. `trials[b]` votes had a noise norm in
+    bin b of the equal-mass radial bins of P (also when the law was Q), and `hits[b]` of these were
+    for the certified class. `law` is the additional law that was sampled; None means P. `slope`
+    tells of the whole stream up to here, where a strategy asked for it.
+    """
+
+    purpose: str
+    law: AdditionalLaw | None
+    start: int
+    counts: tuple[int, ...]
+    trials: tuple[int, ...]
+    hits: tuple[int, ...]
+    slope: Slope | None = None
+
+    def __post_init__(self) -> None:
+        if self.start < 0:
+            raise InvalidInput(f"`start` must not be negative, got {self.start}")
+        if not (len(self.trials) == len(self.hits) == HISTOGRAM_BINS):
+            raise InvalidInput(
+                f"`trials` and `hits` must have {HISTOGRAM_BINS} bins, "
+                f"got {len(self.trials)} and {len(self.hits)}"
+            )
+        if sum(self.counts) != sum(self.trials):
+            raise InvalidInput(
+                f"`counts` and `trials` must count the same votes, "
+                f"got {sum(self.counts)} and {sum(self.trials)}"
+            )
+        if any(not 0 <= h <= t for h, t in zip(self.hits, self.trials, strict=True)):
+            raise InvalidInput("`hits` must be between 0 and `trials` in every bin")
+
+    @property
+    def total(self) -> int:
+        """Number of votes."""
+        return sum(self.counts)
+
+    @property
+    def successes(self) -> int:
+        """Number of votes for the certified class."""
+        return sum(self.hits)
+
+    @property
+    def stop(self) -> int:
+        """The number of the first sample after these."""
+        return self.start + self.total
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON, without loss."""
+        return {
+            "purpose": self.purpose,
+            "law": None if self.law is None else self.law.to_dict(),
+            "start": self.start,
+            "counts": list(self.counts),
+            "trials": list(self.trials),
+            "hits": list(self.hits),
+            **({} if self.slope is None else {"slope": asdict(self.slope)}),
+        }
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any], base: GeneralizedGaussian) -> Votes:
+        """The votes that `to_dict` was made from; `base` is the smoothing law P of the run."""
+        try:
+            law = fields["law"]
+            return cls(
+                purpose=str(fields["purpose"]),
+                law=None if law is None else law_from_dict(law, base),
+                start=int(fields["start"]),
+                counts=tuple(int(count) for count in fields["counts"]),
+                trials=tuple(int(count) for count in fields["trials"]),
+                hits=tuple(int(count) for count in fields["hits"]),
+                slope=Slope(**fields["slope"]) if "slope" in fields else None,
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(f"expected the fields of votes ({error}), got {fields!r}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class SampledInput:
+    """All votes of one input.
+
+    `target` is the class whose hits were counted and that is certified: the label where there is
+    one (unless the plan says otherwise), else the class that the selection votes chose; None only
+    while these are missing. `predicted` is the most frequent class of the selection votes, or of
+    the votes under P where there was no selection. `choices` holds the law that each strategy
+    chose from votes. `queries` is what the votes cost: rows that the model ran, with those that
+    fill a batch and were not counted; None where nobody counted them. `moved` is how far (l2,
+    rounded up) the point that was sampled lies from the input: the distance to its grid point.
+    """
+
+    index: int
+    label: int | None
+    predicted: int | None
+    target: int | None
+    votes: tuple[Votes, ...] = ()
+    choices: Mapping[str, AdditionalLaw] = field(default_factory=dict)
+    seconds: float = 0.0
+    queries: int | None = None
+    moved: float = 0.0
+
+    def taken(self, purpose: str, law: AdditionalLaw | None) -> int:
+        """How many votes of this stream there are."""
+        return sum(votes.total for votes in self._stream(purpose, law))
+
+    def first(self, purpose: str, law: AdditionalLaw | None, count: int) -> Votes:
+        """The first `count` votes of a stream."""
+        parts, total = [], 0
+        for votes in self._stream(purpose, law):
+            parts.append(votes)
+            total += votes.total
+            if total >= count:
+                break
+        if not parts or total != count:
+            raise NotEnoughVotes(
+                f"input {self.index} needs the first {count} {purpose} votes under "
+                f"{'P' if law is None else law.text}, and has: {self.inventory()}; keep n and the "
+                "shares as they were sampled"
+            )
+        return _joined(parts)
+
+    def ends(self, purpose: str, law: AdditionalLaw | None) -> list[int]:
+        """After how many votes of a stream counts are known."""
+        return [votes.stop for votes in self._stream(purpose, law)]
+
+    def inventory(self) -> str:
+        """What there is, for messages."""
+        streams: dict[str, int] = {}
+        for votes in self.votes:
+            name = f"{votes.purpose} under {'P' if votes.law is None else votes.law.text}"
+            streams[name] = streams.get(name, 0) + votes.total
+        return ", ".join(f"{name} ({count})" for name, count in streams.items()) or "none"
+
+    def _stream(self, purpose: str, law: AdditionalLaw | None) -> Iterable[Votes]:
+        return (votes for votes in self.votes if votes.purpose == purpose and votes.law == law)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON, without loss."""
+        return {
+            "index": self.index,
+            "label": self.label,
+            "predicted": self.predicted,
+            "target": self.target,
+            "votes": [votes.to_dict() for votes in self.votes],
+            "choices": {text: law.to_dict() for text, law in self.choices.items()},
+            "seconds": self.seconds,
+            "queries": self.queries,
+            "moved": self.moved,
+        }
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any], base: GeneralizedGaussian) -> SampledInput:
+        """The record that `to_dict` was made from; `base` is the smoothing law P of the run."""
+        try:
+            return cls(
+                index=int(fields["index"]),
+                label=None if fields["label"] is None else int(fields["label"]),
+                predicted=None if fields["predicted"] is None else int(fields["predicted"]),
+                target=None if fields["target"] is None else int(fields["target"]),
+                votes=tuple(Votes.from_dict(votes, base) for votes in fields["votes"]),
+                choices={
+                    str(text): law_from_dict(law, base) for text, law in fields["choices"].items()
+                },
+                seconds=float(fields["seconds"]),
+                queries=None if fields["queries"] is None else int(fields["queries"]),
+                moved=float(fields.get("moved", 0.0)),
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise DataError(f"expected the fields of one sampled input, got {fields!r}") from error
+
+
+def _joined(parts: list[Votes]) -> Votes:
+    """Consecutive votes of one stream as one."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    columns = zip(*((part.counts, part.trials, part.hits) for part in parts), strict=True)
+    counts, trials, hits = (tuple(map(sum, zip(*column, strict=True))) for column in columns)
+    return Votes(first.purpose, first.law, first.start, counts, trials, hits, slope=parts[-1].slope)

@@ -1,0 +1,149 @@
+"""Threads that share out the votes of one input after the other.
+
+The noise kernel and the model's forward pass both run outside the interpreter lock, so while one
+worker makes noise another runs the model.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from threading import Event, Lock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrs.classifiers.base import Classifier
+from dsrs.errors import InvalidInput
+from dsrs.laws.bins import HISTOGRAM_BINS
+from dsrs.noise.stream import NOISE_BLOCK, Sums
+from dsrs.votes.collect import (
+    UNIT_SAMPLES,
+    Collector,
+    Histogram,
+    Setting,
+    Stopped,
+    VoteCounter,
+    WorkUnit,
+    cut,
+)
+
+MOST_WORKERS = 1024  # threads; more than any machine has cores for
+
+
+class VoteCollector(Collector):
+    """Worker threads that count votes; use it as a context manager, for many inputs.
+
+    `workers` defaults to the number of cores this process may use. It changes the time taken,
+    never the votes.
+    """
+
+    def __init__(self, workers: int | None = None) -> None:
+        if workers is not None and not 1 <= workers <= MOST_WORKERS:
+            raise InvalidInput(f"`workers` must be from 1 to {MOST_WORKERS}, got {workers}")
+        self.workers = workers or available_cores()
+        self._pool = ThreadPoolExecutor(self.workers, thread_name_prefix="dsrs-votes")
+
+    def __enter__(self) -> VoteCollector:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def collect_with_sums(
+        self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, whole: WorkUnit
+    ) -> tuple[Histogram, Sums]:
+        """The votes of a long unit, and the sum of the noise of those that missed."""
+        return self._share_out(classifier, x, setting, whole, Event())
+
+    def until(self, stop: Event) -> Collector:
+        """These workers for one of several inputs: `Stopped` is raised soon after `stop` is set.
+
+        Units are counted in the order in which inputs ask for them, so that the workers who have
+        nothing left to do for one input go on with the next.
+        """
+        return _UntilStopped(self, stop)
+
+    def _share_out(
+        self,
+        classifier: Classifier,
+        x: NDArray[np.float32],
+        setting: Setting,
+        whole: WorkUnit,
+        stop: Event,
+    ) -> tuple[Histogram, Sums]:
+        units = _Shared(_ending_together(whole, setting.batch, self.workers), stop)
+
+        def drain() -> tuple[Histogram, Sums]:
+            votes = np.zeros((classifier.num_classes, HISTOGRAM_BINS), dtype=np.int64)
+            try:
+                counter = VoteCounter(classifier, x, setting, whole)
+                for unit in units:
+                    votes += counter.count(unit.first, unit.stop)
+            finally:
+                # Nothing is left, or something failed: either way the others end as well.
+                units.close()
+            return votes, counter.sums
+
+        pending = [self._pool.submit(drain) for _ in range(self.workers)]
+        try:
+            votes, sums = zip(*(future.result() for future in pending), strict=True)
+            if stop.is_set():
+                raise Stopped
+            return np.sum(votes, axis=0), np.sum(sums, axis=0)
+        finally:
+            # After Ctrl-C the workers end with the unit in their hands.
+            units.close()
+
+
+class _UntilStopped(Collector):
+    """A collector that counts with the workers of another one."""
+
+    def __init__(self, workers: VoteCollector, stop: Event) -> None:
+        self._workers = workers
+        self._stop = stop
+
+    def collect_with_sums(
+        self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, whole: WorkUnit
+    ) -> tuple[Histogram, Sums]:
+        return self._workers._share_out(classifier, x, setting, whole, self._stop)
+
+
+class _Shared:
+    """An iterator that several threads draw from, until it is closed or `stop` is set."""
+
+    def __init__(self, units: Iterator[WorkUnit], stop: Event) -> None:
+        self._units = units
+        self._stop = stop
+        self._lock = Lock()
+        self._closed = Event()
+
+    def __iter__(self) -> _Shared:
+        return self
+
+    def __next__(self) -> WorkUnit:
+        with self._lock:
+            if self._closed.is_set() or self._stop.is_set():
+                raise StopIteration
+            return next(self._units)
+
+    def close(self) -> None:
+        self._closed.set()
+
+
+def _ending_together(whole: WorkUnit, batch: int, workers: int) -> Iterator[WorkUnit]:
+    """Short units, and single blocks at the end, so that no worker waits long for the last one."""
+    block = max(batch, NOISE_BLOCK)
+    rest = whole.stop - 2 * workers * UNIT_SAMPLES
+    rest = max(whole.first, rest - rest % block)
+    yield from cut(replace(whole, stop=rest), batch)
+    yield from cut(replace(whole, first=rest), batch, block)
+
+
+def available_cores() -> int:
+    """Cores this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

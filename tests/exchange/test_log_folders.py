@@ -1,0 +1,151 @@
+"""Whole folders of DSRS logs: what was exported comes back, whatever the plan was."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dsrs.certifying.many_inputs import certify_run
+from dsrs.classifiers import from_callable
+from dsrs.cli.main import main
+from dsrs.datasets import Dataset
+from dsrs.errors import DataError, InvalidInput
+from dsrs.exchange import ResultRow, export_run, import_folder, import_rows
+from dsrs.exchange.log_names import LogHeader, RadiusName, radius_name, sampling_name
+from dsrs.exchange.row import rows_of
+from dsrs.laws import GeneralizedGaussian
+from dsrs.laws.grid import Grid
+from dsrs.methods import Plan
+from dsrs.store import open_run
+
+IMAGES = np.random.default_rng(0).random((4, 1, 4, 4), dtype=np.float32)
+EVERY_LAW = (
+    *("np", "truncated:heuristic", "truncated:paper-heuristic", "truncated:T=2.5"),
+    *("truncated:.75", "rescaled:0.8x", "rescaled:0.55"),
+)
+HEADER = "x disttype general-gaussian\nx k 6\nx std {}\nx N {}\nx alpha 0.001\n"
+
+
+def run_of(folder: Path, methods: tuple[str, ...], **options: Any) -> Path:
+    model = from_callable(lambda b: (b.mean(axis=(1, 2, 3)) > 0.5).astype(int), (1, 4, 4), 2)
+    plan = Plan(GeneralizedGaussian(16, 0.5, 3.25), methods, n=200, **options)
+    data = Dataset.from_arrays(IMAGES, [0, 1, 0, 1])
+    certify_run(model, data, plan, range(4), folder, workers=1)
+    return folder
+
+
+def known(row: ResultRow) -> tuple[object, ...]:
+    """What the logs can say of a row."""
+    law = (row.d, row.k, row.sigma, row.n, row.q_law, row.status, row.radius)
+    return (row.index, *law, row.p_lower, row.p_upper, row.q_lower, row.q_upper)
+
+
+@pytest.mark.parametrize(
+    ("methods", "options"),
+    [
+        (EVERY_LAW, {}),
+        (("np", "truncated:0.8"), {"sample_share": 0.3, "alpha_share": 0.2, "early_stop": True}),
+        (("truncated:T=2.5",), {}),
+        (("np", "truncated:heuristic"), {"alpha": 1e-5, "grid": Grid(2.0**-24)}),
+    ],
+)
+def test_every_export_comes_back(
+    tmp_path: Path, methods: tuple[str, ...], options: dict[str, Any]
+) -> None:
+    with open_run(run_of(tmp_path / "run", methods, **options)) as run:
+        export_run(run, tmp_path / "logs", "dsrs-logs")
+        rows = list(rows_of(run.results(), run.config["plan"]))
+    (back,) = import_folder(tmp_path / "logs", d=16).tables.values()
+    assert sorted(map(known, back), key=repr) == sorted(map(known, rows), key=repr)
+    assert len({(row.index, row.method) for row in back}) == len(rows)
+    alpha = {row.method: row.alpha for row in back}
+    assert all(value == pytest.approx(rows[0].alpha, rel=1e-12) for value in alpha.values())
+
+
+@pytest.mark.parametrize(
+    ("methods", "options", "message"),
+    [
+        (("np", "tailored"), {}, "no place for 'tailored'"),
+        (("np", "rescaled:1x"), {}, "no place for 'rescaled'"),
+        (("np",), {"grid": Grid(0.01)}, "moved to a grid"),
+        (("np",), {"radius": 0.2}, "stopped after different numbers"),
+        (("np",), {"bound": "randomized"}, "`bound` = randomized"),
+        (("np", "truncated:0.8"), {"fallback": True}, "fall-back"),
+    ],
+)
+def test_what_the_logs_cannot_say_is_not_exported(
+    tmp_path: Path, methods: tuple[str, ...], options: dict[str, Any], message: str
+) -> None:
+    with (
+        open_run(run_of(tmp_path / "run", methods, **options)) as run,
+        pytest.raises(InvalidInput, match=message),
+    ):
+        export_run(run, tmp_path / "logs", "dsrs-logs")
+    assert not (tmp_path / "logs").exists()
+
+
+@pytest.mark.parametrize(
+    "header", [LogHeader(1234567.0, 1e20, 5, 1e-05), LogHeader(0.5, 0.1, 1, 0.5)]
+)
+def test_names_are_read_as_they_were_written(header: LogHeader) -> None:
+    assert sampling_name(Path(f"{header.stem}.txt")) == header
+    for name in (RadiusName(header, None, False), RadiusName(header, "xp", True)):
+        assert radius_name(Path(f"{name.stem}.txt.gz")) == name
+
+
+def test_the_command_reads_a_folder_one_model_of_it_and_several(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with open_run(run_of(tmp_path / "run", ("np", "truncated:0.8"))) as run:
+        export_run(run, tmp_path / "logs", "dsrs-logs")
+    (model,) = (tmp_path / "logs" / "sampling").iterdir()
+    (model / "L1-gaussian.txt").write_text("")
+    assert main(["import", str(tmp_path / "logs"), "--d", "16"]) == 0
+    assert "left out 1 files: noise for another norm" in capsys.readouterr().err
+    whole = import_rows(tmp_path / "logs.csv")
+    assert {row.method for row in whole} == {"np", "truncated"}
+    assert main(["import", str(model), "--d", "16", "--output", str(tmp_path / "one.csv")]) == 0
+    assert import_rows(tmp_path / "one.csv") == whole
+    for kind in (tmp_path / "logs").iterdir():
+        shutil.copytree(kind / model.name, kind / "other.pth")
+    assert main(["import", str(tmp_path / "logs"), "--output", str(tmp_path / "x.csv")]) == 2
+    assert "logs of 2 models" in capsys.readouterr().err
+    assert (
+        main(["import", str(tmp_path / "logs"), "--d", "16", "--output", str(tmp_path / "t")]) == 0
+    )
+    assert import_rows(tmp_path / "t" / "other.csv") == whole
+
+
+def test_a_broken_log_is_named_and_the_others_are_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = HEADER.format(0.5, 100) + "o 0 0.9 0.95\n"
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "general-gaussian-6-0.5-100-0.001.txt").write_bytes(
+        b"\xef\xbb\xbf" + good.encode()
+    )
+    broken = tmp_path / "logs" / "general-gaussian-6-0.5-200-0.001.txt"
+    broken.write_text(HEADER.format(0.5, 200) + "o 0 0.9\n")
+    assert main(["import", str(tmp_path / "logs"), "--output", str(tmp_path / "t.csv")]) == 1
+    assert f"cannot use {broken}" in capsys.readouterr().err
+    assert [row.p_lower for row in import_rows(tmp_path / "t.csv")] == [0.9]
+
+
+def test_logs_that_may_belong_together_in_two_ways_are_refused(tmp_path: Path) -> None:
+    for sigma, n in ((0.5, 100), (0.4, 100)):
+        text = HEADER.format(sigma, n) + "o 0 0.9 0.95\n"
+        (tmp_path / f"general-gaussian-6-{sigma}-{n}-0.001.txt").write_text(text)
+    with pytest.raises(DataError, match="which is that of P"):
+        import_folder(tmp_path)
+    (tmp_path / "orig-rad-general-gaussian-6-0.5-100-0.001.txt").write_text("0 0.25\n")
+    (rows,) = import_folder(tmp_path).tables.values()
+    assert {row.method: row.radius for row in rows} == {"np": 0.25, "rescaled": None}
+
+
+def test_a_folder_without_logs_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no logs that can be read"):
+        import_folder(tmp_path)

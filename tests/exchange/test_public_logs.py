@@ -1,0 +1,80 @@
+"""Import of the public logs of the original scripts: what is no l2 log of P is refused."""
+
+from __future__ import annotations
+
+import tarfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from dsrs.errors import DsrsError
+from dsrs.exchange import ResultRow, import_rows
+
+ARCHIVE = Path(__file__).parents[3] / "shared" / "reference" / "original_logs.tar.xz"
+REFUSALS = ("another norm", "seconds", "no l2 radii", "truncated law", "rescaled Q")
+needs_logs = pytest.mark.skipif(not ARCHIVE.exists(), reason="needs the public logs")
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("logs")
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+def attempt(path: Path, q_log: Path | None = None) -> list[ResultRow] | str:
+    try:
+        return import_rows(path, q_log=q_log)
+    except DsrsError as error:
+        return str(error)
+
+
+@needs_logs
+def test_each_log_is_taken_for_what_it_is(logs: Path) -> None:
+    reasons: Counter[str] = Counter()
+    for path in sorted(logs.rglob("*.txt")):
+        rows = attempt(path)
+        kind = path.relative_to(logs).parts[0]
+        name = path.name
+        if not isinstance(rows, str):
+            # Whatever is read is an l2 log of P, or of radii.
+            assert name.startswith(("gaussian-", "general-gaussian-", "orig-rad-g", "new-rad-g"))
+            assert "-x" not in name or kind == "new-radius"
+            reasons[f"{kind} read"] += 1
+            assert all((row.radius is None) == (kind == "sampling") for row in rows)
+            continue
+        for words in REFUSALS:
+            if words in rows:
+                reasons[words] += 1
+                break
+        else:
+            reasons["other"] += 1
+            assert kind in ("landscape_sampling", "theory_simulations") or not path.stat().st_size
+    other_norms = sum(path.name.startswith(("L1-", "infty-")) for path in logs.rglob("*.txt"))
+    assert reasons["another norm"] == other_norms == 66  # two of them have their header twice
+    timed = [path for path in logs.rglob("time-*.txt") if path.stat().st_size]
+    assert reasons["seconds"] == len(timed) > 150
+    assert reasons["truncated law"] > 50
+    assert reasons["rescaled Q"] > 20
+    assert reasons["sampling read"] > 30
+    assert reasons["orig-radius read"] > 60
+    assert reasons["new-radius read"] > 80
+
+
+@needs_logs
+def test_a_log_of_q_must_belong_to_that_of_p(logs: Path) -> None:
+    folder = logs / "sampling" / "consistency-mnist-380-0.50.pth"
+    p_log = folder / "general-gaussian-380-0.5-50000-0.0005.txt"
+    q_log = next(folder.glob("general-gaussian-380-0.5-50000-0.0005-x*.txt"))
+    rows = attempt(p_log, q_log)
+    assert not isinstance(rows, str)
+    assert any(row.q_law and row.q_law.startswith("truncated:") for row in rows)
+    other = logs / "sampling" / "consistency-mnist-380-1.00.pth"
+    wrong = next(other.glob("general-gaussian-380-1.0-50000-0.0005-*.txt"))
+    assert "is of the model" in str(attempt(p_log, wrong))
+    moved = logs / wrong.name
+    moved.write_bytes(wrong.read_bytes())
+    assert "truncated at sigma = 1" in str(attempt(p_log, moved))
+    assert "no log of a Q" in str(attempt(p_log, p_log))

@@ -1,0 +1,110 @@
+"""The house's one direction: who may import whom."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import dsrs
+
+ROOT = Path(dsrs.__file__).parent
+# What a room may import of the package, besides itself, `errors` and the version.
+ALLOWED = {
+    "errors": set(),
+    "laws": set(),
+    "files": set(),
+    "kernels": set(),
+    "confidence": {"kernels"},
+    "noise": {"kernels", "laws"},
+    "classifiers": {"noise"},
+    "datasets": {"files"},
+    "duality": {"kernels", "laws"},
+    "proofs": {"duality", "laws"},
+    "votes": {"classifiers", "kernels", "laws", "noise", "proofs"},
+    "landscape": {"confidence", "laws", "proofs"},
+    "methods": {"confidence", "landscape", "laws", "noise", "proofs", "votes"},
+    "store": {
+        *("classifiers", "datasets", "files", "landscape", "laws", "methods", "proofs", "votes"),
+    },
+    "measures": {"proofs", "store"},
+    "exchange": {"files", "laws", "measures", "methods", "proofs", "store", "votes"},
+    "certifying": {
+        *("classifiers", "datasets", "duality", "exchange", "laws", "measures", "methods"),
+        *("proofs", "store", "votes"),
+    },
+    "__init__": {"attack", "certifying", "laws", "proofs"},
+    "audit": set(),  # it must share no numerical code with what it audits
+    "other_norms": {"confidence", "laws", "proofs"},
+    "attack": {
+        *("certifying", "classifiers", "confidence", "datasets", "laws", "measures", "methods"),
+        *("noise", "proofs", "store", "votes"),
+    },
+    "reports": {
+        *("confidence", "exchange", "files", "landscape", "laws", "measures", "methods"),
+        *("proofs", "store", "votes"),
+    },
+    "training": {"classifiers", "datasets", "files", "laws"},
+    "paper": {
+        *("certifying", "confidence", "duality", "exchange", "files", "laws", "measures"),
+        *("methods", "proofs", "reports", "training"),
+    },
+}
+# Frameworks are imported by these rooms alone.
+ADAPTERS = {
+    *("classifiers", "datasets", "exchange", "noise", "paper", "reports", "store", "training"),
+}
+
+
+def imports_of(file: Path) -> set[str]:
+    rooms = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module == "dsrs":
+            names = [f"dsrs.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module]
+        rooms |= {name.split(".")[1] for name in names if name.startswith("dsrs.")}
+    return rooms
+
+
+def files_of(room: str) -> list[Path]:
+    single = ROOT / f"{room}.py"
+    return [single] if single.exists() else sorted((ROOT / room).rglob("*.py"))
+
+
+@pytest.mark.parametrize("room", ALLOWED)
+def test_a_room_imports_only_what_comes_before_it(room: str) -> None:
+    for file in files_of(room):
+        extra = imports_of(file) - ALLOWED[room] - {room, "errors", "__version__"}
+        assert not extra, f"{file.relative_to(ROOT)} imports {extra}"
+
+
+def test_every_room_is_constrained() -> None:
+    rooms = {file.relative_to(ROOT).parts[0].removesuffix(".py") for file in ROOT.rglob("*.py")}
+    assert rooms == {*ALLOWED, "cli", "__main__"}
+
+
+def test_nobody_imports_the_command_line() -> None:
+    for file in ROOT.rglob("*.py"):
+        if "cli" not in file.relative_to(ROOT).parts and file.name != "__main__.py":
+            assert "cli" not in imports_of(file), file
+
+
+def test_the_core_needs_no_heavy_framework() -> None:
+    heavy = {"torch", "onnxruntime", "onnx", "sklearn", "matplotlib", "PIL", "pyarrow"}
+    for room in ALLOWED.keys() - ADAPTERS:
+        for file in files_of(room):
+            for node in ast.walk(ast.parse(file.read_text())):
+                names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+                if isinstance(node, ast.ImportFrom) and node.module:
+                    names = [node.module]
+                assert not {name.split(".")[0] for name in names} & heavy, file
+
+
+def test_files_are_small_enough_to_read() -> None:
+    for file in ROOT.rglob("*.py"):
+        assert len(file.read_text().splitlines()) <= 400, file

@@ -1,0 +1,172 @@
+"""A session: what is asked for next, in which pieces, and what is kept of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from dsrs.errors import InvalidInput
+from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, Truncated
+from dsrs.laws.bins import HISTOGRAM_BINS
+from dsrs.methods import NAMED, Plan, Session, Strategy, Want, certificates_of
+from dsrs.methods.base import abstention
+from dsrs.proofs.certificate import Certificate
+from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput
+from methods.simulation import Profile, simulate_input
+
+LAW = GeneralizedGaussian(16, 0.5, 4)
+HALF = Truncated(LAW, 0.5)
+SURE = Profile.of_two(np.ones(HISTOGRAM_BINS))
+LIKELY = Profile.of_two(np.full(HISTOGRAM_BINS, 0.8))
+
+
+def wants(plan: Plan, profile: Profile = LIKELY, label: int | None = 1) -> list[Want]:
+    """All that a session asks for, in order."""
+    session, found = Session(plan, 0, label), []
+    generator = np.random.default_rng(1)
+    while (want := session.want()) is not None:
+        found.append(want)
+        count = want.stop - session.seen.taken(want.purpose, want.law)
+        session.add(want, profile.draw(want.law or plan.law, count, generator))
+    return found
+
+
+def under_p(*stops: int) -> list[Want]:
+    return [Want(ESTIMATION, None, stop) for stop in stops]
+
+
+def test_votes_under_p_are_one_stream_for_all_methods() -> None:
+    plan = Plan(LAW, ("np", "truncated:0.5", "rescaled:0.4"), n=1000, sample_share=0.3)
+    assert wants(plan) == [
+        *under_p(300, 1000),
+        Want(ESTIMATION, HALF, 700),
+        Want(ESTIMATION, Rescaled(LAW, 0.4), 700),
+    ]
+
+
+@pytest.mark.parametrize("methods", [("np", "truncated:0.5"), ("truncated:0.5", "np")])
+def test_the_least_is_taken_first_whoever_asks_first(methods: tuple[str, ...]) -> None:
+    stops = [want.stop for want in wants(Plan(LAW, methods, n=800)) if want.law is None]
+    assert stops == [400, 800]
+
+
+def test_an_early_stop_looks_on_the_way() -> None:
+    plan = Plan(LAW, ("np", "truncated:0.5"), n=5000, early_stop=True)
+    looks = under_p(1024, 2048, 2500, 4096, 5000)
+    assert [want for want in wants(plan) if want.law is None] == looks
+    assert wants(plan, label=0) == under_p(1024)
+
+
+def test_without_a_label_votes_choose_the_class_first() -> None:
+    plan = Plan(LAW, ("np",), n=800, n0=30)
+    assert wants(plan, label=None) == [Want(SELECTION, None, 30), *under_p(800)]
+    assert wants(plan.replace(target="predicted"), label=0)[0] == Want(SELECTION, None, 30)
+
+
+def test_the_fallback_asks_for_more_votes_under_p() -> None:
+    plan = Plan(LAW, ("truncated:0.5", "rescaled:0.4"), n=800, fallback=True)
+    assert wants(plan, SURE) == under_p(400, 800)
+    assert wants(plan) == [
+        *under_p(400),
+        Want(ESTIMATION, HALF, 400),
+        Want(ESTIMATION, Rescaled(LAW, 0.4), 400),
+    ]
+
+
+def test_two_names_of_one_law_share_its_votes() -> None:
+    plan = Plan(LAW, ("rescaled:0.4", "rescaled:0.8x"), n=800)
+    assert wants(plan) == [*under_p(400), Want(ESTIMATION, Rescaled(LAW, 0.4), 400)]
+
+
+def test_a_chosen_law_is_kept_and_not_chosen_again() -> None:
+    plan = Plan(LAW, ("truncated:heuristic",), n=4000)
+    seen = simulate_input(plan, LIKELY, 0, 1, np.random.default_rng(1))
+    chosen = seen.choices["truncated:heuristic"]
+    # Another alpha would choose another ball, but there are no votes under that one.
+    loose = certificates_of(seen, plan.replace(alpha=0.3))["truncated"]
+    assert [one.law for one in loose.additional] == [chosen]
+    other = simulate_input(plan.replace(alpha=0.3), LIKELY, 0, 1, np.random.default_rng(1))
+    assert other.choices["truncated:heuristic"] != chosen
+
+
+def test_a_fixed_law_is_no_choice() -> None:
+    plan = Plan(LAW, ("np", "truncated:0.5"), n=800)
+    assert simulate_input(plan, LIKELY, 0, 1, np.random.default_rng(1)).choices == {}
+
+
+def test_the_prediction_is_that_of_the_selection_or_else_of_all_votes_under_p() -> None:
+    plan = Plan(LAW, ("np", "truncated:0.5"), n=800, n0=50)
+    for label, target in ((0, 0), (1, 1), (None, 1)):
+        seen = simulate_input(plan, LIKELY, 3, label, np.random.default_rng(1))
+        assert (seen.index, seen.label) == (3, label)
+        assert (seen.predicted, seen.target) == (1, target)
+
+
+def test_votes_must_be_those_that_were_wanted() -> None:
+    session = Session(Plan(LAW, ("np",), n=800), 0, 1)
+    want = session.want()
+    assert want is not None
+    with pytest.raises(InvalidInput, match="expected 800 votes, got 799"):
+        session.add(want, LIKELY.draw(LAW, 799, np.random.default_rng(1)))
+
+
+def test_votes_that_choose_come_before_all_others() -> None:
+    # Flat accuracy: the pilot finds no better law than P, and asks for fewer votes under it than
+    # Neyman-Pearson does.
+    plan = Plan(LAW, ("np", "tailored", "truncated:0.5"), n=1000)
+    purposes = [want.purpose for want in wants(plan)]
+    assert SELECTION in purposes
+    assert purposes == sorted(purposes, reverse=True)
+    seen = simulate_input(plan, LIKELY, 0, 1, np.random.default_rng(1))
+    assert set(certificates_of(seen, plan)) == {"np", "tailored", "truncated"}
+
+
+@dataclass(frozen=True, slots=True)
+class Pilot(Strategy):
+    """Chooses a ball from votes of its own purpose, then takes votes under it."""
+
+    help: ClassVar[str] = "a pilot"
+
+    def want(self, seen: SampledInput) -> Want | None:
+        if not seen.taken("pilot", None):
+            return Want("pilot", None, 100)
+        law = seen.choices[self.text]
+        return None if seen.taken(ESTIMATION, law) else Want(ESTIMATION, law, 300)
+
+    def choose(self, seen: SampledInput) -> AdditionalLaw | None:
+        if not seen.taken("pilot", None):
+            return None
+        assert self.text not in seen.choices, "chosen twice"
+        return Truncated(self.plan.law, seen.first("pilot", None, 100).successes / 100)
+
+    def certificate(self, seen: SampledInput) -> Certificate:
+        return abstention(self.plan.law, seen.choices[self.text])
+
+
+def test_votes_of_another_purpose_are_another_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(NAMED, "pilot", Pilot)
+    plan = Plan(LAW, ("np", "pilot"), n=400)
+    seen = simulate_input(plan, LIKELY, 0, 1, np.random.default_rng(1))
+    chosen = seen.choices["pilot"]
+    assert isinstance(chosen, Truncated)
+    assert 0.6 < chosen.percentile < 0.95
+    taken = [(votes.purpose, votes.law, votes.total) for votes in seen.votes]
+    assert taken == [(ESTIMATION, None, 400), ("pilot", None, 100), (ESTIMATION, chosen, 300)]
+    assert certificates_of(seen, plan)["pilot"].additional[0].law == chosen
+
+
+@pytest.mark.parametrize("method", ["np", "tailored"])
+@pytest.mark.parametrize("ends", [(0.55, 0.25), (0.95, 0.3)])
+def test_a_class_that_leads_is_compared_by_every_method(
+    method: str, ends: tuple[float, float]
+) -> None:
+    """Outer shells vote less surely, so that a law Q might be chosen for the majority."""
+    leader = np.linspace(*ends, HISTOGRAM_BINS)
+    shares = np.stack([leader, *[(1 - leader) / 6] * 6])
+    plan = Plan(LAW, (method,), n=10_000, classes="all", target="predicted")
+    seen = simulate_input(plan, Profile(shares), 0, None, np.random.default_rng(3))
+    (found,) = certificates_of(seen, plan).values()
+    assert (seen.target, found.method, found.status) == (0, "leading-class", "certified")

@@ -1,0 +1,124 @@
+"""Bounds at looks miss at most alpha often together, whoever decides when to stop.
+
+The plan fixes looks and their parts of alpha; what is left to an adversary is the question (the
+radius, the table, the precision) and with it the moment of stopping. The worst one waits for the
+first bound that exceeds the truth. So a run counts as wrong if at any look some bound misses, which
+no stopping rule can exceed. Alpha is large, so that a violation would be seen.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dsrs.confidence import clopper_pearson_lower, clopper_pearson_upper, randomized_lower
+from dsrs.laws import GeneralizedGaussian
+from dsrs.methods import Plan
+from dsrs.methods.looks import Look
+from dsrs.methods.neyman_pearson import NeymanPearson
+from dsrs.methods.one_bound import Estimation
+from dsrs.votes.records import SampledInput
+from methods.simulation import most_misses
+
+ALPHA = 0.2
+LAW = GeneralizedGaussian(16, 1.0)
+RUNS = [2000, pytest.param(20_000, marks=pytest.mark.slow)]
+SHARES = [0.5, 0.8, 0.99]
+
+
+def looks_of(n: int, batch: int) -> tuple[Look, ...]:
+    """The looks of the product, by the strategy that uses them."""
+    plan = Plan(LAW, ("np",), n=n, alpha=ALPHA, batch=batch, precision=1e-6)
+    (strategy,) = plan.strategies().values()
+    assert isinstance(strategy, NeymanPearson)
+    return strategy.looks(Estimation(None, n))
+
+
+def counts(
+    looks: tuple[Look, ...], shares: list[float], runs: int, seed: int = 0
+) -> NDArray[np.int64]:
+    """Votes by look, run and class."""
+    generator = np.random.default_rng(seed)
+    steps = np.diff([0, *(look.votes for look in looks)])
+    return np.cumsum([generator.multinomial(step, shares, runs) for step in steps], axis=0)
+
+
+def first_miss(votes: int, alpha: float, share: float) -> int:
+    """The least number of hits whose lower bound exceeds the truth."""
+    low, high = 0, votes + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        exceeds = clopper_pearson_lower(middle, votes, alpha) > share
+        low, high = (low, middle) if exceeds else (middle, high)
+    return high
+
+
+@pytest.mark.parametrize("runs", RUNS)
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize(("n", "batch"), [(1024, 16), (20_000, 64)])
+def test_no_moment_of_stopping_misses_more_than_alpha_often(
+    n: int, batch: int, share: float, runs: int
+) -> None:
+    looks = looks_of(n, batch)
+    hits = counts(looks, [share, 1 - share], runs)[:, :, 0]
+    bounds = np.array([[first_miss(look.votes, look.alpha, share)] for look in looks])
+    assert (hits >= bounds).any(axis=0).sum() <= most_misses(ALPHA, runs)
+
+
+def test_the_simulation_sees_looks_that_do_not_share_alpha() -> None:
+    looks, runs = looks_of(1024, 16), 2000
+    hits = counts(looks, [0.8, 0.2], runs)[:, :, 0]
+    bounds = np.array([[first_miss(look.votes, ALPHA, 0.8)] for look in looks])
+    assert (hits >= bounds).any(axis=0).sum() > most_misses(ALPHA, runs)
+
+
+@pytest.mark.parametrize("runs", RUNS)
+@pytest.mark.parametrize("shares", [[0.42, 0.3, 0.28], [0.45, 0.45, 0.1], [0.7, 0.02, 0.28]])
+def test_a_class_and_its_nearest_rival_are_missed_at_most_alpha_often(
+    shares: list[float], runs: int
+) -> None:
+    # Class 1 is the rival that limits class 0, whatever the votes say; every rival has the bound of
+    # the most frequent one, at half of each part of alpha.
+    looks = looks_of(1024, 16)
+    votes = counts(looks, shares, runs)
+    wrong = np.zeros(runs, dtype=bool)
+    for look, taken in zip(looks, votes, strict=True):
+        wrong |= taken[:, 0] >= first_miss(look.votes, look.alpha / 2, shares[0])
+        uppers = {
+            int(most): clopper_pearson_upper(int(most), look.votes, look.alpha / 2) < shares[1]
+            for most in np.unique(taken[:, 1:].max(axis=1))
+        }
+        wrong |= np.array([uppers[int(most)] for most in taken[:, 1:].max(axis=1)])
+    assert wrong.sum() <= most_misses(ALPHA, runs)
+
+
+@pytest.mark.parametrize("runs", [400, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("share", SHARES)
+def test_one_uniform_number_may_serve_all_looks(share: float, runs: int) -> None:
+    plan = Plan(LAW, ("np",), n=1024, alpha=ALPHA, batch=16, precision=1e-6, bound="randomized")
+    (strategy,) = plan.strategies().values()
+    assert isinstance(strategy, NeymanPearson)
+    uniforms = [strategy.uniform(SampledInput(index, 1, 1, 1)) for index in range(runs)]
+    looks = looks_of(1024, 16)
+    hits = counts(looks, [share, 1 - share], runs)[:, :, 0]
+    wrong = np.zeros(runs, dtype=bool)
+    for look, taken in zip(looks, hits, strict=True):
+        plain = first_miss(look.votes, look.alpha, share)
+        wrong |= taken >= plain
+        # With one hit less than the plain bound needs, the number decides.
+        for run in np.flatnonzero((taken == plain - 1) & ~wrong):
+            found = randomized_lower(plain - 1, look.votes, look.alpha, uniforms[run])
+            wrong[run] |= found > share
+    assert wrong.sum() <= most_misses(ALPHA, runs)
+
+
+def test_the_uniform_numbers_of_inputs_are_uniform_and_stay() -> None:
+    plan = Plan(LAW, ("np",), n=64, bound="randomized", seed=5)
+    (strategy,) = plan.strategies().values()
+    assert isinstance(strategy, NeymanPearson)
+    seen = [SampledInput(index, 1, 1, 1) for index in range(200)]
+    found = [strategy.uniform(one) for one in seen]
+    assert found == [strategy.uniform(one) for one in seen]
+    # Kolmogorov's distance of 200 uniform numbers exceeds 0.18 once in a million times.
+    assert np.abs(np.sort(found) - (np.arange(200) + 0.5) / 200).max() < 0.18
