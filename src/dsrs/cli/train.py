@@ -8,10 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsrs.cli.choices import one_of
 from dsrs.cli.law_options import add_law_options
+from dsrs.cli.options import Commands
 from dsrs.cli.progress import Progress
 from dsrs.cli.terminal import ERASE_LINE
+from dsrs.cli.values import one_of, whole_numbers
 from dsrs.errors import DataError, InvalidInput
 from dsrs.measures.rounding import floor_text
 
@@ -33,13 +34,12 @@ example:
 """
 
 
-def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "train",
         help="train a base classifier for smoothing (extra `train`)",
         description=DESCRIPTION,
         epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--data", required=True, help="dataset with a train split, as for certify")
     parser.add_argument("--output", required=True, type=Path, help="folder of the model")
@@ -58,25 +58,41 @@ def add_parser(subparsers: Any) -> None:
         help="whose settings: mnist, cifar10 or imagenet (default: by the image size)",
     )
     paper.add_argument("--architecture", help="a name, or package.module:name")
-    paper.add_argument("--epochs", type=int)
-    paper.add_argument("--learning-rate", type=float)
-    paper.add_argument("--decay-at", type=_epochs, help="epochs to cut the rate after: 50,100")
+    paper.add_argument("--epochs", type=int, help="passes over the training images")
+    paper.add_argument("--learning-rate", type=float, help="learning rate before the first cut")
+    paper.add_argument(
+        "--decay-at", type=whole_numbers, help="epochs to cut the rate after, such as 50,100"
+    )
     paper.add_argument("--warm-up", type=int, help="epochs over which k rises; 0: none")
-    paper.add_argument("--batch-size", type=int, help="noisy images a step")
+    paper.add_argument("--batch-size", type=int, help="noisy images of a gradient step")
     recipe = parser.add_argument_group("hyperparameters of a recipe (default: the paper's)")
-    recipe.add_argument("--noises", type=int, help="noise vectors an image")
-    recipe.add_argument("--lbd", type=float, help="consistency: weight of the divergence")
+    recipe.add_argument("--noises", type=int, help="noise vectors for each image")
     recipe.add_argument(
-        "--second-weight", type=float, help="consistency, smoothmix: weight of the 2nd term"
+        "--lbd", type=float, help="consistency: weight (lambda) of the divergence between answers"
+    )
+    recipe.add_argument(
+        "--second-weight",
+        type=float,
+        help="consistency: weight of the entropy; smoothmix: weight of the mixed images",
     )
     recipe.add_argument("--steps", type=int, help="smoothmix: steps to the adversarial image")
     recipe.add_argument("--step-size", type=float, help="smoothmix: length of a step")
     machine = parser.add_argument_group("machine")
-    machine.add_argument("--seed", type=int, default=0)
-    machine.add_argument("--device", choices=("auto", "cuda", "mps", "cpu"), default="auto")
-    machine.add_argument("--precision", choices=("auto", "float32", "bfloat16"), default="auto")
+    machine.add_argument("--seed", type=int, default=0, help="of weights, order and noise")
     machine.add_argument(
-        "--workers", "--threads", type=int, dest="threads", help="CPU threads (default: all cores)"
+        "--device",
+        choices=("auto", "cuda", "mps", "cpu"),
+        default="auto",
+        help="where to train; auto (default): a GPU if there is one",
+    )
+    machine.add_argument(
+        "--precision",
+        choices=("auto", "float32", "bfloat16"),
+        default="auto",
+        help="of the forward passes; auto (default): bfloat16 on a GPU that has it",
+    )
+    machine.add_argument(
+        "--workers", type=int, dest="threads", help="CPU threads (default: all cores)"
     )
     machine.add_argument("--quiet", action="store_true", help="no progress")
     parser.set_defaults(run=run)
@@ -164,10 +180,6 @@ def _test_split(path: str, dataset: Dataset) -> Dataset | None:
     except DataError:
         return None
     return None if test.fingerprint == dataset.fingerprint or test.labels is None else test
-
-
-def _epochs(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(",") if part)
 
 
 class _Printer:
