@@ -84,7 +84,7 @@ class Strategy(ABC):
         """The certificate for the input itself, which its grid point stands for."""
         if self.plan.grid is None:
             return found
-        laws = (self.plan.law, *(observed.law for observed in found.additional))
+        laws: list[NoiseLaw] = [self.plan.law, *(observed.law for observed in found.additional)]
         charged = max(map(self._variation, laws))
         return from_grid_point(found, OnGrid(self.plan.grid.step, seen.moved, charged))
 
