@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.classifiers import Classifier
-from dsrs.proofs.counterexample import Claim
+from dsrs.proofs.base import Claim
 from dsrs.votes import Setting
 
 Floats = NDArray[np.float64]

@@ -34,13 +34,15 @@ from dsrs.confidence import (
     randomized_upper,
 )
 from dsrs.laws import AdditionalLaw
-from dsrs.methods.base import ANYTHING, Strategy, Want, abstention, certify_or_abstain
+from dsrs.methods.base import Strategy, Want, certify_or_abstain
 from dsrs.methods.futility import given_up, left
 from dsrs.methods.futility import looks as futility_looks
 from dsrs.methods.goals import bound_needed, no_lead, out_of_reach
 from dsrs.methods.looks import Look, schedule
-from dsrs.proofs.certificate import Certificate, Interval, Observation
-from dsrs.proofs.leading import certify_leading
+from dsrs.proofs.certificate import Certificate
+from dsrs.proofs.certification import abstention, certificate_of
+from dsrs.proofs.interval import NOTHING_KNOWN, Interval, Observation
+from dsrs.proofs.lead import find_lead
 from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput, Votes
 
 if TYPE_CHECKING:
@@ -157,11 +159,13 @@ class OneBound(Strategy):
             # What is left by the class bounds its rivals too, and needs no more alpha.
             rival = min(rival, 1.0 if lower == 0 else math.nextafter(1 - lower, 1.0))
             rival = self.charged(Interval(0.0, rival), stream.law).upper
-            return self.on_grid(certify_leading(plan.law, known.lower, rival, stream.law), seen)
+            return self.on_grid(
+                certificate_of(plan.law, find_lead(plan.law, known.lower, rival, stream.law)), seen
+            )
         if stream.law is None:
             return self.on_grid(certify_or_abstain(plan.law, known), seen)
         seen_q = Observation(stream.law, known)
-        return self.on_grid(certify_or_abstain(plan.law, ANYTHING, seen_q), seen)
+        return self.on_grid(certify_or_abstain(plan.law, NOTHING_KNOWN, seen_q), seen)
 
     def _lower(self, seen: SampledInput, hits: int, trials: int, alpha: float) -> float:
         if self.plan.bound == "randomized":

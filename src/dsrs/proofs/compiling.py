@@ -16,10 +16,10 @@ def main() -> int:
     os.environ[kernel.SWITCH] = "compiled"
     from dsrs.duality.variation import total_variation
     from dsrs.laws import GeneralizedGaussian, Rescaled
-    from dsrs.proofs.certificate import Interval, Observation
     from dsrs.proofs.certification import certify
     from dsrs.proofs.checking import check
     from dsrs.proofs.constraints import constraints_of, problem_of
+    from dsrs.proofs.interval import Interval, Observation
 
     law = GeneralizedGaussian(784, 1.0, 380)
     seen = Observation(Rescaled(law, 0.8), Interval(0.985, 0.988))
