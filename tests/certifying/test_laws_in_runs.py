@@ -24,6 +24,7 @@ from dsrs.laws import (
     parse_additional_law,
 )
 from dsrs.methods import Plan
+from dsrs.noise.stream import NoiseLaw, Stream
 from dsrs.proofs.base import Step
 from dsrs.proofs.certificate import Certificate
 from dsrs.proofs.checking import find_flaw
@@ -39,9 +40,11 @@ TAILORED = Weighted(
 )
 
 
-def votes(law: AdditionalLaw | None, total: int, hits: int, start: int = 0) -> Votes:
+def votes(law: NoiseLaw, total: int, hits: int, start: int = 0) -> Votes:
     rest = (0,) * 63
-    return Votes("estimation", law, start, (total - hits, hits), (total, *rest), (hits, *rest))
+    return Votes(
+        Stream("estimation", law), start, (total - hits, hits), (total, *rest), (hits, *rest)
+    )
 
 
 def result(law: AdditionalLaw) -> RunResult:
@@ -54,7 +57,7 @@ def result(law: AdditionalLaw) -> RunResult:
         status="certified",
         proof=Dual(Interval(0.7, 0.9), (seen,), (Step(1 / 3, (0.1, 0.3), 0.5000001),)),
     )
-    sampled = SampledInput(7, 1, 1, 1, (votes(None, 500, 400), votes(law, 500, 490)))
+    sampled = SampledInput(7, 1, 1, 1, (votes(law.base, 500, 400), votes(law, 500, 490)))
     return RunResult(sampled, {law.kind: made})
 
 
@@ -106,7 +109,7 @@ def test_votes_under_a_weighted_law_come_from_its_shells() -> None:
     plan = Plan(law, methods=(hollow.text,), n=8000)
     classifier = from_callable(lambda batch: np.zeros(len(batch), np.int64), (16,), 2)
     sampled = sample_input(classifier, np.zeros(16, np.float32), plan, 0, 0)
-    seen = sampled.first("estimation", hollow, 4000)
+    seen = sampled.first(Stream("estimation", hollow), 4000)
     edges = law.radial_quantile(np.arange(65) / 64)
     expected = 4000 * np.diff(hollow.radial_cdf(edges))
     counts = np.array(seen.trials)

@@ -18,6 +18,7 @@ from dsrs.laws import (
     register,
     sample_additional,
 )
+from dsrs.noise.stream import Stream
 from dsrs.proofs.certificate import Certificate
 from dsrs.proofs.dual import Dual
 from dsrs.proofs.interval import Interval, Observation
@@ -56,7 +57,7 @@ def test_it_travels_with_records(annulus: Annulus) -> None:
     seen = Observation(annulus, Interval(0.9, 1.0))
     made = Certificate(BASE, "abstained", 0.0, 0.0, Dual(Interval(0.8, 0.9), (seen,)))
     assert Certificate.from_json(made.to_json()) == made
-    votes = Votes(ESTIMATION, annulus, 0, (3, 0), (3,) + (0,) * 63, (0,) * 64)
+    votes = Votes(Stream(ESTIMATION, annulus), 0, (3, 0), (3,) + (0,) * 63, (0,) * 64)
     assert Votes.from_dict(json.loads(json.dumps(votes.to_dict())), BASE) == votes
 
 

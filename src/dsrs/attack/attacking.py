@@ -93,7 +93,8 @@ def attack_input(
     sampled = plan or Plan(certificate.law, ("np",), grid=grid)
     check_budget(chosen.budget, sampled.batch)
     image = checked_input(classifier, x, sampled, index)
-    aim = Aim(classifier, image, _setting(sampled, chosen), index, target, certificate.claim)
+    setting, claim = _setting(sampled, chosen), certificate.claim
+    aim = Aim(classifier, image, sampled.law, setting, index, target, claim)
     found = pursue(
         aim,
         Room(image, classifier.bounds if chosen.clip else None),
