@@ -15,7 +15,7 @@ from dsrs.exchange.log_names import (
     recorded_percentile,
 )
 from dsrs.exchange.row import ResultRow, checked_row
-from dsrs.proofs.certificate import Interval
+from dsrs.proofs.interval import Interval
 
 
 def radius_rows(log: RadiusLog, path: Path) -> list[ResultRow]:
