@@ -13,9 +13,9 @@ from dsrs.attack import AttackSettings, attack_input
 from dsrs.attack.verification import SHARES, Shares, proved
 from dsrs.errors import AlphaOverspent
 from dsrs.laws import GeneralizedGaussian
-from dsrs.proofs.certificate import Interval
+from dsrs.proofs.base import Claim
 from dsrs.proofs.certification import certify
-from dsrs.proofs.counterexample import Claim
+from dsrs.proofs.interval import Interval
 
 
 def most(alpha: float, runs: int) -> int:

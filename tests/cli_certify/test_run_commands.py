@@ -72,8 +72,11 @@ def test_export_of_dsrs_logs_is_a_folder_and_comes_back(
     with open_run("run") as opened:
         expected = [result.certificates["truncated"] for result in opened.results()]
     for row, certificate in zip(import_rows(Path("joined.csv")), expected, strict=True):
-        assert (row.p_lower, row.p_upper) == (certificate.p.lower, certificate.p.upper)
-        assert row.q_law == certificate.additional[0].law.text
+        assert (row.p_lower, row.p_upper) == (
+            certificate.known_of_p.lower,
+            certificate.known_of_p.upper,
+        )
+        assert row.q_law == certificate.observations[0].law.text
         assert row.d == 16
 
 

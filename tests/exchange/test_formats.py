@@ -357,7 +357,8 @@ def test_a_certificate_of_two_laws_has_no_row(
 ) -> None:
     result = make_result(1)
     certificate = result.certificates["truncated"]
-    double = dataclasses.replace(certificate, additional=certificate.additional * 2)
+    two_laws = dataclasses.replace(certificate.proof, additional=certificate.observations * 2)  # type: ignore
+    double = dataclasses.replace(certificate, proof=two_laws)
     both = dataclasses.replace(result, certificates={"both": double})
     with pytest.raises(InvalidInput, match="2 additional laws"):
         list(rows_of([both], config["plan"]))

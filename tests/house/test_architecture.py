@@ -21,7 +21,7 @@ ALLOWED = {
     "classifiers": {"noise"},
     "datasets": {"files"},
     "duality": {"kernels", "laws"},
-    "proofs": {"duality", "laws"},
+    "proofs": {"duality", "files", "laws"},
     "votes": {"classifiers", "kernels", "laws", "noise", "proofs"},
     "landscape": {"confidence", "laws", "proofs"},
     "methods": {"confidence", "landscape", "laws", "noise", "proofs", "votes"},

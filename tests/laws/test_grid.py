@@ -19,7 +19,11 @@ from dsrs.laws import Truncated, Weighted
 from dsrs.laws.grid import Grid
 from dsrs.methods import Plan, certificates_of
 from dsrs.methods.ball import BallOfVotes
+from dsrs.noise.stream import Stream
 from dsrs.proofs.certificate import Certificate, OnGrid, radius_less
+from dsrs.proofs.dual import Dual
+from dsrs.proofs.interval import NOTHING_KNOWN
+from dsrs.proofs.lead import Lead
 from dsrs.votes.records import SampledInput
 from known_classifiers import Linear
 
@@ -79,10 +83,10 @@ def test_every_method_charges_its_bounds_and_says_so(method: str) -> None:
     assert found.status == "certified"
     assert found.grid is not None
     assert (found.grid.step, found.grid.moved) == (1 / 4080, 0.0)
-    laws = [LAW, *(one.law for one in found.additional)]
+    laws = [LAW, *(one.law for one in found.observations)]
     assert found.grid.variation == max(map(GRID.variation, laws)) > 0
-    pairs = [(found.p, free.p, GRID.variation(LAW))]
-    for one, other in zip(found.additional, free.additional, strict=True):
+    pairs = [(found.known_of_p, free.known_of_p, GRID.variation(LAW))]
+    for one, other in zip(found.observations, free.observations, strict=True):
         pairs.append((one.interval, other.interval, GRID.variation(one.law)))
     for charged, interval, variation in pairs:
         if interval.lower > 0:
@@ -99,7 +103,7 @@ def test_a_ball_of_votes_is_charged_for_its_own_mass_too() -> None:
     seen = sample_input(Linear(48, 0.4), np.zeros(48, np.float32), plan, 0, 1)
     found = BallOfVotes(plan, "truncated:0.5", 4000).certificate(seen)
     free = BallOfVotes(plan.replace(grid=None), "truncated:0.5", 4000).certificate(seen)
-    paid = free.additional[0].interval.lower - found.additional[0].interval.lower
+    paid = free.observations[0].interval.lower - found.observations[0].interval.lower
     assert paid >= 4 * GRID.variation(LAW) * (1 - 1e-6)
 
 
@@ -108,11 +112,10 @@ def test_leading_classes_are_charged_on_both_sides() -> None:
     seen = SampledInput(0, None, 1, 1, _three_classes())
     (found,) = certificates_of(seen, plan).values()
     (free,) = certificates_of(seen, plan.replace(grid=None)).values()
-    assert found.method == free.method == "leading-class"
-    assert found.rival is not None
-    assert free.rival is not None
-    assert found.rival > free.rival
-    assert found.p.lower < free.p.lower
+    assert isinstance(found.proof, Lead)
+    assert isinstance(free.proof, Lead)
+    assert found.proof.rival > free.proof.rival
+    assert found.proof.lower < free.proof.lower
     assert check(found)
 
 
@@ -121,7 +124,7 @@ def _three_classes() -> tuple:  # type: ignore[type-arg]
 
     def votes(purpose: str, *counts: int) -> Votes:
         bins = (sum(counts), *[0] * 63)
-        return Votes(purpose, None, 0, counts, bins, (counts[1], *[0] * 63))
+        return Votes(Stream(purpose, LAW), 0, counts, bins, (counts[1], *[0] * 63))
 
     return votes(SELECTION, 28, 44, 28), votes(ESTIMATION, 1120, 1760, 1120)
 
@@ -135,7 +138,7 @@ def test_an_input_off_the_grid_moves_and_its_radius_shrinks_by_as_much() -> None
     distance = 0.25 / 4080 * math.sqrt(48)
     assert distance < there.moved < distance * (1 + 1e-5)
     # The same votes, because the point that was sampled is the same.
-    assert there.p == here.p
+    assert there.known_of_p == here.known_of_p
     assert Fraction(there.radius) + Fraction(there.moved) <= Fraction(here.radius)
     assert there.radius == pytest.approx(here.radius - there.moved, abs=1e-15)
     assert check(there)
@@ -151,7 +154,7 @@ def test_nothing_is_claimed_where_the_input_moved_farther_than_the_radius() -> N
     )
     found = smoothed.certify(np.full(48, 0.4, np.float32), 1)
     assert found.grid is not None
-    assert (found.status, found.radius, found.proof) == ("abstained", 0.0, ())
+    assert (found.status, found.radius, found.proof) == ("abstained", 0.0, Dual(NOTHING_KNOWN))
     assert found.moved == pytest.approx(0.4 * math.sqrt(48))
     assert check(found)
 
@@ -166,7 +169,7 @@ def test_a_radius_that_is_asked_for_is_that_of_the_input_itself() -> None:
     assert proved.radius >= 0.3
     assert far.moved == pytest.approx(0.1 * math.sqrt(48))
     # The looks go on until the radius is reached less the distance.
-    assert near.taken("estimation", None) < far.taken("estimation", None)
+    assert near.taken(Stream("estimation", LAW)) < far.taken(Stream("estimation", LAW))
     assert (short.status == "certified") == (short.radius >= 0.3)
 
 
@@ -256,6 +259,8 @@ def test_the_lower_bound_is_clopper_and_pearsons_less_the_variation() -> None:
     plan = Plan(LAW, ("np",), n=2000, grid=GRID)
     seen = sample_input(Linear(48, 0.4), np.zeros(48, np.float32), plan, 0, 1)
     (found,) = certificates_of(seen, plan).values()
-    plain = clopper_pearson_lower(seen.first("estimation", None, 2000).successes, 2000, 0.001)
-    assert found.p.lower == pytest.approx(plain - GRID.variation(LAW), abs=1e-15)
-    assert found.grid == OnGrid(1 / 4080, 0.0, GRID.variation(LAW))
+    plain = clopper_pearson_lower(
+        seen.first(Stream("estimation", LAW), 2000).successes, 2000, 0.001
+    )
+    assert found.known_of_p.lower == pytest.approx(plain - GRID.variation(LAW), abs=1e-15)
+    assert found.grid == OnGrid(1 / 4080, 0.0, 0.0, GRID.variation(LAW))

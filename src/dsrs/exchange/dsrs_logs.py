@@ -34,7 +34,7 @@ from dsrs.exchange.log_names import (
 )
 from dsrs.exchange.row import parsed
 from dsrs.files.content import text_of_file
-from dsrs.proofs.certificate import Interval
+from dsrs.proofs.interval import Interval
 
 _HEADER_KEYS = ("disttype", "k", "std", "N", "alpha")
 

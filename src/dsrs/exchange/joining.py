@@ -11,7 +11,7 @@ from dsrs.exchange.dsrs_logs import RadiusLog, SamplingLog
 from dsrs.exchange.fallback import fallback_interval
 from dsrs.exchange.log_names import MODEL_ENDING, LogHeader, model_sigma, recorded_percentile
 from dsrs.exchange.row import ResultRow, checked_row
-from dsrs.proofs.certificate import Interval
+from dsrs.proofs.interval import Interval
 
 REPEATED = "the log has other intervals of this input too; the first counts"
 EITHER_TRUNCATION = (

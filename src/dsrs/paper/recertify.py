@@ -13,8 +13,9 @@ from dsrs.duality.kernel import prepare
 from dsrs.errors import InfeasibleBox
 from dsrs.laws import additional_law
 from dsrs.paper.recorded import Floats, RecordedRun
-from dsrs.proofs.certificate import Certificate, Interval, Observation
+from dsrs.proofs.certificate import Certificate
 from dsrs.proofs.certification import certify
+from dsrs.proofs.interval import Interval, Observation
 
 
 def recertified_radii(run: RecordedRun, advance: Callable[[], None] = lambda: None) -> Floats:

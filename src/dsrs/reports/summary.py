@@ -20,8 +20,9 @@ from dsrs.errors import DataError
 from dsrs.laws import GeneralizedGaussian, short_law_text
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.measures.accuracy import NO_CERTIFICATE, proved_radius
-from dsrs.proofs.certificate import Certificate, Interval
+from dsrs.proofs.certificate import Certificate
 from dsrs.proofs.counterexample import AttackedInput
+from dsrs.proofs.interval import Interval
 from dsrs.store.result import RunResult
 from dsrs.store.spending import VotesSpent
 from dsrs.votes.records import ESTIMATION, Votes
@@ -52,10 +53,10 @@ class Answer:
 
     @classmethod
     def of_certificate(cls, found: Certificate) -> Answer:
-        if not found.additional:
-            return cls(found.status, found.radius, found.p)
-        seen = found.additional[0]
-        return cls(found.status, found.radius, found.p, seen.interval, seen.law.short_text)
+        if not found.observations:
+            return cls(found.status, found.radius, found.known_of_p)
+        seen = found.observations[0]
+        return cls(found.status, found.radius, found.known_of_p, seen.interval, seen.law.short_text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +266,7 @@ def _radial_counts(votes: Sequence[Votes]) -> tuple[tuple[int, ...], tuple[int, 
     trials = np.zeros(HISTOGRAM_BINS, dtype=np.int64)
     hits = np.zeros(HISTOGRAM_BINS, dtype=np.int64)
     for taken in votes:
-        if taken.law is None and taken.purpose == ESTIMATION:
+        if taken.stream.additional is None and taken.stream.purpose == ESTIMATION:
             trials += np.asarray(taken.trials, dtype=np.int64)
             hits += np.asarray(taken.hits, dtype=np.int64)
     if not trials.any():
