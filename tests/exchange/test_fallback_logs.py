@@ -17,7 +17,7 @@ from dsrs.exchange.fallback import FORGOTTEN, NEITHER, PERHAPS_FORGOTTEN
 from dsrs.exchange.joining import EITHER_TRUNCATION, REPEATED, truncated_interval
 from dsrs.paper.logs import read_logs
 from dsrs.paper.recertify import recertify
-from dsrs.proofs.certificate import Interval
+from dsrs.proofs.interval import Interval
 
 N, ALPHA = 50_000, 0.0005
 HEADER = f"x disttype general-gaussian\nx k 380\nx std 0.5\nx N {N}\nx alpha {ALPHA}\n"

@@ -19,7 +19,7 @@ from functools import lru_cache
 
 from dsrs.confidence import clopper_pearson
 from dsrs.exchange.log_names import LogHeader
-from dsrs.proofs.certificate import Interval
+from dsrs.proofs.interval import Interval
 
 # How far below 1 the upper end of P's first interval may be for a rule to fall back.
 THRESHOLDS = {"x+": 1e-8, "x2+": 1e-9}

@@ -30,7 +30,7 @@ from dsrs.paper.recorded import (
     RunName,
     dataset_of,
 )
-from dsrs.proofs.certificate import Interval
+from dsrs.proofs.interval import Interval
 
 Radii = dict[RunName, RecordedRadii]
 

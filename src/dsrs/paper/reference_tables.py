@@ -14,7 +14,7 @@ from dsrs.exchange.log_names import LogHeader
 from dsrs.files.csv_rows import open_csv
 from dsrs.laws import GeneralizedGaussian
 from dsrs.paper.recorded import AccuracyByNorm, Floats, RecordedRun, RunName
-from dsrs.proofs.certificate import Interval
+from dsrs.proofs.interval import Interval
 
 DOUBLE_SAMPLING = "double_sampling.csv.gz"
 NEYMAN_PEARSON = "neyman_pearson.csv.gz"
