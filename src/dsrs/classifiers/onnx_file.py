@@ -119,7 +119,7 @@ def _input_shape(source: Any, asked: tuple[int, ...] | None, title: str) -> tupl
     )
     if not fits:
         raise ClassifierError(
-            f"{title} takes inputs of shape {tuple(declared)}, `input_shape` says {tuple(asked)}"
+            f"{title} takes inputs of shape {tuple(declared)}, but `input_shape` is {tuple(asked)}"
         )
     return tuple(asked)
 

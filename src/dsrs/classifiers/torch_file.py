@@ -59,7 +59,7 @@ def from_torch_file(
     rows, declared = _exported_input(program, title)
     if input_shape is not None and tuple(input_shape) != declared:
         raise ClassifierError(
-            f"{title} takes inputs of shape {declared}, `input_shape` says {tuple(input_shape)}"
+            f"{title} takes inputs of shape {declared}, but `input_shape` is {tuple(input_shape)}"
         )
     module.to(device)
     module.training = False

@@ -36,6 +36,7 @@ ENGINES = ("auto", "onnx", "eager")
 
 # Two float32 engines sum in another order; a wrong export is off by far more than this share.
 EXPORT_TOLERANCE = 1e-3
+EXPORTER_LOGGERS = ("torch.onnx", "torch.export", "torch._dynamo")
 
 
 def from_torch(
@@ -272,13 +273,16 @@ def _check_same_answers(
 
 @contextmanager
 def _quiet_exporter() -> Iterator[None]:
-    # The exporter warns of its own internals and logs every optional package that is absent.
-    logger = logging.getLogger("torch.onnx")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
+    # The exporter warns of its own internals, logs every optional package that is absent, and
+    # logs what it raises.
+    loggers = [logging.getLogger(name) for name in EXPORTER_LOGGERS]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        logger.setLevel(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)

@@ -87,10 +87,11 @@ def _observed(
             f"{len(given)} interval(s)"
         )
     voted = arguments.p_votes is not None or bool(arguments.q_votes)
-    if voted != (arguments.alpha is not None):
-        raise InvalidInput(
-            "--alpha belongs to votes: give it with --p-votes or --q-votes, and not without"
-        )
+    if voted and arguments.alpha is None:
+        option = "--q-votes" if arguments.p_votes is None else "--p-votes"
+        raise InvalidInput(f"{option} needs --alpha, the failure probability, such as 0.001")
+    if arguments.alpha is not None and not voted:
+        raise InvalidInput("--alpha is for --p-votes and --q-votes; intervals have their own")
     shares = (arguments.p_votes is not None) + len(arguments.q_votes)
     budget = AlphaBudget(arguments.alpha) if voted else None
 
