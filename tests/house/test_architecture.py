@@ -29,7 +29,9 @@ ALLOWED = {
         *("classifiers", "datasets", "files", "landscape", "laws", "methods", "proofs", "votes"),
     },
     "measures": {"proofs", "store"},
-    "exchange": {"files", "laws", "measures", "methods", "proofs", "store", "votes"},
+    "exchange": {
+        *("confidence", "files", "laws", "measures", "methods", "proofs", "store", "votes"),
+    },
     "certifying": {
         *("classifiers", "datasets", "duality", "exchange", "laws", "measures", "methods"),
         *("proofs", "store", "votes"),
