@@ -17,8 +17,10 @@ from dsrs.errors import DataError, InvalidInput, NotEnoughVotes
 from dsrs.methods.base import Strategy, Want
 from dsrs.noise.normals import NORMAL_UNITS
 from dsrs.noise.stream import Stream
-from dsrs.proofs.certificate import Certificate, Interval
-from dsrs.proofs.first_order import certify_first_order
+from dsrs.proofs.certificate import Certificate
+from dsrs.proofs.certification import certificate_of
+from dsrs.proofs.interval import Interval
+from dsrs.proofs.slab import find_slab
 from dsrs.votes.records import ESTIMATION, SampledInput
 from dsrs.votes.tally import Batch, Tally
 
@@ -83,7 +85,8 @@ class FirstOrder(Strategy):
         )
         assert plan.grid is not None
         gradient += held_by(plan.grid.variation(plan.law))
-        return self.on_grid(certify_first_order(plan.law, p.lower, gradient), seen)
+        proof = find_slab(plan.law, p.lower, gradient)
+        return self.on_grid(certificate_of(plan.law, proof), seen)
 
 
 def held_by(probability: float) -> float:

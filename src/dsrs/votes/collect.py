@@ -14,7 +14,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.classifiers.base import Classifier, NoiseMaker, answer_of
+from dsrs.classifiers.base import Classifier, answer_of
 from dsrs.errors import ClassifierError
 from dsrs.laws.grid import Grid
 from dsrs.noise.stream import NOISE_BLOCK, NoiseStream, Stream, radial_edges
@@ -88,7 +88,7 @@ class VoteCounter:
         # Some models make the noise of a grid themselves, where they are.
         self._asks = (
             setting.grid is not None
-            and getattr(classifier, "makes_noise", False)
+            and classifier.makes_noise
             and not any(tally.needs_rows for tally in of.tallies)
         )
         self._noisy = np.empty((0 if self._asks else self._rows, x.size), dtype=np.float32)
@@ -129,7 +129,7 @@ class VoteCounter:
             return cast(NDArray[np.int64], answer_of(model.classify, noisy, model.description))
         rows = slice(start, start + self._batch)
         block = self._stream.block(self._flat, first + start, self._batch)
-        classes, self._norms[rows] = cast(NoiseMaker, model).classify_noisy(block)
+        classes, self._norms[rows] = model.classify_noisy(block)
         return classes
 
     def _add(self, classes: NDArray[np.int64], norms: NDArray[np.float64]) -> None:

@@ -36,5 +36,5 @@ class VoteActor:
         assert self._collector is not None
         began = time.process_time()
         counts = self._collector.collect(self._classifier, x, setting, unit)
-        fewer = getattr(self._classifier, "rows_at_once", None)
+        fewer = self._classifier.rows_at_once
         return counts, time.process_time() - began, fewer
