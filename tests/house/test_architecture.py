@@ -32,7 +32,7 @@ ALLOWED = {
     "exchange": {"files", "laws", "measures", "methods", "proofs", "store", "votes"},
     "certifying": {
         *("classifiers", "datasets", "duality", "exchange", "laws", "measures", "methods"),
-        *("proofs", "store", "votes"),
+        *("noise", "proofs", "store", "votes"),
     },
     "__init__": {"attack", "certifying", "laws", "proofs"},
     "audit": set(),  # it must share no numerical code with what it audits

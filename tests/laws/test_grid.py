@@ -203,6 +203,37 @@ def test_an_input_in_double_precision_is_where_it_is() -> None:
     assert seen.moved > GRID.distance(coarse)
 
 
+@pytest.mark.parametrize("d", [784, 150_528])
+def test_an_input_in_double_precision_is_no_grid_point_because_its_float32_is(d: int) -> None:
+    """The nearest float32 of x is that of a grid point, and x lies beside the point."""
+    rng = np.random.default_rng(0)
+    points = rng.integers(2048, 4080, d) / 4080
+    x = points.astype(np.float32) + rng.choice([-1, 1], d) * 2.9e-8  # half a unit is 2.98e-8
+    np.testing.assert_array_equal(x.astype(np.float32), points.astype(np.float32))
+    true = float(np.linalg.norm(x - points))
+    assert true > 2e-8 * math.sqrt(d)
+    assert true <= GRID.distance(x) <= true * (1 + 1e-6)
+    assert GRID.distance(points.astype(np.float32)) == 0
+    assert GRID.distance(GRID.origin + GRID.cells(x) * GRID.step) == 0
+
+
+def test_the_default_step_is_halved_until_it_is_a_sixteenth_of_sigma() -> None:
+    assert Grid.of_bounds((0.0, 1.0), GeneralizedGaussian(4, 0.25)) == GRID
+    tabular = Grid.of_bounds((0.0, 5000.0), GeneralizedGaussian(4, 0.005))
+    assert 0.005 / 32 < tabular.step <= 0.005 / 16
+    assert math.log2(5000 / 4080 / tabular.step).is_integer()
+    fine = Grid.of_bounds((0.0, 1.0), GeneralizedGaussian(4, 1e-4))
+    levels = np.arange(256, dtype=np.float32) / np.float32(255)
+    assert fine.step <= 1e-4 / 16
+    assert fine.distance(levels) == 0
+
+
+def test_a_step_longer_than_half_of_sigma_is_refused_with_the_reason() -> None:
+    Grid(0.25).refuse_coarse(LAW)
+    with pytest.raises(InvalidInput, match=r"0\.26, must be at most sigma / 2 = 0\.25: .*rounded"):
+        Grid(0.26).refuse_coarse(LAW)
+
+
 def test_halves_are_rounded_up_on_either_side_of_zero() -> None:
     cells = Grid(0.5).cells(np.array([-0.75, -0.25, 0.25, 0.75], np.float32))
     np.testing.assert_array_equal(cells, [-1, 0, 1, 2])

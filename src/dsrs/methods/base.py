@@ -80,13 +80,14 @@ class Strategy(ABC):
 
     def on_grid(self, found: Certificate, seen: SampledInput) -> Certificate:
         """The certificate for the input itself, which its grid point stands for."""
-        if self.plan.grid is None:
+        grid = self.plan.known_grid
+        if grid is None:
             return found
         charged = max(map(self._variation, (None, *(one.law for one in found.additional))))
-        return from_grid_point(found, OnGrid(self.plan.grid.step, seen.moved, charged))
+        return from_grid_point(found, OnGrid(grid.step, seen.moved, charged))
 
     def _variation(self, law: AdditionalLaw | None) -> float:
-        grid = self.plan.grid
+        grid = self.plan.known_grid
         return 0.0 if grid is None else grid.variation(self.plan.law if law is None else law)
 
 

@@ -73,8 +73,9 @@ class FirstOrder(Strategy):
             plan.alpha / 2,
             rounding=math.sqrt(plan.law.d) / NORMAL_UNITS,
         )
-        assert plan.grid is not None
-        gradient += held_by(plan.grid.variation(plan.law))
+        grid = plan.known_grid
+        assert grid is not None
+        gradient += held_by(grid.variation(plan.law))
         return self.on_grid(certify_first_order(plan.law, p.lower, gradient), seen)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import secrets
 from collections.abc import Callable
 
 import numpy as np
@@ -14,6 +15,7 @@ from dsrs.errors import InvalidInput
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.laws.grid import Grid
+from dsrs.laws.parameters import shown
 from dsrs.noise.normals import NORMAL_UNITS, NoiseBlock
 
 # Norms of a non-Gaussian law are drawn in blocks of this many samples, one generator a block.
@@ -22,6 +24,21 @@ NOISE_BLOCK = 256
 NoiseLaw = GeneralizedGaussian | AdditionalLaw
 Norms = NDArray[np.float64]
 Sums = NDArray[np.int64]
+
+
+# Seeds of more bits would share words with the number of an input.
+SEED_BITS = 128
+
+
+def fresh_seed() -> int:
+    """A seed that the operating system draws now, and that nobody can have known before."""
+    return secrets.randbits(SEED_BITS)
+
+
+def check_seed(seed: object) -> None:
+    """Raise InvalidInput unless `seed` is a whole number from 0 to 2^128 - 1."""
+    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**SEED_BITS:
+        raise InvalidInput(f"`seed` must be a whole number from 0 to 2^128 - 1, got {shown(seed)}")
 
 
 class NoiseStream:

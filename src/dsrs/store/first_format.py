@@ -18,8 +18,9 @@ FIRST_FORMAT = 1
 
 def plan_fields(old: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a plan from those of the first format; others are left as they are."""
-    # Earlier versions knew no grid, and added in float32.
-    fields = {"grid": None} | dict(old)
+    # Earlier versions knew no grid, and added in float32; their seeds and alphas were given.
+    since = {"grid": None, "seed_public": True, "family_alpha": None, "family_size": None}
+    fields = since | dict(old)
     if "methods" in old:
         return fields
     try:

@@ -1,0 +1,44 @@
+"""--seed: the key of the noise, given or drawn."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+RANDOM = "random"
+
+
+def add_seed(group: argparse._ActionsContainer, *, default: int | str, text: str) -> None:
+    """--seed of the votes; `text` says what the default means."""
+    group.add_argument("--seed", type=seed_text, default=default, metavar="SEED", help=text)
+
+
+def seed_text(text: str) -> int | str:
+    """A whole number, or `random`."""
+    if text == RANDOM:
+        return RANDOM
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"expected a whole number or {RANDOM}, got {text!r}"
+        ) from None
+
+
+def seed_of_run(seed: int | str, output: str) -> dict[str, Any]:
+    """The fields of the plan of a run in the folder `output`.
+
+    A random seed is drawn once: a run that exists is continued with the one that it has.
+    """
+    from dsrs.noise.stream import fresh_seed
+    from dsrs.store import open_run
+    from dsrs.store.schema import STORE_NAME
+
+    if seed != RANDOM:
+        return {"seed": seed}
+    if (Path(output) / STORE_NAME).is_file():
+        with open_run(output) as run:
+            if not run.plan.seed_public:
+                return {"seed": run.plan.seed, "seed_public": False}
+    return {"seed": fresh_seed(), "seed_public": False}
