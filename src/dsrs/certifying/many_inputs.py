@@ -65,9 +65,6 @@ def certify_run(
     """
     dataset.check_fits(classifier.input_shape, classifier.num_classes, classifier.bounds)
     plan = plan.on_grid_of(classifier.bounds)
-    if indices:
-        first = dataset.input(indices[0])
-        refuse_unless_function(classifier, first, plan.law.sigma, plan.batch)
     config = run_config(classifier, dataset, plan, device, source)
     counting = executor or ThreadExecutor(workers)
     with start_run(output, config, settings) as writer:
@@ -100,6 +97,7 @@ def certify_run(
 
             if not todo:
                 return
+            refuse_unless_function(classifier, dataset.input(todo[0]), plan.law.sigma, plan.batch)
             LOG.info("counting votes with %s, %s", counting.place, _where(classifier, device))
             with counting:
                 at_once = counting.in_flight(_votes_at_once(plan), len(todo))

@@ -43,7 +43,8 @@ def _other_inputs(report: Report) -> Iterator[str]:
 
 def _of_runs(report: Report) -> Iterator[str]:
     for run in report.runs:
-        if (plan := run.settings.get("plan")) is None:
+        plan = run.settings.get("plan", {})
+        if "alpha" not in plan:
             continue  # a table
         if plan.get("grid") is None:
             yield f"{run.name}: {WITHOUT_GRID}."

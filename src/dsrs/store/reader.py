@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -127,8 +128,11 @@ def read_result(connection: sqlite3.Connection, index: int, plan: Plan, store: P
     try:
         proved = {method: Certificate.from_dict(one) for method, one in certificates.items()}
         # The distance to the grid has no column of its own: every certificate tells it.
-        votes["moved"] = max((one.moved for one in proved.values()), default=0.0)
-        return RunResult(SampledInput.from_dict(votes, plan.law), proved, thumbnail)
+        moved = max((one.moved for one in proved.values()), default=0.0)
+        sampled = replace(
+            SampledInput.from_dict(votes, plan.law), moved=moved, grid=plan.known_grid
+        )
+        return RunResult(sampled, proved, thumbnail)
     except (InvalidInput, DataError, KeyError, TypeError) as error:
         raise StoreCorrupted(f"{store}: input {index} cannot be read: {error}") from error
 
