@@ -17,7 +17,7 @@ from dsrs.cli.tables import table
 from dsrs.measures.rounding import floor_text
 
 LAW = ["--d", "3072", "--k", "1530", "--sigma", "0.5"]
-SECOND = ["--q-law", "truncated:0.8", "--q", "0.995", "1.0"]
+SECOND = ["--q", "truncated:0.8", "--q-interval", "0.995", "1.0"]
 HEADER = "name,d,k,sigma,p_lower,p_upper,q_shape,q_value,q_lower,q_upper"
 GOOD = "a,3072,1530,0.5,0.97,0.98,truncated,0.8,0.995,1.0"
 
@@ -47,11 +47,11 @@ def test_radius_reads_every_form_of_a_law_and_every_family(capsys) -> None:  # t
         assert main(["radius", *LAW, "--p", "0.97", "0.98", *words, "--json"]) == 0
         return dict(json.loads(capsys.readouterr().out))
 
-    q = ["--q", "0.995", "1.0"]
-    assert found("--q-law", "rescaled:0.8x", *q) == found("--q-law", "rescaled:0.4", *q)
+    q = ["--q-interval", "0.995", "1.0"]
+    assert found("--q", "rescaled:0.8x", *q) == found("--q", "rescaled:0.4", *q)
     assert found("--eta", "2") == found()
     # A sharper edge of the noise: another law, another radius.
-    sharp = found("--eta", "4", "--q-law", "weighted:3:0,9:-4,outer=-9", *q)
+    sharp = found("--eta", "4", "--q", "weighted:3:0,9:-4,outer=-9", *q)
     assert sharp["law"]["eta"] == 4  # type: ignore[index]
     assert sharp["additional"][0]["law"]["knots"] == [3, 9]  # type: ignore[index]
     assert 0 < sharp["np_radius"] != found()["np_radius"]  # type: ignore[operator]
@@ -61,7 +61,7 @@ def test_votes_spend_alpha_between_the_laws(capsys) -> None:  # type: ignore[no-
     votes = ["--p-votes", "48750/50000", "--alpha", "0.001", "--json"]
     main(["radius", *LAW, *votes])
     alone = json.loads(capsys.readouterr().out)
-    main(["radius", *LAW, *votes, "--q-law", "rescaled:0.4", "--q-votes", "49800/50000"])
+    main(["radius", *LAW, *votes, "--q", "rescaled:0.4", "--q-votes", "49800/50000"])
     both = json.loads(capsys.readouterr().out)
     # One-sided with all of alpha against two-sided with half of it.
     assert alone["p"][0] > both["p"][0]
@@ -78,8 +78,8 @@ def test_votes_spend_alpha_between_the_laws(capsys) -> None:  # type: ignore[no-
         (["--p-votes", "many", "--alpha", "0.1"], "RIGHT/ALL"),
         (["--p-votes", "4/5"], "--alpha belongs to votes"),
         (["--p", "0.9", "1", "--alpha", "0.1"], "--alpha belongs to votes"),
-        (["--p", "0.9", "1", "--q-law", "truncated:0.8"], "each --q needs"),
-        (["--p", "0.9", "1", "--q-law", "cauchy:1", "--q", "0.9", "1"], "KIND:VALUE"),
+        (["--p", "0.9", "1", "--q", "truncated:0.8"], "each --q needs"),
+        (["--p", "0.9", "1", "--q", "cauchy:1", "--q-interval", "0.9", "1"], "KIND:VALUE"),
         (["--p", "0.5", "0.6", *SECOND], "no classifier"),
     ],
 )

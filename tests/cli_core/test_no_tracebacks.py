@@ -116,7 +116,7 @@ def test_what_cannot_be_is_named(run: Run, words: list[str], sentence: str) -> N
         (["--output", LONG], "File name too long"),
         (["--output", "new", "--decay-at=-1"], "decay"),
         (["--output", "new", "--resume"], "new holds no training run to resume"),
-        (["--output", "new", "--threads", "1" + "0" * 20], "threads.* from 1 to 1024"),
+        (["--output", "new", "--workers", "1" + "0" * 20], "workers.* from 1 to 1024"),
         (["--output", "new", "--architecture", "raising_models:build"], "OSError: no weights here"),
     ],
 )

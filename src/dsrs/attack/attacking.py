@@ -24,7 +24,7 @@ from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput, StoreMismatch
 from dsrs.measures.accuracy import proves
 from dsrs.methods import Plan
-from dsrs.noise.stream import check_seed
+from dsrs.noise.seeds import check_seed
 from dsrs.proofs.certificate import Certificate
 from dsrs.proofs.counterexample import AttackedInput, claim_of
 from dsrs.store import Run, RunResult, open_run
@@ -92,7 +92,8 @@ def attack_input(
     sampled = plan or Plan(certificate.law, ("np",), grid=None)
     check_budget(chosen.budget, sampled.batch)
     image = checked_input(classifier, x, sampled, index)
-    aim = Aim(classifier, image, _setting(sampled, chosen), index, target, claim_of(certificate))
+    setting, claim = _setting(sampled, chosen), claim_of(certificate)
+    aim = Aim(classifier, image, sampled.law, setting, index, target, claim)
     found = pursue(
         aim,
         Room(image, classifier.bounds if chosen.clip else None),

@@ -27,9 +27,9 @@ from dsrs.laws.grid import DEFAULT, Grid
 from dsrs.methods import DEFAULT_METHODS, Plan
 from dsrs.methods.looks import schedule
 from dsrs.methods.plan import ADAPTIVE_BATCH
-from dsrs.noise.stream import fresh_seed
+from dsrs.noise.seeds import fresh_seed
 from dsrs.proofs.certificate import Certificate
-from dsrs.votes import Collector, InlineCollector, VoteCollector, WorkUnit
+from dsrs.votes import Collector, InlineCollector, Stream, VoteCollector, WorkUnit
 from dsrs.votes.records import SampledInput
 
 LOG = logging.getLogger("dsrs.counting")
@@ -139,12 +139,12 @@ class SmoothedClassifier:
         alpha = plan.alpha if alpha is None else alpha
         plan = plan.replace(n0=n, alpha=alpha, batch=min(plan.batch, ADAPTIVE_BATCH))
         counts = np.zeros(self.classifier.num_classes, dtype=np.int64)
-        label = None
+        label, stream = None, Stream(PREDICTION, plan.law)
         grid = plan.known_grid
         variation = 0.0 if grid is None else grid.variation(plan.law)
         with self._collector() as collector:
             for look in schedule(n, plan.alpha, plan.batch):
-                unit = WorkUnit(number, PREDICTION, None, int(counts.sum()), look.votes)
+                unit = WorkUnit(number, stream, int(counts.sum()), look.votes)
                 votes = collector.collect(self.classifier, image, setting_of(plan), unit)
                 counts += votes.sum(axis=1)
                 label = told_apart(counts, look.alpha, variation)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dsrs.cli.options import Commands
 from dsrs.cli.progress import Progress
 from dsrs.errors import DataError, InvalidInput
 from dsrs.files.csv_rows import open_csv
@@ -33,13 +34,12 @@ what a verdict rests on.
 """
 
 
-def add_parser(verbs: Any) -> None:
-    parser = verbs.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "audit",
         help="prove certificates again in ball arithmetic, sharing no code with the solver",
         description=DESCRIPTION,
         epilog="exit code 1 if a certificate is refuted",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "source",

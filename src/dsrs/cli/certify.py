@@ -6,11 +6,11 @@ import argparse
 import json
 import math
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dsrs.cli.accuracy_table import accuracy_table
 from dsrs.cli.cluster_options import add_cluster_options, counted_model
-from dsrs.cli.config_file import add_config_option, config_text, typed_texts
+from dsrs.cli.config_file import add_config_option, config_text
 from dsrs.cli.grid_option import add_grid, grid_from
 from dsrs.cli.law_options import LAW_FORMS, add_law_options, law_from, note_on_law, tuned_method
 from dsrs.cli.model_options import (
@@ -21,6 +21,7 @@ from dsrs.cli.model_options import (
     dataset_from,
     source_of,
 )
+from dsrs.cli.options import Commands, Options
 from dsrs.cli.progress import Progress
 from dsrs.cli.seed_option import add_seed, seed_of_run
 from dsrs.cli.sharding import add_shard
@@ -72,32 +73,37 @@ SETTINGS_COMMENT = """\
 The command that continues the run writes this file anew."""
 
 
-def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "certify",
         help="certify inputs of a classifier by sampling it under noise",
         description="Sample a classifier under noise, certify every chosen input by "
         "Neyman-Pearson and double sampling, and keep votes and certificates in a run folder.",
         epilog=EPILOG + LAW_FORMS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_model_options(parser.add_argument_group("model and data"))
+    add_model_options(parser.add_argument_group("model and data"), voters="the first --n0 votes")
     _add_plan_options(parser.add_argument_group("noise, votes and alpha"))
     add_stopping_options(parser.add_argument_group("fewer votes, more from them"))
     run_options = parser.add_argument_group("the run")
-    run_options.add_argument("--output", required=True, help="run folder, new or to continue")
+    run_options.add_argument(
+        "--output", required=True, kept=False, help="run folder, new or to continue"
+    )
     add_config_option(run_options)
     add_workers(run_options)
     add_shard(run_options)
     add_cluster_options(run_options)
-    run_options.add_argument("--json", action="store_true", help="print the end result as JSON")
+    run_options.add_argument(
+        "--json", action="store_true", kept=False, help="print the end result as JSON"
+    )
     level = run_options.add_mutually_exclusive_group()
-    level.add_argument("--quiet", action="store_true", help="no progress, no advice")
-    level.add_argument("--verbose", action="store_true", help="also what is done, in detail")
+    level.add_argument("--quiet", action="store_true", kept=False, help="no progress, no advice")
+    level.add_argument(
+        "--verbose", action="store_true", kept=False, help="also what is done, in detail"
+    )
     parser.set_defaults(run=run)
 
 
-def _add_plan_options(group: argparse._ArgumentGroup) -> None:
+def _add_plan_options(group: Options) -> None:
     add_law_options(group, from_file=True)
     group.add_argument(
         "--n",
@@ -108,12 +114,13 @@ def _add_plan_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--n0", type=int, default=100, help="votes that choose the class (default: 100)"
     )
-    group.add_argument(
+    spent = group.add_mutually_exclusive_group()
+    spent.add_argument(
         "--alpha",
         type=float,
         help="failure probability of a certificate, between 0 and 1 (default: 0.001)",
     )
-    group.add_argument(
+    spent.add_argument(
         "--family-alpha",
         type=float,
         metavar="ALPHA",
@@ -123,7 +130,7 @@ def _add_plan_options(group: argparse._ArgumentGroup) -> None:
     add_seed(
         group,
         default=0,
-        text="same seed, same votes (default: 0); random draws one and keeps it in the run",
+        help="same seed, same votes (default: 0); random draws one and keeps it in the run",
     )
     group.add_argument(
         "--q",
@@ -139,10 +146,14 @@ def _add_plan_options(group: argparse._ArgumentGroup) -> None:
         type=float,
         default=0.5,
         dest="sample_share",
-        help="share of votes under P (default: 0.5)",
+        help="double sampling: share of the votes that are taken under P; the others are taken "
+        "under Q (default: 0.5)",
     )
     group.add_argument(
-        "--alpha-share", type=float, default=0.5, help="share of alpha for P (default: 0.5)"
+        "--alpha-share",
+        type=float,
+        default=0.5,
+        help="double sampling: share of alpha for the bounds under P (default: 0.5)",
     )
     group.add_argument(
         "--fallback",
@@ -185,7 +196,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _settings(arguments: argparse.Namespace, plan: Plan) -> str:
     """The run.toml of this run. A law from a file is written out: the file may change."""
-    from dsrs.cli.main import build_parser
     from dsrs.methods import NEYMAN_PEARSON
 
     decided = {
@@ -199,15 +209,11 @@ def _settings(arguments: argparse.Namespace, plan: Plan) -> str:
         "alpha-share": plan.alpha_share,
         "batch-size": plan.batch,
     }
-    typed = typed_texts(build_parser(("certify",)), "certify", arguments.words)
-    return config_text(typed | decided, SETTINGS_COMMENT)
+    return config_text(arguments.texts | decided, SETTINGS_COMMENT)
 
 
 def _plan(arguments: argparse.Namespace, dataset: Dataset, inputs: int) -> Plan:
     from dsrs.methods import DEFAULT_METHODS, NAMED, NEYMAN_PEARSON, Plan
-
-    if arguments.alpha is not None and arguments.family_alpha is not None:
-        raise InvalidInput("--alpha is for each certificate, --family-alpha for all: choose one")
 
     stopping = stopping_from(arguments)
     laws = tuple(

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
 
+from dsrs.cli.options import Commands
 from dsrs.errors import DataError
 from dsrs.measures.rounding import floor_text
 
 
-def add_parser(verbs: Any) -> None:
-    parser = verbs.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "check",
         help="verify the proof of a certificate, without any search",
         description="Read certificates in JSON, one a line (as `dsrs radius --json` prints them), "

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
-from dsrs.cli.choices import one_of
+from dsrs.cli.options import Commands
+from dsrs.cli.values import one_of
 
 EPILOG = """\
 examples:
@@ -20,13 +20,12 @@ loss; `dsrs recertify` reads the csv. tsv rounds radii down and writes -1 for an
 """
 
 
-def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "export",
         help="write the results of a run for other programs",
         description="Write the results of a run in a format that other programs read.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("run_folder", metavar="RUN", help="run folder of `dsrs certify`")
     parser.add_argument(

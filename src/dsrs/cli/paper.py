@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from dsrs.cli.choices import one_of
+from dsrs.cli.options import Command, Commands
 from dsrs.cli.progress import Progress
 from dsrs.cli.tables import table
+from dsrs.cli.values import one_of
 from dsrs.errors import DataError, InvalidInput, NotRecorded
 from dsrs.files.new_file import check_figure, check_new_file
 from dsrs.files.whole import write_whole
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 RADIUS_NAMES = ("np_radius", "heuristic_radius", "opt_radius")
 
 
-def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser("paper", help="the paper's tables and figures, computed again")
-    verbs = parser.add_subparsers(dest="paper_verb", metavar="WHAT", required=True)
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser("paper", help="the paper's tables and figures, computed again")
+    verbs = parser.add_subparsers()
 
     tables = verbs.add_parser(
         "tables",
@@ -54,9 +55,7 @@ def add_parser(subparsers: Any) -> None:
         default="text",
         help="text (default), markdown, latex, csv or json",
     )
-    tables.add_argument(
-        "--output", "--out", type=Path, dest="output", metavar="FILE", help="write to a file"
-    )
+    tables.add_argument("--output", type=Path, metavar="FILE", help="write to a file")
     tables.add_argument("--overwrite", action="store_true", help="replace a text of that name")
     tables.add_argument("--quiet", action="store_true", help="no progress on standard error")
     tables.set_defaults(run=run_tables)
@@ -78,10 +77,16 @@ def add_parser(subparsers: Any) -> None:
         help="one figure (may be repeated)",
     )
     figures.add_argument(
-        "--output", "--out", type=Path, dest="output", default=Path("figures"), metavar="DIR"
+        "--output",
+        type=Path,
+        default=Path("figures"),
+        metavar="DIR",
+        help="folder to draw into (default: figures)",
     )
     figures.add_argument("--overwrite", action="store_true", help="replace figures of that name")
-    figures.add_argument("--format", choices=("png", "pdf", "svg"), default="png")
+    figures.add_argument(
+        "--format", choices=("png", "pdf", "svg"), default="png", help="kind of the files"
+    )
     figures.add_argument("--quiet", action="store_true", help="no progress on standard error")
     figures.set_defaults(run=run_figures)
 
@@ -92,7 +97,9 @@ def add_parser(subparsers: Any) -> None:
         "from P and truncated Q, and print the mean seconds beside the paper's.",
     )
     _add_source(times)
-    times.add_argument("--inputs", type=int, default=200, metavar="N", help="for each data set")
+    times.add_argument(
+        "--inputs", type=int, default=200, metavar="N", help="inputs of each data set"
+    )
     times.add_argument("--quiet", action="store_true", help="no progress on standard error")
     times.set_defaults(run=run_time)
 
@@ -104,14 +111,17 @@ def add_parser(subparsers: Any) -> None:
     )
     opt.add_argument("--model", type=Path, required=True, metavar="DIR", help="from `dsrs train`")
     opt.add_argument("--data", type=Path, required=True, metavar="PATH", help="labelled test data")
-    opt.add_argument("--inputs", type=int, default=30, metavar="N", help="spread over the data")
-    opt.add_argument("--votes", type=int, default=10_000, help="under P, and under each Q")
-    opt.add_argument("--alpha", type=float, default=0.001)
-    opt.add_argument("--seed", type=int, default=0)
-    given = argparse.SUPPRESS
-    opt.add_argument("--weight", type=float, default=given, help="Opt's lambda")
-    opt.add_argument("--steps", type=int, default=given, help="of Opt")
-    opt.add_argument("--samples", type=int, default=given, help="a step")
+    opt.add_argument(
+        "--inputs", type=int, default=30, metavar="N", help="inputs, spread over the data"
+    )
+    opt.add_argument("--votes", type=int, default=10_000, help="votes under P, and under each Q")
+    opt.add_argument(
+        "--alpha", type=float, default=0.001, help="failure probability of a certificate"
+    )
+    opt.add_argument("--seed", type=int, default=0, help="same seed, same votes")
+    opt.add_argument("--weight", type=float, help="weight lambda of Opt (default: the paper's)")
+    opt.add_argument("--steps", type=int, help="steps of Opt (default: the paper's)")
+    opt.add_argument("--samples", type=int, help="samples of a step of Opt (default: the paper's)")
     opt.add_argument("--quiet", action="store_true", help="no progress on standard error")
     opt.set_defaults(run=run_opt)
 
@@ -236,8 +246,8 @@ def run_opt(arguments: argparse.Namespace) -> int:
     if arguments.inputs < 1:
         raise InvalidInput(f"`--inputs` must be at least 1, got {arguments.inputs}")
     names = ("weight", "steps", "samples")
-    given = {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
-    settings = OptSettings(**given)
+    given = {name: getattr(arguments, name) for name in names}
+    settings = OptSettings(**{name: value for name, value in given.items() if value is not None})
     module, law = load_trained_module(arguments.model)
     data = load_dataset(arguments.data)
     if data.labels is None:
@@ -275,7 +285,7 @@ def _opt_line(row: ComparedTruncation) -> list[str]:
     ]
 
 
-def _add_source(parser: argparse.ArgumentParser) -> None:
+def _add_source(parser: Command) -> None:
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
         "--logs", type=Path, metavar="DIR", help="the public logs: the folder that holds `sampling`"

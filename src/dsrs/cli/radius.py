@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dsrs.cli.law_options import LAW_FORMS, add_law_options, law_from
+from dsrs.cli.options import Commands
 from dsrs.cli.second_law import add_second_law, votes_of
 from dsrs.cli.tables import table
 from dsrs.errors import InvalidInput
@@ -34,15 +35,14 @@ examples:
 """
 
 
-def add_parser(verbs: Any) -> None:
-    parser = verbs.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "radius",
         help="the largest provable radius of one input, from intervals or votes",
         description="Compute the largest l2 radius that can be proved from what sampling has "
         "learned: an interval for P_A, the probability of the class under the smoothing noise P, "
         "and optionally one for Q_A under each additional law Q.",
         epilog=EXAMPLES + LAW_FORMS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     noise = parser.add_argument_group("smoothing noise P")
     noise.add_argument("--d", type=int, required=True, help="input dimension, e.g. 3072")

@@ -18,6 +18,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from dsrs.cli.accuracy_table import accuracy_table
 from dsrs.cli.model_options import add_workers
+from dsrs.cli.options import Commands
 from dsrs.cli.progress import Progress
 from dsrs.cli.tables import table
 from dsrs.errors import DataError, InvalidInput
@@ -44,14 +45,13 @@ line number and does not stop the others.
 """
 
 
-def add_parser(verbs: Any) -> None:
-    parser = verbs.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "recertify",
         help="certify a table of intervals, or a run again from its saved votes",
         description=DESCRIPTION,
         epilog="examples:\n  dsrs recertify intervals.csv.gz --output radii.csv\n"
         "  dsrs recertify runs/mine --alpha 0.01 --output runs/mine-alpha-0.01",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("source", help="a table (.csv, .csv.gz) or a run folder")
     parser.add_argument("--output", help="a .csv or .csv.gz file; for a run also a new run folder")
@@ -62,7 +62,12 @@ def add_parser(verbs: Any) -> None:
     again = parser.add_argument_group("for a run folder")
     again.add_argument("--alpha", type=float, help="another failure probability")
     again.add_argument("--method", help="one method alone: np, truncated or rescaled")
-    again.add_argument("--q", action="append", metavar="LAW", help="other additional laws")
+    again.add_argument(
+        "--q",
+        action="append",
+        metavar="LAW",
+        help="another additional law, such as truncated:0.8; give it again for several",
+    )
     parser.set_defaults(run=run)
 
 

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import Any
+
+from dsrs.cli.options import Options
+from dsrs.cli.values import whole_number
+from dsrs.errors import InvalidInput
 
 RANDOM = "random"
 
 
-def add_seed(group: argparse._ActionsContainer, *, default: int | str, text: str) -> None:
-    """--seed of the votes; `text` says what the default means."""
-    group.add_argument("--seed", type=seed_text, default=default, metavar="SEED", help=text)
+def add_seed(group: Options, *, default: int | str, help: str) -> None:
+    """--seed of the votes; `help` says what the default means."""
+    group.add_argument("--seed", type=seed_text, default=default, metavar="SEED", help=help)
 
 
 def seed_text(text: str) -> int | str:
     """A whole number, or `random`."""
-    if text == RANDOM:
-        return RANDOM
     try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"expected a whole number or {RANDOM}, got {text!r}"
-        ) from None
+        return RANDOM if text == RANDOM else whole_number(text)
+    except InvalidInput:
+        raise InvalidInput(f"expected a whole number or {RANDOM}, got {text!r}") from None
 
 
 def seed_of_run(seed: int | str, output: str) -> dict[str, Any]:
@@ -31,7 +30,7 @@ def seed_of_run(seed: int | str, output: str) -> dict[str, Any]:
 
     A random seed is drawn once: a run that exists is continued with the one that it has.
     """
-    from dsrs.noise.stream import fresh_seed
+    from dsrs.noise.seeds import fresh_seed
     from dsrs.store import open_run
     from dsrs.store.schema import STORE_NAME
 

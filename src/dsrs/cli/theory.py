@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dsrs.cli.options import Commands
 from dsrs.cli.tables import table
 from dsrs.files.new_file import check_figure
 from dsrs.measures.rounding import floor_printed
@@ -35,12 +36,11 @@ Checks of the paper's theorems, computed here and not taken from it:
 """
 
 
-def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "theory",
         help="check the paper's theorems numerically",
         description=DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--only", choices=tuple(CHECKS), action="append", help="one check (may be repeated)"

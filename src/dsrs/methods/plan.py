@@ -18,7 +18,7 @@ from dsrs.methods.naming import method_name, strategy_of
 from dsrs.methods.neyman_pearson import NEYMAN_PEARSON
 from dsrs.methods.one_bound import OneBound
 from dsrs.methods.tailored import TAILORED
-from dsrs.noise.stream import check_seed
+from dsrs.noise.seeds import check_seed
 
 Target = Literal["label", "predicted"]
 Classes = Literal["top", "all"]

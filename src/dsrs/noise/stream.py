@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import secrets
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,6 @@ from dsrs.errors import InvalidInput
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.laws.grid import Grid
-from dsrs.laws.parameters import shown
 from dsrs.noise.normals import NORMAL_UNITS, NoiseBlock
 
 # Norms of a non-Gaussian law are drawn in blocks of this many samples, one generator a block.
@@ -26,23 +26,55 @@ Norms = NDArray[np.float64]
 Sums = NDArray[np.int64]
 
 
-# Seeds of more bits would share words with the number of an input.
-SEED_BITS = 128
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """The name of a stream of votes on one input. It is part of the key of the stream's noise.
 
+    Args:
+        purpose: what the votes are for, such as `selection` or `estimation`.
+        law: the law of their noise: the smoothing law P itself, or an additional law Q.
+        classifier: the place of the classifier that votes among those of the run; the only
+            classifier of a run has place 0.
+    """
 
-def fresh_seed() -> int:
-    """A seed that the operating system draws now, and that nobody can have known before."""
-    return secrets.randbits(SEED_BITS)
+    purpose: str
+    law: NoiseLaw
+    classifier: int = 0
 
+    @property
+    def base(self) -> GeneralizedGaussian:
+        """The smoothing law P."""
+        return self.law if isinstance(self.law, GeneralizedGaussian) else self.law.base
 
-def check_seed(seed: object) -> None:
-    """Raise InvalidInput unless `seed` is a whole number from 0 to 2^128 - 1."""
-    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**SEED_BITS:
-        raise InvalidInput(f"`seed` must be a whole number from 0 to 2^128 - 1, got {shown(seed)}")
+    @property
+    def additional(self) -> AdditionalLaw | None:
+        """The additional law Q; None where the noise is that of P."""
+        return None if isinstance(self.law, GeneralizedGaussian) else self.law
+
+    @property
+    def key(self) -> str:
+        """What tells this stream from every other one of the same input and seed.
+
+        Two classifiers under one law must not share their noise, so a place above 0 is part of
+        the key. Place 0 is left out, so that a run of one classifier keeps the noise it had before
+        runs could have several.
+        """
+        facts: dict[str, Any] = {"purpose": self.purpose, "p": self.base.to_dict()}
+        if self.additional is not None:
+            facts["q"] = self.additional.to_dict()
+        if self.classifier:
+            facts["classifier"] = self.classifier
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+    def __str__(self) -> str:
+        """For messages: `estimation votes under P`."""
+        law = "P" if self.additional is None else self.additional.text
+        place = f" of classifier {self.classifier}" if self.classifier else ""
+        return f"{self.purpose} votes under {law}{place}"
 
 
 class NoiseStream:
-    """Noisy copies of an input: sample number i is a function of (seed, index, purpose, law, i).
+    """Noisy copies of an input: sample number i is a function of (seed, index, stream, i).
 
     Gaussian noise is sigma times normals. Every other isotropic law is a uniform direction times
     a norm drawn by the law itself. With a grid, input and noise are rounded to it and added as
@@ -50,13 +82,11 @@ class NoiseStream:
     calls with the same array.
     """
 
-    def __init__(
-        self, law: NoiseLaw, seed: int, index: int, purpose: str, grid: Grid | None = None
-    ) -> None:
-        self._law = law
+    def __init__(self, stream: Stream, seed: int, index: int, grid: Grid | None = None) -> None:
+        self._law = stream.law
         self._grid = grid
-        self._sigma = _gaussian_sigma(law)
-        self._entropy = _entropy(seed, index, stream_name(law, purpose))
+        self._sigma = _gaussian_sigma(stream.law)
+        self._entropy = _entropy(seed, index, stream.key)
         self._key = _key(self._entropy)
         self._cells: tuple[NDArray[np.float32], NDArray[np.float64]] | None = None
 
@@ -140,15 +170,6 @@ def _grid_kernels() -> tuple[Callable[..., None], Callable[..., None]]:
     from dsrs.noise.grid_noise import directions_on_grid, gaussian_on_grid
 
     return directions_on_grid, gaussian_on_grid
-
-
-def stream_name(law: NoiseLaw, purpose: str) -> str:
-    """What sets a stream of votes apart from every other one of the same input and seed."""
-    if isinstance(law, GeneralizedGaussian):
-        facts = {"purpose": purpose, "p": law.to_dict()}
-    else:
-        facts = {"purpose": purpose, "p": law.base.to_dict(), "q": law.to_dict()}
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
 def stream_key(seed: int, index: int, stream: str) -> NDArray[np.uint32]:
