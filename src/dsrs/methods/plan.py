@@ -109,9 +109,7 @@ class Plan:
         if max(self.n, self.n0) > MAX_VOTES:
             raise InvalidInput(f"`n` and `n0` must not exceed {MAX_VOTES}, got {self.n}, {self.n0}")
         for name in ("alpha", "sample_share", "alpha_share"):
-            value = getattr(self, name)
-            if not (isinstance(value, (int, float)) and 0 < value < 1):
-                raise InvalidInput(f"`{name}` must be in (0, 1), got {shown(value)}")
+            _probability(name, getattr(self, name))
         self._check_family()
         if self.target not in ("label", "predicted"):
             raise InvalidInput(f"`target` must be 'label' or 'predicted', got {self.target!r}")
@@ -157,8 +155,7 @@ class Plan:
             return
         if self.family_alpha is None or self.family_size is None:
             raise InvalidInput("`family_alpha` and `family_size` belong together, got one of them")
-        if not 0 < self.family_alpha < 1:
-            raise InvalidInput(f"`family_alpha` must be in (0, 1), got {shown(self.family_alpha)}")
+        _probability("family_alpha", self.family_alpha)
         _whole("family_size", self.family_size, 1)
         if Fraction(self.alpha) * self.family_size > Fraction(self.family_alpha):
             raise AlphaOverspent(
@@ -194,6 +191,7 @@ class Plan:
         inputs must be fixed before the votes; that they share noise does not matter.
         """
         _whole("inputs", inputs, 1)
+        _probability("family_alpha", family_alpha)
         size = inputs * len(self.methods)
         alpha = family_alpha / size
         while Fraction(alpha) * size > Fraction(family_alpha):
@@ -261,3 +259,8 @@ def default_batch(d: int) -> int:
 def _whole(name: str, value: object, least: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise InvalidInput(f"`{name}` must be a whole number >= {least}, got {shown(value)}")
+
+
+def _probability(name: str, value: object) -> None:
+    if not (isinstance(value, (int, float)) and 0 < value < 1):
+        raise InvalidInput(f"`{name}` must be in (0, 1), got {shown(value)}")
