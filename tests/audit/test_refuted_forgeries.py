@@ -18,8 +18,8 @@ from dsrs.audit.bound import Enclosure
 from dsrs.audit.claims import METHODS, STATUSES
 from dsrs.laws import GeneralizedGaussian, Weighted
 from dsrs.proofs.certificate import Certificate, Method, Status
-from dsrs.proofs.first_order import certify_first_order
-from dsrs.proofs.leading import certify_leading
+from dsrs.proofs.lead import certify_leading
+from dsrs.proofs.slab import certify_first_order
 
 MNIST, PLAIN = GeneralizedGaussian(784, 0.5, 380), GeneralizedGaussian(784, 0.5)
 SMALL, ROOT = GeneralizedGaussian(3, 1.0, 0.5), GeneralizedGaussian(100, 1.0, 45, 1.0)

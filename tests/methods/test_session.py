@@ -88,7 +88,7 @@ def test_a_chosen_law_is_kept_and_not_chosen_again() -> None:
     chosen = seen.choices["truncated:heuristic"]
     # Another alpha would choose another ball, but there are no votes under that one.
     loose = certificates_of(seen, plan.replace(alpha=0.3))["truncated"]
-    assert [one.law for one in loose.additional] == [chosen]
+    assert [one.law for one in loose.observations] == [chosen]
     other = simulate_input(plan.replace(alpha=0.3), LIKELY, 0, 1, np.random.default_rng(1))
     assert other.choices["truncated:heuristic"] != chosen
 
@@ -163,7 +163,7 @@ def test_votes_of_another_purpose_are_another_stream(monkeypatch: pytest.MonkeyP
         (Stream("pilot", LAW), 100),
         (Stream(ESTIMATION, chosen), 300),
     ]
-    assert certificates_of(seen, plan)["pilot"].additional[0].law == chosen
+    assert certificates_of(seen, plan)["pilot"].observations[0].law == chosen
 
 
 @pytest.mark.parametrize("method", ["np", "tailored"])
@@ -177,4 +177,4 @@ def test_a_class_that_leads_is_compared_by_every_method(
     plan = Plan(LAW, (method,), n=10_000, classes="all", target="predicted")
     seen = simulate_input(plan, Profile(shares), 0, None, np.random.default_rng(3))
     (found,) = certificates_of(seen, plan).values()
-    assert (seen.target, found.method, found.status) == (0, "leading-class", "certified")
+    assert (seen.target, found.claim, found.status) == (0, "lead", "certified")

@@ -67,9 +67,9 @@ def misses(certificate: Certificate, target: int, classifier: Linear | Ball) -> 
         probability = probability if target == 1 else 1 - probability
         return not seen.lower <= probability <= seen.upper  # type: ignore[attr-defined]
 
-    return outside(certificate.p, classifier.probability(certificate.law)) or any(
+    return outside(certificate.known_of_p, classifier.probability(certificate.law)) or any(
         outside(each.interval, classifier.probability_under(each.law))  # type: ignore[arg-type]
-        for each in certificate.additional
+        for each in certificate.observations
     )
 
 

@@ -221,6 +221,8 @@ def _plan(arguments: argparse.Namespace, dataset: Dataset, inputs: int) -> Plan:
     )
     if not arguments.methods and needs_one_bound(stopping):
         laws = tuple(text for text in laws if text in NAMED) or ("none",)
+    if NEYMAN_PEARSON in laws:
+        raise InvalidInput("np always runs; give --q none for np alone")
     if "none" in laws and len(laws) > 1:
         raise InvalidInput(f"--q none cannot be used with other laws, got {', '.join(laws)}")
     plan = Plan(

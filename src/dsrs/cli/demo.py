@@ -12,7 +12,7 @@ from dsrs.cli.law_options import law_of_card
 from dsrs.cli.options import Commands
 from dsrs.cli.progress import Progress
 from dsrs.cli.tables import table
-from dsrs.errors import InvalidInput
+from dsrs.errors import InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
     from dsrs.datasets import Dataset
@@ -48,6 +48,13 @@ def add_parser(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    try:
+        return _demonstrate(arguments)
+    except MissingExtra as error:
+        raise MissingExtra(error.package, "demo") from error
+
+
+def _demonstrate(arguments: argparse.Namespace) -> int:
     from dsrs.certifying.many_inputs import certify_run
     from dsrs.classifiers import load_classifier
     from dsrs.datasets import load_dataset

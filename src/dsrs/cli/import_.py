@@ -124,3 +124,5 @@ def _write(rows: list[ResultRow], output: Path) -> None:
     with_radius = sum(row.radius is not None for row in rows)
     with_interval = sum(row.p_lower is not None for row in rows)
     print(f"{len(rows)} rows, {with_interval} with intervals, {with_radius} with radii: {output}")
+    for note, count in Counter(row.note for row in rows if row.note).items():
+        print(f"{count} rows: {note}", file=sys.stderr)

@@ -59,6 +59,8 @@ exit codes:
   130  interrupted (Ctrl-C); everything finished so far is kept
 """
 PARAMETER = re.compile(r"`(\w+)`")
+# Parameters that no option fills, as a person at the command line knows them.
+UNTYPED = {"input_shape": "the shape of the data"}
 
 
 def known_commands(verbs: Sequence[str] = VERBS) -> Commands:
@@ -123,7 +125,7 @@ def _run(argv: Sequence[str]) -> int:
         except HelpAsked as asked:
             print(asked, flush=True)
             return 0
-        names = {option.parameter: option.name for option in command.all_options()}
+        names = UNTYPED | {option.parameter: option.name for option in command.all_options()}
         verbose = getattr(arguments, "verbose", False)
         assert command.run is not None
         with notes_on_stderr(quiet=getattr(arguments, "quiet", False)):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +21,7 @@ from dsrs.measures.rounding import floor_printed
 if TYPE_CHECKING:
     from dsrs.paper.logs import LogFolder
     from dsrs.paper.opt_comparison import ComparedTruncation
+    from dsrs.paper.recorded import RecordedRun
     from dsrs.paper.recorded_accuracy import RadiiOf
     from dsrs.paper.source import RecordedSource
 
@@ -140,9 +143,9 @@ def run_tables(arguments: argparse.Namespace) -> int:
     if source is None:
         raise InvalidInput("the tables need recorded intervals: give --logs DIR or --reference DIR")
     recorded = source.recorded
-    _report_files(recorded, arguments.quiet)
     wanted = arguments.table or list(TITLES)
     needed = runs_needed(recorded.runs, wanted)
+    _report_files(recorded, needed, arguments.quiet)
     alone = runs_needed(recorded.radii, wanted)
     if arguments.radii == "recorded":
         accuracy = RecordedAccuracy(needed, alone=alone)
@@ -303,13 +306,16 @@ def _source(arguments: argparse.Namespace) -> RecordedSource | None:
     return None if arguments.logs is None else PublicLogs(arguments.logs)
 
 
-def _report_files(recorded: LogFolder, quiet: bool) -> None:
-    """Name the files that should have been read and could not be; count those left out."""
+def _report_files(recorded: LogFolder, needed: Sequence[RecordedRun], quiet: bool) -> None:
+    """Name the files that could not be read; count those left out and the rows with a note."""
     for path, reason in recorded.broken:
         print(f"cannot use {path}: {reason}", file=sys.stderr)
     if recorded.left_out and not quiet:
         count = len(recorded.left_out)
         print(f"left out {count} logs of other norms, rules or data sets", file=sys.stderr)
+    notes = Counter(note for run in needed for note in run.notes.values())
+    for note, count in notes.items():
+        print(f"{count} rows: {note}", file=sys.stderr)
 
 
 def _solver(progress: Progress) -> RadiiOf:

@@ -18,16 +18,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from dsrs.errors import InfeasibleBox
-from dsrs.laws import AdditionalLaw, GeneralizedGaussian
+from dsrs.laws import GeneralizedGaussian
 from dsrs.noise.stream import NoiseLaw, Stream
-from dsrs.proofs.certificate import Certificate, Interval, Observation, OnGrid
-from dsrs.proofs.certification import certify, from_grid_point
+from dsrs.proofs.certificate import Certificate, OnGrid
+from dsrs.proofs.certification import abstention, certify, from_grid_point
+from dsrs.proofs.interval import Interval, Observation
 from dsrs.votes.records import SampledInput
 
 if TYPE_CHECKING:
     from dsrs.methods.plan import Plan
-
-ANYTHING = Interval(0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +84,9 @@ class Strategy(ABC):
         grid = self.plan.known_grid
         if grid is None:
             return found
-        laws: list[NoiseLaw] = [self.plan.law, *(observed.law for observed in found.additional)]
+        laws: list[NoiseLaw] = [self.plan.law, *(observed.law for observed in found.observations)]
         charged = max(map(self._variation, laws))
-        return from_grid_point(found, OnGrid(grid.step, seen.moved, charged))
+        return from_grid_point(found, OnGrid(grid.step, grid.origin, seen.moved, charged))
 
     def _variation(self, law: NoiseLaw) -> float:
         grid = self.plan.known_grid
@@ -105,8 +104,3 @@ def certify_or_abstain(
         return certify(law, p, *additional)
     except InfeasibleBox:
         return abstention(law, *(seen.law for seen in additional))
-
-
-def abstention(law: GeneralizedGaussian, *additional: AdditionalLaw) -> Certificate:
-    """A certificate that claims nothing."""
-    return certify(law, ANYTHING, *(Observation(other, ANYTHING) for other in additional))

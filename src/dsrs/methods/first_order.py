@@ -15,8 +15,10 @@ from dsrs.confidence.gradient import gradient_bound
 from dsrs.errors import InvalidInput, NotEnoughVotes
 from dsrs.methods.base import Strategy, Want
 from dsrs.noise.normals import NORMAL_UNITS
-from dsrs.proofs.certificate import Certificate, Interval
-from dsrs.proofs.first_order import certify_first_order
+from dsrs.proofs.certificate import Certificate
+from dsrs.proofs.certification import certificate_of
+from dsrs.proofs.interval import Interval
+from dsrs.proofs.slab import find_slab
 from dsrs.votes.records import ESTIMATION, SampledInput, Slope
 
 FIRST_ORDER = "first-order"
@@ -77,7 +79,8 @@ class FirstOrder(Strategy):
         grid = plan.known_grid
         assert grid is not None
         gradient += held_by(grid.variation(plan.law))
-        return self.on_grid(certify_first_order(plan.law, p.lower, gradient), seen)
+        proof = find_slab(plan.law, p.lower, gradient)
+        return self.on_grid(certificate_of(plan.law, proof), seen)
 
 
 def first_half(n: int) -> int:

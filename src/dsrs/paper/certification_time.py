@@ -20,8 +20,8 @@ from dsrs.exchange.log_names import LogHeader, RadiusName
 from dsrs.paper.recertify import recertify
 from dsrs.paper.recorded import RecordedRun
 from dsrs.paper.table_runs import SIGMAS, cell_key, key_of
-from dsrs.proofs.certificate import Interval
 from dsrs.proofs.certification import certify
+from dsrs.proofs.interval import Interval
 
 PAPER_SECONDS = {"mnist": 10.53, "cifar10": 4.53, "imagenet": 3.21}
 PAPER_SIGMA = 0.5

@@ -15,8 +15,8 @@ from dsrs.confidence import clopper_pearson
 from dsrs.errors import DataError, InvalidInput, MissingExtra
 from dsrs.laws import GeneralizedGaussian, Truncated, sample_additional
 from dsrs.paper.opt_truncation import OptSettings, optimise_percentile
-from dsrs.proofs.certificate import Interval, Observation
 from dsrs.proofs.certification import certify
+from dsrs.proofs.interval import Interval, Observation
 
 Noise = Callable[[int], NDArray[np.float32]]
 BATCH = 1000
