@@ -49,7 +49,16 @@ ALLOWED = {
     },
     "training": {"classifiers", "datasets", "files", "laws"},
     "paper": {
-        *("certifying", "confidence", "duality", "exchange", "files", "laws", "measures"),
+        *(
+            "certifying",
+            "confidence",
+            "datasets",
+            "duality",
+            "exchange",
+            "files",
+            "laws",
+            "measures",
+        ),
         *("methods", "proofs", "reports", "training"),
     },
 }

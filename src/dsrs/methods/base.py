@@ -24,6 +24,7 @@ from dsrs.proofs.certificate import Certificate, OnGrid
 from dsrs.proofs.certification import abstention, certify, from_grid_point
 from dsrs.proofs.interval import Interval, Observation
 from dsrs.votes.records import SampledInput
+from dsrs.votes.tally import Tally
 
 if TYPE_CHECKING:
     from dsrs.methods.plan import Plan
@@ -31,14 +32,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """Take votes of this stream until it has `stop` of them.
-
-    With `sums` the noise of those that miss the class is added up as well.
-    """
+    """Take votes of this stream until it has `stop` of them."""
 
     stream: Stream
     stop: int
-    sums: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +54,13 @@ class Strategy(ABC):
     @abstractmethod
     def certificate(self, seen: SampledInput) -> Certificate:
         """What the votes prove. Raises NotEnoughVotes where they are not those it wanted."""
+
+    def tallies(self, stream: Stream, seen: SampledInput) -> tuple[Tally, ...]:
+        """What to add up over the votes of a stream beside their counts.
+
+        Asked before the first vote of the stream; the summaries are kept with the votes.
+        """
+        return ()
 
     def choose(self, seen: SampledInput) -> NoiseLaw | None:
         """The law that this strategy chooses from votes, as soon as it can; kept with them."""
