@@ -8,7 +8,7 @@ from dsrs.cli.main import main
 from dsrs.exchange import EXPORTS, FORMATS
 from dsrs.paper.published import TITLES
 from dsrs.paper.table_formats import FORMATS as TABLE_FORMATS
-from dsrs.training.hyperparameters import DATA
+from dsrs.training.defaults import DATA
 from dsrs.training.recipes import RECIPES
 
 CHOICES = {

@@ -288,7 +288,6 @@ def test_dsrs_logs_follow_the_recorded_layout(run_folder: Path, tmp_path: Path) 
     ("description", "name"),
     [
         ("ONNX net.onnx (cpu, onnxruntime); input (1, 28, 28) in [0, 1]", "net"),
-        ("TorchScript my net.ts (cpu, PyTorch); input (1, 28, 28)", "my_net"),
         ("exported program ../a.b.pt2 (cuda:0, PyTorch); input (3,)", "a.b"),
         ("brightness 1; input (1, 28, 28) in [0, 1]", "brightness_1"),
         ("../..; input", "model"),

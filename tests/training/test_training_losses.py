@@ -9,8 +9,16 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from dsrs.training import losses  # noqa: E402
-from dsrs.training.recipes import SmoothMix, fooling_images, noisy_logits  # noqa: E402
+from dsrs.training.answers import (  # noqa: E402
+    noisy_cross_entropy,
+    noisy_logits,
+    smoothed_cross_entropy,
+)
+from dsrs.training.attacks import ascended, within  # noqa: E402
+from dsrs.training.recipes import RECIPES, Batch  # noqa: E402
+from dsrs.training.recipes.cat_rs import confidence_aware_loss  # noqa: E402
+from dsrs.training.recipes.consistency import disagreement  # noqa: E402
+from dsrs.training.recipes.smoothmix import mixed_loss, mixed_targets  # noqa: E402
 
 LN3 = math.log(3)
 
@@ -25,28 +33,28 @@ def test_cross_entropy_is_the_mean_over_noise_and_images() -> None:
     labels = torch.tensor([0, 1])
     # -ln of 1/2, 3/4, 1/4, 1/4
     expected = (math.log(2) + math.log(4 / 3) + math.log(4) + math.log(4)) / 4
-    assert float(losses.noisy_cross_entropy(logits, labels)) == pytest.approx(expected, abs=1e-12)
+    assert float(noisy_cross_entropy(logits, labels)) == pytest.approx(expected, abs=1e-12)
 
 
 def test_consistency_by_hand() -> None:
     logits = logits_of([[[0.75, 0.25]], [[0.25, 0.75]]])
     # Mean (1/2, 1/2). KL(mean || each) = (ln(2/3) + ln 2) / 2 = ln(4/3) / 2 for both; H = ln 2.
     divergence, entropy = math.log(4 / 3) / 2, math.log(2)
-    assert float(losses.consistency(logits, 5.0, 0.5)) == pytest.approx(
+    assert float(disagreement(logits, 5.0, 0.5)) == pytest.approx(
         5 * divergence + 0.5 * entropy, abs=1e-12
     )
-    assert float(losses.consistency(logits, 1.0, 0.0)) == pytest.approx(divergence, abs=1e-12)
+    assert float(disagreement(logits, 1.0, 0.0)) == pytest.approx(divergence, abs=1e-12)
 
 
 def test_agreeing_answers_cost_only_their_entropy() -> None:
     logits = logits_of([[[0.75, 0.25]], [[0.75, 0.25]]])
     entropy = math.log(4) - 0.75 * LN3
-    assert float(losses.consistency(logits, 5.0, 0.5)) == pytest.approx(0.5 * entropy, abs=1e-12)
+    assert float(disagreement(logits, 5.0, 0.5)) == pytest.approx(0.5 * entropy, abs=1e-12)
 
 
 def test_consistency_stays_finite_where_a_probability_underflows() -> None:
     logits = torch.tensor([[[0.0, 2000.0]], [[0.0, 1990.0]]], requires_grad=True)
-    loss = losses.consistency(logits, 5.0, 0.5)
+    loss = disagreement(logits, 5.0, 0.5)
     (gradient,) = torch.autograd.grad(loss, logits)
     assert torch.isfinite(loss)
     assert torch.isfinite(gradient).all()
@@ -54,7 +62,7 @@ def test_consistency_stays_finite_where_a_probability_underflows() -> None:
 
 def test_mixed_targets_by_hand() -> None:
     smoothed = torch.tensor([[0.8, 0.2], [0.3, 0.7]], dtype=torch.float64)
-    targets = losses.mixed_targets(smoothed, torch.tensor([0.0, 0.5], dtype=torch.float64))
+    targets = mixed_targets(smoothed, torch.tensor([0.0, 0.5], dtype=torch.float64))
     np.testing.assert_allclose(targets, [[0.8, 0.2], [0.4, 0.6]], atol=1e-15)
 
 
@@ -66,14 +74,14 @@ def test_smoothmix_by_hand() -> None:
     # noise the answer is the target. Image 1 is smoothed to (3/8, 5/8): wrong, so it adds nothing.
     divergence = 0.625 * math.log(0.625 / 0.5) + 0.375 * math.log(0.375 / 0.5)
     cross_entropy = (2 * math.log(4 / 3) + math.log(2) + math.log(4)) / 4
-    loss = losses.smoothmix(clean, mixed, labels, share, eta=2.0)
+    loss = mixed_loss(clean, mixed, labels, share, mix_weight=2.0)
     assert float(loss) == pytest.approx(cross_entropy + 2 * divergence / 4, abs=1e-12)
 
 
 def test_smoothed_cross_entropy_by_hand() -> None:
     logits = logits_of([[[0.75, 0.25], [0.5, 0.5]], [[0.25, 0.75], [0.25, 0.75]]])
     # Smoothed probabilities of the labels: 1/2 and 5/8; a sum, not a mean.
-    value = losses.smoothed_cross_entropy(logits, torch.tensor([0, 1]))
+    value = smoothed_cross_entropy(logits, torch.tensor([0, 1]))
     assert float(value) == pytest.approx(math.log(2) + math.log(8 / 5), abs=1e-12)
 
 
@@ -85,13 +93,33 @@ class Halves(torch.nn.Module):
         return torch.stack([flat[:, :2].sum(dim=1), flat[:, 2:].sum(dim=1)], dim=1)
 
 
-def test_fooling_images_go_the_step_length_against_the_label() -> None:
-    images = torch.full((1, 1, 1, 4), 0.5)
-    moved = fooling_images(Halves(), images, torch.tensor([0]), torch.zeros(2, 1, 1, 4), 2, 0.2)
-    # The gradient points along (-1, -1, 1, 1) / 2; two steps of length 0.2 move each value by 0.2.
-    np.testing.assert_allclose(moved.flatten(), [0.3, 0.3, 0.7, 0.7], atol=1e-5)
-    far = fooling_images(Halves(), images, torch.tensor([0]), torch.zeros(2, 1, 1, 4), 5, 10.0)
-    np.testing.assert_allclose(far.flatten(), [0, 0, 1, 1], atol=1e-6)
+def test_confidence_aware_loss_by_hand() -> None:
+    logits = logits_of([[[0.5, 0.5], [0.25, 0.75]], [[0.75, 0.25], [0.5, 0.5]]])
+    worst = logits_of([[[0.5, 0.5], [0.9, 0.1]], [[0.25, 0.75], [0.9, 0.1]]])
+    targets = torch.tensor([[0.75, 0.25], [0.5, 0.5]], dtype=torch.float64)
+    labels, kept = torch.tensor([0, 0]), torch.tensor([2, 1])
+    # Image 0 keeps both losses and is sure: its worst answer is (1/4, 3/4). Image 1 keeps the
+    # smaller loss, ln 2, of two.
+    divergence = 0.75 * math.log(0.75 / 0.25) + 0.25 * math.log(0.25 / 0.75)
+    first = (math.log(2) + math.log(4 / 3)) / 2 + 3 * divergence
+    second = math.log(2) / 2
+    loss = confidence_aware_loss(logits, worst, labels, targets, kept, worst_weight=3.0)
+    assert float(loss) == pytest.approx((first + second) / 2, abs=1e-12)
+
+
+def test_a_step_goes_its_length_along_the_gradient() -> None:
+    images = torch.tensor([[0.5, 0.5, 0.5, 0.5], [0.0, 0.0, 0.0, 0.0]])
+    scores = torch.tensor([[3.0, 0.0, -4.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
+    moved = ascended(lambda rows: (rows * scores).sum(), images, 0.5)
+    # Along (3, 0, -4, 0) / 5; a row without a gradient stays.
+    np.testing.assert_allclose(moved, [[0.8, 0.5, 0.1, 0.5], [0, 0, 0, 0]], atol=1e-6)
+
+
+def test_points_are_brought_to_the_ball_and_not_further() -> None:
+    centers = torch.zeros(2, 2)
+    moved = torch.tensor([[3.0, 4.0], [0.3, 0.4]])
+    np.testing.assert_allclose(within(moved, centers, 2.5), [[1.5, 2.0], [0.3, 0.4]], atol=1e-6)
+    assert within(moved, centers, None) is moved
 
 
 def test_noisy_logits_keep_noise_and_images_apart() -> None:
@@ -104,13 +132,20 @@ def test_noisy_logits_keep_noise_and_images_apart() -> None:
         assert torch.equal(logits[noise], expected)
 
 
-def test_smoothmix_leaves_batch_statistics_to_the_training_passes() -> None:
+@pytest.mark.parametrize(
+    ("name", "passes"),
+    # Passes that train: none on the way to an adversarial image.
+    [("gaussian", 1), ("consistency", 1), ("smoothmix", 2), ("smoothadv", 1), ("cat-rs", 2)],
+)
+def test_attacks_leave_no_trace_in_batch_statistics(name: str, passes: int) -> None:
     model = torch.nn.Sequential(torch.nn.BatchNorm2d(1), Halves())
     torch.manual_seed(0)
-    images = torch.rand(4, 1, 1, 4)
-    SmoothMix(steps=3, noises=2).objective(
-        model, images, torch.tensor([0, 1, 0, 1]), torch.zeros_like
-    )
-    # One pass at the clean images, one at the mixed ones, none on the way there.
-    assert int(model[0].num_batches_tracked) == 2
+    batch = Batch(torch.rand(4, 1, 1, 4), torch.tensor([0, 1, 0, 1]), torch.zeros_like)
+    RECIPES[name](noises=2).objective(model, batch)
+    assert int(model[0].num_batches_tracked) == passes
     assert model.training
+
+
+def test_every_recipe_is_in_the_list_above() -> None:
+    names = ["gaussian", "consistency", "smoothmix", "smoothadv", "cat-rs"]
+    assert list(RECIPES) == names

@@ -29,7 +29,7 @@ from dsrs.errors import (  # noqa: E402
     StoreTooNew,
 )
 from dsrs.laws import GeneralizedGaussian  # noqa: E402
-from dsrs.training import TrainingSettings, architectures, paper_settings, train_model  # noqa: E402
+from dsrs.training import TrainingSettings, architectures, recommended_settings, train_model  # noqa: E402
 from dsrs.training.loop import Trained, train  # noqa: E402
 
 
@@ -80,12 +80,14 @@ def weights(trained: Trained) -> dict[str, torch.Tensor]:
         ("consistency", "test_training_runs:shallow_resnet", {"augmentation": "crop-flip"}),
         ("smoothmix", "test_training_runs:shallow_resnet", {"warm_up_unit": "step", "warm_up": 7}),
         ("gaussian", "test_training_runs:WithDropout", {}),
+        ("smoothadv", "test_training_runs:shallow_resnet", {}),
+        ("cat-rs", "mnist-cnn", {}),
     ],
 )
 def test_a_resumed_run_ends_with_the_same_weights(
     dataset: Dataset, tmp_path: Path, recipe: str, architecture: str, changes: dict[str, Any]
 ) -> None:
-    base = paper_settings("mnist", recipe, 0.3, 60, architecture=architecture, batch_size=32)
+    base = recommended_settings("mnist", recipe, 0.3, 60, architecture=architecture, batch_size=32)
     settings = replace(base.in_epochs(3), **changes)
     for name in ("whole", "broken", "other"):
         (tmp_path / name).mkdir()
@@ -118,7 +120,7 @@ def shallow_resnet() -> torch.nn.Module:
 
 @pytest.fixture
 def tiny(dataset: Dataset, tmp_path: Path) -> tuple[TrainingSettings, Path]:
-    settings = paper_settings("mnist", "gaussian", 0.3, 60, batch_size=48).in_epochs(1)
+    settings = recommended_settings("mnist", "gaussian", 0.3, 60, batch_size=48).in_epochs(1)
     train(dataset, settings, tmp_path)
     return settings, tmp_path / "checkpoint.pt"
 
@@ -151,7 +153,7 @@ def test_a_damaged_or_newer_checkpoint_is_refused(
 
 
 def test_divergence_is_an_error(dataset: Dataset, tmp_path: Path) -> None:
-    settings = paper_settings(
+    settings = recommended_settings(
         "mnist", "gaussian", 0.3, 60, batch_size=8, learning_rate=1e6
     ).in_epochs(3)
     with pytest.raises(ClassifierError, match="lower learning rate"):
@@ -252,7 +254,7 @@ def test_without_pytorch_the_extra_is_named(
     dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    settings = paper_settings("mnist", "gaussian", 0.3, 60)
+    settings = recommended_settings("mnist", "gaussian", 0.3, 60)
     with pytest.raises(MissingExtra, match=r"dsrs\[train\]"):
         train_model(dataset, settings, tmp_path / "model")
     assert not (tmp_path / "model").exists()
@@ -262,15 +264,15 @@ def test_options_reach_the_settings(dataset: Dataset) -> None:
     words = ("--data", "x", "--output", "y", "--sigma", "0.5", "--k", "60")
     chosen = parsed(*words, "--recipe", "smoothmix", "--noises", "2", "--warm-up", "9")
     settings = verb.settings_from(chosen, dataset)
-    assert (settings.recipe.noises, settings.warm_up, settings.epochs) == (2, 9, 150)
-    assert (settings.eta, settings.recipe.eta) == (2.0, 5.0)
-    # --eta is the law's; the weight that recipes call eta has another name here.
-    chosen = parsed(*words, "--recipe", "smoothmix", "--eta", "1.5", "--second-weight", "3")
+    assert (settings.recipe.noises, settings.warm_up, settings.epochs) == (2, 9, 90)
+    assert (settings.eta, settings.recipe.mix_weight) == (2.0, 5.0)
+    # --eta is the law's; the weight that the authors of SmoothMix call eta is --mix-weight.
+    chosen = parsed(*words, "--recipe", "smoothmix", "--eta", "1.5", "--mix-weight", "3")
     settings = verb.settings_from(chosen, dataset)
-    assert (settings.eta, settings.recipe.eta) == (1.5, 3.0)
+    assert (settings.eta, settings.recipe.mix_weight) == (1.5, 3.0)
     assert TrainingSettings.from_dict(json.loads(json.dumps(settings.to_dict()))) == settings
-    with pytest.raises(InvalidInput, match="gaussian has no --lbd"):
-        verb.settings_from(parsed(*words, "--lbd", "3"), dataset)
+    with pytest.raises(InvalidInput, match="gaussian has no `mix_weight`"):
+        verb.settings_from(parsed(*words, "--mix-weight", "3"), dataset)
 
 
 @pytest.mark.parametrize("depth", [20, 110])

@@ -7,8 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsrs.errors import InvalidInput
-from dsrs.training.hyperparameters import DATA, paper_settings, with_recipe
-from dsrs.training.recipes import RECIPES, Consistency, SmoothMix
+from dsrs.training.defaults import DATA, recommended_settings, with_recipe
+from dsrs.training.recipes import RECIPES
+from dsrs.training.recipes.cat_rs import CatRs
+from dsrs.training.recipes.consistency import Consistency
+from dsrs.training.recipes.smoothadv import SmoothAdv
+from dsrs.training.recipes.smoothmix import SmoothMix
 from dsrs.training.schedules import ramp, step_decay, warm_up_k
 from dsrs.training.settings import TrainingSettings
 
@@ -54,9 +58,9 @@ def test_ramp() -> None:
 
 
 def test_settings_of_the_paper() -> None:
-    mnist = paper_settings("mnist", "consistency", 0.5, 380)
-    cifar = paper_settings("cifar10", "consistency", 0.5, 1530)
-    imagenet = paper_settings("imagenet", "consistency", 0.5, 75_260)
+    mnist = recommended_settings("mnist", "consistency", 0.5, 380)
+    cifar = recommended_settings("cifar10", "consistency", 0.5, 1530)
+    imagenet = recommended_settings("imagenet", "consistency", 0.5, 75_260)
     for settings in (mnist, cifar):
         assert (settings.epochs, settings.learning_rate) == (150, 0.01)
         assert (settings.decay_at, settings.decay_factor) == ((50, 100), 0.1)
@@ -65,19 +69,67 @@ def test_settings_of_the_paper() -> None:
     assert (imagenet.epochs, imagenet.learning_rate) == (10, 0.001)
     assert (imagenet.warm_up, imagenet.warm_up_unit) == (10_000, "step")
     assert imagenet.decay_at == (1, 2, 3, 4, 5, 6, 7, 8, 9)
-    assert [s.recipe.lbd for s in (mnist, cifar, imagenet)] == [5, 20, 5]  # type: ignore[attr-defined]
-    assert mnist.recipe == Consistency(lbd=5.0, eta=0.5, noises=2)
+    assert [s.recipe.agreement_weight for s in (mnist, cifar, imagenet)] == [5, 20, 5]  # type: ignore[attr-defined]
+    assert mnist.recipe == Consistency(agreement_weight=5.0, entropy_weight=0.5, noises=2)
 
 
 @pytest.mark.parametrize(("sigma", "steps"), [(0.25, 2), (0.5, 4), (1.0, 8)])
 def test_smoothmix_goes_further_for_larger_noise(sigma: float, steps: int) -> None:
-    assert paper_settings("mnist", "smoothmix", sigma, 380).recipe == SmoothMix(5.0, steps, 1.0, 4)
-    cifar = paper_settings("cifar10", "smoothmix", sigma, 1530).recipe
-    assert cifar == SmoothMix(eta=5.0, steps=4, step_size=2 * sigma, noises=2)
+    mnist = recommended_settings("mnist", "smoothmix", sigma, 380).recipe
+    assert mnist == SmoothMix(mix_weight=5.0, steps=steps, step_size=1.0, noises=4, mix_step=1)
+    cifar = recommended_settings("cifar10", "smoothmix", sigma, 1530).recipe
+    assert cifar == SmoothMix(
+        mix_weight=5.0, steps=4, step_size=2 * sigma, noises=2, mix_step=1, max_norm=None
+    )
+
+
+def test_smoothmix_on_imagenet_is_that_of_the_papers_authors() -> None:
+    settings = recommended_settings("imagenet", "smoothmix", 0.5, 75_260)
+    assert settings.recipe == SmoothMix(
+        mix_weight=1.0, steps=1, step_size=8.0, noises=1, mix_step=0
+    )
+    assert (settings.learning_rate, settings.decay_at, settings.epochs) == (0.01, (), 10)
+    assert (settings.warm_up, settings.warm_up_unit, settings.batch_size) == (200_000, "step", 48)
+
+
+def test_smoothmix_has_a_schedule_of_its_own() -> None:
+    mnist = recommended_settings("mnist", "smoothmix", 0.5, 380)
+    assert (mnist.epochs, mnist.decay_at, mnist.warm_up) == (90, (30, 60), 70)
+    cifar = recommended_settings("cifar10", "smoothmix", 0.5, 1530)
+    assert (cifar.epochs, cifar.learning_rate, cifar.warm_up) == (150, 0.1, 110)
+
+
+def test_the_settings_of_the_stronger_recipes() -> None:
+    assert recommended_settings("mnist", "smoothadv", 0.5, 0).recipe == SmoothAdv(
+        noises=4, steps=10, attack_radius=1.0
+    )
+    for sigma, weight in ((0.25, 0.5), (0.5, 1.0), (1.0, 2.0)):
+        assert recommended_settings("cifar10", "cat-rs", sigma, 0).recipe == CatRs(
+            noises=4, steps=4, attack_radius=1.0, worst_weight=weight
+        )
+    imagenet = recommended_settings("imagenet", "cat-rs", 1.0, 0).recipe
+    assert imagenet == CatRs(noises=2, steps=1, attack_radius=1.0, worst_weight=2.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"noises": 0}, "`noises` must be at least 1, got 0"),
+        ({"mix_weight": -1.0}, "`mix_weight` must be at least 0"),
+        ({"step_size": float("nan")}, "`step_size` must be at least 0, got nan"),
+        ({"max_norm": float("inf")}, "`max_norm` must be at least 0, got inf"),
+        ({"mix_step": 4}, "`mix_step` must be below `steps` = 4, got 4"),
+        ({"worst_weight": 1.0}, "smoothmix has no `worst_weight`; its settings are noises,"),
+        ({"name": "cat-rs"}, "smoothmix has no `name`"),
+    ],
+)
+def test_bad_settings_of_a_recipe_are_refused(changes: dict[str, float], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        with_recipe(recommended_settings("mnist", "smoothmix", 0.5, 380), **changes)
 
 
 def test_the_default_architectures_are_the_papers() -> None:
-    names = [paper_settings(data, "gaussian", 0.5, 0).architecture for data in DATA]
+    names = [recommended_settings(data, "gaussian", 0.5, 0).architecture for data in DATA]
     assert names == ["mnist-cnn-large", "resnet-110", "torchvision.models:resnet50"]
 
 
@@ -87,25 +139,25 @@ def test_the_default_architectures_are_the_papers() -> None:
 def test_a_very_short_run_decays_once_an_epoch_and_not_before_it_starts(
     epochs: int, decay_at: tuple[int, ...]
 ) -> None:
-    short = paper_settings("mnist", "gaussian", 0.5, 380).in_epochs(epochs)
+    short = recommended_settings("mnist", "gaussian", 0.5, 380).in_epochs(epochs)
     assert short.decay_at == decay_at
 
 
 def test_a_shorter_run_keeps_the_shares() -> None:
-    short = paper_settings("mnist", "gaussian", 0.5, 380).in_epochs(15)
+    short = recommended_settings("mnist", "gaussian", 0.5, 380).in_epochs(15)
     assert (short.epochs, short.decay_at, short.warm_up, short.ramp_epochs) == (15, (5, 10), 10, 1)
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
 @pytest.mark.parametrize("data", DATA)
 def test_settings_survive_saving(data: str, recipe: str) -> None:
-    settings = paper_settings(data, recipe, 0.25, 100, seed=3)
+    settings = recommended_settings(data, recipe, 0.25, 100, seed=3)
     assert TrainingSettings.from_dict(settings.to_dict()) == settings
 
 
 def test_recipe_changes() -> None:
-    settings = paper_settings("mnist", "smoothmix", 0.5, 380)
-    assert with_recipe(settings, noises=2).recipe == SmoothMix(5.0, 4, 1.0, 2)
+    settings = recommended_settings("mnist", "smoothmix", 0.5, 380)
+    assert with_recipe(settings, noises=2).recipe == SmoothMix(steps=4, noises=2)
     assert with_recipe(settings, noises=2).images_a_step == 128
 
 
@@ -114,11 +166,11 @@ def test_recipe_changes() -> None:
 )
 def test_bad_settings_are_refused(changes: dict[str, float]) -> None:
     with pytest.raises(InvalidInput, match=next(iter(changes))):
-        paper_settings("mnist", "gaussian", 0.5, 380, **changes)
+        recommended_settings("mnist", "gaussian", 0.5, 380, **changes)
 
 
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(InvalidInput, match="mnist, cifar10, imagenet"):
-        paper_settings("svhn", "gaussian", 0.5, 380)
-    with pytest.raises(InvalidInput, match="gaussian, consistency, smoothmix"):
-        paper_settings("mnist", "macer", 0.5, 380)
+        recommended_settings("svhn", "gaussian", 0.5, 380)
+    with pytest.raises(InvalidInput, match="gaussian, consistency, smoothmix, smoothadv, cat-rs"):
+        recommended_settings("mnist", "macer", 0.5, 380)

@@ -3,6 +3,8 @@
 `torch.export.load` unpickles example inputs and some constants, evaluates strings (sizes and
 guards), and looks operators up by dotted names. Here the archive is read as what it is, a zip
 of JSON and raw weights; the pickles and guards are dropped, and the strings are checked.
+PyTorch reads zips with a reader of its own, so what was checked must also be what it is given:
+a file can hold one entry twice, or two archives in one. Hence the archive is written again.
 """
 
 from __future__ import annotations
@@ -10,10 +12,10 @@ from __future__ import annotations
 import io
 import json
 import re
+import zipfile
 from pathlib import Path
 from typing import Any
 
-from dsrs.classifiers.model_archive import archive_of, entries_of
 from dsrs.classifiers.tensor_operators import HIGHER_ORDER_OPERATORS, TENSOR_OPERATORS
 from dsrs.errors import ClassifierError
 
@@ -31,6 +33,7 @@ OPERATOR = re.compile(
 CHECKED_STRINGS = {"target": OPERATOR, "as_operator": OPERATOR, "expr_str": SIZE_EXPRESSION}
 # The shape of arguments and answers; other kinds name Python modules, which would be imported.
 TREES = (None, "builtins.tuple", "builtins.list", "builtins.dict")
+LARGEST_UNFOLDED = 1 << 24  # bytes of one compressed entry: more than any program has
 RAW_TENSOR = re.compile(r"(?:weight|tensor)_\d+")
 
 KEPT = re.compile(
@@ -42,7 +45,7 @@ KEPT = re.compile(
 
 def without_code(path: Path) -> io.BytesIO:
     """The archive at `path`, rewritten so that `torch.export.load` finds only data in it."""
-    entries = entries_of(path, "a torch.export archive")
+    entries = _entries_of(path)
     program = entries.get("models/model.json")
     if program is None:
         raise ClassifierError(
@@ -57,7 +60,36 @@ def without_code(path: Path) -> io.BytesIO:
     entries["models/model.json"] = _checked_program(_parsed(program, path), path)
     # torch reads an empty file as "no example inputs".
     entries["data/sample_inputs/model.pt"] = b""
-    return archive_of(entries, KEPT)
+    return _archive_of(entries)
+
+
+def _entries_of(path: Path) -> dict[str, bytes]:
+    """The entries of an archive by their names inside its folder.
+
+    PyTorch compresses text only, so a small file must not unfold to a large one here.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for entry in archive.infolist():
+                if entry.file_size > max(entry.compress_size, LARGEST_UNFOLDED):
+                    raise ClassifierError(
+                        f"{path.name} is not a torch.export archive: {entry.filename!r} in it "
+                        f"unfolds from {entry.compress_size:,} to {entry.file_size:,} bytes"
+                    )
+            return {name.partition("/")[2]: archive.read(name) for name in archive.namelist()}
+    except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError) as error:
+        raise ClassifierError(f"{path.name} is not a torch.export archive: {error}") from error
+
+
+def _archive_of(entries: dict[str, bytes]) -> io.BytesIO:
+    """An archive of the entries whose whole name fits `KEPT`."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in entries.items():
+            if KEPT.fullmatch(name):
+                archive.writestr(f"model/{name}", content)
+    stream.seek(0)
+    return stream
 
 
 def _parsed(content: bytes, path: Path) -> Any:

@@ -9,12 +9,15 @@ from dsrs.classifiers.base import UNIT_BOUNDS, Classifier, checked_bounds
 from dsrs.classifiers.layout import normalised
 from dsrs.classifiers.onnx_file import from_onnx
 from dsrs.classifiers.python_object import OBJECT_SPEC, from_python_object
-from dsrs.classifiers.torch_file import from_torch_file, pickle_refusal
+from dsrs.classifiers.torch_file import from_torch_file, refusal
 from dsrs.classifiers.torch_module import Engine
 from dsrs.errors import ClassifierError, InvalidInput
 
-TORCH_SUFFIXES = (".pt2", ".ts", ".jit", ".torchscript", ".pt", ".pth")
-PICKLE_SUFFIXES = (".pkl", ".pickle", ".joblib", ".ckpt", ".bin")
+# TorchScript or pickles, whatever they are called.
+REFUSED_SUFFIXES = (
+    *(".ts", ".jit", ".torchscript", ".pt", ".pth"),
+    *(".pkl", ".pickle", ".joblib", ".ckpt", ".bin"),
+)
 
 
 def load_classifier(
@@ -32,7 +35,7 @@ def load_classifier(
     mean: Sequence[float] = (),
     std: Sequence[float] = (),
 ) -> Classifier:
-    """The classifier that `spec` names: net.onnx, net.pt2, net.ts, or package.module:name.
+    """The classifier that `spec` names: net.onnx, net.pt2 or package.module:name.
 
     `input_shape` and `num_classes` are needed only where the model does not say them. `output`
     chooses an output of an ONNX model, `weights` and `channels_last` are for
@@ -69,12 +72,12 @@ def load_classifier(
             device=device,
             output=output,
         )
-    if suffix in TORCH_SUFFIXES:
+    if suffix == ".pt2":
         return from_torch_file(
             spec, input_shape=input_shape, num_classes=num_classes, bounds=bounds, device=device
         )
-    if suffix in PICKLE_SUFFIXES:
-        raise ClassifierError(pickle_refusal(Path(spec)))
+    if suffix in REFUSED_SUFFIXES:
+        raise ClassifierError(refusal(Path(spec)))
     if suffix == ".safetensors":
         raise ClassifierError(
             f"{Path(spec).name} holds weights without a model: name the code that builds the "
@@ -93,6 +96,6 @@ def load_classifier(
             channels_last=channels_last,
         )
     raise ClassifierError(
-        f"{text!r} is not a known kind of model: expected a file ending in .onnx, .pt2 or .ts, "
+        f"{text!r} is not a known kind of model: expected a file ending in .onnx or .pt2, "
         "or package.module:name"
     )

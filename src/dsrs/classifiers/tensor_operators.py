@@ -19,7 +19,7 @@ _ELEMENTWISE = """
     maximum minimum mish mul multiply nan_to_num ne neg negative not_equal positive pow prelu
     rad2deg reciprocal relu relu6 remainder round rrelu rsqrt rsub selu sgn sigmoid sign silu sin
     sinc sinh softplus softshrink special_erf special_expit special_xlogy sqrt square sub subtract
-    tan tanh threshold tril triu true_divide trunc where xlogy
+    tan tanh threshold tril triu true_divide trunc where xlogy __and__ __or__ __xor__
 """
 _REDUCTIONS = """
     all amax amin aminmax any argmax argmin argsort count_nonzero cummax cummin cumprod cumsum
@@ -63,24 +63,12 @@ _LAYERS = """
 _MAKING = """
     arange eye full full_like linspace logspace new_full new_ones new_zeros ones ones_like
     cpu scalar_tensor tensor to tril_indices triu_indices type_as zeros zeros_like as_tensor
-    _to_copy _shape_as_tensor
+    copy _to_copy _shape_as_tensor
 """
 _SIZES_AND_CHECKS = """
-    Bool Float FloatImplicit Int IntImplicit ScalarImplicit device dim
-    element_size get_device has_torch_function is_complex is_contiguous is_floating_point
-    is_autocast_cpu_enabled is_autocast_enabled is_grad_enabled is_nonzero is_scripting item len
-    numel result_type size stride sym_numel
-    sym_size sym_stride sym_constrain_range sym_constrain_range_for_size warn
-    _assert_async _assert_scalar _assert_tensor_metadata
-"""
-# What TorchScript does with numbers, text and containers; it is registered beside the tensors.
-_SCRIPT_VALUES = """
-    Delete __and__ __contains__ __derive_index __getitem__ __is__ __isnot__ __not__ __or__
-    __range_length __round_to_zero_floordiv __xor__ _set_item append
-    clear copy count dict divmod endswith extend find floordiv format get insert items
-    join keys list lower lstrip mathremainder pop remove replace reverse rstrip
-    sorted startswith str strip update upper values
-    __interpolate __upsample __upsample_bilinear __upsample_nearest _unwrap_optional
+    device dim element_size get_device is_complex is_contiguous is_floating_point is_nonzero item
+    numel result_type size stride sym_constrain_range sym_constrain_range_for_size sym_numel
+    sym_size sym_stride _assert_async _assert_scalar _assert_tensor_metadata
 """
 _IN_PLACE = """
     abs_ add_ addcdiv_ addcmul_ addmm_ baddbmm_ bitwise_and_ bitwise_not_ bitwise_or_ ceil_ celu_
@@ -96,26 +84,9 @@ _IN_PLACE = """
 # Names in the namespace `aten`, without their overloads.
 TENSOR_OPERATORS = frozenset(
     (
-        _ELEMENTWISE
-        + _REDUCTIONS
-        + _SHAPES
-        + _LAYERS
-        + _MAKING
-        + _SIZES_AND_CHECKS
-        + _SCRIPT_VALUES
-        + _IN_PLACE
+        _ELEMENTWISE + _REDUCTIONS + _SHAPES + _LAYERS + _MAKING + _SIZES_AND_CHECKS + _IN_PLACE
     ).split()
 )
-
-# Nodes of a TorchScript graph that are not tensor operators: values, control flow, errors.
-_SCRIPT_NODES = """
-    Constant CreateObject DictConstruct EnumName EnumValue GetAttr If ListConstruct ListUnpack Loop
-    ModuleContainerIndex NumToTensor Param RaiseException Return SetAttr StringIndex TupleConstruct
-    TupleIndex TupleSlice TupleUnpack Uninitialized abs data device dtype isinstance is_cpu is_cuda
-    is_meta is_mkldnn is_mps is_nested is_quantized is_sparse is_xla itemsize layout max min
-    rangelist requires_grad tolist type unchecked_cast unchecked_unwrap_optional
-"""
-SCRIPT_NODES = frozenset(_SCRIPT_NODES.split())
 
 # Control flow of exported programs, whose branches are graphs of the same operators.
 HIGHER_ORDER_OPERATORS = frozenset({"cond", "while_loop", "wrap_with_set_grad_enabled"})

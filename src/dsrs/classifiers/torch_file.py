@@ -1,4 +1,4 @@
-"""PyTorch model files: TorchScript and exported programs. Python pickles are refused."""
+"""PyTorch model files: exported programs (.pt2). TorchScript and Python pickles are refused."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from dsrs.classifiers.base import UNIT_BOUNDS
 from dsrs.classifiers.callable import CallableClassifier, from_callable
 from dsrs.classifiers.exported_archive import without_code
 from dsrs.classifiers.fixed_batch import in_fixed_batches
-from dsrs.classifiers.script_archive import check_graphs, registered_operators, without_effects
-from dsrs.classifiers.torch_module import (
-    eager_forward,
-    imported_torch,
-    noise_beside,
-    refuse_training_mode,
-)
+from dsrs.classifiers.torch_module import eager_forward, imported_torch, noise_beside
 from dsrs.errors import ClassifierError
+
+HOW_TO_EXPORT = (
+    "Export the model to ONNX (torch.onnx.export) or to a .pt2 file (torch.export.save), or name "
+    "the Python code that builds it (package.module:name) and give its weights as .safetensors"
+)
 
 
 def from_torch_file(
@@ -30,85 +29,25 @@ def from_torch_file(
     bounds: tuple[float, float] = UNIT_BOUNDS,
     device: str = "cpu",
 ) -> CallableClassifier:
-    """A classifier from a TorchScript file or a `torch.export` archive (.pt2).
+    """A classifier from a `torch.export` archive (.pt2).
 
-    TorchScript does not say its input shape: give `input_shape`. Both run in PyTorch; on CPU an
-    ONNX file of the same model is several times faster.
+    It runs in PyTorch; on CPU an ONNX file of the same model is several times faster.
+
+    Args:
+        path: the archive, as torch.export.save of PyTorch 2.8 or later writes it.
+        input_shape: the shape of one input, to be compared with that of the program.
+        num_classes: the number of classes, where the answers are class ids.
+        bounds: the least and the greatest value of a clean input.
+        device: where the program runs: "cpu", "cuda".
     """
     file = Path(path)
     if not file.is_file():
         raise ClassifierError(f"there is no model file {str(path)!r}")
-    if file.suffix == ".pt2":
-        return _from_exported(file, input_shape, num_classes, bounds, device)
-    if not _is_torchscript(file):
-        raise ClassifierError(pickle_refusal(file))
-    return _from_torchscript(file, input_shape, num_classes, bounds, device)
-
-
-def pickle_refusal(path: Path) -> str:
-    """Why a pickled model is not read, and what to do instead."""
-    return (
-        f"{path.name} is a Python pickle, or not a model: pickles run code when they are read, "
-        "so they are never opened. Export the model to ONNX (torch.onnx.export), or name the "
-        "Python code that builds it (package.module:name) and give its weights as .safetensors"
-    )
-
-
-def _is_torchscript(path: Path) -> bool:
-    # torch.save and torch.jit.save both write zips, often both named .pt; only the second
-    # holds TorchScript code, which torch reads with a parser of its own.
-    if not zipfile.is_zipfile(path):
-        return False
-    try:
-        with zipfile.ZipFile(path) as archive:
-            inner = [name.partition("/")[2] for name in archive.namelist()]
-    except zipfile.BadZipFile:
-        return False
-    return "constants.pkl" in inner and any(name.startswith("code/") for name in inner)
-
-
-def _from_torchscript(
-    path: Path,
-    input_shape: tuple[int, ...] | None,
-    num_classes: int | None,
-    bounds: tuple[float, float],
-    device: str,
-) -> CallableClassifier:
+    if file.suffix.lower() != ".pt2":
+        raise ClassifierError(refusal(file))
     torch = imported_torch()
-    title = f"TorchScript {path.name}"
-    if input_shape is None:
-        raise ClassifierError(f"{title} does not say its input shape; give `input_shape`")
-    archive = without_effects(path, registered_operators(torch))
-    try:
-        with warnings.catch_warnings():
-            # PyTorch deprecates TorchScript, but people have the files.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            module = torch.jit.load(archive, map_location=device)
-    except (RuntimeError, ValueError) as error:
-        raise ClassifierError(f"{title} cannot be loaded: {error}") from error
-    check_graphs(module, title)
-    refuse_training_mode(module, title)
-    return from_callable(
-        eager_forward(module, torch.device(device), title),
-        input_shape,
-        num_classes,
-        bounds=bounds,
-        name=f"{title} ({device}, PyTorch)",
-        fingerprint=_fingerprint(path),
-        noisy=noise_beside(module, torch.device(device), title, tuple(input_shape)),
-    )
-
-
-def _from_exported(
-    path: Path,
-    input_shape: tuple[int, ...] | None,
-    num_classes: int | None,
-    bounds: tuple[float, float],
-    device: str,
-) -> CallableClassifier:
-    torch = imported_torch()
-    title = f"exported program {path.name}"
-    archive = without_code(path)
+    title = f"exported program {file.name}"
+    archive = without_code(file)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)
@@ -132,9 +71,33 @@ def _from_exported(
         num_classes,
         bounds=bounds,
         name=f"{title} ({device}, PyTorch)",
-        fingerprint=_fingerprint(path),
+        fingerprint=_fingerprint(file),
         noisy=noise_beside(module, place, title, declared) if rows is None else None,
     )
+
+
+def refusal(path: Path) -> str:
+    """Why a file of PyTorch or a pickle is not read, and what to do instead."""
+    if _is_torchscript(path):
+        return (
+            f"{path.name} is TorchScript, which PyTorch has given up and which is not read. "
+            + HOW_TO_EXPORT
+        )
+    return (
+        f"{path.name} is a Python pickle, or not a model: pickles run code when they are read, "
+        f"so they are never opened. {HOW_TO_EXPORT}"
+    )
+
+
+def _is_torchscript(path: Path) -> bool:
+    # torch.save and torch.jit.save both write zips, often both named .pt; only the second
+    # holds TorchScript code.
+    try:
+        with zipfile.ZipFile(path) as archive:
+            inner = [name.partition("/")[2] for name in archive.namelist()]
+    except (zipfile.BadZipFile, OSError):
+        return False
+    return "constants.pkl" in inner and any(name.startswith("code/") for name in inner)
 
 
 def _refuse_training_graph(program: Any, title: str) -> None:

@@ -42,9 +42,7 @@ def add_source_options(
     group: argparse._ArgumentGroup, *, split: str = "test", required: bool = True
 ) -> None:
     """--model, --data and how to read them."""
-    group.add_argument(
-        "--model", required=required, help="net.onnx, net.pt2, net.ts or module:name"
-    )
+    group.add_argument("--model", required=required, help="net.onnx, net.pt2 or module:name")
     group.add_argument("--weights", help=".safetensors file for a PyTorch module:name")
     group.add_argument(
         "--channels-last",

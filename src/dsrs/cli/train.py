@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from dsrs.cli.choices import one_of
 from dsrs.cli.law_options import add_law_options
 from dsrs.cli.progress import Progress
 from dsrs.cli.terminal import ERASE_LINE
-from dsrs.errors import DataError, InvalidInput
+from dsrs.errors import DataError
 from dsrs.measures.rounding import floor_text
 
 if TYPE_CHECKING:
@@ -20,10 +21,11 @@ if TYPE_CHECKING:
     from dsrs.training import TrainingSettings
 
 DESCRIPTION = """\
-Train a base classifier under the noise it will be smoothed with, by a recipe of the paper.
+Train a base classifier under the noise it will be smoothed with, by one of several recipes.
 Writes model.onnx, model.safetensors, card.json and checkpoint.pt into the output folder.
-Settings that are not given are the paper's for this kind of data (see --like); with --epochs
-its learning-rate decays and its warm-up of k keep their share of the run.
+Settings that are not given are those of the paper and of the recipe's authors for this kind of
+data (see --like and docs/training.md); with --epochs the learning-rate decays and the warm-up of k
+keep their share of the run.
 """
 
 EXAMPLE = """\
@@ -43,43 +45,71 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("--data", required=True, help="dataset with a train split, as for certify")
     parser.add_argument("--output", required=True, type=Path, help="folder of the model")
-    parser.add_argument(
+    add_law_options(parser)
+    parser.add_argument("--resume", action="store_true", help="go on from the last epoch")
+    _add_recipe_options(parser)
+    _add_settings(parser.add_argument_group("settings (default: the recommended ones)"))
+    _add_machine_options(parser.add_argument_group("machine"))
+    parser.set_defaults(run=run)
+
+
+def _add_recipe_options(parser: argparse.ArgumentParser) -> None:
+    """--recipe, and an option for each setting that some recipe has."""
+    from dsrs.training.recipes import RECIPES, recipe_options
+
+    summaries = "; ".join(
+        f"{name} ({recipe.source}): {recipe.summary}" for name, recipe in RECIPES.items()
+    )
+    group = parser.add_argument_group("recipe (its settings by default: the recommended ones)")
+    group.add_argument(
         "--recipe",
         type=one_of("dsrs.training.recipes", "RECIPES"),
         default="gaussian",
-        help="gaussian (default), consistency or smoothmix",
+        help=f"default: gaussian. {summaries}",
     )
-    add_law_options(parser)
-    parser.add_argument("--resume", action="store_true", help="go on from the last epoch")
-    paper = parser.add_argument_group("settings (default: the paper's)")
-    paper.add_argument(
+    for name, (kind, help) in recipe_options().items():
+        group.add_argument(f"--{name.replace('_', '-')}", type=kind, dest=name, help=help)
+
+
+def _add_settings(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
         "--like",
-        type=one_of("dsrs.training.hyperparameters", "DATA"),
-        help="whose settings: mnist, cifar10 or imagenet (default: by the image size)",
+        type=one_of("dsrs.training.defaults", "DATA"),
+        help="settings for data like mnist, cifar10 or imagenet (default: by the image size)",
     )
-    paper.add_argument("--architecture", help="a name, or package.module:name")
-    paper.add_argument("--epochs", type=int)
-    paper.add_argument("--learning-rate", type=float)
-    paper.add_argument("--decay-at", type=_epochs, help="epochs to cut the rate after: 50,100")
-    paper.add_argument("--warm-up", type=int, help="epochs over which k rises; 0: none")
-    paper.add_argument("--batch-size", type=int, help="noisy images a step")
-    recipe = parser.add_argument_group("hyperparameters of a recipe (default: the paper's)")
-    recipe.add_argument("--noises", type=int, help="noise vectors an image")
-    recipe.add_argument("--lbd", type=float, help="consistency: weight of the divergence")
-    recipe.add_argument(
-        "--second-weight", type=float, help="consistency, smoothmix: weight of the 2nd term"
+    group.add_argument(
+        "--architecture", help="a name of docs/training.md, or package.module:name of your own"
     )
-    recipe.add_argument("--steps", type=int, help="smoothmix: steps to the adversarial image")
-    recipe.add_argument("--step-size", type=float, help="smoothmix: length of a step")
-    machine = parser.add_argument_group("machine")
-    machine.add_argument("--seed", type=int, default=0)
-    machine.add_argument("--device", choices=("auto", "cuda", "mps", "cpu"), default="auto")
-    machine.add_argument("--precision", choices=("auto", "float32", "bfloat16"), default="auto")
-    machine.add_argument(
+    group.add_argument("--epochs", type=int, help="passes over the data; the schedule is scaled")
+    group.add_argument("--learning-rate", type=float, help="step size of SGD in the first epoch")
+    group.add_argument("--decay-at", type=_epochs, help="epochs to cut the rate after: 50,100")
+    group.add_argument("--warm-up", type=int, help="epochs over which k rises; 0: none")
+    group.add_argument(
+        "--ramp-epochs",
+        type=int,
+        help="epochs over which attacks and added losses grow to full strength; 0: none",
+    )
+    group.add_argument("--batch-size", type=int, help="noisy images per step of the optimiser")
+
+
+def _add_machine_options(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--seed", type=int, default=0, help="seed of weights and noise (default: 0)")
+    group.add_argument(
+        "--device",
+        choices=("auto", "cuda", "mps", "cpu"),
+        default="auto",
+        help="where to train (default: auto, the fastest there is)",
+    )
+    group.add_argument(
+        "--precision",
+        choices=("auto", "float32", "bfloat16"),
+        default="auto",
+        help="default: auto, bfloat16 on CUDA devices that have it, else float32",
+    )
+    group.add_argument(
         "--workers", "--threads", type=int, dest="threads", help="CPU threads (default: all cores)"
     )
-    machine.add_argument("--quiet", action="store_true", help="no progress")
-    parser.set_defaults(run=run)
+    group.add_argument("--quiet", action="store_true", help="no progress")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -115,39 +145,28 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def settings_from(arguments: argparse.Namespace, dataset: Dataset) -> TrainingSettings:
-    """The paper's settings for this data, with what the command line changes."""
-    from dsrs.training import paper_settings
-    from dsrs.training.hyperparameters import with_recipe
+    """The recommended settings for this data, with what the command line changes."""
+    from dsrs.training import recommended_settings
+    from dsrs.training.defaults import with_recipe
+    from dsrs.training.recipes import recipe_options
 
     like = arguments.like or _similar(dataset.input_shape)
-    settings = paper_settings(
+    settings = recommended_settings(
         like, arguments.recipe, arguments.sigma, arguments.k, eta=arguments.eta
     )
     if arguments.epochs is not None:
         settings = settings.in_epochs(arguments.epochs)
     if arguments.warm_up is not None:
         settings = replace(settings, warm_up=arguments.warm_up, warm_up_unit="epoch")
-    named = ("architecture", "learning_rate", "decay_at", "batch_size", "seed")
-    changes = {name: getattr(arguments, name) for name in named}
-    settings = replace(
-        settings, **{name: value for name, value in changes.items() if value is not None}
-    )
-    return with_recipe(settings, **_recipe_changes(arguments, settings))
+    named = ("architecture", "learning_rate", "decay_at", "batch_size", "ramp_epochs", "seed")
+    settings = replace(settings, **_given(arguments, named))
+    return with_recipe(settings, **_given(arguments, recipe_options()))
 
 
-def _recipe_changes(arguments: argparse.Namespace, settings: TrainingSettings) -> dict[str, Any]:
-    changes = {}
-    # `eta` is the recipes' own name of the weight; on the command line it belongs to the law.
-    options = {"noises": "noises", "lbd": "lbd", "eta": "second_weight"}
-    for name, option in {**options, "steps": "steps", "step_size": "step_size"}.items():
-        value = getattr(arguments, option)
-        if value is None:
-            continue
-        if not hasattr(settings.recipe, name):
-            shown = "--" + option.replace("_", "-")
-            raise InvalidInput(f"the recipe {settings.recipe.name} has no {shown}")
-        changes[name] = value
-    return changes
+def _given(arguments: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
+    """The options of these names that the command line has."""
+    values = {name: getattr(arguments, name) for name in names}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _similar(input_shape: tuple[int, ...]) -> str:

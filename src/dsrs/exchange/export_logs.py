@@ -126,7 +126,7 @@ def _model_name(model: Mapping[str, Any]) -> str:
     title = model["description"].partition(";")[0]
     # "ONNX net.onnx (cpu, onnxruntime)": the kind before the name and the engine behind it go.
     named = re.fullmatch(
-        r"(?:ONNX model|ONNX|TorchScript|exported program)?(.*?)(?:\([^()]*\))?", title.strip()
+        r"(?:ONNX model|ONNX|exported program)?(.*?)(?:\([^()]*\))?", title.strip()
     )
     stem = Path(named[1].strip() if named else title).stem
     safe = re.sub(r"[^A-Za-z0-9._-]+", "_", stem).strip("._") or "model"

@@ -1,7 +1,30 @@
-"""Training of base classifiers for smoothing (extra `train`)."""
+"""Training of base classifiers for smoothing (extra `train`).
 
-from dsrs.training.hyperparameters import paper_settings
-from dsrs.training.session import train_model
-from dsrs.training.settings import TrainingSettings
+Names are loaded when they are first used: the command line reads the recipes alone.
+"""
 
-__all__ = ["TrainingSettings", "paper_settings", "train_model"]
+from __future__ import annotations
+
+import importlib as _importlib
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+if _TYPE_CHECKING:
+    from typing import Any
+
+    from dsrs.training.defaults import recommended_settings as recommended_settings
+    from dsrs.training.session import train_model as train_model
+    from dsrs.training.settings import TrainingSettings as TrainingSettings
+
+_HOMES = {
+    "TrainingSettings": "settings",
+    "recommended_settings": "defaults",
+    "train_model": "session",
+}
+
+__all__ = [*_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'dsrs.training' has no attribute {name!r}")
+    return getattr(_importlib.import_module(f"dsrs.training.{_HOMES[name]}"), name)

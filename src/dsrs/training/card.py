@@ -47,7 +47,7 @@ def write_model(
         "num_classes": class_count(dataset),
         "class_names": list(dataset.class_names),
         "law": trained.law.to_dict(),
-        "recipe": settings.to_dict()["recipe"],
+        "recipe": settings.recipe.to_dict(),
         "settings": settings.to_dict(),
         "training_data": _data(dataset),
         "test_data": None if test is None else _data(test),

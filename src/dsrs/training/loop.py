@@ -20,6 +20,7 @@ from dsrs.training.architectures import build_architecture
 from dsrs.training.batches import channel_statistics, class_count, crop_and_flip, tensors
 from dsrs.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint, seed_epoch
 from dsrs.training.noise import sample_noise
+from dsrs.training.recipes import Batch
 from dsrs.training.schedules import ramp, step_decay, warm_up_k
 from dsrs.training.settings import TrainingSettings
 
@@ -156,13 +157,13 @@ class _Session:
         """One step of the optimiser; returns the loss and the share of right noisy answers."""
         reduced = self.precision == "bfloat16"
         with torch.autocast(self.device, dtype=torch.bfloat16, enabled=reduced):
-            loss, logits = self.settings.recipe.objective(
-                self.model,
+            batch = Batch(
                 images,
                 labels,
-                lambda batch: sample_noise(law, batch, generator),
+                lambda rows: sample_noise(law, rows, generator),
                 ramp(epoch, self.settings.ramp_epochs),
             )
+            loss, logits = self.settings.recipe.objective(self.model, batch)
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()

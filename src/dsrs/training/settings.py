@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from dsrs.errors import InvalidInput
-from dsrs.training.recipes import Recipe, recipe_from_dict, recipe_to_dict
+from dsrs.training.recipes import Recipe, recipe_from_dict
 
 WarmUpUnit = Literal["epoch", "step"]
 Augmentation = Literal["none", "crop-flip"]
@@ -15,12 +15,12 @@ Augmentation = Literal["none", "crop-flip"]
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """Recipe, smoothing law and optimisation. `hyperparameters` holds the paper's choices.
+    """Recipe, smoothing law and optimisation. `recommended_settings` holds the paper's choices.
 
     The law is the generalized Gaussian of `sigma`, `k` and `eta` in the dimension of the data;
     `warm_up` is e0 of `warm_up_k`, in epochs or optimiser steps. `decay_at` are the epochs after
-    which the learning rate is multiplied by `decay_factor`. `ramp_epochs`: see `Recipe.objective`.
-    `batch_size` counts noisy images: a batch has batch_size / noises different ones.
+    which the learning rate is multiplied by `decay_factor`. Over `ramp_epochs` epochs `Batch.ramp`
+    rises to 1. `batch_size` counts noisy images: a batch has batch_size / noises different ones.
     """
 
     recipe: Recipe
@@ -44,12 +44,12 @@ class TrainingSettings:
     def __post_init__(self) -> None:
         if self.epochs < 1:
             raise InvalidInput(f"`epochs` must be at least 1, got {self.epochs}")
-        if self.recipe.noises < 1:
-            raise InvalidInput(f"`noises` must be at least 1, got {self.recipe.noises}")
         if min(self.decay_at, default=0) < 0:
             raise InvalidInput(f"`decay_at` must hold epochs from 0 on, got {self.decay_at}")
         if self.warm_up < 0:
             raise InvalidInput(f"`warm_up` must be at least 0, got {self.warm_up}")
+        if self.ramp_epochs < 0:
+            raise InvalidInput(f"`ramp_epochs` must be at least 0, got {self.ramp_epochs}")
         if self.batch_size < self.recipe.noises:
             raise InvalidInput(
                 f"`batch_size` must be at least the recipe's {self.recipe.noises} noise vectors "
@@ -82,7 +82,7 @@ class TrainingSettings:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; `from_dict` gives the same settings back."""
-        fields = {**asdict(self), "recipe": recipe_to_dict(self.recipe)}
+        fields = {**asdict(self), "recipe": self.recipe.to_dict()}
         return {**fields, "decay_at": list(self.decay_at)}
 
     @classmethod
