@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import sys
 import time
@@ -107,7 +108,12 @@ def run(arguments: argparse.Namespace) -> int:
         for item in items:
             verdicts.append(item.check(arguments.seconds))
             bar.advance()
-    _report(verdicts, time.monotonic() - began, arguments)
+    try:
+        _report(verdicts, time.monotonic() - began, arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # `dsrs check ... | head`: what was found is found, whoever reads it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return exit_code(verdicts)
 
 
@@ -138,7 +144,7 @@ def _items_of(source: str) -> list[Item]:
     try:
         content = sys.stdin.buffer.read() if source == "-" else path.read_bytes()
         if content.startswith(PARQUET_MAGIC):
-            return list(_items_of_parquet(path))
+            return list(_items_of_parquet(content, source))
         return items_of_json(content.decode())
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"cannot read {source}: {error}") from None
@@ -152,7 +158,7 @@ def _items_of_csv(path: Path) -> Iterator[Item]:
         raise NotACertificate(reason)
 
     with open_csv(path) as table:
-        _demand_columns(path, table.header)
+        _demand_columns(str(path), table.header)
         for row in table.rows:
             name, error = f"line {row.line}", row.error
             if error is not None:
@@ -161,7 +167,7 @@ def _items_of_csv(path: Path) -> Iterator[Item]:
                 yield item_of_row(name, row.cells)
 
 
-def _items_of_parquet(path: Path) -> Iterator[Item]:
+def _items_of_parquet(content: bytes, source: str) -> Iterator[Item]:
     from dsrs.audit.items import item_of_row
 
     try:
@@ -170,15 +176,15 @@ def _items_of_parquet(path: Path) -> Iterator[Item]:
     except ImportError:
         raise MissingExtra("pyarrow", "parquet") from None
     try:
-        table = parquet.read_table(path)
+        table = parquet.read_table(pyarrow.BufferReader(content))
     except (pyarrow.ArrowInvalid, OSError) as error:
-        raise DataError(f"{path} cannot be read as Parquet: {error}") from None
-    _demand_columns(path, table.column_names)
+        raise DataError(f"{source} cannot be read as Parquet: {error}") from None
+    _demand_columns(source, table.column_names)
     for number, cells in enumerate(table.to_pylist()):
         yield item_of_row(f"row {number}", cells)
 
 
-def _demand_columns(path: Path, header: list[str]) -> None:
+def _demand_columns(source: str, header: list[str]) -> None:
     from dsrs.audit.table_rows import NEEDED
 
     missing = [name for name in NEEDED if name not in header]
@@ -186,13 +192,13 @@ def _demand_columns(path: Path, header: list[str]) -> None:
         missing.append("radius")
     if missing:
         raise DataError(
-            f"{path} lacks the column(s) {', '.join(missing)}; `dsrs recertify` and "
+            f"{source} lacks the column(s) {', '.join(missing)}; `dsrs recertify` and "
             "`dsrs export` write them"
         )
 
 
 def _compare_with_floats(items: list[Item]) -> int:
-    """Whether the functions that made the certificates give the same again, which proves nothing."""
+    """Whether the functions that made the certificates agree with them, which proves nothing."""
     from dsrs.audit.verdicts import Refuted, Undecided
     from dsrs.duality.kernel import prepare
     from dsrs.proofs.certificate import Certificate

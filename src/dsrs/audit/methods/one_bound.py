@@ -49,10 +49,6 @@ def looks_of(plan: Plan, votes: int) -> list[Look]:
 def check_one_bound(seen: VoteContext, law: Fields | None, votes: int) -> None:
     """Raise unless the bounds follow from at most `votes` estimation votes under `law`."""
     proof, ballots = seen.proof, seen.ballots
-    looks = looks_of(seen.plan, votes)
-    reached = [look for look in looks if look.votes in ballots.ends(ESTIMATION, law)]
-    if not reached:
-        raise Refuted("the votes do not reach any look")
     leads = isinstance(proof, Lead)
     if leads != (law is None and _comparing_pays(seen)):
         raise Refuted("the selection votes chose the other form of certificate")
@@ -62,6 +58,10 @@ def check_one_bound(seen: VoteContext, law: Fields | None, votes: int) -> None:
             raise Refuted("the additional law is not the one that was sampled")
     else:
         lower, rival = seen.only_interval(law).lower, None
+    looks = looks_of(seen.plan, votes)
+    reached = [look for look in looks if look.votes in ballots.ends(ESTIMATION, law)]
+    if not reached:
+        raise Refuted("the votes do not reach any look")
     lowers: list[Answer] = []
     rivals: list[Answer] = []
     charge, parts = seen.charge(law), 2 if leads else 1
