@@ -42,8 +42,8 @@ def by_probability(path: str) -> None:
     found: list[tuple[float, float | None]] = []
     with open_run(path) as run:
         for index, one in attacked_inputs(run).items():
-            votes = [v for v in run.result(index).votes if v.law is None]
-            votes = [v for v in votes if v.purpose == ESTIMATION] or votes
+            votes = [v for v in run.result(index).votes if v.stream.additional is None]
+            votes = [v for v in votes if v.stream.purpose == ESTIMATION] or votes
             share = sum(v.successes for v in votes) / sum(v.total for v in votes)
             found.append((share, one.ratio))
     spans = [(EDGES[0], EDGES[-2]), *itertools.pairwise(EDGES)]

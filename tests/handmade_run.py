@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, Truncated
+from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.methods import Plan
+from dsrs.noise.stream import NoiseLaw, Stream
 from dsrs.proofs.certificate import Certificate, Interval, Observation, ProofStep
 from dsrs.store import RunResult, start_run
 from dsrs.store.thumbnail import thumbnail
@@ -21,12 +22,14 @@ LAW = GeneralizedGaussian(d=784, sigma=0.5, k=380)
 PLAN = Plan(LAW, ("np", "truncated:heuristic", "rescaled:0.8x"), n=1000)
 
 
-def votes(start: int, total: int, share: float, law: AdditionalLaw | None = None) -> Votes:
+def votes(start: int, total: int, share: float, law: NoiseLaw = LAW) -> Votes:
     trials = np.full(HISTOGRAM_BINS, total // HISTOGRAM_BINS)
     trials[0] += total - trials.sum()
     hits = (trials * share).astype(int)
     counts = (int(hits.sum()), int((trials - hits).sum()))
-    return Votes(ESTIMATION, law, start, counts, tuple(trials.tolist()), tuple(hits.tolist()))
+    return Votes(
+        Stream(ESTIMATION, law), start, counts, tuple(trials.tolist()), tuple(hits.tolist())
+    )
 
 
 def certificate(radius: float, *seen: Observation) -> Certificate:

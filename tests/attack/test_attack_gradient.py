@@ -21,9 +21,9 @@ D, SIGMA, MARGIN = 12, 0.5, 0.4
 
 
 def aim(law: GeneralizedGaussian, claim: str = "majority") -> Aim:
-    setting = Setting(law, seed=0, batch=256)
+    setting = Setting(seed=0, batch=256)
     zero = np.zeros(law.d, np.float32)
-    return Aim(Linear(law.d, MARGIN), zero, setting, 0, 1, claim)  # type: ignore[arg-type]
+    return Aim(Linear(law.d, MARGIN), zero, law, setting, 0, 1, claim)  # type: ignore[arg-type]
 
 
 def density_of_first(law: GeneralizedGaussian, at: float) -> float:

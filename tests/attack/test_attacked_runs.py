@@ -18,6 +18,7 @@ from dsrs.certifying.one_input import setting_of
 from dsrs.classifiers import Classifier, load_classifier
 from dsrs.datasets import Dataset, load_dataset
 from dsrs.errors import StoreCorrupted, StoreMismatch
+from dsrs.noise.stream import Stream
 from dsrs.proofs.counterexample import AttackedInput
 from dsrs.store import open_run
 from dsrs.store.attacks import attack_settings, attacked_inputs
@@ -79,7 +80,7 @@ def test_the_votes_of_a_counterexample_can_be_taken_again(
     assert point is not None
     assert moved is not None
     perturbed = dataset.input(0) + moved
-    unit = WorkUnit(0, point.purpose, None, 0, point.votes)
+    unit = WorkUnit(0, Stream(point.purpose, plan.law), 0, point.votes)
     with VoteCollector(2) as collector:
         votes = collector.collect(
             model, perturbed, replace(setting_of(plan), seed=point.seed), unit

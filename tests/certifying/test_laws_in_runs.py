@@ -28,6 +28,7 @@ from dsrs.laws import (
     parse_additional_law,
 )
 from dsrs.methods import Plan
+from dsrs.noise.stream import NoiseLaw, Stream
 from dsrs.proofs.certificate import Certificate, Interval, Observation, ProofStep
 from dsrs.proofs.checking import find_flaw
 from dsrs.proofs.table import certify_row
@@ -42,9 +43,11 @@ TAILORED = Weighted(
 )
 
 
-def votes(law: AdditionalLaw | None, total: int, hits: int, start: int = 0) -> Votes:
+def votes(law: NoiseLaw, total: int, hits: int, start: int = 0) -> Votes:
     rest = (0,) * 63
-    return Votes("estimation", law, start, (total - hits, hits), (total, *rest), (hits, *rest))
+    return Votes(
+        Stream("estimation", law), start, (total - hits, hits), (total, *rest), (hits, *rest)
+    )
 
 
 def result(law: AdditionalLaw) -> RunResult:
@@ -60,7 +63,7 @@ def result(law: AdditionalLaw) -> RunResult:
         method="double-sampling",
         proof=(ProofStep(1 / 3, (0.1, 0.3), 0.5000001),),
     )
-    sampled = SampledInput(7, 1, 1, 1, (votes(None, 500, 400), votes(law, 500, 490)))
+    sampled = SampledInput(7, 1, 1, 1, (votes(law.base, 500, 400), votes(law, 500, 490)))
     return RunResult(sampled, {law.kind: made})
 
 
@@ -112,7 +115,7 @@ def test_votes_under_a_weighted_law_come_from_its_shells() -> None:
     plan = Plan(law, methods=(hollow.text,), n=8000)
     classifier = from_callable(lambda batch: np.zeros(len(batch), np.int64), (16,), 2)
     sampled = sample_input(classifier, np.zeros(16, np.float32), plan, 0, 0)
-    seen = sampled.first("estimation", hollow, 4000)
+    seen = sampled.first(Stream("estimation", hollow), 4000)
     edges = law.radial_quantile(np.arange(65) / 64)
     expected = 4000 * np.diff(hollow.radial_cdf(edges))
     counts = np.array(seen.trials)
@@ -183,7 +186,7 @@ def first_format_run(folder: Path, law: AdditionalLaw, value: float) -> None:
     bodies = []
     for stream, seen in zip(("p1", f"q:{law.kind}"), made.votes, strict=True):
         counts = {name: list(getattr(seen, name)) for name in ("counts", "trials", "hits")}
-        q = None if seen.law is None else [law.kind, value]
+        q = None if seen.stream.additional is None else [law.kind, value]
         bodies.append((json.dumps({"stream": stream, **counts, "q": q}),))
     certificate = made.certificates[law.kind]
     fields = certificate.to_dict()

@@ -18,6 +18,7 @@ from dsrs.duality import kernel
 from dsrs.errors import InvalidInput
 from duality.toy_kernels import squared, sum_of_squares
 
+TOYS = {kernel_ for kernel_, name in kernel._kernels.items() if "toy" in name}
 RIGHT = sum(i * i for i in range(50))
 
 
@@ -101,7 +102,58 @@ def test_without_a_folder_the_process_compiles_for_itself(
     assert sum_of_squares(50) == RIGHT
 
 
-def test_threads_may_call_while_kernels_switch(fresh: Path) -> None:
+def filling(folder: Path) -> str:
+    """The code of a process that fills a cache and marks it."""
+    return f"import pathlib; pathlib.Path({str(folder / kernel.COMPLETE)!r}).touch()"
+
+
+def test_what_is_compiled_once_is_loaded_without_a_word_the_next_time(
+    fresh: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "dsrs")
+    monkeypatch.setattr(kernel, "_start_compiler", lambda: starting(filling(fresh)))
+    kernel.compile_kernels()
+    assert kernel.mode() == "compiled"
+    assert caplog.messages == ["compiling kernels; once per version"]
+    monkeypatch.setattr(kernel, "_compiled", {})  # as another process starts
+    kernel.compile_kernels()
+    assert len(caplog.messages) == 1
+    assert sum_of_squares(50) == RIGHT
+
+
+def test_where_the_compiler_fails_the_process_compiles_for_itself(
+    fresh: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernel, "_start_compiler", lambda: starting("raise SystemExit(3)"))
+    kernel.compile_kernels()
+    assert sum_of_squares(50) == RIGHT
+    assert not kernel.is_complete(fresh)
+
+
+def test_a_cache_is_marked_only_when_every_entry_is_in_it(
+    fresh: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernel, "_entries", {each for each in kernel._entries if each in TOYS})
+    kernel.compile_here(fresh)
+    with pytest.raises(RuntimeError, match="sum_of_squares"):
+        kernel.mark_complete(fresh)
+    assert not kernel.is_complete(fresh)
+    assert sum_of_squares(50) == RIGHT
+    kernel.mark_complete(fresh)
+    assert kernel.is_complete(fresh)
+
+
+@pytest.mark.slow
+def test_the_command_that_fills_the_cache_compiles_every_entry(tmp_path: Path) -> None:
+    environment = os.environ | {"DSRS_CACHE_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-m", "dsrs.proofs.compiling"], env=environment, check=True)
+    assert len(list(tmp_path.rglob(kernel.COMPLETE))) == 1
+
+
+def test_threads_may_call_while_kernels_switch(
+    fresh: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernel, "_start_compiler", lambda: starting(filling(fresh)))
     wrong: list[object] = []
     stop = threading.Event()
 

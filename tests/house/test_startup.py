@@ -105,9 +105,10 @@ def test_a_read_only_install_without_a_home_takes_votes() -> None:
     code = """
 import numpy as np
 from dsrs.laws import GeneralizedGaussian
-from dsrs.noise.stream import NOISE_BLOCK, NoiseStream
+from dsrs.noise.stream import NOISE_BLOCK, NoiseStream, Stream
 out, norms = np.empty((NOISE_BLOCK, 5), np.float32), np.empty(NOISE_BLOCK)
-NoiseStream(GeneralizedGaussian(5, 0.5), 0, 0, "p").add_to(np.zeros(5, np.float32), 0, out, norms)
+stream = NoiseStream(Stream("p", GeneralizedGaussian(5, 0.5)), 0, 0)
+stream.add_to(np.zeros(5, np.float32), 0, out, norms)
 assert 0.3 < out.std() < 0.7
 """
     subprocess.run([sys.executable, "-c", code], check=True, env=without_a_home())

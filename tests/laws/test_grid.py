@@ -19,6 +19,7 @@ from dsrs.laws import Truncated, Weighted
 from dsrs.laws.grid import Grid
 from dsrs.methods import Plan, certificates_of
 from dsrs.methods.ball import BallOfVotes
+from dsrs.noise.stream import Stream
 from dsrs.proofs.certificate import Certificate, OnGrid, radius_less
 from dsrs.votes.records import SampledInput
 from known_classifiers import Linear
@@ -121,7 +122,7 @@ def _three_classes() -> tuple:  # type: ignore[type-arg]
 
     def votes(purpose: str, *counts: int) -> Votes:
         bins = (sum(counts), *[0] * 63)
-        return Votes(purpose, None, 0, counts, bins, (counts[1], *[0] * 63))
+        return Votes(Stream(purpose, LAW), 0, counts, bins, (counts[1], *[0] * 63))
 
     return votes(SELECTION, 28, 44, 28), votes(ESTIMATION, 1120, 1760, 1120)
 
@@ -166,7 +167,7 @@ def test_a_radius_that_is_asked_for_is_that_of_the_input_itself() -> None:
     assert proved.radius >= 0.3
     assert far.moved == pytest.approx(0.1 * math.sqrt(48))
     # The looks go on until the radius is reached less the distance.
-    assert near.taken("estimation", None) < far.taken("estimation", None)
+    assert near.taken(Stream("estimation", LAW)) < far.taken(Stream("estimation", LAW))
     assert (short.status == "certified") == (short.radius >= 0.3)
 
 
@@ -256,6 +257,8 @@ def test_the_lower_bound_is_clopper_and_pearsons_less_the_variation() -> None:
     plan = Plan(LAW, ("np",), n=2000, grid=GRID)
     seen = sample_input(Linear(48, 0.4), np.zeros(48, np.float32), plan, 0, 1)
     (found,) = certificates_of(seen, plan).values()
-    plain = clopper_pearson_lower(seen.first("estimation", None, 2000).successes, 2000, 0.001)
+    plain = clopper_pearson_lower(
+        seen.first(Stream("estimation", LAW), 2000).successes, 2000, 0.001
+    )
     assert found.p.lower == pytest.approx(plain - GRID.variation(LAW), abs=1e-15)
     assert found.grid == OnGrid(1 / 4080, 0.0, GRID.variation(LAW))

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from dsrs.methods import Strategy, Want
 from dsrs.methods.base import certify_or_abstain
+from dsrs.noise.stream import Stream
 from dsrs.proofs.certificate import Certificate, Interval
 from dsrs.votes.records import ESTIMATION, SampledInput
 
@@ -19,11 +20,11 @@ class Hoeffding(Strategy):
     help: ClassVar[str] = "all votes under P, Hoeffding's lower bound"
 
     def want(self, seen: SampledInput) -> Want | None:
-        lacking = seen.taken(ESTIMATION, None) < self.plan.n
-        return Want(ESTIMATION, None, self.plan.n) if lacking else None
+        lacking = seen.taken(Stream(ESTIMATION, self.plan.law)) < self.plan.n
+        return Want(Stream(ESTIMATION, self.plan.law), self.plan.n) if lacking else None
 
     def certificate(self, seen: SampledInput) -> Certificate:
-        votes = seen.first(ESTIMATION, None, self.plan.n)
+        votes = seen.first(Stream(ESTIMATION, self.plan.law), self.plan.n)
         slack = math.sqrt(-math.log(self.plan.alpha) / (2 * votes.total))
         lower = max(0.0, votes.successes / votes.total - slack)
         return certify_or_abstain(self.plan.law, Interval(lower, 1.0))

@@ -64,8 +64,8 @@ def simulate_input(
     """One input, sampled as its plan wants."""
     session = Session(plan, index, label)
     while (want := session.want()) is not None:
-        count = want.stop - session.seen.taken(want.purpose, want.law)
-        session.add(want, profile.draw(want.law or plan.law, count, generator))
+        count = want.stop - session.seen.taken(want.stream)
+        session.add(want, profile.draw(want.stream.law, count, generator))
     return session.finish(0.0)
 
 

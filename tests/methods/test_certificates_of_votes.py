@@ -9,9 +9,10 @@ from dsrs.certifying.again import votes_under_p
 from dsrs.certifying.one_input import sample_input
 from dsrs.confidence import clopper_pearson, clopper_pearson_lower
 from dsrs.errors import NotEnoughVotes
-from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, Truncated
+from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
 from dsrs.methods import Plan, certificates_of
 from dsrs.methods.ball import BallOfVotes
+from dsrs.noise.stream import NoiseLaw, Stream
 from dsrs.proofs.certificate import Interval, Observation
 from dsrs.proofs.certification import certify
 from dsrs.proofs.checking import check
@@ -23,9 +24,11 @@ BALL = Truncated(LAW, 0.7)
 PLAN = Plan(LAW, ("np", "truncated:heuristic", "rescaled:0.8x"), n=4000)
 
 
-def votes(hits: int, total: int, law: AdditionalLaw | None = None, start: int = 0) -> Votes:
+def votes(hits: int, total: int, law: NoiseLaw = LAW, start: int = 0) -> Votes:
     rest = (0,) * 63
-    return Votes(ESTIMATION, law, start, (total - hits, hits), (total, *rest), (hits, *rest))
+    return Votes(
+        Stream(ESTIMATION, law), start, (total - hits, hits), (total, *rest), (hits, *rest)
+    )
 
 
 def sampled(*taken: Votes) -> SampledInput:
@@ -146,7 +149,7 @@ def test_a_ball_counts_as_many_votes_as_were_settled_before() -> None:
 def test_a_ball_that_contradicts_p_abstains() -> None:
     # Ten votes fell into the ball of half the mass, all misses; of the others all hit.
     trials = (10,) + (0,) * 62 + (3990,)
-    odd = Votes(ESTIMATION, None, 0, (10, 3990), trials, (0, *trials[1:]))
+    odd = Votes(Stream(ESTIMATION, LAW), 0, (10, 3990), trials, (0, *trials[1:]))
     certificate = BallOfVotes(PLAN, "truncated:0.5", 4000).certificate(sampled(odd))
     assert certificate.status == "abstained"
     assert certificate.p == Interval(0.0, 1.0)

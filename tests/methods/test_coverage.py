@@ -21,6 +21,7 @@ from dsrs.methods.ball import BallOfVotes
 from dsrs.methods.base import certify_or_abstain
 from dsrs.methods.double_sampling import two_sided_interval
 from dsrs.methods.neyman_pearson import NeymanPearson
+from dsrs.noise.stream import Stream
 from dsrs.proofs.certificate import Certificate, Interval, Observation
 from dsrs.votes.records import ESTIMATION, SampledInput
 from methods.hoeffding import Hoeffding
@@ -97,13 +98,18 @@ class Peeking(NeymanPearson):
     """Unsound: the best of the bounds at three looks, each at all of alpha."""
 
     def want(self, seen: SampledInput) -> Want | None:
-        taken = seen.taken(ESTIMATION, None)
+        taken = seen.taken(Stream(ESTIMATION, self.plan.law))
         return (
-            Want(ESTIMATION, None, 4 * taken or self.plan.n) if taken < 16 * self.plan.n else None
+            Want(Stream(ESTIMATION, self.plan.law), 4 * taken or self.plan.n)
+            if taken < 16 * self.plan.n
+            else None
         )
 
     def certificate(self, seen: SampledInput) -> Certificate:
-        looks = [seen.first(ESTIMATION, None, end) for end in seen.ends(ESTIMATION, None)]
+        looks = [
+            seen.first(Stream(ESTIMATION, self.plan.law), end)
+            for end in seen.ends(Stream(ESTIMATION, self.plan.law))
+        ]
         bounds = [clopper_pearson_lower(v.successes, v.total, self.plan.alpha) for v in looks]
         return certify_or_abstain(self.plan.law, Interval(max(bounds), 1.0))
 
@@ -113,7 +119,7 @@ class ChosenBall(NeymanPearson):
     """Unsound: of the balls of one to 64 bins the one in which the votes prove most."""
 
     def certificate(self, seen: SampledInput) -> Certificate:
-        votes = seen.first(ESTIMATION, None, self.plan.n)
+        votes = seen.first(Stream(ESTIMATION, self.plan.law), self.plan.n)
         seen_by_balls = [
             Observation(
                 Truncated(self.plan.law, bins / HISTOGRAM_BINS),

@@ -22,7 +22,7 @@ from dsrs.laws.grid import Grid
 from dsrs.methods import Plan, certificates_of
 from dsrs.methods.first_order import Halves, held_by
 from dsrs.noise.normals import NORMAL_UNITS
-from dsrs.noise.stream import NoiseStream
+from dsrs.noise.stream import NoiseStream, Stream
 from dsrs.proofs.checking import check
 from dsrs.store import open_run
 from dsrs.votes import Setting, VoteCollector, WorkUnit
@@ -54,15 +54,15 @@ SLAB = slab(0.5 - 2 * UNIT, 0.5 + 1.2 * UNIT)
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_the_sums_are_those_of_the_noise_of_the_misses(workers: int) -> None:
-    setting, unit = Setting(LAW, 3, 64, GRID), WorkUnit(5, ESTIMATION, None, 100, 1500, missed=1)
+    setting, unit = Setting(3, 64, GRID), WorkUnit(5, Stream(ESTIMATION, LAW), 100, 1500, missed=1)
     with VoteCollector(workers) as collector:
         votes, sums = collector.collect_with_sums(LINEAR, X, setting, unit)
     # The noise itself, on a grid so fine that it is hardly rounded.
-    stream = NoiseStream(LAW, 3, 5, ESTIMATION, Grid(2.0**-38))
+    stream = NoiseStream(Stream(ESTIMATION, LAW), 3, 5, Grid(2.0**-38))
     noise, norms = np.empty((1536, D), np.float32), np.empty(1536)
     stream.add_to(np.zeros(D, np.float32), 0, noise, norms)
     on_grid = np.empty((1536, D), np.float32)
-    NoiseStream(LAW, 3, 5, ESTIMATION, GRID).add_to(X, 0, on_grid, norms)
+    NoiseStream(Stream(ESTIMATION, LAW), 3, 5, GRID).add_to(X, 0, on_grid, norms)
     missed = LINEAR.classify(on_grid)[100:1500] != 1
     assert missed.sum() == votes[0].sum() > 100
     expected = (noise[100:1500][missed].astype(np.float64) / LAW.sigma).sum(axis=0)
@@ -72,8 +72,11 @@ def test_the_sums_are_those_of_the_noise_of_the_misses(workers: int) -> None:
 def test_the_same_votes_serve_neyman_pearson() -> None:
     seen = sample_input(LINEAR, X, PLAN, 0, 1)
     alone = sample_input(LINEAR, X, PLAN.replace(methods=("np",)), 0, 1)
-    assert seen.taken(ESTIMATION, None) == 4000
-    assert seen.first(ESTIMATION, None, 4000).counts == alone.first(ESTIMATION, None, 4000).counts
+    assert seen.taken(Stream(ESTIMATION, LAW)) == 4000
+    assert (
+        seen.first(Stream(ESTIMATION, LAW), 4000).counts
+        == alone.first(Stream(ESTIMATION, LAW), 4000).counts
+    )
     with pytest.raises(NotEnoughVotes, match="not added up"):
         certificates_of(alone, PLAN)
 

@@ -14,6 +14,8 @@ from dsrs.laws import GeneralizedGaussian
 from dsrs.methods import Plan
 from dsrs.methods.goals import GIVING_UP, Goal, bound_needed, hits_needed, no_lead, out_of_reach
 from dsrs.methods.looks import LAST_SHARE, Look, schedule
+from dsrs.noise.stream import Stream
+from dsrs.votes.records import ESTIMATION
 
 PLAIN = GeneralizedGaussian(16, 0.5)
 
@@ -90,4 +92,6 @@ def test_a_lead_is_given_up_with_doubt_on_both_sides() -> None:
 
 
 def test_the_bound_that_is_needed_for_a_radius() -> None:
-    assert bound_needed(PLAIN, None, 0.7) == pytest.approx(float(special.ndtr(1.4)), abs=1e-15)
+    assert bound_needed(Stream(ESTIMATION, PLAIN), 0.7) == pytest.approx(
+        float(special.ndtr(1.4)), abs=1e-15
+    )

@@ -17,6 +17,7 @@ from dsrs.errors import InvalidInput
 from dsrs.exchange import export_run, import_rows
 from dsrs.laws import GeneralizedGaussian
 from dsrs.methods import NAMED, Plan
+from dsrs.noise.stream import Stream
 from dsrs.proofs.checking import check
 from dsrs.reports import read_run
 from dsrs.store import open_run
@@ -49,8 +50,8 @@ def test_it_certifies_beside_the_others(run_folder: Path) -> None:
         results = list(run.results())
     for result in results:
         # It asks for the votes that Neyman-Pearson has, so none are taken twice.
-        assert result.sampled.taken(ESTIMATION, None) == 600
-        votes = result.sampled.first(ESTIMATION, None, 600)
+        assert result.sampled.taken(Stream(ESTIMATION, LAW)) == 600
+        votes = result.sampled.first(Stream(ESTIMATION, LAW), 600)
         made = result.certificates["hoeffding"]
         slack = math.sqrt(math.log(1000) / 1200)
         assert made.p.lower == pytest.approx(votes.successes / 600 - slack, abs=1e-12)

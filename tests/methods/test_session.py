@@ -13,6 +13,7 @@ from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, Truncated
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.methods import NAMED, Plan, Session, Strategy, Want, certificates_of
 from dsrs.methods.base import abstention
+from dsrs.noise.stream import Stream
 from dsrs.proofs.certificate import Certificate
 from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput
 from methods.simulation import Profile, simulate_input
@@ -29,41 +30,41 @@ def wants(plan: Plan, profile: Profile = LIKELY, label: int | None = 1) -> list[
     generator = np.random.default_rng(1)
     while (want := session.want()) is not None:
         found.append(want)
-        count = want.stop - session.seen.taken(want.purpose, want.law)
-        session.add(want, profile.draw(want.law or plan.law, count, generator))
+        count = want.stop - session.seen.taken(want.stream)
+        session.add(want, profile.draw(want.stream.law, count, generator))
     return found
 
 
 def under_p(*stops: int) -> list[Want]:
-    return [Want(ESTIMATION, None, stop) for stop in stops]
+    return [Want(Stream(ESTIMATION, LAW), stop) for stop in stops]
 
 
 def test_votes_under_p_are_one_stream_for_all_methods() -> None:
     plan = Plan(LAW, ("np", "truncated:0.5", "rescaled:0.4"), n=1000, sample_share=0.3)
     assert wants(plan) == [
         *under_p(300, 1000),
-        Want(ESTIMATION, HALF, 700),
-        Want(ESTIMATION, Rescaled(LAW, 0.4), 700),
+        Want(Stream(ESTIMATION, HALF), 700),
+        Want(Stream(ESTIMATION, Rescaled(LAW, 0.4)), 700),
     ]
 
 
 @pytest.mark.parametrize("methods", [("np", "truncated:0.5"), ("truncated:0.5", "np")])
 def test_the_least_is_taken_first_whoever_asks_first(methods: tuple[str, ...]) -> None:
-    stops = [want.stop for want in wants(Plan(LAW, methods, n=800)) if want.law is None]
+    stops = [want.stop for want in wants(Plan(LAW, methods, n=800)) if want.stream.law == LAW]
     assert stops == [400, 800]
 
 
 def test_an_early_stop_looks_on_the_way() -> None:
     plan = Plan(LAW, ("np", "truncated:0.5"), n=5000, early_stop=True)
     looks = under_p(1024, 2048, 2500, 4096, 5000)
-    assert [want for want in wants(plan) if want.law is None] == looks
+    assert [want for want in wants(plan) if want.stream.law == LAW] == looks
     assert wants(plan, label=0) == under_p(1024)
 
 
 def test_without_a_label_votes_choose_the_class_first() -> None:
     plan = Plan(LAW, ("np",), n=800, n0=30)
-    assert wants(plan, label=None) == [Want(SELECTION, None, 30), *under_p(800)]
-    assert wants(plan.replace(target="predicted"), label=0)[0] == Want(SELECTION, None, 30)
+    assert wants(plan, label=None) == [Want(Stream(SELECTION, LAW), 30), *under_p(800)]
+    assert wants(plan.replace(target="predicted"), label=0)[0] == Want(Stream(SELECTION, LAW), 30)
 
 
 def test_the_fallback_asks_for_more_votes_under_p() -> None:
@@ -71,14 +72,14 @@ def test_the_fallback_asks_for_more_votes_under_p() -> None:
     assert wants(plan, SURE) == under_p(400, 800)
     assert wants(plan) == [
         *under_p(400),
-        Want(ESTIMATION, HALF, 400),
-        Want(ESTIMATION, Rescaled(LAW, 0.4), 400),
+        Want(Stream(ESTIMATION, HALF), 400),
+        Want(Stream(ESTIMATION, Rescaled(LAW, 0.4)), 400),
     ]
 
 
 def test_two_names_of_one_law_share_its_votes() -> None:
     plan = Plan(LAW, ("rescaled:0.4", "rescaled:0.8x"), n=800)
-    assert wants(plan) == [*under_p(400), Want(ESTIMATION, Rescaled(LAW, 0.4), 400)]
+    assert wants(plan) == [*under_p(400), Want(Stream(ESTIMATION, Rescaled(LAW, 0.4)), 400)]
 
 
 def test_a_chosen_law_is_kept_and_not_chosen_again() -> None:
@@ -117,7 +118,7 @@ def test_votes_that_choose_come_before_all_others() -> None:
     # Flat accuracy: the pilot finds no better law than P, and asks for fewer votes under it than
     # Neyman-Pearson does.
     plan = Plan(LAW, ("np", "tailored", "truncated:0.5"), n=1000)
-    purposes = [want.purpose for want in wants(plan)]
+    purposes = [want.stream.purpose for want in wants(plan)]
     assert SELECTION in purposes
     assert purposes == sorted(purposes, reverse=True)
     seen = simulate_input(plan, LIKELY, 0, 1, np.random.default_rng(1))
@@ -131,19 +132,22 @@ class Pilot(Strategy):
     help: ClassVar[str] = "a pilot"
 
     def want(self, seen: SampledInput) -> Want | None:
-        if not seen.taken("pilot", None):
-            return Want("pilot", None, 100)
+        if not seen.taken(Stream("pilot", LAW)):
+            return Want(Stream("pilot", LAW), 100)
         law = seen.choices[self.text]
-        return None if seen.taken(ESTIMATION, law) else Want(ESTIMATION, law, 300)
+        assert isinstance(law, Truncated)
+        return None if seen.taken(Stream(ESTIMATION, law)) else Want(Stream(ESTIMATION, law), 300)
 
     def choose(self, seen: SampledInput) -> AdditionalLaw | None:
-        if not seen.taken("pilot", None):
+        if not seen.taken(Stream("pilot", LAW)):
             return None
         assert self.text not in seen.choices, "chosen twice"
-        return Truncated(self.plan.law, seen.first("pilot", None, 100).successes / 100)
+        return Truncated(self.plan.law, seen.first(Stream("pilot", LAW), 100).successes / 100)
 
     def certificate(self, seen: SampledInput) -> Certificate:
-        return abstention(self.plan.law, seen.choices[self.text])
+        law = seen.choices[self.text]
+        assert isinstance(law, Truncated)
+        return abstention(self.plan.law, law)
 
 
 def test_votes_of_another_purpose_are_another_stream(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,8 +157,12 @@ def test_votes_of_another_purpose_are_another_stream(monkeypatch: pytest.MonkeyP
     chosen = seen.choices["pilot"]
     assert isinstance(chosen, Truncated)
     assert 0.6 < chosen.percentile < 0.95
-    taken = [(votes.purpose, votes.law, votes.total) for votes in seen.votes]
-    assert taken == [(ESTIMATION, None, 400), ("pilot", None, 100), (ESTIMATION, chosen, 300)]
+    taken = [(votes.stream, votes.total) for votes in seen.votes]
+    assert taken == [
+        (Stream(ESTIMATION, LAW), 400),
+        (Stream("pilot", LAW), 100),
+        (Stream(ESTIMATION, chosen), 300),
+    ]
     assert certificates_of(seen, plan)["pilot"].additional[0].law == chosen
 
 

@@ -18,7 +18,7 @@ from dsrs.methods import Plan
 from dsrs.methods.looks import Look
 from dsrs.methods.neyman_pearson import NeymanPearson
 from dsrs.methods.one_bound import Estimation
-from dsrs.votes.records import SampledInput
+from dsrs.votes.records import ESTIMATION, SampledInput
 from methods.simulation import most_misses
 
 ALPHA = 0.2
@@ -32,7 +32,7 @@ def looks_of(n: int, batch: int) -> tuple[Look, ...]:
     plan = Plan(LAW, ("np",), n=n, alpha=ALPHA, batch=batch, precision=1e-6)
     (strategy,) = plan.strategies().values()
     assert isinstance(strategy, NeymanPearson)
-    return strategy.looks(Estimation(None, n))
+    return strategy.looks(Estimation(strategy.under_p(ESTIMATION), n))
 
 
 def counts(

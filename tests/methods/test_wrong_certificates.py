@@ -42,10 +42,11 @@ class ExactVotes(VoteCollector):
         whole: WorkUnit,
     ) -> Histogram:
         assert isinstance(classifier, (Linear, Ball))
-        if whole.law is None:
-            probability = classifier.probability(setting.base)
+        additional = whole.stream.additional
+        if additional is None:
+            probability = classifier.probability(whole.stream.base)
         else:
-            probability = classifier.probability_under(whole.law)  # type: ignore[arg-type]
+            probability = classifier.probability_under(additional)  # type: ignore[arg-type]
         trials = whole.stop - whole.first
         hits = int(self._generator.binomial(trials, probability))
         votes = np.zeros((2, HISTOGRAM_BINS), dtype=np.int64)
@@ -177,11 +178,11 @@ def _compare(sampled: SampledInput, classifier: Linear | Ball) -> None:
     for votes in sampled.votes:
         known = (
             classifier.probability(law)
-            if votes.law is None
-            else classifier.probability_under(votes.law)  # type: ignore[arg-type]
+            if votes.stream.additional is None
+            else classifier.probability_under(votes.stream.additional)  # type: ignore[arg-type]
         )
         deviation = (known * (1 - known) / votes.total) ** 0.5
-        assert abs(votes.successes / votes.total - known) <= 4 * deviation, votes.law
+        assert abs(votes.successes / votes.total - known) <= 4 * deviation, votes.stream
 
 
 @pytest.mark.parametrize("probability", [0.6, 0.7, 0.8, 0.9, 0.95, 0.99])

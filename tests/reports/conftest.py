@@ -10,6 +10,7 @@ import pytest
 
 from dsrs.laws import GeneralizedGaussian, Truncated
 from dsrs.laws.bins import HISTOGRAM_BINS
+from dsrs.noise.stream import Stream
 from dsrs.proofs.certificate import Certificate, Interval, Observation, Status
 from dsrs.reports import RunSummary
 from dsrs.votes.records import ESTIMATION, SELECTION, Votes
@@ -39,7 +40,7 @@ def votes(purpose: str, start: int, trials: int, hits: int) -> Votes:
     """Votes under P with the same numbers of trials and hits in every radial bin."""
     counts = ((trials - hits) * HISTOGRAM_BINS, hits * HISTOGRAM_BINS)
     bins = (trials,) * HISTOGRAM_BINS, (hits,) * HISTOGRAM_BINS
-    return Votes(purpose, None, start, counts, *bins)
+    return Votes(Stream(purpose, LAW), start, counts, *bins)
 
 
 def certificate(

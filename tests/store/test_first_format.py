@@ -15,8 +15,9 @@ import pytest
 from dsrs.certifying.again import recertify_run
 from dsrs.errors import NotEnoughVotes, StoreError
 from dsrs.exchange import export_run, import_rows
-from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, Truncated
+from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
 from dsrs.measures.certified_accuracy import certified_accuracy
+from dsrs.noise.stream import NoiseLaw, Stream
 from dsrs.proofs.checking import check
 from dsrs.store import open_run, start_run
 from dsrs.store.repair import repair_run
@@ -57,8 +58,8 @@ def test_its_plan_votes_and_certificates_are_read(old_run: Path) -> None:
     assert plan.early_stop
     for result, (total, hits), radii in zip(results, UNDER_P, RADII, strict=True):
         seen = result.sampled
-        assert seen.taken(ESTIMATION, None) == total
-        assert seen.first(ESTIMATION, None, total).successes == hits
+        assert seen.taken(Stream(ESTIMATION, LAW)) == total
+        assert seen.first(Stream(ESTIMATION, LAW), total).successes == hits
         found = {name: certificate.radius for name, certificate in result.certificates.items()}
         assert found == dict(zip(("np", "truncated", "rescaled"), radii, strict=True))
         assert all(check(certificate) for certificate in result.certificates.values())
@@ -70,8 +71,8 @@ def test_its_laws_are_those_that_were_sampled(old_run: Path) -> None:
     for seen, share in zip(sampled, CHOSEN, strict=False):
         ball = Truncated(LAW, share)
         assert seen.choices == {"truncated:heuristic": ball}
-        laws: list[AdditionalLaw | None] = [None, ball, Rescaled(LAW, 0.4)]
-        assert [seen.taken(ESTIMATION, law) for law in laws] == [3000, 1500, 1500]
+        laws: list[NoiseLaw] = [LAW, ball, Rescaled(LAW, 0.4)]
+        assert [seen.taken(Stream(ESTIMATION, law)) for law in laws] == [3000, 1500, 1500]
     assert [seen.choices for seen in sampled[2:]] == [{}] * 4
 
 

@@ -92,7 +92,8 @@ def attack_input(
     sampled = plan or Plan(certificate.law, ("np",))
     check_budget(chosen.budget, sampled.batch)
     image = checked_input(classifier, x, sampled, index)
-    aim = Aim(classifier, image, _setting(sampled, chosen), index, target, claim_of(certificate))
+    setting, claim = _setting(sampled, chosen), claim_of(certificate)
+    aim = Aim(classifier, image, sampled.law, setting, index, target, claim)
     found = pursue(
         aim,
         Room(image, classifier.bounds if chosen.clip else None),

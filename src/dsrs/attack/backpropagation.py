@@ -33,7 +33,7 @@ class FromBackPropagation(FromVotes):
         self._gradient = gradient
 
     def _sums(self, perturbation: Floats, widen: float) -> VoteSums:
-        base = self._aim.setting.base
+        base = self._aim.law
         law = GeneralizedGaussian(base.d, widen * base.sigma, base.k, base.eta)
         point, scores = self._aim.point(perturbation), self._aim.scores(self._rival)
         return _GradientSums(point, law, scores, self._gradient)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dsrs.attack.aim import Aim, Floats
 from dsrs.attack.score import Score
 from dsrs.laws import GeneralizedGaussian, Rescaled
+from dsrs.noise.stream import Stream
 from dsrs.proofs.counterexample import Source
 from dsrs.votes import InlineCollector, WorkUnit
 
@@ -69,7 +70,7 @@ class FromVotes:
         return reading
 
     def _sums(self, perturbation: Floats, widen: float) -> VoteSums:
-        base = self._aim.setting.base
+        base = self._aim.law
         law = GeneralizedGaussian(base.d, widen * base.sigma, base.k, base.eta)
         return VoteSums(self._aim.point(perturbation), law, self._aim.scores(self._rival))
 
@@ -77,9 +78,9 @@ class FromVotes:
         self, perturbation: Floats, votes: int, widen: float, sums: VoteSums
     ) -> tuple[int, ...]:
         aim = self._aim
-        base = aim.setting.base
-        law = None if widen == 1 else Rescaled(base, widen * base.sigma)
-        unit = WorkUnit(aim.index, f"attack, {self.source} {self._readings}", law, 0, votes)
+        law = aim.law if widen == 1 else Rescaled(aim.law, widen * aim.law.sigma)
+        stream = Stream(f"attack, {self.source} {self._readings}", law)
+        unit = WorkUnit(aim.index, stream, 0, votes)
         self._readings += 1
         self.spent += votes * self.cost
         collector = InlineCollector(self._stop, sums.add)

@@ -20,7 +20,7 @@ from dsrs.votes.records import SampledInput
 
 def setting_of(plan: Plan) -> Setting:
     """What the sampler needs to know of a plan."""
-    return Setting(plan.law, plan.seed, plan.batch, plan.grid)
+    return Setting(plan.seed, plan.batch, plan.grid)
 
 
 def sample_input(
@@ -44,8 +44,7 @@ def sample_input(
     session, setting, queries = Session(plan, index, known, moved), setting_of(plan), 0
     with VoteCollector() if collector is None else nullcontext(collector) as workers:
         while (want := session.want()) is not None:
-            start = session.seen.taken(want.purpose, want.law)
-            unit = WorkUnit(index, want.purpose, want.law, start, want.stop)
+            unit = WorkUnit(index, want.stream, session.seen.taken(want.stream), want.stop)
             if want.sums:
                 unit = replace(unit, missed=session.seen.target)
                 session.add(want, *workers.collect_with_sums(classifier, image, setting, unit))

@@ -19,7 +19,7 @@ from dsrs.methods import DEFAULT_METHODS, Plan
 from dsrs.methods.looks import schedule
 from dsrs.methods.plan import ADAPTIVE_BATCH
 from dsrs.proofs.certificate import Certificate
-from dsrs.votes import VoteCollector, WorkUnit
+from dsrs.votes import Stream, VoteCollector, WorkUnit
 from dsrs.votes.records import SampledInput
 
 PREDICTION = "predict"
@@ -106,11 +106,11 @@ class SmoothedClassifier:
         plan = self.plan.replace(n0=n, alpha=alpha, batch=min(self.plan.batch, ADAPTIVE_BATCH))
         image, number = checked_input(self.classifier, x, plan, index=0), input_number(x)
         counts = np.zeros(self.classifier.num_classes, dtype=np.int64)
-        label = None
+        label, stream = None, Stream(PREDICTION, plan.law)
         variation = 0.0 if plan.grid is None else plan.grid.variation(plan.law)
         with VoteCollector(self.workers) as collector:
             for look in schedule(n, plan.alpha, plan.batch):
-                unit = WorkUnit(number, PREDICTION, None, int(counts.sum()), look.votes)
+                unit = WorkUnit(number, stream, int(counts.sum()), look.votes)
                 votes = collector.collect(self.classifier, image, setting_of(plan), unit)
                 counts += votes.sum(axis=1)
                 label = told_apart(counts, look.alpha, variation)

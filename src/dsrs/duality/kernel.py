@@ -150,17 +150,38 @@ def affordable_work() -> float:
 
 
 def compile_kernels() -> None:
-    """Compile now, or load from the cache; waits until it is done."""
+    """Use compiled kernels from now on; waits until the cache holds all of them.
+
+    Another process fills the cache, as in `prepare`. Where there is no cache, or that process
+    fails, each kernel is compiled here when it is first called.
+    """
     global _compiler
     with _lock:
-        if _compiler is not None:
-            _compiler.wait()
-            _compiler = None
-        if not _compiled:
-            folder = cache_folder()
-            if not (folder and is_complete(folder)):
+        if _compiled:
+            return
+        folder = cache_folder()
+        if folder and not is_complete(folder):
+            if _compiler is None:
                 log.info("compiling kernels; once per version")
-            _load(folder)
+                _compiler = _start_compiler()
+            _compiler.wait()
+        _compiler = None
+        _load(folder)
+
+
+def compile_here(folder: Path) -> None:
+    """Use compiled kernels from now on; each is compiled, and kept in `folder`, when it is first
+    called."""
+    with _lock:
+        _load(folder)
+
+
+def mark_complete(folder: Path) -> None:
+    """Mark the cache as one of all entries, of which each must have been called."""
+    missing = [_kernels[each] for each in _entries if not _compiled[_kernels[each]].signatures]  # type: ignore[attr-defined]
+    if missing:
+        raise RuntimeError(f"entries that were not compiled: {', '.join(sorted(missing))}")
+    (folder / COMPLETE).touch()
 
 
 def _look_for_compiled() -> None:

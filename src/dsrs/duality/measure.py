@@ -20,15 +20,16 @@ from dsrs.duality.base import (
     moved,
 )
 from dsrs.duality.bound import rounding_of
-from dsrs.duality.curve import jumps, log_ratio, strips
+from dsrs.duality.curve import Strips, jumps, log_ratio, strips
 from dsrs.duality.density import Components, Integers, active_on, density_at, log_term
 from dsrs.duality.kernel import inlined, kernel
 from dsrs.duality.nodes import Search, panel_count
 from dsrs.duality.rules import FEW_NODES, FEW_WEIGHTS, GAUSS_NODES, GAUSS_WEIGHTS
 from dsrs.duality.thresholds import line_value
-from dsrs.duality.two_terms import UNSURE
+from dsrs.duality.two_terms import POSITIVE, UNSURE
 
 THINNING = 5.0  # strips towards where g vanishes: enough for a search
+NOWHERE = np.inf
 THIN = 0.01  # of a piece: a strip next to a zero of g that counts as the zero
 FEW_WIDTH = 1.5  # panels no wider, in standard deviations of ln t, get 8 nodes
 MANY_PIECES = 8  # from which on pieces are so short that caps need no cuts of their own
@@ -78,16 +79,8 @@ def measure(
         nodes, weights = (FEW_NODES, FEW_WEIGHTS) if few else (GAUSS_NODES, GAUSS_WEIGHTS)
         half = 0.5 * (high - low) / panels
         work[0] += len(nodes) * panels
-        # A gap between two strips is a zero of g.
-        zero_below = j > 0 and low > along.ends[j - 1, 1] and piece == int(along.piece[j - 1])
-        zero_above = (
-            j + 1 < len(along.ends)
-            and high < along.ends[j + 1, 0]
-            and piece == int(along.piece[j + 1])
-        )
-        # In a thin strip nodes do not see the step; a wide one ends where it begins.
-        thin = high - low < THIN * (pieces.high[piece] - pieces.low[piece])
-        elsewhere = curvature.copy() if zero_below or zero_above else curvature
+        zero = zero_beside(along, j)
+        elsewhere = curvature if zero == NOWHERE else curvature.copy()
         for panel in range(panels):
             for i in range(len(nodes)):
                 u = low + half * (2 * panel + 1 + nodes[i])
@@ -106,19 +99,14 @@ def measure(
                 )
                 value += part
                 slope += by_rho
-        if zero_below or zero_above:
-            zero, other = (low, high) if zero_below else (high, low)
-            edge_of_step = other if thin else zero
-            below = share_of_shell(base, parts, active, multipliers, rho, edge_of_step)
-            steep = abs(density_at(parts, active, multipliers, zero)[1])
-            fill(masses, 0.0)
-            for k in members:
-                masses[parts.owner[k]] += math.exp(min(log_term(parts, k, zero), 700.0))
-            for i in range(len(multipliers)):
-                if thin:
-                    copy_into(curvature[i], elsewhere[i])
-                for h in range(i + 1 if steep > 0.0 else 0):
-                    curvature[i, h] += masses[i] * masses[h] * below / steep
+        if zero != NOWHERE:
+            # In a thin strip nodes do not see the step; a wide one ends where it begins.
+            thin = high - low < THIN * (pieces.high[piece] - pieces.low[piece])
+            for i in range(len(multipliers) if thin else 0):
+                copy_into(curvature[i], elsewhere[i])
+            begin = low + high - zero if thin else zero
+            share = share_of_shell(base, parts, active, multipliers, rho, begin)
+            add_step(parts, active, members, multipliers, zero, share, masses, curvature)
     for i in range(len(multipliers)):
         for h in range(i):
             curvature[h, i] = curvature[i, h]
@@ -127,6 +115,40 @@ def measure(
         value += part
         slope += by_rho
     return value, slope
+
+
+@kernel
+def zero_beside(along: Strips, j: int) -> float:
+    """The end of strip j beyond which, after a gap, g is 0; NOWHERE if there is none."""
+    if along.sign[j] != POSITIVE:
+        return NOWHERE
+    for other, end, beyond in ((j - 1, 0, 1), (j + 1, 1, 0)):
+        inside = 0 <= other < len(along.ends) and along.piece[other] == along.piece[j]
+        if inside and along.ends[other, beyond] != along.ends[j, end]:
+            return along.ends[j, end]  # type: ignore[no-any-return]
+    return NOWHERE
+
+
+@kernel
+def add_step(
+    parts: Components,
+    active: Integers,
+    members: Integers,
+    multipliers: Floats,
+    zero: float,
+    share: float,
+    masses: Floats,
+    curvature: Floats,
+) -> None:
+    """Add to the curvature that R, which has `share` of the shells, ends at a zero of g; `masses`
+    is scratch space."""
+    steep = abs(density_at(parts, active, multipliers, zero)[1])
+    fill(masses, 0.0)
+    for j in members:
+        masses[parts.owner[j]] += math.exp(min(log_term(parts, j, zero), 700.0))
+    for i in range(len(masses) if steep > 0.0 else 0):
+        for k in range(i + 1):
+            curvature[i, k] += masses[i] * masses[k] * share / steep
 
 
 @kernel

@@ -11,34 +11,52 @@ import functools
 import hashlib
 import importlib.metadata
 import os
+import shutil
 import sys
 import tempfile
+import time
 import types
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 CACHE = "DSRS_CACHE_DIR"
+IN_USE_SECONDS = 24 * 3600.0  # since it was last written to, a cache may still be in use
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @functools.cache
 def kernel_folder(*sources: Path) -> Path | None:
-    """The folder of the code compiled from these files; None if nothing can be written."""
-    digest = hashlib.sha256((sys.version + importlib.metadata.version("numba")).encode())
+    """The folder of the code compiled from these files; None if nothing can be written.
+
+    Its name says where the files lie and what they hold. Folders of the same files in an earlier
+    state are removed when the folder of a new state is made.
+    """
+    compiler = f"{sys.version} {importlib.metadata.version('numba')}"
+    place, state = hashlib.sha256(compiler.encode()), hashlib.sha256()
     for file in sources:
-        # Numba takes code for stale when its source has another path or date.
-        digest.update(f"{file.resolve()} {file.stat().st_mtime_ns}".encode())
-        digest.update(file.read_bytes())
+        place.update(f"{file.resolve()} ".encode())
+        # Numba takes code for stale when the date of its source is another.
+        state.update(f"{file.stat().st_mtime_ns} ".encode() + file.read_bytes())
     given = os.environ.get(CACHE) or os.environ.get("XDG_CACHE_HOME")
     try:
-        root = Path(given) if given else Path.home() / ".cache"
-        folder = root / "dsrs" / f"kernels-{digest.hexdigest()[:16]}"
-        folder.mkdir(parents=True, exist_ok=True)
+        root = (Path(given) if given else Path.home() / ".cache") / "dsrs"
+        stem = f"kernels-{place.hexdigest()[:12]}"
+        folder = root / f"{stem}-{state.hexdigest()[:12]}"
+        if not folder.is_dir():
+            folder.mkdir(parents=True, exist_ok=True)
+            _remove_outdated(root.glob(f"{stem}-*"), folder)
         with tempfile.TemporaryFile(dir=folder):
             return folder
     except (OSError, RuntimeError):
         return None
+
+
+def _remove_outdated(folders: Iterable[Path], current: Path) -> None:
+    """Remove caches of an earlier state, unless a process that still runs may have written them."""
+    for folder in folders:
+        if folder != current and time.time() - folder.stat().st_mtime > IN_USE_SECONDS:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def jitted(function: Function, folder: Path | None, **options: Any) -> Function:

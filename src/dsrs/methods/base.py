@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dsrs.errors import InfeasibleBox
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian
+from dsrs.noise.stream import NoiseLaw, Stream
 from dsrs.proofs.certificate import Certificate, Interval, Observation, OnGrid
 from dsrs.proofs.certification import certify, from_grid_point
 from dsrs.votes.records import SampledInput
@@ -31,13 +32,12 @@ ANYTHING = Interval(0.0, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """Take votes of this stream until it has `stop` of them; `law` None is P.
+    """Take votes of this stream until it has `stop` of them.
 
     With `sums` the noise of those that miss the class is added up as well.
     """
 
-    purpose: str
-    law: AdditionalLaw | None
+    stream: Stream
     stop: int
     sums: bool = False
 
@@ -59,18 +59,20 @@ class Strategy(ABC):
     def certificate(self, seen: SampledInput) -> Certificate:
         """What the votes prove. Raises NotEnoughVotes where they are not those it wanted."""
 
-    def choose(self, seen: SampledInput) -> AdditionalLaw | None:
+    def choose(self, seen: SampledInput) -> NoiseLaw | None:
         """The law that this strategy chooses from votes, as soon as it can; kept with them."""
         return None
 
-    def charged(
-        self, interval: Interval, law: AdditionalLaw | None, events: float = 1.0
-    ) -> Interval:
+    def under_p(self, purpose: str) -> Stream:
+        """The stream of votes under the smoothing law."""
+        return Stream(purpose, self.plan.law)
+
+    def charged(self, interval: Interval, law: NoiseLaw, events: float = 1.0) -> Interval:
         """An interval from votes, widened by what their noise may differ from the law's own.
 
-        The votes hit with a probability that differs from that under the ideal law (None: P) by at
-        most the total variation between the two (docs/grid.md), `events` times if so many are
-        compared. Without a grid this is not known, and nothing is charged.
+        The votes hit with a probability that differs from that under the ideal law by at most the
+        total variation between the two (docs/grid.md), `events` times if so many are compared.
+        Without a grid this is not known, and nothing is charged.
         """
         extra = events * self._variation(law)
         if not extra:
@@ -82,12 +84,13 @@ class Strategy(ABC):
         """The certificate for the input itself, which its grid point stands for."""
         if self.plan.grid is None:
             return found
-        charged = max(map(self._variation, (None, *(one.law for one in found.additional))))
+        laws: list[NoiseLaw] = [self.plan.law, *(observed.law for observed in found.additional)]
+        charged = max(map(self._variation, laws))
         return from_grid_point(found, OnGrid(self.plan.grid.step, seen.moved, charged))
 
-    def _variation(self, law: AdditionalLaw | None) -> float:
+    def _variation(self, law: NoiseLaw) -> float:
         grid = self.plan.grid
-        return 0.0 if grid is None else grid.variation(self.plan.law if law is None else law)
+        return 0.0 if grid is None else grid.variation(law)
 
 
 def certify_or_abstain(

@@ -12,6 +12,7 @@ from dsrs.errors import InvalidInput
 from dsrs.laws import AdditionalLaw, chosen_from_votes, parse_additional_law
 from dsrs.methods.base import Strategy, Want, abstention, certify_or_abstain
 from dsrs.methods.futility import given_up, looks
+from dsrs.noise.stream import Stream
 from dsrs.proofs.certificate import Certificate, Interval, Observation
 from dsrs.votes.records import ESTIMATION, SampledInput, Votes
 
@@ -45,67 +46,72 @@ class DoubleSampling(Strategy):
     help: ClassVar[str] = "votes under P and under a second law, a two-sided interval each"
 
     def want(self, seen: SampledInput) -> Want | None:
-        plan = self.plan
-        under_p = seen.taken(ESTIMATION, None)
-        if plan.early_stop and given_up(seen, None, plan.n_first):
+        plan, stream = self.plan, self.under_p(ESTIMATION)
+        taken = seen.taken(stream)
+        if plan.early_stop and given_up(seen, stream, plan.n_first):
             return None
-        if under_p < plan.n_first:
+        if taken < plan.n_first:
             ends = looks(plan.n_first) if plan.early_stop else [plan.n_first]
-            return Want(ESTIMATION, None, next(end for end in ends if end > under_p))
-        first = seen.first(ESTIMATION, None, plan.n_first)
+            return Want(stream, next(end for end in ends if end > taken))
+        first = seen.first(stream, plan.n_first)
         if self.falls_back(first):
-            return Want(ESTIMATION, None, plan.n) if under_p < plan.n else None
+            return Want(stream, plan.n) if taken < plan.n else None
         if plan.early_stop and self.p_interval(first).lower <= 0.5:
             # Without a proved majority under P, votes under Q cannot certify anything.
             return None
         law = self.law(seen)
-        return Want(ESTIMATION, law, plan.n_second) if self.lacks_votes(seen, law) else None
+        lacks = self.lacks_votes(seen, law)
+        return Want(Stream(ESTIMATION, law), plan.n_second) if lacks else None
 
     def certificate(self, seen: SampledInput) -> Certificate:
-        plan = self.plan
-        if plan.early_stop and given_up(seen, None, plan.n_first):
+        plan, stream = self.plan, self.under_p(ESTIMATION)
+        if plan.early_stop and given_up(seen, stream, plan.n_first):
             return self.on_grid(abstention(plan.law), seen)
-        first = seen.first(ESTIMATION, None, plan.n_first)
+        first = seen.first(stream, plan.n_first)
         p = self.p_interval(first)
         p_alpha, q_alpha = double_sampling_alphas(plan.alpha, plan.alpha_share)
         if self.falls_back(first):
-            both = seen.first(ESTIMATION, None, plan.n)
+            both = seen.first(stream, plan.n)
             hits, more = both.successes - first.successes, both.total - first.total
             known = fallback_interval(first.total, hits, more, p_alpha)
-            return self.on_grid(certify_or_abstain(plan.law, self.charged(known, None)), seen)
+            return self.on_grid(certify_or_abstain(plan.law, self.charged(known, plan.law)), seen)
         law = self.law(seen)
         if p.lower <= 0.5 and self.lacks_votes(seen, law):
             # No vote under Q can help a class without a majority under P, so none was taken.
             return self.on_grid(abstention(plan.law, law), seen)
-        votes = seen.first(ESTIMATION, law, plan.n_second)
+        votes = seen.first(Stream(ESTIMATION, law), plan.n_second)
         q = self.charged(two_sided_interval(votes.successes, votes.total, q_alpha), law)
         return self.on_grid(certify_or_abstain(plan.law, p, Observation(law, q)), seen)
 
     def choose(self, seen: SampledInput) -> AdditionalLaw | None:
-        ready = seen.taken(ESTIMATION, None) >= self.plan.n_first
+        ready = seen.taken(self.under_p(ESTIMATION)) >= self.plan.n_first
         return self.law(seen) if chosen_from_votes(self.text) and ready else None
 
     def law(self, seen: SampledInput) -> AdditionalLaw:
         """Q: as it was chosen when the votes were taken, or as the text says."""
-        if self.text in seen.choices:
-            return seen.choices[self.text]
+        chosen = seen.choices.get(self.text)
+        if isinstance(chosen, AdditionalLaw):
+            return chosen
         lower = None
         if chosen_from_votes(self.text):
-            lower = self.p_interval(seen.first(ESTIMATION, None, self.plan.n_first)).lower
-        found = parse_additional_law(self.text, self.plan.law, lower)
+            first = seen.first(self.under_p(ESTIMATION), self.plan.n_first)
+            lower = self.p_interval(first).lower
+        named = parse_additional_law(self.text, self.plan.law, lower)
         for votes in seen.votes:
             # The law of the run may be the same but for rounding: rescaled:0.8x, rescaled:0.4.
-            if votes.law is not None and votes.law.resembles(found):
-                return votes.law
-        return found
+            sampled = votes.stream.additional
+            if sampled is not None and sampled.resembles(named):
+                return sampled
+        return named
 
     def lacks_votes(self, seen: SampledInput, law: AdditionalLaw) -> bool:
-        return seen.taken(ESTIMATION, law) < self.plan.n_second
+        return seen.taken(Stream(ESTIMATION, law)) < self.plan.n_second
 
     def p_interval(self, first: Votes) -> Interval:
         """What is known of P_A from the first votes; heuristics choose Q from it."""
         p_alpha, _ = double_sampling_alphas(self.plan.alpha, self.plan.alpha_share)
-        return self.charged(two_sided_interval(first.successes, first.total, p_alpha), None)
+        interval = two_sided_interval(first.successes, first.total, p_alpha)
+        return self.charged(interval, self.plan.law)
 
     def falls_back(self, first: Votes) -> bool:
         """Whether to go on under P instead of Q after these first votes."""

@@ -50,21 +50,22 @@ class FirstOrder(Strategy):
             raise InvalidInput(f"the method {FIRST_ORDER} splits n votes in halves, got n = 1")
 
     def want(self, seen: SampledInput) -> Want | None:
-        taken, half = seen.taken(ESTIMATION, None), first_half(self.plan.n)
+        stream, half = self.under_p(ESTIMATION), first_half(self.plan.n)
+        taken = seen.taken(stream)
         if taken >= self.plan.n:
             return None
-        return Want(ESTIMATION, None, half if taken < half else self.plan.n, sums=True)
+        return Want(stream, half if taken < half else self.plan.n, sums=True)
 
     def certificate(self, seen: SampledInput) -> Certificate:
         plan = self.plan
-        votes = seen.first(ESTIMATION, None, plan.n)
+        votes = seen.first(self.under_p(ESTIMATION), plan.n)
         if votes.slope is None:
             raise NotEnoughVotes(
                 f"the noise of the votes of input {seen.index} was not added up; sample them with "
                 f"the method {FIRST_ORDER} and the same n"
             )
         lower = clopper_pearson_lower(votes.successes, votes.total, plan.alpha / 2)
-        p = self.charged(Interval(lower, 1.0), None)
+        p = self.charged(Interval(lower, 1.0), plan.law)
         gradient = gradient_bound(
             votes.slope.first_norm,
             votes.slope.product,

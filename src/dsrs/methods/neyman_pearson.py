@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from dsrs.methods.base import Want
 from dsrs.methods.one_bound import Estimation, OneBound
-from dsrs.votes.records import SELECTION, SampledInput
+from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput
 
 NEYMAN_PEARSON = "np"
 
@@ -20,6 +20,7 @@ class NeymanPearson(OneBound):
 
     def estimation(self, seen: SampledInput) -> Estimation | Want:
         # Whether to compare the class with every other one is decided by selection votes.
-        if self.plan.classes == "all" and not seen.taken(SELECTION, None):
-            return Want(SELECTION, None, self.plan.n0)
-        return Estimation(None, self.plan.n)
+        selection = self.under_p(SELECTION)
+        if self.plan.classes == "all" and not seen.taken(selection):
+            return Want(selection, self.plan.n0)
+        return Estimation(self.under_p(ESTIMATION), self.plan.n)

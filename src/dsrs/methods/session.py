@@ -11,6 +11,7 @@ from dsrs.errors import InvalidInput
 from dsrs.methods.base import Want
 from dsrs.methods.first_order import Halves
 from dsrs.methods.plan import Plan
+from dsrs.noise.stream import Stream
 from dsrs.proofs.certificate import Certificate
 from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput, Votes
 
@@ -36,13 +37,13 @@ class Session:
         counts after the numbers of votes that it asks for.
         """
         if self.seen.target is None:
-            return Want(SELECTION, None, self.plan.n0)
+            return Want(Stream(SELECTION, self.plan.law), self.plan.n0)
         asked = (one.want(self.seen) for one in self._strategies.values())
         wants = [want for want in asked if want is not None]
         if not wants:
             return None
-        first = min(wants, key=lambda want: want.purpose != SELECTION)
-        alike = [want for want in wants if (want.purpose, want.law) == (first.purpose, first.law)]
+        first = min(wants, key=lambda want: want.stream.purpose != SELECTION)
+        alike = [want for want in wants if want.stream == first.stream]
         least = min(alike, key=lambda want: want.stop)
         return replace(least, sums=any(want.sums for want in alike))
 
@@ -51,7 +52,7 @@ class Session:
 
         `sums` is the sum of the noise of those that missed, where the want asks for it.
         """
-        start = self.seen.taken(want.purpose, want.law)
+        start = self.seen.taken(want.stream)
         if votes.sum() != want.stop - start:
             raise InvalidInput(f"expected {want.stop - start} votes, got {votes.sum()}")
         seen = self.seen
@@ -59,8 +60,7 @@ class Session:
             seen = replace(seen, target=int(votes.sum(axis=1).argmax()))
         assert seen.target is not None
         taken = Votes(
-            want.purpose,
-            want.law,
+            want.stream,
             start,
             counts=tuple(votes.sum(axis=1).tolist()),
             trials=tuple(votes.sum(axis=0).tolist()),
@@ -79,9 +79,9 @@ class Session:
         """The votes with what they predict and what they cost."""
         seen = replace(self.seen, seconds=seconds, queries=queries)
         for purpose in (SELECTION, ESTIMATION):
-            under_p = [v for v in seen.votes if v.purpose == purpose and v.law is None]
-            if under_p:
-                counts = np.sum([votes.counts for votes in under_p], axis=0)
+            under_p = Stream(purpose, self.plan.law)
+            if taken := seen.taken(under_p):
+                counts = seen.first(under_p, taken).counts
                 return replace(seen, predicted=int(np.argmax(counts)))
         return seen
 

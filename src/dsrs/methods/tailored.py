@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dsrs.landscape.pilot import PilotStep, pilot_step
-from dsrs.laws import AdditionalLaw, Truncated
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.methods.base import Want
 from dsrs.methods.one_bound import Estimation, OneBound
-from dsrs.votes.records import SELECTION, SampledInput
+from dsrs.noise.stream import NoiseLaw, Stream
+from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput
 
 TAILORED = "tailored"
 
@@ -31,38 +31,33 @@ class Tailored(OneBound):
     help: ClassVar[str] = "a few votes choose the best law Q for the input, the rest are under it"
 
     def estimation(self, seen: SampledInput) -> Estimation | Want:
-        pilot = seen.taken(SELECTION, None)
+        selection = self.under_p(SELECTION)
+        pilot = seen.taken(selection)
         law = seen.choices.get(self.text)
         if law is None:
             step = self._step(seen)
             if step.more:
-                return Want(SELECTION, None, pilot + step.more)
+                return Want(selection, pilot + step.more)
             law = self._law(seen, step)
-        return Estimation(None if _is_p(law) else law, self.plan.n - pilot)
+        return Estimation(Stream(ESTIMATION, law), self.plan.n - pilot)
 
-    def choose(self, seen: SampledInput) -> AdditionalLaw | None:
-        if not seen.taken(SELECTION, None):
+    def choose(self, seen: SampledInput) -> NoiseLaw | None:
+        if not seen.taken(self.under_p(SELECTION)):
             return None
         step = self._step(seen)
         return None if step.more else self._law(seen, step)
 
-    def _law(self, seen: SampledInput, step: PilotStep) -> AdditionalLaw:
+    def _law(self, seen: SampledInput, step: PilotStep) -> NoiseLaw:
         """The law that promises the largest radius; P where a class is to lead, not to rule."""
         law = None if step.choice is None else step.choice.law
-        if law is None or self.comparing_advised(seen):
-            return Truncated(self.plan.law, 1.0)
-        return law
+        return self.plan.law if law is None or self.comparing_advised(seen) else law
 
     def _step(self, seen: SampledInput) -> PilotStep:
         """What the pilot votes so far advise."""
-        plan, taken = self.plan, seen.taken(SELECTION, None)
+        plan, selection = self.plan, self.under_p(SELECTION)
+        taken = seen.taken(selection)
         hits = trials = (0,) * HISTOGRAM_BINS
         if taken:
-            pilot = seen.first(SELECTION, None, taken)
+            pilot = seen.first(selection, taken)
             hits, trials = pilot.hits, pilot.trials
         return pilot_step(plan.law, plan.n, plan.alpha, hits, trials)
-
-
-def _is_p(law: AdditionalLaw) -> bool:
-    """Whether the law is P itself, whose votes have a stream of their own."""
-    return isinstance(law, Truncated) and law.percentile == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 from dsrs.duality import kernel
@@ -13,19 +12,26 @@ def main() -> int:
     folder = kernel.cache_folder()
     if folder is None:
         return 1
-    os.environ[kernel.SWITCH] = "compiled"
+    import numpy as np
+
+    from dsrs.duality.bound import dual_bound
+    from dsrs.duality.radius import is_solid
     from dsrs.duality.variation import total_variation
     from dsrs.laws import GeneralizedGaussian, Rescaled
     from dsrs.proofs.certificate import Interval, Observation
     from dsrs.proofs.certification import certify
-    from dsrs.proofs.checking import check
     from dsrs.proofs.constraints import constraints_of, problem_of
 
+    kernel.compile_here(folder)
     law = GeneralizedGaussian(784, 1.0, 380)
-    seen = Observation(Rescaled(law, 0.8), Interval(0.985, 0.988))
-    check(certify(law, Interval(0.95, 0.96), seen))
-    total_variation(problem_of(law, constraints_of(law, Interval(0.9, 1), ())), 0.1)
-    (folder / kernel.COMPLETE).touch()
+    box = Interval(0.95, 0.96), Observation(Rescaled(law, 0.8), Interval(0.985, 0.988))
+    certify(law, *box)
+    problem = problem_of(law, constraints_of(law, box[0], box[1:]))
+    multipliers = np.array([0.5, 0.5])
+    dual_bound(problem, multipliers, 0.1)
+    is_solid(problem, multipliers)
+    total_variation(problem, 0.1)
+    kernel.mark_complete(folder)
     return 0
 
 

@@ -265,7 +265,7 @@ def _radial_counts(votes: Sequence[Votes]) -> tuple[tuple[int, ...], tuple[int, 
     trials = np.zeros(HISTOGRAM_BINS, dtype=np.int64)
     hits = np.zeros(HISTOGRAM_BINS, dtype=np.int64)
     for taken in votes:
-        if taken.law is None and taken.purpose == ESTIMATION:
+        if taken.stream.additional is None and taken.stream.purpose == ESTIMATION:
             trials += np.asarray(taken.trials, dtype=np.int64)
             hits += np.asarray(taken.hits, dtype=np.int64)
     if not trials.any():

@@ -22,6 +22,7 @@ from dsrs.store.schema import (
     damaged,
     read_config,
 )
+from dsrs.votes.format_2 import of_format_2
 from dsrs.votes.records import SampledInput
 
 LARGEST_INDEX = 2**63 - 1  # of SQLite's integers
@@ -177,6 +178,7 @@ def read_fields(
             "seconds": seconds,
             "queries": counted[0] if counted else None,
         }
+        sampled = of_format_2(sampled)
         found = {method: json.loads(body) for method, _, _, body in certificates}
     except (InvalidInput, DataError, KeyError, TypeError) as error:
         raise StoreCorrupted(f"{store}: input {index} cannot be read: {error}") from error

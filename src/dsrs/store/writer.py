@@ -25,6 +25,7 @@ from dsrs.store.schema import (
     damage_as_error,
     read_config,
 )
+from dsrs.votes.records import law_fields
 
 LOCK_NAME = "writer.lock"
 
@@ -125,7 +126,7 @@ class RunWriter:
             sampled.label,
             sampled.predicted,
             sampled.target,
-            json.dumps({text: law.to_dict() for text, law in sampled.choices.items()}),
+            json.dumps({text: law_fields(law) for text, law in sampled.choices.items()}),
             float(sampled.seconds),
             sampled.queries,
         ]

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from dsrs.classifiers.base import Classifier, NoiseMaker, answer_of
 from dsrs.errors import ClassifierError
-from dsrs.laws import AdditionalLaw, GeneralizedGaussian
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.laws.grid import Grid
-from dsrs.noise.stream import NOISE_BLOCK, NoiseStream, Sums, radial_edges
+from dsrs.noise.stream import NOISE_BLOCK, NoiseStream, Stream, Sums, radial_edges
 
 # votes[c, b]: votes for class c whose noise norm fell into radial bin b.
 Histogram = NDArray[np.int64]
@@ -33,12 +32,11 @@ UNIT_SAMPLES = 512
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What all votes of a run share: the smoothing law, the seed, rows of a forward pass.
+    """What all votes of a run share: the seed, and the rows of a forward pass.
 
     `grid` is what inputs and noise are rounded to; None adds them in float32.
     """
 
-    base: GeneralizedGaussian
     seed: int
     batch: int
     grid: Grid | None = None
@@ -46,14 +44,13 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class WorkUnit:
-    """Samples `first` up to `stop` of one stream; `law` None is P.
+    """Samples `first` up to `stop` of one stream of the input `index`.
 
     With a class `missed`, the noise of the votes that are not for it is added up as well.
     """
 
     index: int
-    purpose: str
-    law: AdditionalLaw | None
+    stream: Stream
     first: int
     stop: int
     missed: int | None = None
@@ -93,10 +90,8 @@ class VoteCounter:
         self._watcher = watcher
         self._flat = np.ascontiguousarray(x, dtype=np.float32).ravel()
         self._batch = setting.batch
-        self._stream = NoiseStream(
-            of.law or setting.base, setting.seed, of.index, of.purpose, setting.grid
-        )
-        self._edges = radial_edges(setting.base)
+        self._stream = NoiseStream(of.stream, setting.seed, of.index, setting.grid)
+        self._edges = radial_edges(of.stream.base)
         # Noise comes in whole blocks, the model takes whole batches: one buffer serves both.
         self._rows = max(setting.batch, NOISE_BLOCK)
         # Some models make the noise of a grid themselves, where they are.

@@ -1,4 +1,4 @@
-"""What was seen for one input: votes by class and by noise norm, each under one law."""
+"""The votes of one input: counts by class and by noise norm, stream by stream."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from dsrs.errors import DataError, InvalidInput, NotEnoughVotes
-from dsrs.laws import AdditionalLaw, GeneralizedGaussian, law_from_dict
+from dsrs.laws import GeneralizedGaussian, law_from_dict
 from dsrs.laws.bins import HISTOGRAM_BINS
+from dsrs.noise.stream import NoiseLaw, Stream
 
 # What votes are for: those that choose (the class, a law) are never those that a bound rests on.
 SELECTION = "selection"
@@ -37,15 +38,13 @@ class Slope:
 class Votes:
     """Consecutive votes of one stream: noisy copies of one input, independent, under one law.
 
-    A stream is named by its `purpose` and its law; its samples are numbered, and these begin at
-    `start`. `counts[c]` is the number of votes for class c. `trials[b]` votes had a noise norm in
-    bin b of the equal-mass radial bins of P (also when the law was Q), and `hits[b]` of these were
-    for the certified class. `law` is the additional law that was sampled; None means P. `slope`
-    tells of the whole stream up to here, where a strategy asked for it.
+    The samples of a stream are numbered, and these begin at `start`. `counts[c]` is the number of
+    votes for class c. `trials[b]` votes had a noise norm in bin b of the equal-mass radial bins of
+    P (also when the law was Q), and `hits[b]` of these were for the certified class. `slope` tells
+    of the whole stream up to here, where a strategy asked for it.
     """
 
-    purpose: str
-    law: AdditionalLaw | None
+    stream: Stream
     start: int
     counts: tuple[int, ...]
     trials: tuple[int, ...]
@@ -86,8 +85,9 @@ class Votes:
     def to_dict(self) -> dict[str, Any]:
         """For JSON, without loss."""
         return {
-            "purpose": self.purpose,
-            "law": None if self.law is None else self.law.to_dict(),
+            "classifier": self.stream.classifier,
+            "purpose": self.stream.purpose,
+            "law": law_fields(self.stream.law),
             "start": self.start,
             "counts": list(self.counts),
             "trials": list(self.trials),
@@ -99,10 +99,9 @@ class Votes:
     def from_dict(cls, fields: Mapping[str, Any], base: GeneralizedGaussian) -> Votes:
         """The votes that `to_dict` was made from; `base` is the smoothing law P of the run."""
         try:
-            law = fields["law"]
+            law = law_of_fields(fields["law"], base)
             return cls(
-                purpose=str(fields["purpose"]),
-                law=None if law is None else law_from_dict(law, base),
+                stream=Stream(str(fields["purpose"]), law, int(fields.get("classifier", 0))),
                 start=int(fields["start"]),
                 counts=tuple(int(count) for count in fields["counts"]),
                 trials=tuple(int(count) for count in fields["trials"]),
@@ -131,45 +130,47 @@ class SampledInput:
     predicted: int | None
     target: int | None
     votes: tuple[Votes, ...] = ()
-    choices: Mapping[str, AdditionalLaw] = field(default_factory=dict)
+    choices: Mapping[str, NoiseLaw] = field(default_factory=dict)
     seconds: float = 0.0
     queries: int | None = None
     moved: float = 0.0
 
-    def taken(self, purpose: str, law: AdditionalLaw | None) -> int:
+    def taken(self, stream: Stream) -> int:
         """How many votes of this stream there are."""
-        return sum(votes.total for votes in self._stream(purpose, law))
+        return sum(votes.total for votes in self._of(stream))
 
-    def first(self, purpose: str, law: AdditionalLaw | None, count: int) -> Votes:
+    def first(self, stream: Stream, count: int) -> Votes:
         """The first `count` votes of a stream."""
         parts, total = [], 0
-        for votes in self._stream(purpose, law):
+        for votes in self._of(stream):
             parts.append(votes)
             total += votes.total
             if total >= count:
                 break
         if not parts or total != count:
-            raise NotEnoughVotes(
-                f"input {self.index} needs the first {count} {purpose} votes under "
-                f"{'P' if law is None else law.text}, and has: {self.inventory()}; keep n and the "
-                "shares as they were sampled"
-            )
+            raise self.lacks(stream, count)
         return _joined(parts)
 
-    def ends(self, purpose: str, law: AdditionalLaw | None) -> list[int]:
+    def lacks(self, stream: Stream, count: int) -> NotEnoughVotes:
+        """The error for a method that needs the first `count` votes of a stream."""
+        return NotEnoughVotes(
+            f"input {self.index} needs the first {count} {stream}, and has: "
+            f"{self.inventory()}; keep n and the shares as they were sampled"
+        )
+
+    def ends(self, stream: Stream) -> list[int]:
         """After how many votes of a stream counts are known."""
-        return [votes.stop for votes in self._stream(purpose, law)]
+        return [votes.stop for votes in self._of(stream)]
 
     def inventory(self) -> str:
-        """What there is, for messages."""
-        streams: dict[str, int] = {}
+        """The streams and how many votes each has, for messages."""
+        streams: dict[Stream, int] = {}
         for votes in self.votes:
-            name = f"{votes.purpose} under {'P' if votes.law is None else votes.law.text}"
-            streams[name] = streams.get(name, 0) + votes.total
-        return ", ".join(f"{name} ({count})" for name, count in streams.items()) or "none"
+            streams[votes.stream] = streams.get(votes.stream, 0) + votes.total
+        return ", ".join(f"{stream} ({count})" for stream, count in streams.items()) or "none"
 
-    def _stream(self, purpose: str, law: AdditionalLaw | None) -> Iterable[Votes]:
-        return (votes for votes in self.votes if votes.purpose == purpose and votes.law == law)
+    def _of(self, stream: Stream) -> Iterable[Votes]:
+        return (votes for votes in self.votes if votes.stream == stream)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, without loss."""
@@ -179,7 +180,7 @@ class SampledInput:
             "predicted": self.predicted,
             "target": self.target,
             "votes": [votes.to_dict() for votes in self.votes],
-            "choices": {text: law.to_dict() for text, law in self.choices.items()},
+            "choices": {text: law_fields(law) for text, law in self.choices.items()},
             "seconds": self.seconds,
             "queries": self.queries,
             "moved": self.moved,
@@ -196,7 +197,7 @@ class SampledInput:
                 target=None if fields["target"] is None else int(fields["target"]),
                 votes=tuple(Votes.from_dict(votes, base) for votes in fields["votes"]),
                 choices={
-                    str(text): law_from_dict(law, base) for text, law in fields["choices"].items()
+                    str(text): law_of_fields(law, base) for text, law in fields["choices"].items()
                 },
                 seconds=float(fields["seconds"]),
                 queries=None if fields["queries"] is None else int(fields["queries"]),
@@ -213,4 +214,14 @@ def _joined(parts: list[Votes]) -> Votes:
         return first
     columns = zip(*((part.counts, part.trials, part.hits) for part in parts), strict=True)
     counts, trials, hits = (tuple(map(sum, zip(*column, strict=True))) for column in columns)
-    return Votes(first.purpose, first.law, first.start, counts, trials, hits, slope=parts[-1].slope)
+    return Votes(first.stream, first.start, counts, trials, hits, slope=parts[-1].slope)
+
+
+def law_fields(law: NoiseLaw) -> dict[str, Any] | None:
+    """The law of votes for JSON: P is null, because a run has it in its plan."""
+    return None if isinstance(law, GeneralizedGaussian) else law.to_dict()
+
+
+def law_of_fields(fields: Mapping[str, Any] | None, base: GeneralizedGaussian) -> NoiseLaw:
+    """The law that `law_fields` was made from; `base` is P."""
+    return base if fields is None else law_from_dict(fields, base)
