@@ -15,6 +15,7 @@ from scipy import special, stats
 import dsrs
 from dsrs import Certificate, GeneralizedGaussian, Interval, Observation, Rescaled, Truncated
 from dsrs.errors import InfeasibleBox, InvalidInput
+from dsrs.proofs.checking import check
 from oracle.linear_program import primal_worst_case
 from oracle.shells import dual_bound as exact_bound
 from oracle.textbook import textbook_np_radius, textbook_radius
@@ -31,7 +32,7 @@ def double(
     base: GeneralizedGaussian, p: tuple[float, float], *additional: Observation
 ) -> Certificate:
     found = dsrs.certify(base, Interval(*p), *additional)
-    assert dsrs.check(found)
+    assert check(found)
     return found
 
 
@@ -139,17 +140,17 @@ def test_hollow_proof_is_a_chain_without_gaps() -> None:
     assert found.multipliers[1] < 0
     assert len(found.proof) > 2
     broken = dataclasses.replace(found, proof=found.proof[:1] + found.proof[3:])
-    assert not dsrs.check(broken)
+    assert not check(broken)
 
 
 def test_check_refuses_a_larger_claim() -> None:
     found = double(CIFAR, (0.97, 0.98), seen(Truncated(CIFAR, 0.8), 0.995, 1.0))
     step = found.proof[0]
     larger = dataclasses.replace(step, radius=step.radius + 1e-6)
-    assert not dsrs.check(dataclasses.replace(found, radius=larger.radius, proof=(larger,)))
-    assert not dsrs.check(dataclasses.replace(found, radius=larger.radius))
+    assert not check(dataclasses.replace(found, radius=larger.radius, proof=(larger,)))
+    assert not check(dataclasses.replace(found, radius=larger.radius))
     weaker = dataclasses.replace(found, p=Interval(0.9699, 0.98))
-    assert not dsrs.check(weaker)
+    assert not check(weaker)
 
 
 # --- laws that every certificate obeys
@@ -271,7 +272,7 @@ def test_certificate_survives_json_with_infinities() -> None:
     ):
         again = Certificate.from_json(found.to_json())
         assert again == found
-        assert dsrs.check(again)
+        assert check(again)
 
 
 def test_other_norms_follow_from_l2() -> None:

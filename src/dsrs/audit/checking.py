@@ -39,8 +39,12 @@ def check_certificate(
     try:
         with time_limit(seconds):
             verdict = found.verdict(fields, name, bounds)
+    except (ArithmeticError, ValueError) as error:
+        # Floats of a search have overflowed: nothing is proved either way.
+        verdict = Verdict(
+            name, "undecided", f"its numbers are too extreme to compute with: {error}"
+        )
     except Exception as error:
-        # Such as floats of a search that overflow: nothing is proved either way.
         verdict = Verdict(name, "undecided", f"this check failed: {type(error).__name__}: {error}")
     return replace(
         verdict,

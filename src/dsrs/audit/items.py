@@ -95,4 +95,10 @@ def _item_of(name: str, value: Any) -> Item:
     """An item of a parsed value: a row of a table has its law in columns of its own."""
     if isinstance(value, Mapping) and "law" not in value and "p_lower" in value:
         return item_of_row(name, value)
-    return Item(name, lambda: value)
+    return Item(name, partial(_object, value))
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise NotACertificate(f"expected a JSON object, got {shown(value)}")
+    return value

@@ -136,13 +136,15 @@ def _items_of(source: str) -> list[Item]:
     """What there is to check in a folder, a table, a file or standard input."""
     from dsrs.audit.items import items_of_json, items_of_run
 
+    if source == "-":
+        return items_of_json(sys.stdin.read())
     path = Path(source)
-    if source != "-" and path.is_dir():
+    if path.is_dir():
         return items_of_run(path)
     if path.name.endswith((".csv", ".csv.gz")):
         return list(_items_of_csv(path))
     try:
-        content = sys.stdin.buffer.read() if source == "-" else path.read_bytes()
+        content = path.read_bytes()
         if content.startswith(PARQUET_MAGIC):
             return list(_items_of_parquet(content, source))
         return items_of_json(content.decode())
