@@ -37,17 +37,17 @@ def certificates(boxes: list[Problem]) -> list[Certificate]:
             found.append(certify(law, p, *seen))
         except InfeasibleBox:
             continue
-    return [each for each in found if each.proof]
+    return [each for each in found if each.radius > 0]
 
 
 def law_names(certificate: Certificate) -> str:
     """The laws that the proof uses besides P."""
     used = {
         seen.law.kind
-        for place, seen in enumerate(certificate.additional, start=1)
-        if any(step.multipliers[place] for step in certificate.proof)
+        for place, seen in enumerate(certificate.observations, start=1)
+        if any(step.multipliers[place] for step in certificate.proof.steps)
     }
-    signs = [value < 0 for step in certificate.proof for value in step.multipliers]
+    signs = [value < 0 for step in certificate.proof.steps for value in step.multipliers]
     name = "+".join(sorted(used)) if len(used) < 3 else "three kinds"
     return f"{name or 'P alone'}{', negative' if any(signs) else ''}"
 

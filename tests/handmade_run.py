@@ -13,7 +13,10 @@ from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.methods import Plan
 from dsrs.noise.stream import NoiseLaw, Stream
-from dsrs.proofs.certificate import Certificate, Interval, Observation, ProofStep
+from dsrs.proofs.base import Step
+from dsrs.proofs.certificate import Certificate
+from dsrs.proofs.dual import Dual
+from dsrs.proofs.interval import Interval, Observation
 from dsrs.store import RunResult, start_run
 from dsrs.store.thumbnail import thumbnail
 from dsrs.votes.records import ESTIMATION, SampledInput, Votes
@@ -35,13 +38,14 @@ def votes(start: int, total: int, share: float, law: NoiseLaw = LAW) -> Votes:
 def certificate(radius: float, *seen: Observation) -> Certificate:
     return Certificate(
         law=LAW,
-        p=Interval(0.7, 0.7 + radius / 100),
-        additional=seen,
         radius=radius,
         np_radius=radius / 3,
         status="certified" if radius else "abstained",
-        method="double-sampling" if seen else "neyman-pearson",
-        proof=(ProofStep(radius, (0.1, 0.3)[: 1 + len(seen)], 0.5000001),) if radius else (),
+        proof=Dual(
+            Interval(0.7, 0.7 + radius / 100),
+            seen,
+            (Step(radius, (0.1, 0.3)[: 1 + len(seen)], 0.5000001),) if radius else (),
+        ),
     )
 
 

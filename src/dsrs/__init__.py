@@ -23,9 +23,9 @@ if _TYPE_CHECKING:
     from dsrs.laws import Truncated as Truncated
     from dsrs.laws import Weighted as Weighted
     from dsrs.proofs.certificate import Certificate as Certificate
-    from dsrs.proofs.certificate import Interval as Interval
-    from dsrs.proofs.certificate import Observation as Observation
     from dsrs.proofs.certification import certify as certify
+    from dsrs.proofs.interval import Interval as Interval
+    from dsrs.proofs.interval import Observation as Observation
     from dsrs.proofs.table import certify_rows as certify_rows
     from dsrs.proofs.table import certify_table as certify_table
 
@@ -38,8 +38,9 @@ _HOMES = {
     "dsrs.certifying.smoothed": ("SmoothedClassifier",),
     "dsrs.errors": ("DsrsError",),
     "dsrs.laws": ("GeneralizedGaussian", "Rescaled", "Truncated", "Weighted"),
-    "dsrs.proofs.certificate": ("Certificate", "Interval", "Observation"),
+    "dsrs.proofs.certificate": ("Certificate",),
     "dsrs.proofs.certification": ("certify",),
+    "dsrs.proofs.interval": ("Interval", "Observation"),
     "dsrs.proofs.table": ("certify_rows", "certify_table"),
 }
 _NAMES = {name: home for home, names in _HOMES.items() for name in names}

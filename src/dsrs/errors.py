@@ -86,6 +86,7 @@ class MissingExtra(DsrsError, ImportError):
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(
-            f"this needs the package `{package}`, which is not installed; "
-            f"install it with: pip install 'dsrs[{extra}]'"
+            f"this needs the package `{package}`, which is not installed; install it with: "
+            f"pip install {package}, or all that goes with it: pip install 'dsrs[{extra}]'"
         )
+        self.package = package

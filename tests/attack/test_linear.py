@@ -7,15 +7,17 @@ import pytest
 
 from dsrs.attack import AttackSettings, attack_input
 from dsrs.laws import GeneralizedGaussian
-from dsrs.proofs.certificate import Certificate, Interval
+from dsrs.proofs.certificate import Certificate
 from dsrs.proofs.counterexample import AttackedInput
+from dsrs.proofs.dual import Dual
+from dsrs.proofs.interval import Interval
 from known_classifiers import Linear
 
 SIGMA, D = 0.5, 48
 
 
 def attacked(law: GeneralizedGaussian, margin: float, **settings: object) -> AttackedInput:
-    certificate = Certificate(law, Interval(0.6, 1), (), 0.01, 0.01, "certified", "neyman-pearson")
+    certificate = Certificate(law, "certified", 0.01, 0.01, Dual(Interval(0.6, 1)))
     zero, chosen = np.zeros(D, np.float32), AttackSettings(**settings)  # type: ignore[arg-type]
     return attack_input(Linear(D, margin), zero, 1, certificate, chosen)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import io
 import json
 import math
 import time
@@ -25,8 +26,9 @@ from dsrs.audit.methods import BoundsFromVotes
 from dsrs.audit.verdicts import Refuted, Undecided
 from dsrs.cli.main import main
 from dsrs.laws import GeneralizedGaussian, Weighted
-from dsrs.proofs.first_order import certify_first_order
-from dsrs.proofs.leading import certify_leading
+from dsrs.proofs.certification import certificate_of
+from dsrs.proofs.lead import find_lead
+from dsrs.proofs.slab import find_slab
 
 PLAIN, SMALL = GeneralizedGaussian(20, 0.5), GeneralizedGaussian(20, 0.5, 6.0)
 ODD = [
@@ -47,8 +49,8 @@ TRUE = {
         SMALL, Interval(0.93, 0.95), Observation(Truncated(SMALL, 0.6), Interval(0.98, 0.99))
     ),
     "weighted": certify(SMALL, Interval(0.0, 1.0), weighted()),
-    "lead": certify_leading(SMALL, 0.5, 0.2),
-    "slab": certify_first_order(PLAIN, 0.9, 0.1),
+    "lead": certificate_of(SMALL, find_lead(SMALL, 0.5, 0.2)),
+    "slab": certificate_of(PLAIN, find_slab(PLAIN, 0.9, 0.1)),
 }
 
 
@@ -167,3 +169,37 @@ def test_a_json_list_holds_certificates_too() -> None:
     true = TRUE["alone"].to_json()
     words = [item.check().word for item in items_of_json(f"[{true}, {{}}]")]
     assert words == ["verified", "refuted"]
+
+
+def test_the_command_says_what_each_change_comes_to(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fields = format_3(TRUE["truncated"].to_dict())
+    proof = fields["proof"]
+
+    def rescaled(beta: float) -> dict[str, Any]:
+        return {"additional": [{"law": {"kind": "rescaled", "beta": beta}, "q": [0.5, 0.6]}]}
+
+    for change, code in (
+        ({}, 0),
+        ({"np_radius": 0.0}, 0),  # less than is proved
+        ({"np_radius": None}, 0),
+        ({"status": "sure"}, 3),
+        ({"l1_radius": 9.0}, 1),
+        ({"linf_radius": 9.0}, 1),
+        ({"format": 4}, 3),
+        ({"proof": {"kind": "oracle"}}, 3),
+        ({"proof": proof | {"rival": 0.1}}, 3),
+        ({"proof": proof | {"additional": [None]}}, 1),
+        ({"proof": proof | {"additional": [5, "x"]}}, 1),
+        ({"law": {"d": math.inf, "sigma": 1, "k": 0}}, 1),
+        ({"law": {"d": 10**400, "sigma": 1, "k": 0}}, 1),
+        ({"law": {"d": 20, "sigma": 1.0, "k": 10.0}}, 1),
+        ({"proof": proof | rescaled(1e200)}, 1),
+        ({"proof": proof | rescaled(1e-200)}, 1),
+    ):
+        monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(fields | change)))
+        assert main(["check", "-", "--quiet"]) == code, change
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    assert main(["check", str(tmp_path / "deep.json")]) == 2
+    assert "Traceback" not in capsys.readouterr().err

@@ -25,7 +25,7 @@ from dsrs.audit.variation import total_variation
 from dsrs.audit.weights import additional_law, smoothing_law
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
 from dsrs.laws.grid import Grid
-from dsrs.proofs.certificate import Interval, Observation
+from dsrs.proofs.interval import Interval, Observation
 from duality.random_problems import Case, random_case
 
 

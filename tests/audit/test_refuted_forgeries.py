@@ -19,8 +19,9 @@ from dsrs.audit.checking import check_certificate
 from dsrs.audit.claims import STATUSES
 from dsrs.laws import GeneralizedGaussian, Weighted
 from dsrs.proofs.certificate import Certificate, Status
-from dsrs.proofs.first_order import certify_first_order
-from dsrs.proofs.leading import certify_leading
+from dsrs.proofs.certification import certificate_of
+from dsrs.proofs.lead import find_lead
+from dsrs.proofs.slab import find_slab
 
 MNIST, PLAIN = GeneralizedGaussian(784, 0.5, 380), GeneralizedGaussian(784, 0.5)
 SMALL, ROOT = GeneralizedGaussian(3, 1.0, 0.5), GeneralizedGaussian(100, 1.0, 45, 1.0)
@@ -57,9 +58,9 @@ TRUE: dict[str, Callable[[], Certificate]] = {
         MNIST, Interval(0.9, 0.95), Observation(Truncated(MNIST, 0.5), Interval(1.0, 1.0))
     ),
     "never wrong": lambda: certify(PLAIN, Interval(1.0, 1.0)),
-    "leading": lambda: certify_leading(MNIST, 0.5, 0.2),
-    "leading Gaussian": lambda: certify_leading(PLAIN, 0.5, 0.2),
-    "first order": lambda: certify_first_order(PLAIN, 0.9, 0.1),
+    "leading": lambda: certificate_of(MNIST, find_lead(MNIST, 0.5, 0.2)),
+    "leading Gaussian": lambda: certificate_of(PLAIN, find_lead(PLAIN, 0.5, 0.2)),
+    "first order": lambda: certificate_of(PLAIN, find_slab(PLAIN, 0.9, 0.1)),
     "abstained": lambda: certify(MNIST, Interval(0.3, 0.6)),
 }
 

@@ -90,7 +90,7 @@ def test_laws_and_methods_can_be_chosen_under_any_name(two_laws: Path) -> None:
     for old in results(two_laws):
         assert found[old.index]["rescaled"] == old.certificates["rescaled"]
         assert both[old.index]["truncated:heuristic"] == old.certificates["truncated"]
-        assert both[old.index]["truncated:0.5"].additional[0].law == Truncated(LAW, 0.5)
+        assert both[old.index]["truncated:0.5"].observations[0].law == Truncated(LAW, 0.5)
 
 
 def test_one_method_alone(two_laws: Path) -> None:

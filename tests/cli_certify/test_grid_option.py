@@ -66,8 +66,7 @@ def test_predict_takes_the_votes_of_its_grid(
 
 @pytest.mark.parametrize("text", ["fine", "1/0", "1e999"])
 def test_what_is_no_step(certify: Certify, text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        certify("--grid", text)
+    assert certify("--grid", text) == 2
     assert "expected a step such as 0.001 or 1/4080" in capsys.readouterr().err
 
 

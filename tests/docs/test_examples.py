@@ -14,7 +14,7 @@ from test_documentation import PAGES, README, blocks
 
 from dsrs.certifying.many_inputs import certify_run
 from dsrs.classifiers import from_callable
-from dsrs.cli.main import build_parser
+from dsrs.cli.main import parsed
 from dsrs.datasets import Dataset, load_dataset
 from dsrs.laws import GeneralizedGaussian
 from dsrs.methods import Plan
@@ -98,7 +98,7 @@ def test_a_wrong_comment_is_found() -> None:
 
 def test_the_numbers_of_the_readme_are_those_of_the_demo() -> None:
     text = " ".join(README.read_text().split())
-    demo = build_parser(["demo"]).parse_args(["demo"])
+    _, demo = parsed(["demo"])
     others = len(load_dataset(Path(str(files("dsrs") / "demo" / "tuning.npz"))))
     assert f"under noise on {others} images" in text
     assert f"certifies {demo.images} other images" in text

@@ -22,8 +22,8 @@ from dsrs.duality.density import active_on, pieces_of
 from dsrs.duality.rules import NESTED_NODES, NESTED_WEIGHTS
 from dsrs.duality.two_terms import UNSURE
 from dsrs.laws import GeneralizedGaussian, additional_law
-from dsrs.proofs.certificate import Interval, Observation
 from dsrs.proofs.constraints import constraints_of, problem_of
+from dsrs.proofs.interval import Interval, Observation
 
 PANELS = 7
 ENDS = Interval(0.93, 0.93), Interval(0.96, 0.96)

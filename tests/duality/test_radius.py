@@ -16,7 +16,7 @@ from dsrs.duality.radius import Proved, crossing_radius, is_solid, largest_radiu
 from dsrs.duality.variation import total_variation
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
 from dsrs.proofs import certification
-from dsrs.proofs.certificate import Interval, Observation
+from dsrs.proofs.interval import Interval, Observation
 from duality.search_cases import GAUSSIAN, MNIST, general_cases, problem
 
 SOLID = problem(MNIST, (0.93, 0.95), (Truncated(MNIST, 0.6), 0.98, 0.99))

@@ -13,8 +13,8 @@ from dsrs.duality.bound import dual_bound
 from dsrs.duality.kernel import compile_kernels
 from dsrs.duality.radius import is_solid
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
-from dsrs.proofs.certificate import Interval, Observation
 from dsrs.proofs.constraints import constraints_of, problem_of
+from dsrs.proofs.interval import Interval, Observation
 from duality.random_problems import Case, by_definition, random_base, random_law
 from laws.annulus import Annulus
 from oracle import mixtures
@@ -141,12 +141,12 @@ def test_a_ring_certifies_by_a_chain_that_holds() -> None:
     found = certify(BASE, Interval(0.9, 0.93), ring)
     assert check(found)
     assert found.radius > found.np_radius
-    assert len(found.proof) > 1
+    assert len(found.proof.steps) > 1
     # Every shift below is safe by the oracle too, with the multipliers of the step above it.
     noise = mixtures.Noise(BASE.d, BASE.sigma, BASE.k)
     laws = [mixtures.own(noise), mixtures.annulus(noise, 0.3, 0.9)]
     for radius in np.linspace(0.05, found.radius, 9):
-        step = min((s for s in found.proof if s.radius >= radius), key=lambda s: s.radius)
+        step = min((s for s in found.proof.steps if s.radius >= radius), key=lambda s: s.radius)
         ends = [0.9 if step.multipliers[0] > 0 else 0.93, 0.97 if step.multipliers[1] > 0 else 0.99]
         exact = mixtures.dual_bound(noise, laws, ends, step.multipliers, float(radius))
         assert exact.value > 0.5

@@ -336,19 +336,6 @@ def test_dsrs_logs_come_back_with_intervals_and_radii(run_folder: Path, tmp_path
         assert (back.index, back.radius, back.status) == (row.index, row.radius, row.status)
 
 
-def test_intervals_of_a_fallback_are_not_taken_for_those_of_q(tmp_path: Path) -> None:
-    header = "x disttype general-gaussian\nx k 380\nx std 0.5\nx N 500\nx alpha 0.0005\n"
-    p_log = tmp_path / "general-gaussian-380-0.5-500-0.0005.txt"
-    p_log.write_text(header + "o 1 0.9 0.97\no 2 0.98 1.0\no 3 0.9 0.97\n")
-    for rule, kept in [("x", [True, True, True]), ("x+", [True, False, False])]:
-        q_log = tmp_path / f"general-gaussian-380-0.5-500-0.0005-{rule}.txt"
-        # 500 votes prove at most 0.00025^(1/500) = 0.9836 with this alpha.
-        q_log.write_text(header + "o 1 0.95 0.99\no 2 0.97 1.0\no 3 0.99 1.0\n")
-        rows = import_rows(p_log, q_log=q_log)
-        assert [row.q_law is not None for row in rows] == kept
-        assert [row.n == 1000 for row in rows] == kept
-
-
 def test_a_q_log_must_be_that_of_another_law(run_folder: Path, tmp_path: Path) -> None:
     with open_run(run_folder) as run:
         export_run(run, tmp_path, "dsrs-logs")
@@ -370,7 +357,8 @@ def test_a_certificate_of_two_laws_has_no_row(
 ) -> None:
     result = make_result(1)
     certificate = result.certificates["truncated"]
-    double = dataclasses.replace(certificate, additional=certificate.additional * 2)
+    two_laws = dataclasses.replace(certificate.proof, additional=certificate.observations * 2)  # type: ignore
+    double = dataclasses.replace(certificate, proof=two_laws)
     both = dataclasses.replace(result, certificates={"both": double})
     with pytest.raises(InvalidInput, match="2 additional laws"):
         list(rows_of([both], config["plan"]))

@@ -21,7 +21,7 @@ ALLOWED = {
     "classifiers": {"noise"},
     "datasets": {"files"},
     "duality": {"kernels", "laws"},
-    "proofs": {"duality", "laws"},
+    "proofs": {"duality", "files", "laws"},
     "votes": {"classifiers", "kernels", "laws", "noise", "proofs"},
     "landscape": {"confidence", "laws", "proofs"},
     "methods": {"confidence", "landscape", "laws", "noise", "proofs", "votes"},
@@ -29,7 +29,9 @@ ALLOWED = {
         *("classifiers", "datasets", "files", "landscape", "laws", "methods", "proofs", "votes"),
     },
     "measures": {"proofs", "store"},
-    "exchange": {"files", "laws", "measures", "methods", "proofs", "store", "votes"},
+    "exchange": {
+        *("confidence", "files", "laws", "measures", "methods", "proofs", "store", "votes"),
+    },
     "certifying": {
         *("classifiers", "datasets", "duality", "exchange", "laws", "measures", "methods"),
         *("proofs", "store", "votes"),
@@ -47,7 +49,16 @@ ALLOWED = {
     },
     "training": {"classifiers", "datasets", "files", "laws"},
     "paper": {
-        *("certifying", "confidence", "duality", "exchange", "files", "laws", "measures"),
+        *(
+            "certifying",
+            "confidence",
+            "datasets",
+            "duality",
+            "exchange",
+            "files",
+            "laws",
+            "measures",
+        ),
         *("methods", "proofs", "reports", "training"),
     },
 }

@@ -13,8 +13,8 @@ from dsrs.landscape.expected import bound_curve, expected_hits, expected_lower, 
 from dsrs.landscape.prediction import limit_and_norm, predicted_radii, probability
 from dsrs.landscape.profile import Profile
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
-from dsrs.proofs.certificate import Interval
 from dsrs.proofs.certification import certify
+from dsrs.proofs.interval import Interval
 from landscape.known_profiles import (
     Floats,
     ball,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dsrs import GeneralizedGaussian, SmoothedClassifier, check
 from dsrs.certifying.one_input import sample_input
+from dsrs.classifiers import Classifier
 from dsrs.confidence import clopper_pearson_lower
 from dsrs.errors import InvalidInput
 from dsrs.laws import Truncated, Weighted
@@ -21,6 +22,9 @@ from dsrs.methods import Plan, certificates_of
 from dsrs.methods.ball import BallOfVotes
 from dsrs.noise.stream import Stream
 from dsrs.proofs.certificate import Certificate, OnGrid, radius_less
+from dsrs.proofs.dual import Dual
+from dsrs.proofs.interval import NOTHING_KNOWN
+from dsrs.proofs.lead import Lead
 from dsrs.votes.records import SampledInput
 from known_classifiers import Linear
 
@@ -29,7 +33,7 @@ GRID = Grid.of_bounds((0.0, 1.0))
 METHODS = ("np", "tailored", "truncated:0.5", "rescaled:0.8x")
 
 
-class Gossip:
+class Gossip(Classifier):
     """A linear classifier, unless the low bits of its input say where it came from.
 
     A black pixel under noise has random low bits. A pixel of another value v has not: where the
@@ -80,10 +84,10 @@ def test_every_method_charges_its_bounds_and_says_so(method: str) -> None:
     assert found.status == "certified"
     assert found.grid is not None
     assert (found.grid.step, found.grid.moved) == (1 / 4080, 0.0)
-    laws = [LAW, *(one.law for one in found.additional)]
+    laws = [LAW, *(one.law for one in found.observations)]
     assert found.grid.variation == max(map(GRID.variation, laws)) > 0
-    pairs = [(found.p, free.p, GRID.variation(LAW))]
-    for one, other in zip(found.additional, free.additional, strict=True):
+    pairs = [(found.known_of_p, free.known_of_p, GRID.variation(LAW))]
+    for one, other in zip(found.observations, free.observations, strict=True):
         pairs.append((one.interval, other.interval, GRID.variation(one.law)))
     for charged, interval, variation in pairs:
         if interval.lower > 0:
@@ -100,7 +104,7 @@ def test_a_ball_of_votes_is_charged_for_its_own_mass_too() -> None:
     seen = sample_input(Linear(48, 0.4), np.zeros(48, np.float32), plan, 0, 1)
     found = BallOfVotes(plan, "truncated:0.5", 4000).certificate(seen)
     free = BallOfVotes(plan.replace(grid=None), "truncated:0.5", 4000).certificate(seen)
-    paid = free.additional[0].interval.lower - found.additional[0].interval.lower
+    paid = free.observations[0].interval.lower - found.observations[0].interval.lower
     assert paid >= 4 * GRID.variation(LAW) * (1 - 1e-6)
 
 
@@ -109,11 +113,10 @@ def test_leading_classes_are_charged_on_both_sides() -> None:
     seen = SampledInput(0, None, 1, 1, _three_classes())
     (found,) = certificates_of(seen, plan).values()
     (free,) = certificates_of(seen, plan.replace(grid=None)).values()
-    assert found.method == free.method == "leading-class"
-    assert found.rival is not None
-    assert free.rival is not None
-    assert found.rival > free.rival
-    assert found.p.lower < free.p.lower
+    assert isinstance(found.proof, Lead)
+    assert isinstance(free.proof, Lead)
+    assert found.proof.rival > free.proof.rival
+    assert found.proof.lower < free.proof.lower
     assert check(found)
 
 
@@ -136,7 +139,7 @@ def test_an_input_off_the_grid_moves_and_its_radius_shrinks_by_as_much() -> None
     distance = 0.25 / 4080 * math.sqrt(48)
     assert distance < there.moved < distance * (1 + 1e-5)
     # The same votes, because the point that was sampled is the same.
-    assert there.p == here.p
+    assert there.known_of_p == here.known_of_p
     assert Fraction(there.radius) + Fraction(there.moved) <= Fraction(here.radius)
     assert there.radius == pytest.approx(here.radius - there.moved, abs=1e-15)
     assert check(there)
@@ -152,7 +155,7 @@ def test_nothing_is_claimed_where_the_input_moved_farther_than_the_radius() -> N
     )
     found = smoothed.certify(np.full(48, 0.4, np.float32), 1)
     assert found.grid is not None
-    assert (found.status, found.radius, found.proof) == ("abstained", 0.0, ())
+    assert (found.status, found.radius, found.proof) == ("abstained", 0.0, Dual(NOTHING_KNOWN))
     assert found.moved == pytest.approx(0.4 * math.sqrt(48))
     assert check(found)
 
@@ -260,5 +263,5 @@ def test_the_lower_bound_is_clopper_and_pearsons_less_the_variation() -> None:
     plain = clopper_pearson_lower(
         seen.first(Stream("estimation", LAW), 2000).successes, 2000, 0.001
     )
-    assert found.p.lower == pytest.approx(plain - GRID.variation(LAW), abs=1e-15)
-    assert found.grid == OnGrid(1 / 4080, 0.0, GRID.variation(LAW))
+    assert found.known_of_p.lower == pytest.approx(plain - GRID.variation(LAW), abs=1e-15)
+    assert found.grid == OnGrid(1 / 4080, 0.0, 0.0, GRID.variation(LAW))

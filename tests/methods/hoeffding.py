@@ -9,7 +9,8 @@ from typing import ClassVar
 from dsrs.methods import Strategy, Want
 from dsrs.methods.base import certify_or_abstain
 from dsrs.noise.stream import Stream
-from dsrs.proofs.certificate import Certificate, Interval
+from dsrs.proofs.certificate import Certificate
+from dsrs.proofs.interval import Interval
 from dsrs.votes.records import ESTIMATION, SampledInput
 
 

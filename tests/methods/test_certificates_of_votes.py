@@ -13,9 +13,9 @@ from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
 from dsrs.methods import Plan, certificates_of
 from dsrs.methods.ball import BallOfVotes
 from dsrs.noise.stream import NoiseLaw, Stream
-from dsrs.proofs.certificate import Interval, Observation
 from dsrs.proofs.certification import certify
 from dsrs.proofs.checking import check
+from dsrs.proofs.interval import Interval, Observation
 from dsrs.votes.records import ESTIMATION, SampledInput, Votes
 from known_classifiers import Ball
 
@@ -59,8 +59,10 @@ def test_each_method_uses_its_own_votes_and_alpha() -> None:
 
 def test_the_split_of_alpha_is_a_parameter() -> None:
     certificate = certificates_of(FULL, PLAN.replace(alpha_share=0.25))["rescaled"]
-    assert (certificate.p.lower, certificate.p.upper) == clopper_pearson(1800, 2000, 0.00025)
-    seen = certificate.additional[0].interval
+    assert (certificate.known_of_p.lower, certificate.known_of_p.upper) == clopper_pearson(
+        1800, 2000, 0.00025
+    )
+    seen = certificate.observations[0].interval
     assert (seen.lower, seen.upper) == clopper_pearson(1940, 2000, 0.00075)
 
 
@@ -97,10 +99,10 @@ def test_the_fallback_uses_the_second_votes_under_p() -> None:
     sure = sampled(votes(2000, 2000), votes(1999, 2000, start=2000))
     certificate = certificates_of(sure, PLAN.replace(fallback=True))["truncated"]
     # p^2000 Pr[Bin(2000, p) >= 1999] = alpha / 4.
-    p = certificate.p.lower
+    p = certificate.known_of_p.lower
     tail = p**2000 * (p**2000 + 2000 * p**1999 * (1 - p))
     assert tail == pytest.approx(0.00025, rel=1e-6)
-    assert certificate.additional == ()
+    assert certificate.observations == ()
     with pytest.raises(NotEnoughVotes, match=r"needs the first 2000 .* under truncated:0.7"):
         certificates_of(sure, PLAN)
     double = PLAN.replace(fallback=True, methods=PLAN.laws)
@@ -134,14 +136,16 @@ def test_contradicting_intervals_abstain() -> None:
     )
     certificate = certificates_of(odd, PLAN.replace(methods=("truncated:heuristic",)))["truncated"]
     assert certificate.status == "abstained"
-    assert certificate.p == Interval(0.0, 1.0)
+    assert certificate.known_of_p == Interval(0.0, 1.0)
 
 
 def test_a_ball_counts_as_many_votes_as_were_settled_before() -> None:
     # More were taken only because all of these hit: to count them too would favour lucky inputs.
     fallen_back = sampled(votes(2000, 2000), votes(1990, 2000, start=2000))
     certificate = BallOfVotes(PLAN, "truncated:0.5", 2000).certificate(fallen_back)
-    assert (certificate.p.lower, certificate.p.upper) == clopper_pearson(2000, 2000, 0.0005)
+    assert (certificate.known_of_p.lower, certificate.known_of_p.upper) == clopper_pearson(
+        2000, 2000, 0.0005
+    )
     assert votes_under_p(PLAN) == 4000
     assert votes_under_p(PLAN.replace(methods=PLAN.laws, fallback=True)) == 2000
 
@@ -152,7 +156,7 @@ def test_a_ball_that_contradicts_p_abstains() -> None:
     odd = Votes(Stream(ESTIMATION, LAW), 0, (10, 3990), trials, (0, *trials[1:]))
     certificate = BallOfVotes(PLAN, "truncated:0.5", 4000).certificate(sampled(odd))
     assert certificate.status == "abstained"
-    assert certificate.p == Interval(0.0, 1.0)
+    assert certificate.known_of_p == Interval(0.0, 1.0)
 
 
 def test_sampled_votes_can_be_certified_again() -> None:

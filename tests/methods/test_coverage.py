@@ -22,7 +22,8 @@ from dsrs.methods.base import certify_or_abstain
 from dsrs.methods.double_sampling import two_sided_interval
 from dsrs.methods.neyman_pearson import NeymanPearson
 from dsrs.noise.stream import Stream
-from dsrs.proofs.certificate import Certificate, Interval, Observation
+from dsrs.proofs.certificate import Certificate
+from dsrs.proofs.interval import Interval, Observation
 from dsrs.votes.records import ESTIMATION, SampledInput
 from methods.hoeffding import Hoeffding
 from methods.simulation import Profile, count_misses, most_misses

@@ -54,7 +54,7 @@ def test_it_certifies_beside_the_others(run_folder: Path) -> None:
         votes = result.sampled.first(Stream(ESTIMATION, LAW), 600)
         made = result.certificates["hoeffding"]
         slack = math.sqrt(math.log(1000) / 1200)
-        assert made.p.lower == pytest.approx(votes.successes / 600 - slack, abs=1e-12)
+        assert made.known_of_p.lower == pytest.approx(votes.successes / 600 - slack, abs=1e-12)
         assert 0 < made.radius < result.certificates["np"].radius
         assert check(made)
 

@@ -53,6 +53,11 @@ def test_fall_back_rows(double_sampling: Rows) -> None:
     small = [r for r in double_sampling if r["q_rule"] == "x+" and r["dataset"] != "imagenet"]
     fallback = sum(row["fallback"] == "1" for row in small)
     assert f"uses: {fallback:,} of {len(small):,} rows" in page
+    forgotten = [
+        row for row in double_sampling if row["fallback"] == "1" and float(row["p_upper"]) < 1
+    ]
+    every = sum(row["fallback"] == "1" for row in double_sampling)
+    assert f"{len(forgotten)} of the {every:,} fall-back rows" in page
     radii = Counter(
         f"{float(row['radius']):.3f}"
         for row in double_sampling

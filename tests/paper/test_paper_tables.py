@@ -178,12 +178,12 @@ def test_recertify_uses_p_alone_in_fallback_rows_and_where_q_is_from_another_run
     run = RecordedRun(
         RunName("cohen-mnist-380-1.00", law, 50_000, 0.0005, "truncated", "x+"),
         np.arange(3),
-        p_lower=np.array([0.9, 0.999, 0.9]),
+        p_lower=np.array([0.9, 0.9999, 0.9]),
         p_upper=np.array([0.91, 1.0, 0.91]),
         recorded_radius=np.full(3, np.nan),
         q_value=np.array([0.4, np.nan, 0.8]),
-        q_lower=np.array([0.99, 0.9999, 0.3]),
-        q_upper=np.array([0.995, 1.0, 0.31]),
+        q_lower=np.array([0.99, np.nan, 0.3]),
+        q_upper=np.array([0.995, np.nan, 0.31]),
         fallback=np.array([False, True, False]),
     )
     first, second, third = (recertify(run, row) for row in range(3))

@@ -14,8 +14,9 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnxscript")
 
-from dsrs.cli.main import build_parser, main  # noqa: E402
 from dsrs.cli.option_names import option_actions  # noqa: E402
+
+from dsrs.cli.main import build_parser, main  # noqa: E402
 from dsrs.training.recipes import RECIPES, Batch, Recipe, setting  # noqa: E402
 
 

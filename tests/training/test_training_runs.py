@@ -19,6 +19,7 @@ pytest.importorskip("onnxscript")
 
 from dsrs.classifiers import load_classifier  # noqa: E402
 from dsrs.cli import train as verb  # noqa: E402
+from dsrs.cli.main import parsed as arguments_of  # noqa: E402
 from dsrs.datasets import Dataset, load_dataset  # noqa: E402
 from dsrs.errors import (  # noqa: E402
     ClassifierError,
@@ -161,9 +162,7 @@ def test_divergence_is_an_error(dataset: Dataset, tmp_path: Path) -> None:
 
 
 def parsed(*words: str) -> argparse.Namespace:
-    parser = argparse.ArgumentParser()
-    verb.add_parser(parser.add_subparsers())
-    return parser.parse_args(["train", *words])
+    return arguments_of(["train", *words])[1]
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dsrs.classifiers import Classifier
 from dsrs.laws import GeneralizedGaussian
-from dsrs.proofs.counterexample import Claim
+from dsrs.proofs.base import Claim
 from dsrs.votes import Setting
 
 Floats = NDArray[np.float64]

@@ -25,7 +25,7 @@ from dsrs.errors import InvalidInput, StoreMismatch
 from dsrs.measures.accuracy import proves
 from dsrs.methods import Plan
 from dsrs.proofs.certificate import Certificate
-from dsrs.proofs.counterexample import AttackedInput, claim_of
+from dsrs.proofs.counterexample import AttackedInput
 from dsrs.store import Run, RunResult, open_run
 from dsrs.store.attacks import attacked_inputs, start_attack
 from dsrs.store.thumbnail import thumbnail
@@ -84,15 +84,16 @@ def attack_input(
 ) -> AttackedInput:
     """Look for the nearest perturbation of `x` that ends what `certificate` claims of `target`.
 
-    The smoothing law is the certificate's. `plan` is the plan that the certificate came from: its
-    grid belongs to the smoothed classifier. Without one noise is added in float32. `index` chooses
-    the noise, as in a run.
+    The smoothing law and the grid are the certificate's. `plan` is the plan that it came from, if
+    that is known: its batch says how many votes are taken at once. `index` chooses the noise, as in
+    a run.
     """
     chosen = settings or AttackSettings()
-    sampled = plan or Plan(certificate.law, ("np",))
+    grid = None if certificate.grid is None or plan is not None else certificate.grid.grid
+    sampled = plan or Plan(certificate.law, ("np",), grid=grid)
     check_budget(chosen.budget, sampled.batch)
     image = checked_input(classifier, x, sampled, index)
-    setting, claim = _setting(sampled, chosen), claim_of(certificate)
+    setting, claim = _setting(sampled, chosen), certificate.claim
     aim = Aim(classifier, image, sampled.law, setting, index, target, claim)
     found = pursue(
         aim,

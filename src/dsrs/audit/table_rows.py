@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from typing import Any
 
 from dsrs.audit.balls import precision
 from dsrs.audit.claims import SmoothingLaw
-from dsrs.audit.law_text import law_of_text
-from dsrs.audit.reading import shown
+from dsrs.audit.law_text import alike, law_of_text
+from dsrs.audit.reading import parsed, shown
 from dsrs.audit.shells import Shells
 from dsrs.audit.verdicts import NotACertificate, Refuted, Undecided
 
@@ -23,8 +22,8 @@ Row = Mapping[str, Any]  # from column to cell, as text; empty or None where the
 def certificate_of(row: Row) -> dict[str, Any] | None:
     """The certificate of a row, as JSON of format 3; None where its status is an error.
 
-    `proof` holds [radius, multipliers, bound] of each step, as JSON. Tables of earlier versions
-    have one step in columns of its own.
+    `proof` holds the proof as JSON. In tables of format 2 it has [radius, multipliers, bound] of
+    each step; in earlier ones a single step has columns of its own.
     """
     if str(row.get("status")).startswith("error"):
         return None
@@ -32,7 +31,13 @@ def certificate_of(row: Row) -> dict[str, Any] | None:
     law = {"d": d, "k": k, "sigma": sigma, "eta": _number(row, "eta") if row.get("eta") else 2.0}
     radius = _claimed_radius(row, sigma)
     observed = _observed(row, law, p_lower)
-    fields: dict[str, Any] = {
+    listed = parsed(str(row["proof"])) if row.get("proof") else None
+    if isinstance(listed, Mapping):
+        proof = dict(listed)
+        _demand_same(row, proof, observed)
+    else:
+        proof = _proof(row, [p_lower, p_upper], observed, _steps(row, radius, listed))
+    return {
         "format": 3,
         "law": law,
         "radius": _text_if_infinite(radius),
@@ -40,20 +45,54 @@ def certificate_of(row: Row) -> dict[str, Any] | None:
         "status": str(row.get("status")),
         "grid": _grid(row),
         "uniform": _bound(row, "uniform"),
+        "proof": proof,
     }
-    steps = _steps(row, radius, len(observed))
+
+
+def _proof(
+    row: Row, p: list[float], observed: list[dict[str, Any]], steps: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """The proof of a row of format 2, whose kind is told by the bounds that it has."""
     rival, gradient = _bound(row, "rival"), _bound(row, "gradient")
     if rival is not None:
-        proof = _lead(p_lower, rival, observed, steps)
-    elif gradient is not None:
-        step = steps[0] if steps else None
-        proof = {"kind": "slab", "p_lower": p_lower, "gradient": gradient, "step": step}
-        if observed or len(steps) > 1:
-            raise Refuted("a first-order proof is one step, and uses no additional law")
-    else:
-        p = [p_lower, p_upper]
-        proof = {"kind": "dual", "p": p, "additional": observed, "steps": steps}
-    return fields | {"proof": proof}
+        return _lead(p[0], rival, observed, steps)
+    if gradient is None:
+        return {"kind": "dual", "p": p, "additional": observed, "steps": steps}
+    if observed or len(steps) > 1:
+        raise Refuted("a first-order proof is one step, and uses no additional law")
+    step = steps[0] if steps else None
+    return {"kind": "slab", "p_lower": p[0], "gradient": gradient, "step": step}
+
+
+def _demand_same(row: Row, proof: Mapping[str, Any], observed: list[dict[str, Any]]) -> None:
+    """Raise unless the columns of a row say what its proof starts from."""
+    for name, expected in _columns_of(proof).items():
+        if row.get(name) and _number(row, name) != expected:
+            raise Refuted(f"`{name}` is {row[name]}, and the proof starts from {shown(expected)}")
+    laws = [seen.get("law") for seen in proof.get("additional") or [] if isinstance(seen, Mapping)]
+    law = proof.get("q") or (laws[0] if laws else None)
+    if observed and isinstance(law, Mapping) and not alike(observed[0]["law"], law):
+        raise Refuted("`q_law` is not the law of the proof")
+
+
+def _columns_of(proof: Mapping[str, Any]) -> dict[str, Any]:
+    """What a proof says of the bounds in columns; kinds that are not known say nothing."""
+    kind = proof.get("kind")
+    if kind == "dual":
+        ends = [("p", proof.get("p"))]
+        ends += [("q", seen.get("q")) for seen in (proof.get("additional") or [])[:1]]
+        names = ("lower", "upper")
+        return {
+            f"{letter}_{name}": end
+            for letter, interval in ends
+            for name, end in zip(names, interval or [], strict=False)
+        }
+    if kind == "lead":
+        letter = "p" if proof.get("q") is None else "q"
+        return {f"{letter}_lower": proof.get("lower"), "rival": proof.get("rival")}
+    if kind == "slab":
+        return {name: proof.get(name) for name in ("p_lower", "gradient")}
+    return {}
 
 
 def _claimed_radius(row: Row, sigma: float) -> float:
@@ -112,12 +151,14 @@ def _grid(row: Row) -> dict[str, float] | None:
     return {"step": _number(row, "grid"), "moved": _number(row, "moved"), "variation": 0.0}
 
 
-def _steps(row: Row, radius: float, laws: int) -> list[dict[str, Any]]:
+def _steps(row: Row, radius: float, listed: Any) -> list[dict[str, Any]]:
+    """The steps of a row of format 2, from its cell `proof` or from columns of their own."""
     if radius == 0:
         return []
-    if row.get("proof"):
-        return _listed(str(row["proof"]))
-    columns = ["lambda_p", "lambda_q"][: laws + 1]
+    if listed is not None:
+        return _named(listed)
+    laws = 2 if row.get("q_law") or row.get("q_shape") else 1
+    columns = ["lambda_p", "lambda_q"][:laws]
     if not all(row.get(name) for name in (*columns, "dual_bound")):
         raise Undecided("the table keeps no proof of this row")
     multipliers = [_text_if_infinite(_number(row, name)) for name in columns]
@@ -125,19 +166,18 @@ def _steps(row: Row, radius: float, laws: int) -> list[dict[str, Any]]:
     return [{"radius": _text_if_infinite(radius), "multipliers": multipliers, "dual_bound": bound}]
 
 
-def _listed(text: str) -> list[dict[str, Any]]:
-    """The steps of a cell `proof`."""
+def _named(listed: Any) -> list[dict[str, Any]]:
+    """Steps from lists [radius, multipliers, bound]."""
     try:
-        steps = json.loads(text)
-        listed = [
+        steps = [
             {"radius": at, "multipliers": multipliers, "dual_bound": bound}
-            for at, multipliers, bound in steps
+            for at, multipliers, bound in listed
         ]
-    except (ValueError, TypeError, RecursionError):
-        raise NotACertificate(f"`proof` cannot be read: {shown(text)}") from None
-    if not all(isinstance(step["multipliers"], list) for step in listed):
-        raise NotACertificate(f"`proof` cannot be read: {shown(text)}")
-    return listed
+    except (ValueError, TypeError):
+        raise NotACertificate(f"`proof` cannot be read: {shown(listed)}") from None
+    if not all(isinstance(step["multipliers"], list) for step in steps):
+        raise NotACertificate(f"`proof` cannot be read: {shown(listed)}")
+    return steps
 
 
 def _number(row: Row, name: str) -> float:

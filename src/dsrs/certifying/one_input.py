@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from contextlib import nullcontext
-from dataclasses import replace
 from time import perf_counter
 from typing import TypeGuard
 
@@ -14,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from dsrs.classifiers import Classifier
 from dsrs.errors import DataError, InvalidInput
 from dsrs.methods import Plan, Session
-from dsrs.votes import Collector, Setting, VoteCollector, WorkUnit
+from dsrs.votes import Collector, Setting, VoteCollector
 from dsrs.votes.records import SampledInput
 
 
@@ -43,13 +42,8 @@ def sample_input(
     moved = 0.0 if plan.grid is None else plan.grid.distance(np.asarray(x))
     session, setting, queries = Session(plan, index, known, moved), setting_of(plan), 0
     with VoteCollector() if collector is None else nullcontext(collector) as workers:
-        while (want := session.want()) is not None:
-            unit = WorkUnit(index, want.stream, session.seen.taken(want.stream), want.stop)
-            if want.sums:
-                unit = replace(unit, missed=session.seen.target)
-                session.add(want, *workers.collect_with_sums(classifier, image, setting, unit))
-            else:
-                session.add(want, workers.collect(classifier, image, setting, unit))
+        while (unit := session.next()) is not None:
+            session.add(unit, workers.collect(classifier, image, setting, unit))
             queries += unit.rows(setting.batch)
     return session.finish(perf_counter() - started, queries)
 

@@ -111,8 +111,8 @@ class SmoothedClassifier:
         with VoteCollector(self.workers) as collector:
             for look in schedule(n, plan.alpha, plan.batch):
                 unit = WorkUnit(number, stream, int(counts.sum()), look.votes)
-                votes = collector.collect(self.classifier, image, setting_of(plan), unit)
-                counts += votes.sum(axis=1)
+                counted = collector.collect(self.classifier, image, setting_of(plan), unit)
+                counts += counted.votes.sum(axis=1)
                 label = told_apart(counts, look.alpha, variation)
                 if label is not None:
                     break

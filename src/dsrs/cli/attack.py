@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dsrs.cli.model_options import (
     add_source_options,
@@ -14,9 +14,10 @@ from dsrs.cli.model_options import (
     dataset_from,
     with_stored_source,
 )
-from dsrs.cli.model_options import whole_numbers as indices_text
+from dsrs.cli.options import Commands
 from dsrs.cli.progress import Progress
 from dsrs.cli.tables import table
+from dsrs.cli.values import whole_numbers
 from dsrs.measures.rounding import ceil_text, floor_text
 
 if TYPE_CHECKING:
@@ -44,14 +45,13 @@ exit codes: 0 done, {REFUTED} a certificate was refuted (a proved counterexample
 """
 
 
-def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "attack",
         help="look for the nearest provable counterexamples to a run's certificates",
         description="For every certified input of a run, look for the nearest perturbation that "
         "changes the smoothed answer, prove it with fresh votes, and keep it in the run.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("run_folder", metavar="RUN", help="run folder of `dsrs certify`")
     options = parser.add_argument_group("the attack")
@@ -74,7 +74,7 @@ def add_parser(subparsers: Any) -> None:
         help="perturbed inputs stay within the bounds of the data (certificates cover all of R^d)",
     )
     options.add_argument("--method", help="attack this method (default: the largest radius)")
-    options.add_argument("--indices", type=indices_text, help="these inputs, such as 3,14,15")
+    options.add_argument("--indices", type=whole_numbers, help="these inputs, such as 3,14,15")
     options.add_argument(
         "--replace",
         action="store_true",

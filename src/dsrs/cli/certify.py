@@ -6,11 +6,11 @@ import argparse
 import json
 import math
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dsrs.cli.accuracy_table import accuracy_table
 from dsrs.cli.cluster_options import add_cluster_options, counted_model
-from dsrs.cli.config_file import add_config_option, config_text, typed_texts
+from dsrs.cli.config_file import add_config_option, config_text
 from dsrs.cli.grid_option import add_grid, grid_from
 from dsrs.cli.law_options import LAW_FORMS, add_law_options, law_from, note_on_law, tuned_method
 from dsrs.cli.model_options import (
@@ -21,6 +21,7 @@ from dsrs.cli.model_options import (
     dataset_from,
     source_of,
 )
+from dsrs.cli.options import Commands, Options
 from dsrs.cli.progress import Progress
 from dsrs.cli.sharding import add_shard
 from dsrs.cli.stopping import (
@@ -71,32 +72,37 @@ SETTINGS_COMMENT = """\
 The command that continues the run writes this file anew."""
 
 
-def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "certify",
         help="certify inputs of a classifier by sampling it under noise",
         description="Sample a classifier under noise, certify every chosen input by "
         "Neyman-Pearson and double sampling, and keep votes and certificates in a run folder.",
         epilog=EPILOG + LAW_FORMS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_model_options(parser.add_argument_group("model and data"))
+    add_model_options(parser.add_argument_group("model and data"), voters="the first --n0 votes")
     _add_plan_options(parser.add_argument_group("noise, votes and alpha"))
     add_stopping_options(parser.add_argument_group("fewer votes, more from them"))
     run_options = parser.add_argument_group("the run")
-    run_options.add_argument("--output", required=True, help="run folder, new or to continue")
+    run_options.add_argument(
+        "--output", required=True, kept=False, help="run folder, new or to continue"
+    )
     add_config_option(run_options)
     add_workers(run_options)
     add_shard(run_options)
     add_cluster_options(run_options)
-    run_options.add_argument("--json", action="store_true", help="print the end result as JSON")
+    run_options.add_argument(
+        "--json", action="store_true", kept=False, help="print the end result as JSON"
+    )
     level = run_options.add_mutually_exclusive_group()
-    level.add_argument("--quiet", action="store_true", help="no progress, no advice")
-    level.add_argument("--verbose", action="store_true", help="also what is done, in detail")
+    level.add_argument("--quiet", action="store_true", kept=False, help="no progress, no advice")
+    level.add_argument(
+        "--verbose", action="store_true", kept=False, help="also what is done, in detail"
+    )
     parser.set_defaults(run=run)
 
 
-def _add_plan_options(group: argparse._ArgumentGroup) -> None:
+def _add_plan_options(group: Options) -> None:
     add_law_options(group, from_file=True)
     group.add_argument(
         "--n",
@@ -128,10 +134,14 @@ def _add_plan_options(group: argparse._ArgumentGroup) -> None:
         type=float,
         default=0.5,
         dest="sample_share",
-        help="share of votes under P (default: 0.5)",
+        help="double sampling: share of the votes that are taken under P; the others are taken "
+        "under Q (default: 0.5)",
     )
     group.add_argument(
-        "--alpha-share", type=float, default=0.5, help="share of alpha for P (default: 0.5)"
+        "--alpha-share",
+        type=float,
+        default=0.5,
+        help="double sampling: share of alpha for the bounds under P (default: 0.5)",
     )
     group.add_argument(
         "--fallback",
@@ -174,7 +184,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _settings(arguments: argparse.Namespace, plan: Plan) -> str:
     """The run.toml of this run. A law from a file is written out: the file may change."""
-    from dsrs.cli.main import build_parser
     from dsrs.methods import NEYMAN_PEARSON
 
     decided = {
@@ -187,8 +196,7 @@ def _settings(arguments: argparse.Namespace, plan: Plan) -> str:
         "alpha-share": plan.alpha_share,
         "batch-size": plan.batch,
     }
-    typed = typed_texts(build_parser(("certify",)), "certify", arguments.words)
-    return config_text(typed | decided, SETTINGS_COMMENT)
+    return config_text(arguments.texts | decided, SETTINGS_COMMENT)
 
 
 def _plan(arguments: argparse.Namespace, dataset: Dataset) -> Plan:
@@ -200,6 +208,8 @@ def _plan(arguments: argparse.Namespace, dataset: Dataset) -> Plan:
     )
     if not arguments.methods and needs_one_bound(stopping):
         laws = tuple(text for text in laws if text in NAMED) or ("none",)
+    if NEYMAN_PEARSON in laws:
+        raise InvalidInput("np always runs; give --q none for np alone")
     if "none" in laws and len(laws) > 1:
         raise InvalidInput(f"--q none cannot be used with other laws, got {', '.join(laws)}")
     return Plan(

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dsrs.cli.options import Commands
 from dsrs.cli.progress import Progress
 from dsrs.errors import DataError, InvalidInput, MissingExtra
 from dsrs.files.csv_rows import open_csv
@@ -50,13 +51,12 @@ exit codes: 0 all verified, 1 any refuted, 3 none refuted but any undecided, or 
 """
 
 
-def add_parser(verbs: Any) -> None:
-    parser = verbs.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "check",
         help="prove certificates again in ball arithmetic, sharing no code with the solver",
         description=DESCRIPTION,
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "source",

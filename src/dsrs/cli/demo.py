@@ -6,12 +6,13 @@ import argparse
 import logging
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dsrs.cli.law_options import law_of_card
+from dsrs.cli.options import Commands
 from dsrs.cli.progress import Progress
 from dsrs.cli.tables import table
-from dsrs.errors import InvalidInput
+from dsrs.errors import InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
     from dsrs.datasets import Dataset
@@ -30,12 +31,11 @@ LOOK_VOTES = 2000
 RADII = (0.25, 0.5, 1.0, 1.5, 2.0)
 
 
-def add_parser(verbs: Any) -> None:
-    parser = verbs.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "demo",
         help="certify the embedded model and images, and write a report",
         description=DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--n", type=int, default=10_000, help="votes an image (default: 10000)")
     parser.add_argument("--images", type=int, default=100, help="how many of the 100 images")
@@ -48,6 +48,13 @@ def add_parser(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    try:
+        return _demonstrate(arguments)
+    except MissingExtra as error:
+        raise MissingExtra(error.package, "demo") from error
+
+
+def _demonstrate(arguments: argparse.Namespace) -> int:
     from dsrs.certifying.many_inputs import certify_run
     from dsrs.classifiers import load_classifier
     from dsrs.datasets import load_dataset

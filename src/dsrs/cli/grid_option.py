@@ -6,13 +6,16 @@ import argparse
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from dsrs.cli.options import Options
+from dsrs.errors import InvalidInput
+
 if TYPE_CHECKING:
     from dsrs.laws.grid import Grid
 
 DEFAULT = "default"
 
 
-def add_grid(group: argparse._ActionsContainer) -> None:
+def add_grid(group: Options) -> None:
     """--grid of the noise."""
     group.add_argument(
         "--grid",
@@ -43,6 +46,6 @@ def grid_step(text: str) -> float | str | None:
     try:
         return float(Fraction(text))
     except (ValueError, ZeroDivisionError, OverflowError):
-        raise argparse.ArgumentTypeError(
+        raise InvalidInput(
             f"expected a step such as 0.001 or 1/4080, or none, got {text!r}"
         ) from None

@@ -6,9 +6,10 @@ import argparse
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from dsrs.cli.choices import one_of
+from dsrs.cli.options import Commands
+from dsrs.cli.values import one_of
 from dsrs.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -31,14 +32,13 @@ log holds intervals and no radii.
 """
 
 
-def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "import",
         help="read logs and tables of other programs",
         description="Read a log, a folder of logs or a table of another program, check it, and "
         "write it as a table.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", help="TSV log, DSRS log or folder of them, CSV, JSONL or Parquet")
     parser.add_argument(
@@ -124,3 +124,5 @@ def _write(rows: list[ResultRow], output: Path) -> None:
     with_radius = sum(row.radius is not None for row in rows)
     with_interval = sum(row.p_lower is not None for row in rows)
     print(f"{len(rows)} rows, {with_interval} with intervals, {with_radius} with radii: {output}")
+    for note, count in Counter(row.note for row in rows if row.note).items():
+        print(f"{count} rows: {note}", file=sys.stderr)

@@ -17,6 +17,7 @@ from dsrs.cli.model_options import (
     classifier_from,
     dataset_from,
 )
+from dsrs.cli.options import Commands, Options
 from dsrs.cli.progress import Progress
 from dsrs.cli.tables import table
 
@@ -36,15 +37,16 @@ reported like any other.
 """
 
 
-def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "landscape",
         help="sample accuracy against noise norm once, to predict every law",
         description="Sample a model under noise of many norms and keep the votes in a run folder.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_model_options(parser.add_argument_group("model and data"), split="train")
+    add_model_options(
+        parser.add_argument_group("model and data"), voters="the first votes", split="train"
+    )
     group = parser.add_argument_group("noise and votes")
     add_look_options(group)
     run_options = parser.add_argument_group("the run")
@@ -55,13 +57,14 @@ def add_parser(subparsers: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def add_look_options(group: argparse._ActionsContainer) -> None:
+def add_look_options(group: Options) -> None:
     """How far and how closely to look."""
     group.add_argument(
         "--reach",
         type=float,
         default=1.0,
-        help="noise sizes up to about 2.5 times this are seen (default: 1)",
+        help="largest noise of interest: the votes tell of noise sizes up to about 2.5 times this, "
+        "in the units of the inputs (default: 1)",
     )
     group.add_argument("--votes", type=int, default=4000, help="votes an input (default: 4000)")
     group.add_argument("--seed", type=int, default=0, help="same seed, same votes (default: 0)")

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dsrs.cli.options import Options
 from dsrs.errors import DataError, InvalidInput
 
 if TYPE_CHECKING:
@@ -21,7 +22,10 @@ sigma), weighted:T:W,T:W,... (P weighted by a line through the log weights W at 
 
 
 def add_law_options(
-    group: argparse._ActionsContainer, *, size: str = "noise size", from_file: bool = False
+    group: Options,
+    *,
+    size: str = "size of the noise: RMS of one coordinate, in the units of the inputs",
+    from_file: bool = False,
 ) -> None:
     """--sigma, --k and --eta of the smoothing law P, or --law with a file of `dsrs tune`."""
     group.add_argument("--sigma", type=float, required=not from_file, help=size)
@@ -38,6 +42,7 @@ def add_law_options(
         group.add_argument(
             "--law",
             metavar="FILE",
+            kept=False,
             help="law and method from `dsrs tune`, instead of --sigma",
         )
 

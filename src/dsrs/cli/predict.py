@@ -11,12 +11,14 @@ from dsrs.cli.grid_option import add_grid, grid_from
 from dsrs.cli.law_options import add_law_options, law_from
 from dsrs.cli.model_options import (
     add_batch_size,
-    add_model_options,
+    add_selection_options,
+    add_source_options,
     add_workers,
     chosen_inputs,
     classifier_from,
     dataset_from,
 )
+from dsrs.cli.options import Commands
 from dsrs.cli.tables import table
 
 if TYPE_CHECKING:
@@ -34,15 +36,16 @@ written; `dsrs certify` proves how far the answer holds.
 """
 
 
-def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "predict",
         help="the class of the smoothed classifier, for data or one image",
         description="Take votes under noise and print the class that wins, or an abstention.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_model_options(parser.add_argument_group("model and data"))
+    source = parser.add_argument_group("model and data")
+    add_source_options(source)
+    add_selection_options(source)
     group = parser.add_argument_group("noise and votes")
     add_law_options(group, from_file=True)
     group.add_argument("--n", type=int, default=1000, help="votes an input (default: 1000)")

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import argparse
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dsrs.cli.law_options import LAW_FORMS, add_law_options, law_from
+from dsrs.cli.options import Commands
 from dsrs.cli.second_law import add_second_law, votes_of
 from dsrs.cli.tables import table
 from dsrs.errors import InvalidInput
-from dsrs.measures.rounding import floor_text
+from dsrs.measures.rounding import floor_text, nearest_text
 
 if TYPE_CHECKING:
     from dsrs.laws import GeneralizedGaussian
-    from dsrs.proofs.certificate import Certificate, Interval, Observation
+    from dsrs.proofs.certificate import Certificate
+    from dsrs.proofs.interval import Interval, Observation
 
 EXAMPLES = """\
 examples:
@@ -34,15 +36,14 @@ examples:
 """
 
 
-def add_parser(verbs: Any) -> None:
-    parser = verbs.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "radius",
         help="the largest provable radius of one input, from intervals or votes",
         description="Compute the largest l2 radius that can be proved from what sampling has "
         "learned: an interval for P_A, the probability of the class under the smoothing noise P, "
         "and optionally one for Q_A under each additional law Q.",
         epilog=EXAMPLES + LAW_FORMS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     noise = parser.add_argument_group("smoothing noise P")
     noise.add_argument("--d", type=int, required=True, help="input dimension, e.g. 3072")
@@ -75,7 +76,7 @@ def _observed(
 ) -> tuple[Interval, list[Observation]]:
     from dsrs.confidence import AlphaBudget, clopper_pearson, clopper_pearson_lower
     from dsrs.laws import parse_additional_law
-    from dsrs.proofs.certificate import Interval, Observation
+    from dsrs.proofs.interval import Interval, Observation
 
     if arguments.q_numbers and arguments.q_votes:
         raise InvalidInput("give either --q-interval or --q-votes, not both")
@@ -86,10 +87,11 @@ def _observed(
             f"{len(given)} interval(s)"
         )
     voted = arguments.p_votes is not None or bool(arguments.q_votes)
-    if voted != (arguments.alpha is not None):
-        raise InvalidInput(
-            "--alpha belongs to votes: give it with --p-votes or --q-votes, and not without"
-        )
+    if voted and arguments.alpha is None:
+        option = "--q-votes" if arguments.p_votes is None else "--p-votes"
+        raise InvalidInput(f"{option} needs --alpha, the failure probability, such as 0.001")
+    if arguments.alpha is not None and not voted:
+        raise InvalidInput("--alpha is for --p-votes and --q-votes; intervals have their own")
     shares = (arguments.p_votes is not None) + len(arguments.q_votes)
     budget = AlphaBudget(arguments.alpha) if voted else None
 
@@ -112,7 +114,7 @@ def _observed(
 
 
 def _named(option: str, ends: list[float]) -> Interval:
-    from dsrs.proofs.certificate import Interval
+    from dsrs.proofs.interval import Interval
 
     try:
         return Interval(*ends)
@@ -122,21 +124,23 @@ def _named(option: str, ends: list[float]) -> Interval:
 
 def describe(certificate: Certificate) -> str:
     """The certificate for people; every digit is rounded down."""
-    found = certificate
+    found, p, additional = certificate, certificate.known_of_p, certificate.observations
     lines = [
         f"noise P   {found.law.describe()}",
-        f"          P_A in [{found.p.lower:.9g}, {found.p.upper:.9g}]",
+        f"          P_A in [{p.lower:.9g}, {p.upper:.9g}]",
     ]
-    for seen in found.additional:
+    for seen in additional:
         lines.append(f"law Q     {seen.law.describe()}")
         lines.append(f"          Q_A in [{seen.interval.lower:.9g}, {seen.interval.upper:.9g}]")
-    rows = [_row("Neyman-Pearson", found.np_radius, found)]
-    if found.additional:
+    rows = []
+    if found.np_radius is not None:
+        rows.append(_row("Neyman-Pearson", found.np_radius, found))
+    if additional or not rows:
         rows.append(_row("double sampling", found.radius, found))
     lines += ["", table(rows, ["certificate", "l2 radius", "l-inf radius", "l1 radius"])]
-    if found.additional and 0 < found.np_radius < math.inf:
+    if additional and found.np_radius is not None and 0 < found.np_radius < math.inf:
         gain = 100 * (found.radius / found.np_radius - 1)
-        lines.append(f"\ngain of double sampling: {floor_text(gain, 2)}%")
+        lines.append(f"\ngain of double sampling: {nearest_text(gain, 2)}%")
     lines += ["", _proof(found)]
     return "\n".join(lines)
 
@@ -147,14 +151,17 @@ def _row(name: str, radius: float, found: Certificate) -> list[str]:
 
 
 def _proof(found: Certificate) -> str:
+    from dsrs.proofs.dual import Dual
+
     if found.status == "abstained":
         return "abstained: the class may have a probability of 1/2 or less, so nothing is certified"
     if found.status == "undecided":
         return "undecided: the search found no proof; nothing is certified"
-    step = found.proof[0]
-    names = ["lambda_p", *("lambda_q",) * len(found.additional)]
-    if len(found.additional) > 1:
-        names = ["lambda_p", *(f"lambda_q{i + 1}" for i in range(len(found.additional)))]
+    assert isinstance(found.proof, Dual)
+    step, count = found.proof.steps[0], len(found.observations)
+    names = ["lambda_p", *("lambda_q",) * count]
+    if count > 1:
+        names = ["lambda_p", *(f"lambda_q{i + 1}" for i in range(count))]
     values = ", ".join(
         f"{name} = {value:.9g}" for name, value in zip(names, step.multipliers, strict=True)
     )
@@ -162,6 +169,6 @@ def _proof(found: Certificate) -> str:
         f"proof: at shift {floor_text(step.radius, 9)} the multipliers {values}\n"
         f"       give the class a probability of at least {floor_text(step.dual_bound, 10)} > 1/2"
     )
-    if len(found.proof) > 1:
-        text += f"\n       ({len(found.proof)} steps cover the shorter shifts)"
+    if len(found.proof.steps) > 1:
+        text += f"\n       ({len(found.proof.steps)} steps cover the shorter shifts)"
     return text

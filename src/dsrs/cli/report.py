@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from dsrs.cli.options import Commands
 from dsrs.cli.radii import parse_radii
 from dsrs.cli.tables import table
 
@@ -23,22 +24,25 @@ examples:
 """
 
 
-def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
-    parser = subparsers.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "report",
         help="tables, figures and an HTML page from runs",
         description="Certified accuracy, average radius and gains of one or more runs, with "
         "bootstrap intervals. Runs of one family at several sigma also get their upper envelope.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "runs", nargs="+", metavar="[FAMILY=]RUN", help="folder of a run, or a table"
     )
     parser.add_argument("--output", type=Path, metavar="FILE", help="HTML page to write")
     parser.add_argument("--title", help="title of the page (default: from the data's name)")
-    parser.add_argument("--tables", type=Path, metavar="DIR", help="write md, csv, tex and json")
-    parser.add_argument("--figures", type=Path, metavar="DIR", help="write figures for print")
+    parser.add_argument(
+        "--tables", type=Path, metavar="DIR", help="write the tables as md, csv, tex and json here"
+    )
+    parser.add_argument(
+        "--figures", type=Path, metavar="DIR", help="write the figures for print here"
+    )
     parser.add_argument(
         "--format", default="png,svg,pdf", metavar="LIST", help="of the figures (default: all)"
     )

@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.accuracy_table import accuracy_table
+from dsrs.cli.options import Commands
 from dsrs.cli.stopping import randomized_note
 from dsrs.errors import InvalidInput
 from dsrs.files.foreign_text import one_line
@@ -24,13 +25,12 @@ examples:
 """
 
 
-def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "show",
         help="show what a run folder holds",
         description="Show the settings and results of a run folder; also while it is written.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("run_folder", metavar="RUN", help="run folder of `dsrs certify`")
     parser.add_argument(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from dsrs.cli.options import Options
 from dsrs.cli.radii import parse_radii
 from dsrs.errors import InvalidInput
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 DEFAULT_PRECISION = 0.01
 
 
-def add_stopping_options(group: argparse._ArgumentGroup) -> None:
+def add_stopping_options(group: Options) -> None:
     group.add_argument(
         "--radius",
         type=float,

@@ -9,10 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsrs.cli.choices import one_of
 from dsrs.cli.law_options import add_law_options
+from dsrs.cli.options import Command, Commands, Options
 from dsrs.cli.progress import Progress
 from dsrs.cli.terminal import ERASE_LINE
+from dsrs.cli.values import one_of, whole_numbers
 from dsrs.errors import DataError
 from dsrs.measures.rounding import floor_text
 
@@ -35,13 +36,12 @@ example:
 """
 
 
-def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "train",
         help="train a base classifier for smoothing (extra `train`)",
         description=DESCRIPTION,
         epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--data", required=True, help="dataset with a train split, as for certify")
     parser.add_argument("--output", required=True, type=Path, help="folder of the model")
@@ -53,7 +53,7 @@ def add_parser(subparsers: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def _add_recipe_options(parser: argparse.ArgumentParser) -> None:
+def _add_recipe_options(parser: Command) -> None:
     """--recipe, and an option for each setting that some recipe has."""
     from dsrs.training.recipes import RECIPES, recipe_options
 
@@ -71,7 +71,7 @@ def _add_recipe_options(parser: argparse.ArgumentParser) -> None:
         group.add_argument(f"--{name.replace('_', '-')}", type=kind, dest=name, help=help)
 
 
-def _add_settings(group: argparse._ArgumentGroup) -> None:
+def _add_settings(group: Options) -> None:
     group.add_argument(
         "--like",
         type=one_of("dsrs.training.defaults", "DATA"),
@@ -82,7 +82,9 @@ def _add_settings(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument("--epochs", type=int, help="passes over the data; the schedule is scaled")
     group.add_argument("--learning-rate", type=float, help="step size of SGD in the first epoch")
-    group.add_argument("--decay-at", type=_epochs, help="epochs to cut the rate after: 50,100")
+    group.add_argument(
+        "--decay-at", type=whole_numbers, help="epochs to cut the rate after: 50,100"
+    )
     group.add_argument("--warm-up", type=int, help="epochs over which k rises; 0: none")
     group.add_argument(
         "--ramp-epochs",
@@ -92,7 +94,7 @@ def _add_settings(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--batch-size", type=int, help="noisy images per step of the optimiser")
 
 
-def _add_machine_options(group: argparse._ArgumentGroup) -> None:
+def _add_machine_options(group: Options) -> None:
     group.add_argument("--seed", type=int, default=0, help="seed of weights and noise (default: 0)")
     group.add_argument(
         "--device",
@@ -107,7 +109,7 @@ def _add_machine_options(group: argparse._ArgumentGroup) -> None:
         help="default: auto, bfloat16 on CUDA devices that have it, else float32",
     )
     group.add_argument(
-        "--workers", "--threads", type=int, dest="threads", help="CPU threads (default: all cores)"
+        "--workers", type=int, dest="threads", help="CPU threads (default: all cores)"
     )
     group.add_argument("--quiet", action="store_true", help="no progress")
 
@@ -183,10 +185,6 @@ def _test_split(path: str, dataset: Dataset) -> Dataset | None:
     except DataError:
         return None
     return None if test.fingerprint == dataset.fingerprint or test.labels is None else test
-
-
-def _epochs(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(",") if part)
 
 
 class _Printer:

@@ -7,12 +7,14 @@ import json
 import math
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dsrs.cli.landscape import add_look_options, look
 from dsrs.cli.law_options import law_of_card
-from dsrs.cli.model_options import add_model_options, numbers
+from dsrs.cli.model_options import add_model_options
+from dsrs.cli.options import Commands
 from dsrs.cli.tables import table
+from dsrs.cli.values import numbers
 from dsrs.errors import InvalidInput
 from dsrs.files.new_file import check_figure
 
@@ -36,14 +38,13 @@ makes its own inputs look better than they are: certify and report others.
 """
 
 
-def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "tune",
         help="predict what every noise law would certify, and choose one",
         description="From a landscape (or a model and data to look at), predict what every law on "
         "a grid of sigma and k would certify with every method, and name the best.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--landscape", metavar="RUN", help="folder of `dsrs landscape` (or any run folder)"
@@ -59,13 +60,17 @@ def add_parser(subparsers: Any) -> None:
         "--objective", default="acr", help="acr (average certified radius) or accuracy@R"
     )
     group.add_argument("--sigma", type=float, help="the current choice, to compare with")
-    group.add_argument("--k", type=float, default=0.0, help="exponent of the current choice")
-    group.add_argument("--eta", type=float, default=2.0, help="eta of the current choice")
+    group.add_argument(
+        "--k", type=float, default=0.0, help="exponent k of the current choice (default: 0)"
+    )
+    group.add_argument(
+        "--eta", type=float, default=2.0, help="exponent eta of the current choice (default: 2)"
+    )
     group.add_argument(
         "--etas",
         type=numbers,
         default=(2.0,),
-        help="values of eta to try, such as 1,2,4 (default: 2)",
+        help="exponents eta of the laws to try, such as 1,2,4 (default: 2)",
     )
     group = parser.add_argument_group("the answer")
     group.add_argument("--output", help="write the answer as JSON, for `dsrs certify --law`")
@@ -77,7 +82,7 @@ def add_parser(subparsers: Any) -> None:
     group.add_argument("--quiet", action="store_true", help="no progress, no advice")
     group.add_argument("--workers", type=int, help="threads (default: all cores)")
     group = parser.add_argument_group("instead of --landscape, a model to look at")
-    add_model_options(group, split="train", required=False)
+    add_model_options(group, voters="the first votes", split="train", required=False)
     add_look_options(group)
     parser.set_defaults(run=run)
 

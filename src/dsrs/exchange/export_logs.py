@@ -14,6 +14,7 @@ from dsrs.exchange.log_folder import RADIUS_KINDS, SAMPLING
 from dsrs.exchange.log_names import HEURISTIC_RULE, MODEL_ENDING, PAPER_RULE, LogHeader, RadiusName
 from dsrs.laws import AdditionalLaw, Rescaled, Truncated, chosen_from_votes, parse_additional_law
 from dsrs.methods import NEYMAN_PEARSON, Plan
+from dsrs.proofs.certificate import Certificate
 from dsrs.store.reader import Run
 from dsrs.store.result import RunResult
 
@@ -60,7 +61,7 @@ def _neyman_pearson_texts(plan: Plan, results: list[RunResult], model: str) -> d
     p = LogHeader(plan.law.k, plan.law.sigma, plan.n, plan.alpha)
     certificates = {r.index: r.certificates[NEYMAN_PEARSON] for r in results}
     radii = {index: LoggedRadius(found.radius) for index, found in certificates.items()}
-    intervals = {index: found.p for index, found in certificates.items()}
+    intervals = {index: found.known_of_p for index, found in certificates.items()}
     return {
         f"{SAMPLING}/{model}/{p.stem}.txt": sampling_log_text(p, intervals),
         _radius_path(RadiusName(p, None, False), model): radius_log_text(radii),
@@ -79,21 +80,27 @@ def _double_sampling_texts(
     name = RadiusName(p, rule or repr(beta), truncated=rule is not None)
     certificates = {r.index: r.certificates[method] for r in results}
     under_q = {
-        index: found.additional[0].interval
+        index: found.observations[0].interval
         for index, found in certificates.items()
-        if found.additional
+        if found.observations
     }
     radii = {
-        index: LoggedRadius(found.radius, (*found.multipliers, 0.0, 0.0)[:2])
+        index: LoggedRadius(found.radius, _multipliers(found))
         for index, found in certificates.items()
     }
     return {
         f"{SAMPLING}/{model}/{p.stem}.txt": sampling_log_text(
-            p, {index: found.p for index, found in certificates.items()}
+            p, {index: found.known_of_p for index, found in certificates.items()}
         ),
         f"{SAMPLING}/{model}/{q.stem}.txt": sampling_log_text(q, under_q),
         _radius_path(name, model): radius_log_text(radii),
     }
+
+
+def _multipliers(found: Certificate) -> tuple[float, ...]:
+    """lambda_p and lambda_q; 0 where there is no proof."""
+    step = None if found.proof is None else found.proof.outermost
+    return (*(() if step is None else step.multipliers), 0.0, 0.0)[:2]
 
 
 def _rule_of(text: str, plan: Plan) -> tuple[str | None, float | None]:

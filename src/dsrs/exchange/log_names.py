@@ -23,13 +23,13 @@ from dsrs.exchange.row import parsed
 from dsrs.laws import heuristic_percentile
 
 # Recorded names of the percentile by `dsrs.laws.heuristic_percentile`. With the second one the
-# scripts sampled P again where all votes under P agreed, and logged that interval of P.
+# scripts sampled P again where (nearly) all votes under P agreed: see `fallback`.
 HEURISTIC_RULE = "x"
 FALLBACK_RULE = "x+"
-LOWERED_RULE = "x2"  # P- minus 0.1, and at least 0.4
+LOWERED_RULES = ("x2", "x2+")  # P- minus 0.1, and at least 0.4; the second with the fall-back
 PAPER_RULE = "xp"  # the heuristic as the paper's text states it; no recorded log has it
 NUMBER = r"\d+(?:\.\d+)?(?:e[-+]?\d+)?"
-RULE = rf"{NUMBER}|x|x\+|x2|xp"
+RULE = rf"{NUMBER}|x|x\+|x2|x2\+|xp"
 MODEL_ENDING = ".pth"
 LAWS = ("gaussian", "general-gaussian")
 _LAW = rf"(?P<disttype>{'|'.join(LAWS)})"
@@ -144,7 +144,7 @@ def recorded_percentile(rule: str, p_lower: float) -> float:
         return heuristic_percentile(p_lower, "recorded")
     if rule == PAPER_RULE:
         return heuristic_percentile(p_lower, "paper")
-    if rule == LOWERED_RULE:
+    if rule in LOWERED_RULES:
         return max(p_lower - 0.1, 0.4) if p_lower >= 0.5 else 0.4
     return float(rule)
 

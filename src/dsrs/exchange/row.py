@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, get_args
 from dsrs.errors import DataError, InvalidInput
 from dsrs.laws import GeneralizedGaussian, parse_additional_law
 from dsrs.measures.accuracy import proves
-from dsrs.proofs.certificate import Certificate, Interval, Observation, Status
-from dsrs.proofs.counterexample import AttackedInput, claim_of
+from dsrs.proofs.certificate import Certificate, Status
+from dsrs.proofs.counterexample import AttackedInput
+from dsrs.proofs.interval import Interval
 
 if TYPE_CHECKING:
     from dsrs.store.result import RunResult
@@ -35,7 +36,8 @@ class ResultRow:
     radius is less by; both are empty where there was none. `attacked` is the distance of the
     nearest proved counterexample to what the certificate claims, `attack_shown` what was proved
     there. `gradient` bounds that of P_A where it made the certificate. `proof` holds every step of
-    the certificate's proof, for `dsrs check`.
+    the certificate's proof, for `dsrs check`. `note` says what a reader should know of a row whose
+    record was not taken as it stands.
     """
 
     index: int
@@ -67,6 +69,7 @@ class ResultRow:
     attack_shown: str | None = None
     gradient: float | None = None
     proof: str | None = None
+    note: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("index", "label", "predicted", "target", "queries"):
@@ -161,7 +164,12 @@ def rows_of(
 def _row(
     result: RunResult, method: str, certificate: Certificate, plan: Mapping[str, Any]
 ) -> ResultRow:
-    seen = _only_observation(result.index, certificate)
+    proof = certificate.proof
+    if len(certificate.observations) > 1:
+        raise InvalidInput(
+            f"the certificate of input {result.index} uses {len(certificate.observations)} "
+            "additional laws; a table has columns for one"
+        )
     return ResultRow(
         index=result.index,
         label=result.label,
@@ -177,19 +185,12 @@ def _row(
         sigma=certificate.law.sigma,
         n=plan["n"],
         alpha=plan["alpha"],
-        p_lower=certificate.p.lower,
-        p_upper=certificate.p.upper,
-        q_law=seen.law.text if seen else None,
-        q_lower=seen.interval.lower if seen else None,
-        q_upper=seen.interval.upper if seen else None,
-        rival=certificate.rival,
         uniform=certificate.uniform,
         seconds=result.seconds,
         queries=result.queries,
         grid=None if certificate.grid is None else certificate.grid.step,
         moved=None if certificate.grid is None else certificate.grid.moved,
-        gradient=certificate.gradient,
-        proof=certificate.proof_text or None,
+        **({} if proof is None else proof.columns()),
     )
 
 
@@ -198,18 +199,9 @@ def _with_attack(row: ResultRow, certificate: Certificate, found: AttackedInput)
     counterexample = found.counterexample
     if counterexample is None or not row.proves:
         return row
-    if not counterexample.ends(claim_of(certificate)):
+    if not counterexample.ends(certificate.claim):
         return row
     return replace(row, attacked=counterexample.norm, attack_shown=counterexample.shown)
-
-
-def _only_observation(index: int, certificate: Certificate) -> Observation | None:
-    if len(certificate.additional) > 1:
-        raise InvalidInput(
-            f"the certificate of input {index} uses {len(certificate.additional)} additional "
-            "laws; a table has columns for one"
-        )
-    return certificate.additional[0] if certificate.additional else None
 
 
 def row_from_text(cells: Mapping[str, str | None], where: str) -> ResultRow:

@@ -22,8 +22,8 @@ from dsrs.landscape.profile import Profile
 from dsrs.landscape.shells import SHELL_SCORES, cosine_of_score, normal_density, shells_of
 from dsrs.landscape.tailored import best_caps, neyman_pearson_radius
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, parse_additional_law
-from dsrs.proofs.certificate import Interval, Observation
 from dsrs.proofs.certification import certify
+from dsrs.proofs.interval import Interval, Observation
 
 Floats = NDArray[np.float64]
 

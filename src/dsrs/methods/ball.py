@@ -8,10 +8,12 @@ from typing import ClassVar
 from dsrs.errors import NotEnoughVotes
 from dsrs.laws import Truncated, chosen_from_votes, parse_additional_law
 from dsrs.laws.bins import HISTOGRAM_BINS
-from dsrs.methods.base import ANYTHING, Strategy, Want, abstention, certify_or_abstain
+from dsrs.methods.base import Strategy, Want, certify_or_abstain
 from dsrs.methods.double_sampling import double_sampling_alphas, two_sided_interval
 from dsrs.methods.futility import given_up, left
-from dsrs.proofs.certificate import Certificate, Observation
+from dsrs.proofs.certificate import Certificate
+from dsrs.proofs.certification import abstention
+from dsrs.proofs.interval import NOTHING_KNOWN, Observation
 from dsrs.votes.records import ESTIMATION, SampledInput
 
 
@@ -58,7 +60,7 @@ class BallOfVotes(Strategy):
         inside, hits = sum(votes.trials[:bins]), sum(votes.hits[:bins])
         p_alpha, q_alpha = double_sampling_alphas(plan.alpha, plan.alpha_share)
         p = self.charged(two_sided_interval(votes.successes, votes.total, p_alpha), plan.law)
-        q = two_sided_interval(hits, inside, q_alpha) if inside else ANYTHING
+        q = two_sided_interval(hits, inside, q_alpha) if inside else NOTHING_KNOWN
         # Q_A is a share: of the ball's mass, which is off by as much as that of the hits in it.
         q = self.charged(q, plan.law, 2 / ball.percentile)
         return self.on_grid(certify_or_abstain(plan.law, p, Observation(ball, q)), seen)

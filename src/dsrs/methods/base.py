@@ -18,28 +18,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from dsrs.errors import InfeasibleBox
-from dsrs.laws import AdditionalLaw, GeneralizedGaussian
+from dsrs.laws import GeneralizedGaussian
 from dsrs.noise.stream import NoiseLaw, Stream
-from dsrs.proofs.certificate import Certificate, Interval, Observation, OnGrid
-from dsrs.proofs.certification import certify, from_grid_point
+from dsrs.proofs.certificate import Certificate, OnGrid
+from dsrs.proofs.certification import abstention, certify, from_grid_point
+from dsrs.proofs.interval import Interval, Observation
 from dsrs.votes.records import SampledInput
+from dsrs.votes.tally import Tally
 
 if TYPE_CHECKING:
     from dsrs.methods.plan import Plan
 
-ANYTHING = Interval(0.0, 1.0)
-
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """Take votes of this stream until it has `stop` of them.
-
-    With `sums` the noise of those that miss the class is added up as well.
-    """
+    """Take votes of this stream until it has `stop` of them."""
 
     stream: Stream
     stop: int
-    sums: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +54,13 @@ class Strategy(ABC):
     @abstractmethod
     def certificate(self, seen: SampledInput) -> Certificate:
         """What the votes prove. Raises NotEnoughVotes where they are not those it wanted."""
+
+    def tallies(self, stream: Stream, seen: SampledInput) -> tuple[Tally, ...]:
+        """What to add up over the votes of a stream beside their counts.
+
+        Asked before the first vote of the stream; the summaries are kept with the votes.
+        """
+        return ()
 
     def choose(self, seen: SampledInput) -> NoiseLaw | None:
         """The law that this strategy chooses from votes, as soon as it can; kept with them."""
@@ -82,11 +85,12 @@ class Strategy(ABC):
 
     def on_grid(self, found: Certificate, seen: SampledInput) -> Certificate:
         """The certificate for the input itself, which its grid point stands for."""
-        if self.plan.grid is None:
+        grid = self.plan.grid
+        if grid is None:
             return found
-        laws: list[NoiseLaw] = [self.plan.law, *(observed.law for observed in found.additional)]
+        laws: list[NoiseLaw] = [self.plan.law, *(observed.law for observed in found.observations)]
         charged = max(map(self._variation, laws))
-        return from_grid_point(found, OnGrid(self.plan.grid.step, seen.moved, charged))
+        return from_grid_point(found, OnGrid(grid.step, grid.origin, seen.moved, charged))
 
     def _variation(self, law: NoiseLaw) -> float:
         grid = self.plan.grid
@@ -104,8 +108,3 @@ def certify_or_abstain(
         return certify(law, p, *additional)
     except InfeasibleBox:
         return abstention(law, *(seen.law for seen in additional))
-
-
-def abstention(law: GeneralizedGaussian, *additional: AdditionalLaw) -> Certificate:
-    """A certificate that claims nothing."""
-    return certify(law, ANYTHING, *(Observation(other, ANYTHING) for other in additional))

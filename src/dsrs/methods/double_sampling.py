@@ -10,10 +10,12 @@ from dsrs.confidence import AlphaBudget, clopper_pearson
 from dsrs.confidence.binomial_tail import EPSILON, log_upper_tail
 from dsrs.errors import InvalidInput
 from dsrs.laws import AdditionalLaw, chosen_from_votes, parse_additional_law
-from dsrs.methods.base import Strategy, Want, abstention, certify_or_abstain
+from dsrs.methods.base import Strategy, Want, certify_or_abstain
 from dsrs.methods.futility import given_up, looks
 from dsrs.noise.stream import Stream
-from dsrs.proofs.certificate import Certificate, Interval, Observation
+from dsrs.proofs.certificate import Certificate
+from dsrs.proofs.certification import abstention
+from dsrs.proofs.interval import Interval, Observation
 from dsrs.votes.records import ESTIMATION, SampledInput, Votes
 
 

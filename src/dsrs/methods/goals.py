@@ -16,8 +16,8 @@ from dsrs.confidence import clopper_pearson_lower, clopper_pearson_upper
 from dsrs.errors import InvalidInput
 from dsrs.methods.looks import Look
 from dsrs.noise.stream import Stream
-from dsrs.proofs.certificate import Interval, Observation
 from dsrs.proofs.certification import certify
+from dsrs.proofs.interval import Interval, Observation
 
 # Chosen by measurement: `benchmarks/fewest_votes.py`.
 GIVING_UP = 0.01

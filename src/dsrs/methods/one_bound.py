@@ -33,14 +33,16 @@ from dsrs.confidence import (
     randomized_lower,
     randomized_upper,
 )
-from dsrs.methods.base import ANYTHING, Strategy, Want, abstention, certify_or_abstain
+from dsrs.methods.base import Strategy, Want, certify_or_abstain
 from dsrs.methods.futility import given_up, left
 from dsrs.methods.futility import looks as futility_looks
 from dsrs.methods.goals import bound_needed, no_lead, out_of_reach
 from dsrs.methods.looks import Look, schedule
 from dsrs.noise.stream import Stream
-from dsrs.proofs.certificate import Certificate, Interval, Observation
-from dsrs.proofs.leading import certify_leading
+from dsrs.proofs.certificate import Certificate
+from dsrs.proofs.certification import abstention, certificate_of
+from dsrs.proofs.interval import NOTHING_KNOWN, Interval, Observation
+from dsrs.proofs.lead import find_lead
 from dsrs.votes.records import SELECTION, SampledInput, Votes
 
 if TYPE_CHECKING:
@@ -152,11 +154,12 @@ class OneBound(Strategy):
             # What is left by the class bounds its rivals too, and needs no more alpha.
             rival = min(rival, 1.0 if lower == 0 else math.nextafter(1 - lower, 1.0))
             rival = self.charged(Interval(0.0, rival), stream.law).upper
-            return self.on_grid(certify_leading(plan.law, known.lower, rival), seen)
+            proof = find_lead(plan.law, known.lower, rival)
+            return self.on_grid(certificate_of(plan.law, proof), seen)
         if stream.additional is None:
             return self.on_grid(certify_or_abstain(plan.law, known), seen)
         observed = Observation(stream.additional, known)
-        return self.on_grid(certify_or_abstain(plan.law, ANYTHING, observed), seen)
+        return self.on_grid(certify_or_abstain(plan.law, NOTHING_KNOWN, observed), seen)
 
     def _lower(self, seen: SampledInput, hits: int, trials: int, alpha: float) -> float:
         if self.plan.bound == "randomized":

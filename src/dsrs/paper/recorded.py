@@ -7,7 +7,8 @@ input that the smoothed classifier gets wrong has P- below 1/2 and no radius.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,8 +64,9 @@ class RunName:
 class RecordedRun:
     """The intervals of one run, and the radii then recorded (NaN where there is none).
 
-    A row with `fallback` was sampled twice under P: its `q_lower`, `q_upper` hold the interval of
-    P_A from all votes together, and its `q_value` is NaN.
+    A row with `fallback` was sampled twice under P: its interval of P_A is that of all votes
+    together, and its `q_value`, `q_lower` and `q_upper` are NaN. `notes` are of inputs whose record
+    was not taken as it stands, by index.
     """
 
     name: RunName
@@ -76,6 +78,7 @@ class RecordedRun:
     q_lower: Floats | None = None
     q_upper: Floats | None = None
     fallback: NDArray[np.bool_] | None = None
+    notes: Mapping[int, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.index)
@@ -96,6 +99,7 @@ class RecordedRun:
             thin(self.q_lower),
             thin(self.q_upper),
             None if self.fallback is None else self.fallback[::stride],
+            self.notes,
         )
 
 

@@ -20,8 +20,9 @@ from dsrs.errors import DataError
 from dsrs.laws import GeneralizedGaussian, short_law_text
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.measures.accuracy import NO_CERTIFICATE, proved_radius
-from dsrs.proofs.certificate import Certificate, Interval
+from dsrs.proofs.certificate import Certificate
 from dsrs.proofs.counterexample import AttackedInput
+from dsrs.proofs.interval import Interval
 from dsrs.store.result import RunResult
 from dsrs.store.spending import VotesSpent
 from dsrs.votes.records import ESTIMATION, Votes
@@ -52,10 +53,10 @@ class Answer:
 
     @classmethod
     def of_certificate(cls, found: Certificate) -> Answer:
-        if not found.additional:
-            return cls(found.status, found.radius, found.p)
-        seen = found.additional[0]
-        return cls(found.status, found.radius, found.p, seen.interval, seen.law.short_text)
+        if not found.observations:
+            return cls(found.status, found.radius, found.known_of_p)
+        seen = found.observations[0]
+        return cls(found.status, found.radius, found.known_of_p, seen.interval, seen.law.short_text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from dsrs.errors import DataError
 from dsrs.exchange import ResultRow, import_rows
 from dsrs.laws import GeneralizedGaussian, short_law_text
-from dsrs.proofs.certificate import Interval
+from dsrs.proofs.interval import Interval
 from dsrs.reports.summary import Answer, Outcome, RunSummary
 
 UNNAMED = "imported"  # the method of a table that names none, such as a TSV log

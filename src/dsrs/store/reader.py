@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from dsrs.errors import DataError, InvalidInput, StoreCorrupted, StoreError
 from dsrs.methods import Plan
 from dsrs.proofs.certificate import Certificate
-from dsrs.store.first_format import FIRST_FORMAT, choices_of, plan_fields, votes_fields
 from dsrs.store.result import RunResult
 from dsrs.store.schema import (
     SETTINGS_NAME,
@@ -56,12 +55,12 @@ class Run:
     @property
     def plan_fields(self) -> dict[str, Any]:
         """`plan` as JSON."""
-        return plan_fields(self.config["plan"])
+        return _plan_fields(self.config["plan"])
 
     @property
     def sampled_plan_fields(self) -> dict[str, Any]:
         """`sampled_plan` as JSON."""
-        return plan_fields(self.config.get("sampled_plan", self.config["plan"]))
+        return _plan_fields(self.config.get("sampled_plan", self.config["plan"]))
 
     @property
     def plan(self) -> Plan:
@@ -122,6 +121,11 @@ class Run:
         self.close()
 
 
+def _plan_fields(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a plan; earlier versions knew no grid, and added in float32."""
+    return {"grid": None} | dict(stored)
+
+
 def read_result(connection: sqlite3.Connection, index: int, plan: Plan, store: Path) -> RunResult:
     """One input with its votes and certificates, after its checksum was compared."""
     votes, certificates, thumbnail = read_fields(connection, index, plan, store)
@@ -138,14 +142,11 @@ def read_fields(
     connection: sqlite3.Connection, index: int, plan: Plan, store: Path
 ) -> tuple[dict[str, Any], dict[str, Any], bytes | None]:
     """The votes of one input, its certificates and its picture, as they are stored."""
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    first_format = version == FIRST_FORMAT
     if abs(index) > LARGEST_INDEX:
         raise StoreError(f"{store} has no result of input {index}")
     row = connection.execute(
-        "SELECT label, predicted, target, "
-        f"{'stopped, seconds' if first_format else 'choices, seconds, queries'}, "
-        "thumbnail, checksum FROM input WHERE idx = ?",
+        "SELECT label, predicted, target, choices, seconds, queries, thumbnail, checksum "
+        "FROM input WHERE idx = ?",
         (index,),
     ).fetchone()
     if row is None:
@@ -160,23 +161,17 @@ def read_fields(
     ).fetchall()
     if checksum != checksum_of(content_of([index, *fields], votes, certificates), thumbnail):
         raise StoreCorrupted(damaged(store, f"the checksum of input {index} does not match"))
-    label, predicted, target, choices, seconds, *counted = fields
+    label, predicted, target, choices, seconds, queries = fields
     try:
-        bodies = [json.loads(body) for (body,) in votes]
-        if first_format:
-            chosen = choices_of(bodies, plan.methods)
-            bodies = [votes_fields(body, plan.n_first) for body in bodies]
-        else:
-            chosen = json.loads(choices)
         sampled = {
             "index": index,
             "label": label,
             "predicted": predicted,
             "target": target,
-            "votes": bodies,
-            "choices": chosen,
+            "votes": [json.loads(body) for (body,) in votes],
+            "choices": json.loads(choices),
             "seconds": seconds,
-            "queries": counted[0] if counted else None,
+            "queries": queries,
         }
         sampled = of_format_2(sampled)
         found = {method: json.loads(body) for method, _, _, body in certificates}

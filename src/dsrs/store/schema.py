@@ -22,7 +22,7 @@ from dsrs.files.whole import unfinished_path
 STORE_NAME = "run.sqlite"
 SETTINGS_NAME = "run.toml"
 APPLICATION_ID = int.from_bytes(b"DSRS", "big")
-FORMAT_VERSION = 2  # 1 is still read: see first_format.py
+FORMAT_VERSION = 2
 BUSY_SECONDS = 60.0  # a reader waits this long for a writer's transaction
 
 TABLES = """
@@ -155,7 +155,7 @@ def _check_header(path: Path) -> None:
 def _check_format(connection: sqlite3.Connection, path: Path, writable: bool, whole: bool) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if application != APPLICATION_ID or version < 1:
+    if application != APPLICATION_ID or version < 2:
         raise StoreCorrupted(damaged(path, "it is an SQLite database, but not of a dsrs run"))
     if version > FORMAT_VERSION:
         raise StoreTooNew(

@@ -11,6 +11,7 @@ from dsrs.audit.reading import Fields, field, number, optional, whole
 from dsrs.audit.verdicts import NotACertificate, Refuted
 
 ESTIMATION, SELECTION = "estimation", "selection"
+MISSED_NOISE = "missed-noise"  # the tally of the method `first-order`
 MOST_VOTES = 2**53
 
 
@@ -45,7 +46,9 @@ class Unit:
     @classmethod
     def read(cls, fields: Any) -> Unit:
         """Votes from their JSON."""
-        slope = optional(fields, "slope", dict)
+        # Format 2 had a field of its own for the only tally that there was.
+        tallies = optional(fields, "tallies", dict) or {}
+        slope = optional(tallies, MISSED_NOISE, dict) or optional(fields, "slope", dict)
         unit = cls(
             field(fields, "purpose", str),
             optional(fields, "law", dict),

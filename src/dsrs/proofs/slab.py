@@ -18,14 +18,16 @@ phi(Phi^-1(p)), the gradient of a half space, nothing is gained over Neyman-Pear
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from scipy import special
 
 from dsrs.errors import InvalidInput
 from dsrs.laws import GeneralizedGaussian
-from dsrs.proofs.certificate import Certificate, Interval, ProofStep
-from dsrs.proofs.certification import certify
+from dsrs.proofs.base import LARGEST_BOUND, ROUNDING, Claim, Proof, Step, flaw_of_numbers
+from dsrs.proofs.dual import Dual, find_dual
+from dsrs.proofs.interval import Interval
 
 BISECTIONS = 200
 # Multipliers and shifts (of sigma) of proofs lie well within these: p is 1 - 2^-53 at most. Beyond,
@@ -35,30 +37,79 @@ LEAST, MOST, LONGEST = 1e-20, 1e20, 40.0
 MARGINS = (1e-13, 1e-11, 1e-9, 1e-7, 1e-5)
 
 
-def certify_first_order(law: GeneralizedGaussian, p_lower: float, gradient: float) -> Certificate:
-    """The radius from P_A >= p_lower and sigma |grad P_A| <= gradient, under Gaussian P."""
+@dataclass(frozen=True, slots=True)
+class Slab(Proof):
+    """P_A >= `p_lower` and sigma |grad P_A| <= `gradient`, under Gaussian P.
+
+    `step` has the multipliers l and m of the two bounds.
+    """
+
+    p_lower: float
+    gradient: float
+    step: Step
+
+    kind: ClassVar[str] = "slab"
+    claim: ClassVar[Claim] = "majority"
+
+    @property
+    def reach(self) -> float:
+        return self.step.radius
+
+    @property
+    def known_of_p(self) -> Interval:
+        return Interval(self.p_lower, 1.0)
+
+    @property
+    def outermost(self) -> Step | None:
+        return self.step
+
+    def columns(self) -> dict[str, Any]:
+        return Proof.columns(self) | {"gradient": self.gradient}
+
+    def flaw(self, law: GeneralizedGaussian) -> str | None:
+        if not law.is_gaussian:
+            return f"a proof from the gradient is for Gaussian noise, not for {law.describe()}"
+        if not (0 <= self.p_lower <= 1 and self.gradient >= 0):
+            return "a proof from the gradient has a probability, and a gradient of 0 or more"
+        flaw = flaw_of_numbers((self.step,), 2)
+        if flaw is not None:
+            return flaw
+        step = self.step
+        ratio = step.radius / law.sigma
+        value = first_order_bound(self.p_lower, self.gradient, step.multipliers, ratio)
+        if not value > 0.5:
+            return f"the step at {step.radius!r} proves {value:.12g} only"
+        if value > LARGEST_BOUND:
+            return "the proof gives more than 1: no classifier has this probability and gradient"
+        if not step.dual_bound <= value + ROUNDING:
+            return f"the step at {step.radius!r} claims {step.dual_bound!r}, but proves {value!r}"
+        return None
+
+
+def find_slab(law: GeneralizedGaussian, p_lower: float, gradient: float) -> Slab | Dual:
+    """The largest radius from P_A >= p_lower and sigma |grad P_A| <= gradient, under Gaussian P.
+
+    Where the gradient adds nothing to Neyman and Pearson's radius, that is proved instead.
+    """
     if not law.is_gaussian:
         raise InvalidInput(
             f"the first-order certificate is for Gaussian noise (k = 0, eta = 2), not for "
             f"{law.describe()}"
         )
-    alone = certify(law, Interval(p_lower, 1.0))
+    alone = find_dual(law, Interval(p_lower, 1.0)).proof
     if not 0.5 < p_lower < 1 or not 0 <= gradient < _density(float(special.ndtri(p_lower))):
         return alone
     a, b = _slab(p_lower, gradient)
     reach = _reach(a, b)
     for margin in MARGINS:
         rho = reach * (1 - margin) - margin
-        if rho * law.sigma <= alone.radius:
+        if rho * law.sigma <= alone.reach:
             break
         multipliers = _line(a, b, rho)
         value = first_order_bound(p_lower, gradient, multipliers, rho)
         if value > 0.5:
             radius = math.nextafter(rho * law.sigma * (1 - 1e-15), 0.0)
-            step = ProofStep(radius, multipliers, value)
-            return replace(
-                alone, radius=radius, method="first-order", proof=(step,), gradient=gradient
-            )
+            return Slab(p_lower, gradient, Step(radius, multipliers, value))
     return alone
 
 

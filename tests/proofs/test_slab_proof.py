@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,9 +12,16 @@ from scipy import optimize, special, stats
 
 from dsrs import Certificate, GeneralizedGaussian, check
 from dsrs.errors import InvalidInput
-from dsrs.proofs.first_order import certify_first_order, first_order_bound
+from dsrs.proofs.base import Step
+from dsrs.proofs.certification import certificate_of
+from dsrs.proofs.dual import Dual
+from dsrs.proofs.slab import Slab, find_slab, first_order_bound
 
 LAW = GeneralizedGaussian(784, 0.5)
+
+
+def first_order(law: GeneralizedGaussian, p_lower: float, gradient: float) -> Certificate:
+    return certificate_of(law, find_slab(law, p_lower, gradient))
 
 
 def half_space_gradient(p: float) -> float:
@@ -35,11 +43,11 @@ def least_probability(p: float, gradient: float, rho: float) -> float:
 @pytest.mark.parametrize("p", [0.6, 0.9, 0.99])
 @pytest.mark.parametrize("share", [0.0, 0.5, 0.9])
 def test_the_radius_is_where_the_worst_classifier_falls_to_one_half(p: float, share: float) -> None:
-    found = certify_first_order(LAW, p, share * half_space_gradient(p))
+    found = first_order(LAW, p, share * half_space_gradient(p))
     rho = found.radius / LAW.sigma
     # Slabs of 0.004 leave about their square.
     assert least_probability(p, share * half_space_gradient(p), rho) == pytest.approx(0.5, abs=1e-5)
-    assert found.method == "first-order"
+    assert isinstance(found.proof, Slab)
     assert found.radius > found.np_radius
     assert check(found)
     assert Certificate.from_json(found.to_json()) == found
@@ -47,15 +55,15 @@ def test_the_radius_is_where_the_worst_classifier_falls_to_one_half(p: float, sh
 
 def test_the_gradient_of_a_half_space_gains_nothing() -> None:
     for p in (0.6, 0.95):
-        found = certify_first_order(LAW, p, half_space_gradient(p))
-        assert found.method == "neyman-pearson"
+        found = first_order(LAW, p, half_space_gradient(p))
+        assert isinstance(found.proof, Dual)
         assert found.radius == pytest.approx(LAW.sigma * special.ndtri(p), rel=1e-12)
         assert check(found)
 
 
 def test_a_smaller_gradient_never_gives_a_smaller_radius() -> None:
     radii = [
-        certify_first_order(LAW, 0.8, share * half_space_gradient(0.8)).radius
+        first_order(LAW, 0.8, share * half_space_gradient(0.8)).radius
         for share in (1.2, 0.99, 0.7, 0.3, 0.0)
     ]
     assert radii == sorted(radii)
@@ -81,24 +89,26 @@ def test_no_multipliers_prove_more_than_the_worst_classifier() -> None:
 
 
 def test_forged_proofs_are_refused() -> None:
-    found = certify_first_order(LAW, 0.9, 0.8 * half_space_gradient(0.9))
-    (step,) = found.proof
-    forged = [
-        dataclasses.replace(found, radius=found.radius * (1 + 1e-9)),
-        dataclasses.replace(found, gradient=None),
-        dataclasses.replace(found, gradient=-1.0),
-        dataclasses.replace(found, gradient=found.gradient * 1.001),  # type: ignore[operator]
-        dataclasses.replace(found, method="neyman-pearson"),
-        dataclasses.replace(found, law=GeneralizedGaussian(784, 0.5, 10)),
-        dataclasses.replace(found, proof=(dataclasses.replace(step, multipliers=(1.0,)),)),
-        dataclasses.replace(found, proof=(dataclasses.replace(step, dual_bound=0.51),)),
-        dataclasses.replace(found, proof=(step, step)),
-    ]
-    for certificate in forged:
-        assert not check(certificate)
-    longer = found.radius * 1.001
-    step = dataclasses.replace(step, radius=longer)
-    assert not check(dataclasses.replace(found, radius=longer, proof=(step,)))
+    found = first_order(LAW, 0.9, 0.8 * half_space_gradient(0.9))
+    proof = found.proof
+    assert isinstance(proof, Slab)
+
+    def forged(radius: float = found.radius, **change: Any) -> Certificate:
+        return dataclasses.replace(found, radius=radius, proof=dataclasses.replace(proof, **change))
+
+    def step(**change: Any) -> dict[str, Any]:
+        return {"step": dataclasses.replace(proof.step, **change)}
+
+    assert check(forged())
+    assert not check(forged(found.radius * (1 + 1e-9)))
+    assert not check(forged(gradient=-1.0))
+    assert not check(forged(gradient=proof.gradient * 1.001))
+    assert not check(forged(p_lower=0.5))
+    assert not check(forged(p_lower=1.5))
+    assert not check(dataclasses.replace(found, law=GeneralizedGaussian(784, 0.5, 10)))
+    assert not check(forged(**step(multipliers=(1.0,))))
+    assert not check(forged(**step(dual_bound=0.51)))
+    assert not check(forged(found.radius * 1.001, **step(radius=found.radius * 1.001)))
 
 
 def test_useless_multipliers_prove_nothing() -> None:
@@ -108,12 +118,12 @@ def test_useless_multipliers_prove_nothing() -> None:
 
 def test_other_noise_is_refused() -> None:
     with pytest.raises(InvalidInput, match="Gaussian"):
-        certify_first_order(GeneralizedGaussian(784, 0.5, 380), 0.9, 0.1)
+        first_order(GeneralizedGaussian(784, 0.5, 380), 0.9, 0.1)
 
 
 @pytest.mark.parametrize("miss", [1e-8, 1e-9, 1e-10])
 def test_a_class_that_hardly_ever_misses_still_gains(miss: float) -> None:
-    found = certify_first_order(LAW, 1 - miss, 0.0)
+    found = first_order(LAW, 1 - miss, 0.0)
     # The slab of no gradient is symmetric.
     assert found.radius == pytest.approx(-LAW.sigma * special.ndtri(miss / 2), abs=1e-4)
     assert found.radius > found.np_radius
@@ -132,9 +142,7 @@ def test_a_class_that_hardly_ever_misses_still_gains(miss: float) -> None:
 def test_numbers_that_overflow_prove_nothing(
     radius: float, multipliers: tuple[float, float]
 ) -> None:
-    found = certify_first_order(LAW, 0.9, 0.05)
-    step = dataclasses.replace(
-        found.proof[0], radius=radius, multipliers=multipliers, dual_bound=0.6
-    )
-    assert not check(dataclasses.replace(found, radius=max(radius, found.radius), proof=(step,)))
+    found = first_order(LAW, 0.9, 0.05)
+    proof = dataclasses.replace(found.proof, step=Step(radius, multipliers, 0.6))  # type: ignore
+    assert not check(dataclasses.replace(found, radius=max(radius, found.radius), proof=proof))
     assert first_order_bound(0.9, 0.05, multipliers, radius / LAW.sigma) == -math.inf
