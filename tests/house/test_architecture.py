@@ -34,7 +34,7 @@ ALLOWED = {
     },
     "certifying": {
         *("classifiers", "datasets", "duality", "exchange", "laws", "measures", "methods"),
-        *("proofs", "store", "votes"),
+        *("noise", "proofs", "store", "votes"),
     },
     "__init__": {"attack", "audit", "certifying", "laws", "proofs"},
     "audit": set(),  # it must share no numerical code with what it audits

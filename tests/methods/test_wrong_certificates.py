@@ -187,7 +187,7 @@ def _compare(sampled: SampledInput, classifier: Linear | Ball) -> None:
 @pytest.mark.parametrize("probability", [0.6, 0.7, 0.8, 0.9, 0.95, 0.99])
 def test_a_linear_classifier_is_certified_close_to_its_true_radius(probability: float) -> None:
     classifier = linear(probability)
-    plan = Plan(GAUSSIAN, ("np",), n=100_000, alpha=0.001)
+    plan = Plan(GAUSSIAN, ("np",), n=100_000, alpha=0.001, grid=None)
     sampled = sample_input(classifier, np.zeros(6, np.float32), plan, 1, 1)
     radius = certificates_of(sampled, plan)["np"].radius
     assert 0.93 * classifier.true_radius < radius <= classifier.true_radius

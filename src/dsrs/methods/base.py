@@ -85,7 +85,7 @@ class Strategy(ABC):
 
     def on_grid(self, found: Certificate, seen: SampledInput) -> Certificate:
         """The certificate for the input itself, which its grid point stands for."""
-        grid = self.plan.grid
+        grid = self.plan.known_grid
         if grid is None:
             return found
         laws: list[NoiseLaw] = [self.plan.law, *(observed.law for observed in found.observations)]
@@ -93,7 +93,7 @@ class Strategy(ABC):
         return from_grid_point(found, OnGrid(grid.step, grid.origin, seen.moved, charged))
 
     def _variation(self, law: NoiseLaw) -> float:
-        grid = self.plan.grid
+        grid = self.plan.known_grid
         return 0.0 if grid is None else grid.variation(law)
 
 

@@ -83,8 +83,9 @@ class FirstOrder(Strategy):
             plan.alpha / 2,
             rounding=math.sqrt(plan.law.d) / NORMAL_UNITS,
         )
-        assert plan.grid is not None
-        gradient += held_by(plan.grid.variation(plan.law))
+        grid = plan.known_grid
+        assert grid is not None
+        gradient += held_by(grid.variation(plan.law))
         proof = find_slab(plan.law, p.lower, gradient)
         return self.on_grid(certificate_of(plan.law, proof), seen)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from dsrs.errors import InvalidInput
+from dsrs.laws.grid import DEFAULT
 from dsrs.methods.base import Want
 from dsrs.methods.plan import Plan
 from dsrs.noise.stream import Stream
@@ -25,9 +26,11 @@ class Session:
 
     def __init__(self, plan: Plan, index: int, label: int | None, moved: float = 0.0) -> None:
         target = label if plan.target == "label" else None
-        self.plan = plan
-        self.seen = SampledInput(index, label, None, target, moved=moved)
-        self._strategies = plan.strategies()
+        # Votes cannot be taken on a default that is not chosen: these come from elsewhere.
+        self.plan = plan.replace(grid=None) if plan.grid == DEFAULT else plan
+        grid = self.plan.known_grid
+        self.seen = SampledInput(index, label, None, target, moved=moved, grid=grid)
+        self._strategies = self.plan.strategies()
         self._tallies: dict[Stream, tuple[Tally, ...]] = {}
 
     def next(self) -> WorkUnit | None:
@@ -108,6 +111,8 @@ def certificates_of(seen: SampledInput, plan: Plan) -> dict[str, Certificate]:
     `plan` may differ from the plan that sampled the votes in alpha, its split, and the methods, as
     far as the votes allow it; `NotEnoughVotes` says what is missing otherwise. A law that was
     chosen from votes is not chosen again. Choose alpha and method without looking at the results,
-    or the failure probability is no longer alpha.
+    or the failure probability is no longer alpha. A default grid is the one that was sampled.
     """
+    if plan.grid == DEFAULT:
+        plan = plan.replace(grid=seen.grid)
     return {name: one.certificate(seen) for name, one in plan.strategies().items()}

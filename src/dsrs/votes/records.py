@@ -9,6 +9,7 @@ from typing import Any
 from dsrs.errors import DataError, InvalidInput, NotEnoughVotes
 from dsrs.laws import GeneralizedGaussian, law_from_dict
 from dsrs.laws.bins import HISTOGRAM_BINS
+from dsrs.laws.grid import Grid
 from dsrs.noise.stream import NoiseLaw, Stream
 
 # What votes are for: those that choose (the class, a law) are never those that a bound rests on.
@@ -106,6 +107,7 @@ class SampledInput:
     chose from votes. `queries` is what the votes cost: rows that the model ran, with those that
     fill a batch and were not counted; None where nobody counted them. `moved` is how far (l2,
     rounded up) the point that was sampled lies from the input: the distance to its grid point.
+    `grid` is what input and noise were rounded to.
     """
 
     index: int
@@ -117,6 +119,7 @@ class SampledInput:
     seconds: float = 0.0
     queries: int | None = None
     moved: float = 0.0
+    grid: Grid | None = None
 
     def taken(self, stream: Stream) -> int:
         """How many votes of this stream there are."""
@@ -167,6 +170,7 @@ class SampledInput:
             "seconds": self.seconds,
             "queries": self.queries,
             "moved": self.moved,
+            "grid": None if self.grid is None else self.grid.to_dict(),
         }
 
     @classmethod
@@ -185,6 +189,7 @@ class SampledInput:
                 seconds=float(fields["seconds"]),
                 queries=None if fields["queries"] is None else int(fields["queries"]),
                 moved=float(fields.get("moved", 0.0)),
+                grid=Grid.from_dict(fields.get("grid")),
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise DataError(f"expected the fields of one sampled input, got {fields!r}") from error
