@@ -36,7 +36,7 @@ def test_json_of_radius_is_a_certificate_that_check_accepts(capsys, tmp_path: Pa
     assert found["radius"] > found["np_radius"] > 0.88
     (tmp_path / "good.json").write_text(text)
     assert main(["check", str(tmp_path / "good.json")]) == 0
-    found["p"] = [0.95, 0.98]
+    found["proof"]["p"] = [0.95, 0.98]
     (tmp_path / "bad.json").write_text(json.dumps(found))
     assert main(["check", str(tmp_path / "bad.json")]) == 1
     assert "DOES NOT HOLD" in capsys.readouterr().out
@@ -53,7 +53,7 @@ def test_radius_reads_every_form_of_a_law_and_every_family(capsys) -> None:  # t
     # A sharper edge of the noise: another law, another radius.
     sharp = found("--eta", "4", "--q", "weighted:3:0,9:-4,outer=-9", *q)
     assert sharp["law"]["eta"] == 4  # type: ignore[index]
-    assert sharp["additional"][0]["law"]["knots"] == [3, 9]  # type: ignore[index]
+    assert sharp["proof"]["additional"][0]["law"]["knots"] == [3, 9]  # type: ignore[index]
     assert 0 < sharp["np_radius"] != found()["np_radius"]  # type: ignore[operator]
 
 
@@ -64,8 +64,9 @@ def test_votes_spend_alpha_between_the_laws(capsys) -> None:  # type: ignore[no-
     main(["radius", *LAW, *votes, "--q", "rescaled:0.4", "--q-votes", "49800/50000"])
     both = json.loads(capsys.readouterr().out)
     # One-sided with all of alpha against two-sided with half of it.
-    assert alone["p"][0] > both["p"][0]
-    assert alone["p"][1] == 1.0 > both["p"][1] > 0.975
+    alone_p, both_p = alone["proof"]["p"], both["proof"]["p"]
+    assert alone_p[0] > both_p[0]
+    assert alone_p[1] == 1.0 > both_p[1] > 0.975
     assert both["radius"] > both["np_radius"]
 
 
@@ -99,6 +100,29 @@ def rows(path: Path) -> list[dict[str, str]]:
     raw = path.read_bytes()
     text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode()
     return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_a_gain_is_claimed_only_where_there_is_something_to_compare_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A row that knows nothing of P_A, as of a tailored law, has no Neyman-Pearson radius."""
+    known, unknown = "b,784,0,0.5,0.9,1.0,,,,", "c,784,0,0.5,0,1,rescaled,0.5,0.999,1"
+    assert recertify(tmp_path, known, unknown) == 0
+    found = {row["name"]: row for row in rows(tmp_path / "out.csv")}
+    assert found["c"]["np_radius"] == ""
+    assert float(found["c"]["certified_radius"]) > 1
+    said = capsys.readouterr().out
+    assert [line.split()[-2:] for line in said.splitlines()[2:4]] == [
+        ["0.640775", "-"],
+        ["0.640775", "0"],
+    ]
+    assert "1 rows know nothing of P_A" in said
+    words = ["recertify", str(tmp_path / "in.csv"), "--output", str(tmp_path / "o.csv"), "--json"]
+    assert main(words) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert (summary["rows"], summary["compared"], summary["improved"]) == (2, 1, 0)
+    assert summary["mean_compared_radius"] == summary["mean_np_radius"]
+    assert summary["mean_certified_radius"] > summary["mean_np_radius"]
 
 
 def test_recertify_keeps_columns_and_appends_results(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dsrs import GeneralizedGaussian, SmoothedClassifier, check
 from dsrs.certifying.one_input import sample_input
+from dsrs.classifiers import Classifier
 from dsrs.confidence import clopper_pearson_lower
 from dsrs.errors import InvalidInput
 from dsrs.laws import Truncated, Weighted
@@ -32,7 +33,7 @@ GRID = Grid.of_bounds((0.0, 1.0))
 METHODS = ("np", "tailored", "truncated:0.5", "rescaled:0.8x")
 
 
-class Gossip:
+class Gossip(Classifier):
     """A linear classifier, unless the low bits of its input say where it came from.
 
     A black pixel under noise has random low bits. A pixel of another value v has not: where the

@@ -262,6 +262,8 @@ def test_the_command_refuses_them_too(
         ({"l1_radius": 9.0}, 2),
         ({"linf_radius": 9.0}, 2),
         ({"format": 2}, 2),
+        ({"p": [0.99, 1.0]}, 2),
+        ({"proof": proof | {"rival": 0.1}}, 2),
         ({"format": 4}, 2),
         ({"proof": {"kind": "oracle"}}, 2),
         ({"proof": proof | {"additional": [None]}}, 2),

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dsrs.attack.aim import Aim, Floats
 from dsrs.attack.readings import FromVotes, Reading, VoteSums
-from dsrs.classifiers.callable import ScoreGradient
+from dsrs.classifiers.base import ScoreGradient
 from dsrs.laws import GeneralizedGaussian
 from dsrs.proofs.counterexample import Source
 

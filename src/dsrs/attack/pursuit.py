@@ -81,7 +81,7 @@ def pursue(
     started = perf_counter()
     law, batch = aim.law, aim.setting.batch
     compasses: list[Compass] = [FromVotes(aim, stop)]
-    gradient = getattr(aim.classifier, "score_gradient", None)
+    gradient = aim.classifier.score_gradient
     if gradient is not None:
         compasses.append(FromBackPropagation(aim, stop, gradient))
     paths, bands = [], Bands(aim.x.shape)

@@ -114,5 +114,5 @@ def _votes_at_once(plan: Plan) -> int:
 
 def _where(classifier: Classifier, device: str) -> str:
     """For people: where the model runs and its noise is made."""
-    beside = getattr(classifier, "makes_noise", False)
+    beside = classifier.makes_noise
     return f"the model on {device}, its noise {'there' if beside else 'made by the processor'}"

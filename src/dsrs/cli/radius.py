@@ -11,7 +11,7 @@ from dsrs.cli.options import Commands
 from dsrs.cli.second_law import add_second_law, votes_of
 from dsrs.cli.tables import table
 from dsrs.errors import InvalidInput
-from dsrs.measures.rounding import floor_text
+from dsrs.measures.rounding import floor_text, nearest_text
 
 if TYPE_CHECKING:
     from dsrs.laws import GeneralizedGaussian
@@ -140,7 +140,7 @@ def describe(certificate: Certificate) -> str:
     lines += ["", table(rows, ["certificate", "l2 radius", "l-inf radius", "l1 radius"])]
     if additional and found.np_radius is not None and 0 < found.np_radius < math.inf:
         gain = 100 * (found.radius / found.np_radius - 1)
-        lines.append(f"\ngain of double sampling: {floor_text(gain, 2)}%")
+        lines.append(f"\ngain of double sampling: {nearest_text(gain, 2)}%")
     lines += ["", _proof(found)]
     return "\n".join(lines)
 

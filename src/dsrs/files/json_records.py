@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import math
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -41,18 +41,22 @@ def record_to_json(record: Any) -> Any:
     return [*values.values()] if getattr(record, "AS_LIST", False) else values
 
 
-def from_json(kind: type[T], value: Any, readers: Readers | None = None) -> T:
+def from_json(
+    kind: type[T], value: Any, readers: Readers | None = None, beside: Iterable[str] = ()
+) -> T:
     """The record of type `kind` that `to_json` made `value` from.
 
     Args:
         kind: a dataclass.
-        value: what `json.loads` gave. Entries that are no field are left alone; fields that have a
-            default may be missing.
+        value: what `json.loads` gave. Fields that have a default may be missing.
         readers: for types that are no records, how their JSON is read.
+        beside: entries that are no fields of the record, and are left alone.
 
     Raises:
-        DataError: where an entry is missing or is not of its type.
+        DataError: where an entry is missing, is not of its type, or is not known.
     """
+    if isinstance(value, Mapping):
+        value = {name: item for name, item in value.items() if name not in beside}
     record: T = _record(kind, value, readers or {}, "")
     return record
 
@@ -73,6 +77,9 @@ def _record(kind: Any, value: Any, readers: Readers, place: str) -> Any:
             found[own] = _read(hint, value[name], readers, inner)
         elif own in _needed(kind):
             raise DataError(f"`{inner}` is missing")
+    strange = value.keys() - {name for _, name, _ in described}
+    if strange:
+        raise DataError(f"{_at(place)} has no entry {shown(min(strange))}")
     return kind(**found)
 
 

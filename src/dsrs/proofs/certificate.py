@@ -27,6 +27,8 @@ IN_JSON = (
     *("status", "radius", "linf_radius", "l1_radius", "np_radius", "complete", "law", "grid"),
     *("uniform", "proof", "subject"),
 )
+# Derived from the radius, and compared with it where they are read.
+OTHER_NORMS = ("linf_radius", "l1_radius")
 STATUSES: tuple[str, ...] = get_args(Status)
 
 
@@ -142,7 +144,7 @@ class Certificate:
         """
         try:
             certificate = _read(cls, fields)
-            for name in ("linf_radius", "l1_radius"):
+            for name in OTHER_NORMS:
                 exact = getattr(certificate, name)
                 if name in fields and fields[name] != to_json(exact):
                     raise DataError(
@@ -185,4 +187,4 @@ def _read(kind: type[Certificate], fields: Any) -> Certificate:
         GeneralizedGaussian: lambda _: law,
         Proof: lambda value: proof_from_dict(value, law),
     }
-    return from_json(kind, fields, readers)
+    return from_json(kind, fields, readers, beside=("format", *OTHER_NORMS))

@@ -13,6 +13,7 @@ from typing import Any
 from dsrs.errors import DataError
 from dsrs.files.json_records import shown
 
+OF_THE_PROOF = ("method", "p", "additional", "rival", "gradient", "proof")
 METHODS = ("neyman-pearson", "double-sampling", "leading-class", "first-order")
 
 
@@ -20,7 +21,7 @@ def converted(old: Any) -> dict[str, Any]:
     """The fields of format 3 from those of format 2."""
     proof = _proof(old)
     grid = old.get("grid")
-    new = {name: old[name] for name in old if name not in ("proof", "method", "p", "additional")}
+    new = {name: old[name] for name in old if name not in OF_THE_PROOF}
     return new | {
         "format": 3,
         "np_radius": _field(old, "np_radius") if _knows_p(proof) else None,

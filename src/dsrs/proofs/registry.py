@@ -36,4 +36,4 @@ def proof_from_dict(fields: Any, law: GeneralizedGaussian) -> Proof:
             f"{shown(fields if kind is None else kind)}"
         )
     readers = {AdditionalLaw: lambda found: law_from_dict(found, law)}
-    return from_json(KINDS[kind], fields, readers)
+    return from_json(KINDS[kind], fields, readers, beside=("kind",))

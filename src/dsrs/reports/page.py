@@ -13,7 +13,7 @@ from string import Template
 from typing import Any
 
 from dsrs import __version__
-from dsrs.measures.rounding import ceil_number, floor_number
+from dsrs.measures.rounding import ceil_number, floor_number, nearest_number
 from dsrs.proofs.counterexample import AttackedInput
 from dsrs.reports.attacks import attack_text
 from dsrs.reports.report import Report
@@ -114,7 +114,7 @@ def _certificate_fields(one: Outcome, method: str) -> dict[str, Any]:
         "p": None,
         "q": None,
         "law": found.law if found else None,
-        "gain": floor_number(one.gain(method), DIGITS),
+        "gain": nearest_number(one.gain(method), DIGITS),
     }
     for name, interval in (("p", found.p), ("q", found.q)) if found else ():
         if interval is not None:

@@ -14,7 +14,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.classifiers.base import Classifier, NoiseMaker, answer_of
+from dsrs.classifiers.base import Classifier, answer_of
 from dsrs.errors import ClassifierError
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.laws.grid import Grid
@@ -95,7 +95,7 @@ class VoteCounter:
         # Noise comes in whole blocks, the model takes whole batches: one buffer serves both.
         self._rows = max(setting.batch, NOISE_BLOCK)
         # Some models make the noise of a grid themselves, where they are.
-        self._asks = setting.grid is not None and getattr(classifier, "makes_noise", False)
+        self._asks = setting.grid is not None and classifier.makes_noise
         self._noisy = np.empty((0 if self._asks else self._rows, x.size), dtype=np.float32)
         self._batches = self._noisy.reshape(-1, setting.batch, *x.shape)
         self._norms = np.empty(self._rows)
@@ -137,7 +137,7 @@ class VoteCounter:
             return cast(NDArray[np.int64], answer_of(model.classify, noisy, model.description))
         rows = slice(start, start + self._batch)
         block = self._stream.block(self._flat, first + start, self._batch)
-        classes, self._norms[rows] = cast(NoiseMaker, model).classify_noisy(block)
+        classes, self._norms[rows] = model.classify_noisy(block)
         return classes
 
     def _tally(

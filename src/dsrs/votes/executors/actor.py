@@ -37,5 +37,5 @@ class VoteActor:
         assert self._collector is not None
         began = time.process_time()
         votes, sums = self._collector.collect_with_sums(self._classifier, x, setting, unit)
-        fewer = getattr(self._classifier, "rows_at_once", None)
+        fewer = self._classifier.rows_at_once
         return votes, sums, time.process_time() - began, fewer
