@@ -30,8 +30,12 @@ def test_predict_answers_or_abstains(capsys: pytest.CaptureFixture[str]) -> None
     assert all(sum(one["votes"]) == 40 for one in found)
     assert main(words) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == INPUTS + 2
+    assert len(lines) == INPUTS + 4
     assert any("abstained" in line for line in lines)
+    right = sum(one["class"] == one["label"] for one in found)
+    silent = sum(one["class"] is None for one in found)
+    assert lines[-1].startswith(f"right: {right} of {INPUTS} inputs (")
+    assert lines[-1].endswith(f"abstained: {silent}")
     assert sorted(path.name for path in Path().iterdir()) == ["data.npz"]
 
 

@@ -1,4 +1,4 @@
-"""The recorded accuracy on spheres of noise: for each model of the public logs, a curve an input."""
+"""The recorded accuracy on spheres of noise: a curve an input, for each model of the logs."""
 
 from __future__ import annotations
 

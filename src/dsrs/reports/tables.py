@@ -197,8 +197,8 @@ def interval_note(resampling: Resampling) -> str:
 
 
 def label_note(report: Report) -> str:
-    """What accuracy means for runs without labels; nothing where all have them."""
-    names = [run.name for run in report.runs if not run.labelled]
+    """What accuracy means for runs without labels; nothing where all are about their labels."""
+    names = [run.name for run in report.runs if not (run.labelled or run.for_label)]
     if not names:
         return ""
     return (

@@ -16,7 +16,7 @@ import numpy as np
 from dsrs.errors import DataError, NotRecorded
 from dsrs.exchange.dsrs_logs import read_sampling_log
 from dsrs.paper.figures.canvas import canvas
-from dsrs.paper.recorded import Floats, RecordedRun
+from dsrs.paper.recorded import TRAININGS, Floats, RecordedRun
 from dsrs.paper.titles import model_title
 from dsrs.reports.style import method_color
 
@@ -48,9 +48,9 @@ def imagenet_lower_bounds(runs: Sequence[RecordedRun]) -> list[LowerBounds]:
             and name.law.sigma >= SIGMA
         ):
             of_training.setdefault(name.training, run)
-    return [
-        LowerBounds(run.name.model, run.name.law.k, run.p_lower) for run in of_training.values()
-    ]
+    order = {name: place for place, name in enumerate(TRAININGS.values())}
+    found = sorted(of_training.values(), key=lambda run: order.get(run.name.training, len(order)))
+    return [LowerBounds(run.name.model, run.name.law.k, run.p_lower) for run in found]
 
 
 def tinyimagenet_lower_bounds(folder: Path) -> tuple[list[LowerBounds], list[tuple[Path, str]]]:
@@ -72,8 +72,8 @@ def draw_histograms(bounds: Sequence[LowerBounds], path: Path) -> None:
     """One panel a model: percent of the inputs with P- > 1/2, by 1 - P-."""
     if not bounds:
         raise NotRecorded(
-            f"the histograms need logs of TinyImageNet or ImageNet models with sigma = {SIGMA} or more, "
-            f"{VOTES:,} votes and alpha = {ALPHA}, found none"
+            f"the histograms need logs of TinyImageNet models with sigma = {SIGMA}, or of ImageNet "
+            f"models with no less, {VOTES:,} votes and alpha = {ALPHA}; found none"
         )
     columns = min(2, len(bounds))
     rows = -(-len(bounds) // columns)
