@@ -123,7 +123,7 @@ def _prove(
     def votes_at(delta: Floats, votes: int, purpose: str) -> tuple[int, ...]:
         unit = WorkUnit(aim.index, Stream(purpose, aim.law), 0, votes)
         counted = InlineCollector(stop).collect(aim.classifier, aim.point(delta), aim.setting, unit)
-        return tuple(counted.sum(axis=1).tolist())
+        return tuple(counted.votes.sum(axis=1).tolist())
 
     nearest: int | None = None
     while shares.next > 0:

@@ -36,7 +36,7 @@ class ResultRow:
     radius is less by; both are empty where there was none. `attacked` is the distance of the
     nearest proved counterexample to what the certificate claims, `attack_shown` what was proved
     there. `gradient` bounds that of P_A where it made the certificate. `proof` holds every step of
-    the certificate's proof, for `dsrs audit`. `note` says what a reader should know of a row whose
+    the certificate's proof, for `dsrs check`. `note` says what a reader should know of a row whose
     record was not taken as it stands. `for_label` is 1 where the class is the label, although
     neither has a number: so it is in the logs of the DSRS scripts.
     """

@@ -24,6 +24,7 @@ from dsrs.proofs.certificate import Certificate, OnGrid
 from dsrs.proofs.certification import abstention, certify, from_grid_point
 from dsrs.proofs.interval import Interval, Observation
 from dsrs.votes.records import SampledInput
+from dsrs.votes.tally import Tally
 
 if TYPE_CHECKING:
     from dsrs.methods.plan import Plan
@@ -31,14 +32,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """Take votes of this stream until it has `stop` of them.
-
-    With `sums` the noise of those that miss the class is added up as well.
-    """
+    """Take votes of this stream until it has `stop` of them."""
 
     stream: Stream
     stop: int
-    sums: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +54,13 @@ class Strategy(ABC):
     @abstractmethod
     def certificate(self, seen: SampledInput) -> Certificate:
         """What the votes prove. Raises NotEnoughVotes where they are not those it wanted."""
+
+    def tallies(self, stream: Stream, seen: SampledInput) -> tuple[Tally, ...]:
+        """What to add up over the votes of a stream beside their counts.
+
+        Asked before the first vote of the stream; the summaries are kept with the votes.
+        """
+        return ()
 
     def choose(self, seen: SampledInput) -> NoiseLaw | None:
         """The law that this strategy chooses from votes, as soon as it can; kept with them."""
@@ -81,7 +85,7 @@ class Strategy(ABC):
 
     def on_grid(self, found: Certificate, seen: SampledInput) -> Certificate:
         """The certificate for the input itself, which its grid point stands for."""
-        grid = self.plan.grid
+        grid = self.plan.known_grid
         if grid is None:
             return found
         laws: list[NoiseLaw] = [self.plan.law, *(observed.law for observed in found.observations)]
@@ -89,7 +93,7 @@ class Strategy(ABC):
         return from_grid_point(found, OnGrid(grid.step, grid.origin, seen.moved, charged))
 
     def _variation(self, law: NoiseLaw) -> float:
-        grid = self.plan.grid
+        grid = self.plan.known_grid
         return 0.0 if grid is None else grid.variation(law)
 
 

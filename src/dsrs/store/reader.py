@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -122,8 +123,9 @@ class Run:
 
 
 def _plan_fields(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a plan; earlier versions knew no grid, and added in float32."""
-    return {"grid": None} | dict(stored)
+    """The fields of a plan; earlier versions added noise in float32, and seeds were given."""
+    since = {"grid": None, "seed_public": True, "family_alpha": None, "family_size": None}
+    return since | dict(stored)
 
 
 def read_result(connection: sqlite3.Connection, index: int, plan: Plan, store: Path) -> RunResult:
@@ -132,8 +134,11 @@ def read_result(connection: sqlite3.Connection, index: int, plan: Plan, store: P
     try:
         proved = {method: Certificate.from_dict(one) for method, one in certificates.items()}
         # The distance to the grid has no column of its own: every certificate tells it.
-        votes["moved"] = max((one.moved for one in proved.values()), default=0.0)
-        return RunResult(SampledInput.from_dict(votes, plan.law), proved, thumbnail)
+        moved = max((one.moved for one in proved.values()), default=0.0)
+        sampled = replace(
+            SampledInput.from_dict(votes, plan.law), moved=moved, grid=plan.known_grid
+        )
+        return RunResult(sampled, proved, thumbnail)
     except (InvalidInput, DataError, KeyError, TypeError) as error:
         raise StoreCorrupted(f"{store}: input {index} cannot be read: {error}") from error
 
