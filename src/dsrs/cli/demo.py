@@ -49,18 +49,18 @@ def add_parser(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    # Three runs in a row: where their votes are counted is not worth six lines.
+    counting = logging.getLogger("dsrs.counting")
+    level = counting.level
+    counting.setLevel(logging.WARNING)
     try:
-        return _demonstrate(arguments)
+        with as_file(files("dsrs") / "demo") as folder:
+            forecasts = _take_runs(arguments, folder)
+        _show(arguments, forecasts)
     except MissingExtra as error:
         raise MissingExtra(error.package, "demo") from error
-
-
-def _demonstrate(arguments: argparse.Namespace) -> int:
-    # Three runs in a row: where their votes are counted is not worth six lines.
-    logging.getLogger("dsrs.counting").setLevel(logging.WARNING)
-    with as_file(files("dsrs") / "demo") as folder:
-        forecasts = _take_runs(arguments, folder)
-    _show(arguments, forecasts)
+    finally:
+        counting.setLevel(level)
     return 0
 
 
