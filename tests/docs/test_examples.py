@@ -1,16 +1,17 @@
-"""Every Python example of the documentation runs, and gives what its comments say."""
+"""The Python examples of each page run in a process of their own, and give what they say."""
 
 from __future__ import annotations
 
-import ast
-import re
+import os
+import subprocess
+import sys
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from test_documentation import PAGES, README, blocks
+from page_examples import blocks, run_example
+from test_documentation import PAGES, README
 
 from dsrs.certifying.many_inputs import certify_run
 from dsrs.classifiers import from_callable
@@ -25,22 +26,7 @@ WITH_EXAMPLES = [
     for page in PAGES
     if blocks(page, "python")
 ]
-VALUE = re.compile(r" (\d|'|\(|\[|True|False|array\(|dtype\()")  # other comments are words
 NEEDS = {"training.md": "torch", "classifiers.md": "safetensors"}
-
-
-def run_example(source: str, names: dict[str, Any], page: str) -> None:
-    """Execute an example; an expression with a comment behind it must have that value."""
-    lines = source.splitlines()
-    for statement in ast.parse(source).body:
-        assert statement.end_lineno is not None
-        comment = lines[statement.end_lineno - 1][statement.end_col_offset :].partition("#")[2]
-        if isinstance(statement, ast.Expr):
-            value = eval(compile(ast.Expression(statement.value), page, "eval"), names)
-            if VALUE.match(comment):
-                assert repr(value) == comment.strip(), f"{page}: {ast.unparse(statement)}"
-        else:
-            exec(compile(ast.Module([statement], []), page, "exec"), names)
 
 
 def prepare(page: str) -> None:
@@ -85,9 +71,16 @@ def test_the_examples_of_a_page_run(
         pytest.importorskip(NEEDS[page.name])
     monkeypatch.chdir(tmp_path)
     prepare(page.name)
-    names: dict[str, Any] = {"__name__": "example"}
-    for example in blocks(page, "python"):
-        run_example(example, names, page.name)
+    script = Path(__file__).with_name("page_examples.py")
+    paths = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+    told = subprocess.run(
+        [sys.executable, str(script), str(page)],
+        env=os.environ | {"PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert told.returncode == 0, told.stderr
 
 
 def test_a_wrong_comment_is_found() -> None:
