@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from page_examples import blocks
+from run_examples import blocks
 
 from dsrs.cli.main import VERBS, main, parsed
 

@@ -1,8 +1,7 @@
-"""The Python examples of each page run in a process of their own, and give what they say."""
+"""Every Python example of the documentation runs, and gives what its comments say."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from importlib.resources import files
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from page_examples import blocks, run_example
+from run_examples import blocks, run_example
 from test_documentation import PAGES, README
 
 from dsrs.certifying.many_inputs import certify_run
@@ -20,6 +19,7 @@ from dsrs.datasets import Dataset, load_dataset
 from dsrs.laws import GeneralizedGaussian
 from dsrs.methods import Plan
 
+RUNNER = Path(__file__).with_name("run_examples.py")
 SLOW = "training.md"  # it trains for 15 epochs
 WITH_EXAMPLES = [
     pytest.param(page, id=page.name, marks=[pytest.mark.slow] if page.name == SLOW else [])
@@ -71,16 +71,10 @@ def test_the_examples_of_a_page_run(
         pytest.importorskip(NEEDS[page.name])
     monkeypatch.chdir(tmp_path)
     prepare(page.name)
-    script = Path(__file__).with_name("page_examples.py")
-    paths = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
-    told = subprocess.run(
-        [sys.executable, str(script), str(page)],
-        env=os.environ | {"PYTHONPATH": paths},
-        capture_output=True,
-        text=True,
-        check=False,
+    done = subprocess.run(
+        [sys.executable, "-W", "error", RUNNER, page.resolve()], capture_output=True, text=True
     )
-    assert told.returncode == 0, told.stderr
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_wrong_comment_is_found() -> None:

@@ -1,6 +1,6 @@
-"""Run the Python examples of one page of the documentation: `python page_examples.py PAGE`.
+"""Runs the Python examples of one page in this process: `python run_examples.py PAGE`.
 
-A process of its own knows nothing but what the page imports, as the reader's does.
+A process of its own knows nothing that other tests have imported, as that of a reader.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ VALUE = re.compile(r" (\d|'|\(|\[|True|False|array\(|dtype\()")  # other comment
 
 
 def blocks(page: Path, language: str) -> list[str]:
-    """The fenced blocks of a page in one language."""
+    """The blocks of this language in a page of Markdown."""
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), flags=re.M | re.S)
 
 
@@ -34,7 +34,6 @@ def run_example(source: str, names: dict[str, Any], page: str) -> None:
 
 
 if __name__ == "__main__":
-    page = Path(sys.argv[1])
-    known: dict[str, Any] = {"__name__": "example"}
-    for example in blocks(page, "python"):
-        run_example(example, known, page.name)
+    shared: dict[str, Any] = {"__name__": "example"}
+    for example in blocks(Path(sys.argv[1]), "python"):
+        run_example(example, shared, sys.argv[1])
