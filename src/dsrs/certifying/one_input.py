@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from dsrs.classifiers import Classifier
 from dsrs.errors import DataError, InvalidInput
 from dsrs.methods import Plan, Session
+from dsrs.proofs.subject import input_fingerprint
 from dsrs.votes import Collector, Setting, VoteCollector, WorkUnit
 from dsrs.votes.records import SampledInput
 
@@ -51,7 +52,8 @@ def sample_input(
             else:
                 session.add(want, workers.collect(classifier, image, setting, unit))
             queries += unit.rows(setting.batch)
-    return session.finish(perf_counter() - started, queries)
+    sampled = session.finish(perf_counter() - started, queries)
+    return replace(sampled, model=classifier.fingerprint, input=input_fingerprint(image))
 
 
 def checked_label(classifier: Classifier, label: object, index: int) -> int:

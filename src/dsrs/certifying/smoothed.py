@@ -136,7 +136,7 @@ class SmoothedClassifier:
         is chosen by the values of x.
         """
         (strategy,) = self.plan.strategies().values()
-        return strategy.certificate(self.sample(x, label, index=index))
+        return strategy.certified(self.sample(x, label, index=index))
 
     def sample(
         self, x: ArrayLike, label: int | None = None, *, index: int | None = None

@@ -94,4 +94,4 @@ def certificates_of(seen: SampledInput, plan: Plan) -> dict[str, Certificate]:
     chosen from votes is not chosen again. Choose alpha and method without looking at the results,
     or the failure probability is no longer alpha.
     """
-    return {name: one.certificate(seen) for name, one in plan.strategies().items()}
+    return {name: one.certified(seen) for name, one in plan.strategies().items()}

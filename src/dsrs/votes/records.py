@@ -123,6 +123,7 @@ class SampledInput:
     chose from votes. `queries` is what the votes cost: rows that the model ran, with those that
     fill a batch and were not counted; None where nobody counted them. `moved` is how far (l2,
     rounded up) the point that was sampled lies from the input: the distance to its grid point.
+    `model` and `input` are the fingerprints of the classifier and of the input, where known.
     """
 
     index: int
@@ -134,6 +135,8 @@ class SampledInput:
     seconds: float = 0.0
     queries: int | None = None
     moved: float = 0.0
+    model: str | None = None
+    input: str | None = None
 
     def taken(self, stream: Stream) -> int:
         """How many votes of this stream there are."""
@@ -184,6 +187,8 @@ class SampledInput:
             "seconds": self.seconds,
             "queries": self.queries,
             "moved": self.moved,
+            "model": self.model,
+            "input": self.input,
         }
 
     @classmethod
@@ -201,7 +206,9 @@ class SampledInput:
                 },
                 seconds=float(fields["seconds"]),
                 queries=None if fields["queries"] is None else int(fields["queries"]),
-                moved=float(fields.get("moved", 0.0)),
+                moved=float(fields["moved"]),
+                model=fields["model"],
+                input=fields["input"],
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise DataError(f"expected the fields of one sampled input, got {fields!r}") from error
