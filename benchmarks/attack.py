@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs import AttackSettings, GeneralizedGaussian, Interval, attack_input, certify
+from dsrs.classifiers import Classifier
 from dsrs.store import open_run
 from dsrs.store.attacks import attacked_inputs
 from dsrs.votes.records import ESTIMATION
@@ -23,7 +24,7 @@ D, SIGMA, SEEDS = 48, 0.5, 10
 
 
 @dataclass(frozen=True)
-class HalfSpace:
+class HalfSpace(Classifier):
     """Class 1 where the first value is below the margin, which is the true distance."""
 
     margin: float

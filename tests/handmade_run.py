@@ -24,7 +24,7 @@ from dsrs.store.thumbnail import thumbnail
 from dsrs.votes.records import ESTIMATION, SampledInput, Votes
 
 LAW = GeneralizedGaussian(d=784, sigma=0.5, k=380)
-PLAN = Plan(LAW, ("np", "truncated:heuristic", "rescaled:0.8x"), n=1000)
+PLAN = Plan(LAW, ("np", "truncated:heuristic", "rescaled:0.8x"), n=1000, grid=None)
 
 
 def votes(start: int, total: int, share: float, law: NoiseLaw = LAW) -> Votes:

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import integrate, special, stats
 
+from dsrs.classifiers import Classifier
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
 
 
 @dataclass(frozen=True)
-class Linear:
+class Linear(Classifier):
     """Class 1 where the first value is below `margin`, class 0 elsewhere, in d dimensions.
 
     Under Gaussian noise at 0: P_A = Phi(margin / sigma), and the true radius is `margin`.
@@ -57,7 +58,7 @@ class Linear:
 
 
 @dataclass(frozen=True)
-class Ball:
+class Ball(Classifier):
     """Class 1 within `reach` of the origin, class 0 elsewhere: P_A is the radial CDF at `reach`."""
 
     law: GeneralizedGaussian

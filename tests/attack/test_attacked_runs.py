@@ -82,10 +82,10 @@ def test_the_votes_of_a_counterexample_can_be_taken_again(
     perturbed = dataset.input(0) + moved
     unit = WorkUnit(0, Stream(point.purpose, plan.law), 0, point.votes)
     with VoteCollector(2) as collector:
-        votes = collector.collect(
+        counts = collector.collect(
             model, perturbed, replace(setting_of(plan), seed=point.seed), unit
         )
-    assert tuple(votes.sum(axis=1).tolist()) == point.counts
+    assert tuple(counts.votes.sum(axis=1).tolist()) == point.counts
     away = perturbed.astype(np.float64) - dataset.input(0)
     # The input and the point stand for grid points within rounding of these numbers.
     assert point.norm == pytest.approx(np.linalg.norm(away), abs=1e-6)

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from dsrs.attack import AttackSettings, attack_input
+from dsrs.classifiers import Classifier
 from dsrs.laws import GeneralizedGaussian
 from dsrs.proofs.certification import certificate_of, certify
 from dsrs.proofs.interval import Interval
@@ -15,7 +16,7 @@ from dsrs.proofs.lead import find_lead
 SIGMA = 0.5
 
 
-class Slabs:
+class Slabs(Classifier):
     """Class 0 below 0.05, class 1 above 0.1 along the first value, class 2 between.
 
     At the origin the shares are 0.54, 0.42 and 0.04; P_0 is 1/2 at a shift of 0.05, P_0 = P_1 at

@@ -233,8 +233,12 @@ def test_the_gradient_follows_from_the_votes(runs: Callable[[str], Path]) -> Non
     forged = Forgery(runs("first-order"), 1, "first-order")
     assert forged.certificate["method"] == "first-order"
     assert forged.audited().word == "verified"
-    forged.votes["votes"][-1]["slope"]["product"] *= 1.01
-    forged.votes["votes"][-1]["slope"]["first_norm"] *= 1.01
+    tallies = forged.votes["votes"][-1]["tallies"]
+    tallies["missed-noise"]["product"] *= 1.01
+    tallies["missed-noise"]["first_norm"] *= 1.01
+    assert "gradient" in refuted(forged)
+    # The version before had a field for it.
+    forged.votes["votes"][-1]["slope"] = tallies.pop("missed-noise")
     assert "gradient" in refuted(forged)
     del forged.votes["votes"][-1]["slope"]
     assert "halves" in refuted(forged)

@@ -68,7 +68,7 @@ def result(law: AdditionalLaw) -> RunResult:
 
 def config(*methods: str) -> dict[str, Any]:
     return {
-        "plan": Plan(BASE, methods=methods, n=1000).to_dict(),
+        "plan": Plan(BASE, methods=methods, n=1000, grid=None).to_dict(),
         "model": {"description": "ONNX model net.onnx", "fingerprint": "m1"},
         "data": {"name": "digits", "fingerprint": "d1", "labels": True},
         "device": "cpu",

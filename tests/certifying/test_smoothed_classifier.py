@@ -49,7 +49,7 @@ def test_predictions_are_wrong_at_most_alpha_often() -> None:
 
 
 def test_certify_the_predicted_class_or_a_label() -> None:
-    smoothed = SmoothedClassifier(Linear(8, 0.5), GAUSSIAN, n=10_000)
+    smoothed = SmoothedClassifier(Linear(8, 0.5), GAUSSIAN, n=10_000, seed=0)
     chosen = smoothed.certify(ORIGIN)
     assert chosen.status == "certified"
     assert 0.4 < chosen.radius <= 0.5
@@ -71,7 +71,9 @@ def test_double_sampling_beats_neyman_pearson_on_a_ball() -> None:
 
 def test_the_same_seed_gives_the_same_answer_on_any_number_of_workers() -> None:
     answers = [
-        SmoothedClassifier(Linear(8, 0.3), GAUSSIAN, n=3000, workers=workers).certify(ORIGIN)
+        SmoothedClassifier(Linear(8, 0.3), GAUSSIAN, n=3000, seed=0, workers=workers).certify(
+            ORIGIN
+        )
         for workers in (1, 2, 5)
     ]
     assert answers[0] == answers[1] == answers[2]
@@ -79,11 +81,11 @@ def test_the_same_seed_gives_the_same_answer_on_any_number_of_workers() -> None:
     assert other != answers[0]
 
 
-def test_different_inputs_see_different_noise() -> None:
-    smoothed = SmoothedClassifier(Linear(8, 0.3), GAUSSIAN, n=3000)
-    elsewhere = ORIGIN.copy()
-    elsewhere[1] = 0.5
-    assert smoothed.sample(ORIGIN).votes != smoothed.sample(elsewhere).votes
+def test_with_a_seed_the_index_chooses_the_noise() -> None:
+    smoothed = SmoothedClassifier(Linear(8, 0.3), GAUSSIAN, n=3000, seed=0)
+    assert smoothed.sample(ORIGIN).votes == smoothed.sample(ORIGIN, index=0).votes
+    assert smoothed.sample(ORIGIN).votes != smoothed.sample(ORIGIN, index=1).votes
+    assert smoothed.predict(ORIGIN, index=1).counts != smoothed.predict(ORIGIN).counts
 
 
 def test_wrong_inputs_are_refused() -> None:

@@ -32,7 +32,7 @@ HEADER = "x disttype general-gaussian\nx k 6\nx std {}\nx N {}\nx alpha 0.001\n"
 
 def run_of(folder: Path, methods: tuple[str, ...], **options: Any) -> Path:
     model = from_callable(lambda b: (b.mean(axis=(1, 2, 3)) > 0.5).astype(int), (1, 4, 4), 2)
-    plan = Plan(GeneralizedGaussian(16, 0.5, 3.25), methods, n=200, **options)
+    plan = Plan(GeneralizedGaussian(16, 0.5, 3.25), methods, n=200, **{"grid": None, **options})
     data = Dataset.from_arrays(IMAGES, [0, 1, 0, 1])
     certify_run(model, data, plan, range(4), folder, workers=1)
     return folder

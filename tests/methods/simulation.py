@@ -21,6 +21,7 @@ from dsrs.noise.stream import radial_edges
 from dsrs.proofs.certificate import Certificate
 from dsrs.proofs.lead import Lead
 from dsrs.votes.records import SampledInput
+from dsrs.votes.tally import Counts
 
 
 @dataclass(frozen=True)
@@ -64,9 +65,9 @@ def simulate_input(
 ) -> SampledInput:
     """One input, sampled as its plan wants."""
     session = Session(plan, index, label)
-    while (want := session.want()) is not None:
-        count = want.stop - session.seen.taken(want.stream)
-        session.add(want, profile.draw(want.stream.law, count, generator))
+    while (unit := session.next()) is not None:
+        votes = profile.draw(unit.stream.law, unit.stop - unit.first, generator)
+        session.add(unit, Counts(votes))
     return session.finish(0.0)
 
 

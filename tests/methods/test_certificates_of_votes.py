@@ -21,7 +21,7 @@ from known_classifiers import Ball
 
 LAW = GeneralizedGaussian(30, 0.5, 8)
 BALL = Truncated(LAW, 0.7)
-PLAN = Plan(LAW, ("np", "truncated:heuristic", "rescaled:0.8x"), n=4000)
+PLAN = Plan(LAW, ("np", "truncated:heuristic", "rescaled:0.8x"), n=4000, grid=None)
 
 
 def votes(hits: int, total: int, law: NoiseLaw = LAW, start: int = 0) -> Votes:

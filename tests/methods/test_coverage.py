@@ -91,7 +91,7 @@ def named(monkeypatch: pytest.MonkeyPatch, bounds_alone: None) -> None:
 
 
 def plan(name: str) -> Plan:
-    return Plan(LAW, n0=5, alpha=ALPHA, **CASES[name])
+    return Plan(LAW, n0=5, alpha=ALPHA, grid=None, **CASES[name])
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +137,13 @@ class ChosenBall(NeymanPearson):
 @pytest.mark.parametrize("method", ["peeking", "chosenball"])
 def test_the_simulation_sees_what_is_unsound(method: str) -> None:
     runs, flat = 500, Profile.of_two(np.full(HISTOGRAM_BINS, 0.6))
-    unsound = Plan(LAW, (method,), n=400, alpha=ALPHA)
+    unsound = Plan(LAW, (method,), n=400, alpha=ALPHA, grid=None)
     assert count_misses(unsound, flat, runs)[method] > most_misses(ALPHA, runs)
 
 
 def test_the_simulation_sees_bounds_that_are_sharp() -> None:
     # A binomial bound can only be alpha to the last vote; with 2400 votes it is close to it.
-    sharp = Plan(LAW, ("np",), n=2400, alpha=ALPHA)
+    sharp = Plan(LAW, ("np",), n=2400, alpha=ALPHA, grid=None)
     missed = count_misses(sharp, PROFILES["falling"], 1000)["np"]
     assert 1000 * ALPHA - 45 < missed <= most_misses(ALPHA, 1000)
 

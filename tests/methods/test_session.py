@@ -16,6 +16,7 @@ from dsrs.methods.base import abstention
 from dsrs.noise.stream import Stream
 from dsrs.proofs.certificate import Certificate
 from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput
+from dsrs.votes.tally import Counts
 from methods.simulation import Profile, simulate_input
 
 LAW = GeneralizedGaussian(16, 0.5, 4)
@@ -28,10 +29,10 @@ def wants(plan: Plan, profile: Profile = LIKELY, label: int | None = 1) -> list[
     """All that a session asks for, in order."""
     session, found = Session(plan, 0, label), []
     generator = np.random.default_rng(1)
-    while (want := session.want()) is not None:
-        found.append(want)
-        count = want.stop - session.seen.taken(want.stream)
-        session.add(want, profile.draw(want.stream.law, count, generator))
+    while (unit := session.next()) is not None:
+        found.append(Want(unit.stream, unit.stop))
+        votes = profile.draw(unit.stream.law, unit.stop - unit.first, generator)
+        session.add(unit, Counts(votes))
     return found
 
 
@@ -108,10 +109,10 @@ def test_the_prediction_is_that_of_the_selection_or_else_of_all_votes_under_p() 
 
 def test_votes_must_be_those_that_were_wanted() -> None:
     session = Session(Plan(LAW, ("np",), n=800), 0, 1)
-    want = session.want()
-    assert want is not None
+    unit = session.next()
+    assert unit is not None
     with pytest.raises(InvalidInput, match="expected 800 votes, got 799"):
-        session.add(want, LIKELY.draw(LAW, 799, np.random.default_rng(1)))
+        session.add(unit, Counts(LIKELY.draw(LAW, 799, np.random.default_rng(1))))
 
 
 def test_votes_that_choose_come_before_all_others() -> None:

@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from dsrs.certifying.one_input import sample_input
 from dsrs.classifiers import Classifier
 from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.methods import Plan, certificates_of
 from dsrs.proofs.certificate import Certificate
 from dsrs.votes import Setting, VoteCollector, WorkUnit
-from dsrs.votes.collect import Histogram
 from dsrs.votes.records import SampledInput
+from dsrs.votes.tally import Counts
 from known_classifiers import Ball, Linear, margin_of, monte_carlo_slack
 
 ALPHA = 0.2
@@ -39,19 +38,19 @@ class ExactVotes(VoteCollector):
         classifier: Classifier,
         x: NDArray[np.float32],
         setting: Setting,
-        whole: WorkUnit,
-    ) -> Histogram:
+        unit: WorkUnit,
+    ) -> Counts:
         assert isinstance(classifier, (Linear, Ball))
-        additional = whole.stream.additional
+        additional = unit.stream.additional
         if additional is None:
-            probability = classifier.probability(whole.stream.base)
+            probability = classifier.probability(unit.stream.base)
         else:
             probability = classifier.probability_under(additional)  # type: ignore[arg-type]
-        trials = whole.stop - whole.first
+        trials = unit.stop - unit.first
         hits = int(self._generator.binomial(trials, probability))
-        votes = np.zeros((2, HISTOGRAM_BINS), dtype=np.int64)
-        votes[:, 0] = trials - hits, hits
-        return votes
+        counts = Counts.zero(2)
+        counts.votes[:, 0] = trials - hits, hits
+        return counts
 
 
 def is_wrong(certificate: Certificate, target: int, classifier: Linear | Ball) -> bool:
@@ -188,7 +187,7 @@ def _compare(sampled: SampledInput, classifier: Linear | Ball) -> None:
 @pytest.mark.parametrize("probability", [0.6, 0.7, 0.8, 0.9, 0.95, 0.99])
 def test_a_linear_classifier_is_certified_close_to_its_true_radius(probability: float) -> None:
     classifier = linear(probability)
-    plan = Plan(GAUSSIAN, ("np",), n=100_000, alpha=0.001)
+    plan = Plan(GAUSSIAN, ("np",), n=100_000, alpha=0.001, grid=None)
     sampled = sample_input(classifier, np.zeros(6, np.float32), plan, 1, 1)
     radius = certificates_of(sampled, plan)["np"].radius
     assert 0.93 * classifier.true_radius < radius <= classifier.true_radius

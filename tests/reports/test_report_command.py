@@ -29,7 +29,7 @@ def store(
     """A run folder with inputs whose radius is sigma, and 1.5 sigma by double sampling."""
     law = GeneralizedGaussian(16, sigma, 2.0)
     config = {
-        "plan": Plan(law, seed=7).to_dict(),
+        "plan": Plan(law, seed=7, grid=None).to_dict(),
         "model": {"fingerprint": str(sigma)},
         "data": {"name": "hand-made", "fingerprint": data, "class_names": ["cat", "dog"]},
     }

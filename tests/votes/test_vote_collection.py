@@ -17,7 +17,8 @@ from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.noise.stream import NoiseLaw, Stream
 from dsrs.votes import Setting, VoteCollector, WorkUnit, count_votes
-from dsrs.votes.collect import UNIT_SAMPLES, Histogram, Stopped
+from dsrs.votes.collect import UNIT_SAMPLES, Stopped
+from dsrs.votes.tally import Histogram
 from known_classifiers import Ball, Linear
 
 LAW = GeneralizedGaussian(12, 0.5, 2)
@@ -35,11 +36,11 @@ def collect(
     classifier: Classifier = CLASSIFIER,
 ) -> Histogram:
     with VoteCollector(workers) as collector:
-        return collector.collect(classifier, X, setting, unit)
+        return collector.collect(classifier, X, setting, unit).votes
 
 
 def count(first: int, stop: int, classifier: Classifier = CLASSIFIER) -> Histogram:
-    return count_votes(classifier, X, SETTING, replace(WHOLE, first=first, stop=stop))
+    return count_votes(classifier, X, SETTING, replace(WHOLE, first=first, stop=stop)).votes
 
 
 @pytest.mark.parametrize("workers", [2, 3, 7])
@@ -60,10 +61,10 @@ def test_votes_do_not_depend_on_the_order_of_units(law: NoiseLaw) -> None:
     parts = [
         count_votes(
             CLASSIFIER, X, SETTING, replace(whole, first=c, stop=min(c + UNIT_SAMPLES, whole.stop))
-        )
+        ).votes
         for c in cuts
     ]
-    np.testing.assert_array_equal(sum(parts), count_votes(CLASSIFIER, X, SETTING, whole))
+    np.testing.assert_array_equal(sum(parts), count_votes(CLASSIFIER, X, SETTING, whole).votes)
 
 
 @pytest.mark.parametrize("base", [LAW, GAUSSIAN], ids=["general", "gaussian"])
@@ -185,8 +186,8 @@ def test_inputs_share_the_workers() -> None:
     with VoteCollector(2) as workers, ThreadPoolExecutor(4) as inputs:
         together = workers.until(threading.Event())
         found = inputs.map(lambda unit: together.collect(CLASSIFIER, X, SETTING, unit), units)
-        for unit, votes in zip(units, found, strict=True):
-            np.testing.assert_array_equal(votes, collect(unit=unit))
+        for unit, counts in zip(units, found, strict=True):
+            np.testing.assert_array_equal(counts.votes, collect(unit=unit))
 
 
 def test_counting_ends_soon_after_a_stop() -> None:

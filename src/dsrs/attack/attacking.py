@@ -24,6 +24,7 @@ from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput, StoreMismatch
 from dsrs.measures.accuracy import proves
 from dsrs.methods import Plan
+from dsrs.noise.seeds import check_seed
 from dsrs.proofs.certificate import Certificate
 from dsrs.proofs.counterexample import AttackedInput
 from dsrs.store import Run, RunResult, open_run
@@ -56,8 +57,7 @@ class AttackSettings:
             raise InvalidInput(f"`budget` must be from 1 to {MOST_BUDGET} votes, got {self.budget}")
         if not 0 < self.alpha < 1:
             raise InvalidInput(f"`alpha` must be in (0, 1), got {self.alpha!r}")
-        if self.seed < 0:
-            raise InvalidInput(f"`seed` must be a whole number >= 0, got {self.seed}")
+        check_seed(self.seed)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, without loss."""

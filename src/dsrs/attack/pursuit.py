@@ -81,7 +81,7 @@ def pursue(
     started = perf_counter()
     law, batch = aim.law, aim.setting.batch
     compasses: list[Compass] = [FromVotes(aim, stop)]
-    gradient = getattr(aim.classifier, "score_gradient", None)
+    gradient = aim.classifier.score_gradient
     if gradient is not None:
         compasses.append(FromBackPropagation(aim, stop, gradient))
     paths, bands = [], Bands(aim.x.shape)
@@ -123,7 +123,7 @@ def _prove(
     def votes_at(delta: Floats, votes: int, purpose: str) -> tuple[int, ...]:
         unit = WorkUnit(aim.index, Stream(purpose, aim.law), 0, votes)
         counted = InlineCollector(stop).collect(aim.classifier, aim.point(delta), aim.setting, unit)
-        return tuple(counted.sum(axis=1).tolist())
+        return tuple(counted.votes.sum(axis=1).tolist())
 
     nearest: int | None = None
     while shares.next > 0:

@@ -10,6 +10,7 @@ from dsrs.audit.findings import Refuted
 from dsrs.audit.law_text import canonical
 
 ESTIMATION, SELECTION = "estimation", "selection"
+MISSED_NOISE = "missed-noise"  # what the version before called `slope`
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ class Ballots:
             max(others, default=0),
             columns["trials"],
             columns["hits"],
-            units[-1].get("slope"),
+            units[-1].get("tallies", {}).get(MISSED_NOISE, units[-1].get("slope")),
         )
 
     def check_class(self, rule: str) -> None:

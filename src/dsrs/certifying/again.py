@@ -72,7 +72,9 @@ def replanned(
         kept = [NEYMAN_PEARSON] if NEYMAN_PEARSON in methods else []
         laws = [text for text in q if text != "none"]
         methods = tuple(kept + laws) or (NEYMAN_PEARSON,)
-    changed = plan.replace(alpha=plan.alpha if alpha is None else alpha, methods=methods)
+    changed = plan.replace(methods=methods)
+    if alpha is not None:
+        changed = changed.replace(alpha=alpha, family_alpha=None, family_size=None)
     if method is None:
         return changed
     wanted = [

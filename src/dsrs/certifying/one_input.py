@@ -15,13 +15,13 @@ from dsrs.classifiers import Classifier
 from dsrs.errors import DataError, InvalidInput
 from dsrs.methods import Plan, Session
 from dsrs.proofs.subject import input_fingerprint
-from dsrs.votes import Collector, Setting, VoteCollector, WorkUnit
+from dsrs.votes import Collector, Setting, VoteCollector
 from dsrs.votes.records import SampledInput
 
 
 def setting_of(plan: Plan) -> Setting:
     """What the sampler needs to know of a plan."""
-    return Setting(plan.seed, plan.batch, plan.grid)
+    return Setting(plan.seed, plan.batch, plan.known_grid)
 
 
 def sample_input(
@@ -39,21 +39,29 @@ def sample_input(
     used for this call.
     """
     started = perf_counter()
+    plan = plan.on_grid_of(classifier.bounds)
     image = checked_input(classifier, x, plan, index)
     known = None if label is None else checked_label(classifier, label, index)
-    moved = 0.0 if plan.grid is None else plan.grid.distance(np.asarray(x))
+    grid = plan.known_grid
+    moved = 0.0 if grid is None else grid.distance(np.asarray(x))
     session, setting, queries = Session(plan, index, known, moved), setting_of(plan), 0
     with VoteCollector() if collector is None else nullcontext(collector) as workers:
-        while (want := session.want()) is not None:
-            unit = WorkUnit(index, want.stream, session.seen.taken(want.stream), want.stop)
-            if want.sums:
-                unit = replace(unit, missed=session.seen.target)
-                session.add(want, *workers.collect_with_sums(classifier, image, setting, unit))
-            else:
-                session.add(want, workers.collect(classifier, image, setting, unit))
+        while (unit := session.next()) is not None:
+            session.add(unit, workers.collect(classifier, image, setting, unit))
             queries += unit.rows(setting.batch)
     sampled = session.finish(perf_counter() - started, queries)
     return replace(sampled, model=classifier.fingerprint, input=input_fingerprint(image))
+
+
+def note_on_distance(moved: float, plan: Plan) -> str | None:
+    """What to say of an input that the grid moved this far, if that is much beside the noise."""
+    if moved <= plan.law.sigma / 10:
+        return None
+    return (
+        f"an input lies {moved:.3g} (l2) from the nearest point of the grid, more than a tenth of "
+        f"sigma = {plan.law.sigma:g}: it is classified there, and its radius is less by as much; "
+        "use a smaller step for a larger radius"
+    )
 
 
 def checked_label(classifier: Classifier, label: object, index: int) -> int:
@@ -72,13 +80,13 @@ def is_whole(value: object) -> TypeGuard[int]:
 
 
 def checked_input(
-    classifier: Classifier, x: ArrayLike, plan: Plan, index: int
+    classifier: Classifier, x: ArrayLike, plan: Plan, index: int | None
 ) -> NDArray[np.float32]:
     """`x` as float32, or an error that says what does not fit the classifier and the law."""
-    image = np.asarray(x)
+    image, name = np.asarray(x), "the input" if index is None else f"input {index}"
     if image.shape != tuple(classifier.input_shape):
         raise DataError(
-            f"input {index} must have the classifier's shape {tuple(classifier.input_shape)}, "
+            f"{name} must have the classifier's shape {tuple(classifier.input_shape)}, "
             f"got {image.shape}"
         )
     if image.size != plan.law.d:
@@ -88,16 +96,16 @@ def checked_input(
         )
     if not np.issubdtype(image.dtype, np.floating):
         raise DataError(
-            f"input {index} must be floating point in the classifier's units "
+            f"{name} must be floating point in the classifier's units "
             f"{classifier.bounds}, got {image.dtype}"
         )
     if not np.isfinite(image).all():
-        raise DataError(f"input {index} must be finite numbers, but it holds NaN or infinity")
+        raise DataError(f"{name} must be finite numbers, but it holds NaN or infinity")
     found = np.ascontiguousarray(image, dtype=np.float32)
     lower, upper = (np.float32(bound) for bound in classifier.bounds)
     if found.min() < lower or found.max() > upper:
         raise DataError(
-            f"input {index} must lie in the classifier's bounds [{lower:g}, {upper:g}], got values "
+            f"{name} must lie in the classifier's bounds [{lower:g}, {upper:g}], got values "
             f"from {found.min():g} to {found.max():g}; radii are in these units"
         )
     return found

@@ -8,7 +8,8 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from dsrs.classifiers.base import UNIT_BOUNDS
+from dsrs.classifiers.adapters import Adapter, ModelOptions, by_suffix
+from dsrs.classifiers.base import UNIT_BOUNDS, Classifier
 from dsrs.classifiers.callable import CallableClassifier, from_callable
 from dsrs.classifiers.exported_archive import without_code
 from dsrs.classifiers.fixed_batch import in_fixed_batches
@@ -74,6 +75,13 @@ def from_torch_file(
         fingerprint=_fingerprint(file),
         noisy=noise_beside(module, place, title, declared) if rows is None else None,
     )
+
+
+def _load(name: str, options: ModelOptions) -> Classifier:
+    return from_torch_file(name, **options.chosen("input_shape", "num_classes", "bounds", "device"))
+
+
+ADAPTER = Adapter("net.pt2", by_suffix(".pt2"), _load)
 
 
 def refusal(path: Path) -> str:

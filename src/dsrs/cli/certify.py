@@ -23,6 +23,7 @@ from dsrs.cli.model_options import (
 )
 from dsrs.cli.options import Commands, Options
 from dsrs.cli.progress import Progress
+from dsrs.cli.seed_option import add_seed, seed_of_run
 from dsrs.cli.sharding import add_shard
 from dsrs.cli.stopping import (
     add_stopping_options,
@@ -113,13 +114,24 @@ def _add_plan_options(group: Options) -> None:
     group.add_argument(
         "--n0", type=int, default=100, help="votes that choose the class (default: 100)"
     )
-    group.add_argument(
+    spent = group.add_mutually_exclusive_group()
+    spent.add_argument(
         "--alpha",
         type=float,
-        default=0.001,
         help="failure probability of a certificate, between 0 and 1 (default: 0.001)",
     )
-    group.add_argument("--seed", type=int, default=0, help="same seed, same votes (default: 0)")
+    spent.add_argument(
+        "--family-alpha",
+        type=float,
+        metavar="ALPHA",
+        help="instead of --alpha: failure probability of all N certificates of the chosen inputs "
+        "and methods together; each has the part ALPHA / N",
+    )
+    add_seed(
+        group,
+        default=0,
+        help="same seed, same votes (default: 0); random draws one and keeps it in the run",
+    )
     group.add_argument(
         "--q",
         action="append",
@@ -159,8 +171,8 @@ def run(arguments: argparse.Namespace) -> int:
     from dsrs.certifying.many_inputs import certify_run
 
     dataset = dataset_from(arguments)
-    indices = arguments.shard.of(chosen_inputs(arguments, dataset))
-    plan = _plan(arguments, dataset)
+    chosen = chosen_inputs(arguments, dataset)
+    indices, plan = arguments.shard.of(chosen), _plan(arguments, dataset, len(chosen))
     classifier, executor = counted_model(arguments, dataset)
     if not arguments.quiet:
         note_on_law(arguments, plan.law)
@@ -191,7 +203,8 @@ def _settings(arguments: argparse.Namespace, plan: Plan) -> str:
         "k": plan.law.k,
         "eta": plan.law.eta,
         "q": [text for text in plan.methods if text != NEYMAN_PEARSON] or ["none"],
-        **{name: getattr(plan, name) for name in ("n", "n0", "alpha", "seed")},
+        **{name: getattr(plan, name) for name in ("n", "n0", "seed")},
+        **({"alpha": plan.alpha} if plan.family_alpha is None else {}),
         "share": plan.sample_share,
         "alpha-share": plan.alpha_share,
         "batch-size": plan.batch,
@@ -199,7 +212,7 @@ def _settings(arguments: argparse.Namespace, plan: Plan) -> str:
     return config_text(arguments.texts | decided, SETTINGS_COMMENT)
 
 
-def _plan(arguments: argparse.Namespace, dataset: Dataset) -> Plan:
+def _plan(arguments: argparse.Namespace, dataset: Dataset, inputs: int) -> Plan:
     from dsrs.methods import DEFAULT_METHODS, NAMED, NEYMAN_PEARSON, Plan
 
     stopping = stopping_from(arguments)
@@ -212,12 +225,12 @@ def _plan(arguments: argparse.Namespace, dataset: Dataset) -> Plan:
         raise InvalidInput("np always runs; give --q none for np alone")
     if "none" in laws and len(laws) > 1:
         raise InvalidInput(f"--q none cannot be used with other laws, got {', '.join(laws)}")
-    return Plan(
+    plan = Plan(
         law=law_from(arguments, math.prod(dataset.input_shape)),
         n=arguments.n,
         n0=arguments.n0,
-        alpha=arguments.alpha,
-        seed=arguments.seed,
+        **({} if arguments.alpha is None else {"alpha": arguments.alpha}),
+        **seed_of_run(arguments.seed, arguments.output),
         methods=(NEYMAN_PEARSON, *(() if laws == ("none",) else laws)),
         sample_share=arguments.sample_share,
         alpha_share=arguments.alpha_share,
@@ -227,18 +240,22 @@ def _plan(arguments: argparse.Namespace, dataset: Dataset) -> Plan:
         batch=arguments.batch,
         grid=grid_from(arguments),
         **stopping,
-    )
+    ).on_grid_of(tuple(arguments.bounds))
+    if arguments.family_alpha is None:
+        return plan
+    return plan.for_all_of(inputs, arguments.family_alpha)
 
 
 def _describe(classifier: Classifier, dataset: Dataset, plan: Plan, count: int) -> None:
     from dsrs.laws import short_law_text
 
+    grid = plan.known_grid
     lines = [
         f"model: {classifier.description}",
         f"data: {dataset.name}, {count} of {len(dataset)} inputs, "
         f"{'without' if dataset.labels is None else 'with'} labels",
         f"noise: {plan.law.describe()}, "
-        + ("added in float32" if plan.grid is None else f"on a grid of step {plan.grid.text}"),
+        + ("added in float32" if grid is None else f"on a grid of step {grid.text}"),
         f"methods: {', '.join(map(short_law_text, plan.strategies()))}; "
         f"n = {plan.n:,}, alpha = {plan.alpha:g}",
     ]

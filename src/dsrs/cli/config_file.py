@@ -24,6 +24,8 @@ INSTEAD_OF = {
     "sigma": ("law",),
     "radius": ("adaptive", "radii", "precision"),
     "adaptive": ("radius",),
+    "alpha": ("family_alpha",),
+    "family_alpha": ("alpha",),
     "radii": ("precision",),
     "precision": ("radii",),
     "no_labels": ("labels", "target"),

@@ -59,7 +59,6 @@ def _demonstrate(arguments: argparse.Namespace) -> int:
     from dsrs.classifiers import load_classifier
     from dsrs.datasets import load_dataset
     from dsrs.landscape.tuning import tune
-    from dsrs.laws.grid import Grid
     from dsrs.methods import NEYMAN_PEARSON, Plan
     from dsrs.reports import make_report, read_runs, write_page
     from dsrs.store import open_run
@@ -75,13 +74,11 @@ def _demonstrate(arguments: argparse.Namespace) -> int:
             raise InvalidInput(f"--images must be from 1 to {len(images)}, got {arguments.images}")
         model = load_classifier(str(folder / "model.onnx"), input_shape=images.input_shape)
 
-        grid = Grid.of_bounds(model.bounds)
-
         def take(name: str, what: str, dataset: Dataset, count: int, plan: Plan) -> None:
             certify_run(
                 model,
                 dataset,
-                plan.replace(grid=grid),
+                plan,
                 range(count),
                 runs[name],
                 workers=arguments.workers,

@@ -16,22 +16,24 @@ from dsrs.cli.values import one_of
 from dsrs.errors import DataError, InvalidInput, NotRecorded
 from dsrs.files.new_file import check_figure, check_new_file
 from dsrs.files.whole import write_whole
-from dsrs.measures.rounding import floor_printed
 
 if TYPE_CHECKING:
     from dsrs.paper.logs import LogFolder
-    from dsrs.paper.opt_comparison import ComparedTruncation
     from dsrs.paper.recorded import RecordedRun
     from dsrs.paper.recorded_accuracy import RadiiOf
     from dsrs.paper.source import RecordedSource
-
-RADIUS_NAMES = ("np_radius", "heuristic_radius", "opt_radius")
 
 
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser("paper", help="the paper's tables and figures, computed again")
     verbs = parser.add_subparsers()
+    _add_tables(verbs)
+    _add_figures(verbs)
+    _add_time(verbs)
+    _add_opt(verbs)
 
+
+def _add_tables(verbs: Commands) -> None:
     tables = verbs.add_parser(
         "tables",
         help="the paper's tables beside ours, from the recorded intervals",
@@ -60,9 +62,11 @@ def add_parser(commands: Commands) -> None:
     )
     tables.add_argument("--output", type=Path, metavar="FILE", help="write to a file")
     tables.add_argument("--overwrite", action="store_true", help="replace a text of that name")
-    tables.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    tables.add_argument("--quiet", action="store_true", help="no progress")
     tables.set_defaults(run=run_tables)
 
+
+def _add_figures(verbs: Commands) -> None:
     figures = verbs.add_parser(
         "figures",
         help="the paper's figures, redrawn",
@@ -90,9 +94,11 @@ def add_parser(commands: Commands) -> None:
     figures.add_argument(
         "--format", choices=("png", "pdf", "svg"), default="png", help="kind of the files"
     )
-    figures.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    figures.add_argument("--quiet", action="store_true", help="no progress")
     figures.set_defaults(run=run_figures)
 
+
+def _add_time(verbs: Commands) -> None:
     times = verbs.add_parser(
         "time",
         help="seconds a certificate takes, beside the paper's",
@@ -103,9 +109,11 @@ def add_parser(commands: Commands) -> None:
     times.add_argument(
         "--inputs", type=int, default=200, metavar="N", help="inputs of each data set"
     )
-    times.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    times.add_argument("--quiet", action="store_true", help="no progress")
     times.set_defaults(run=run_time)
 
+
+def _add_opt(verbs: Commands) -> None:
     opt = verbs.add_parser(
         "opt",
         help="truncation by heuristic against truncation by optimisation, on a trained model",
@@ -125,7 +133,7 @@ def add_parser(commands: Commands) -> None:
     opt.add_argument("--weight", type=float, help="weight lambda of Opt (default: the paper's)")
     opt.add_argument("--steps", type=int, help="steps of Opt (default: the paper's)")
     opt.add_argument("--samples", type=int, help="samples of a step of Opt (default: the paper's)")
-    opt.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    opt.add_argument("--quiet", action="store_true", help="no progress")
     opt.set_defaults(run=run_opt)
 
 
@@ -200,7 +208,7 @@ def run_figures(arguments: argparse.Namespace) -> int:
 
 def run_time(arguments: argparse.Namespace) -> int:
     from dsrs.duality.kernel import compile_kernels, switch
-    from dsrs.paper.certification_time import certification_time, runs_to_time
+    from dsrs.paper.certification_time import TIME_HEADS, certification_time, runs_to_time
 
     source = _source(arguments)
     if source is None:
@@ -214,78 +222,32 @@ def run_time(arguments: argparse.Namespace) -> int:
         found = [
             certification_time(run, arguments.inputs, source.logs, progress.advance) for run in runs
         ]
-    heads = [
-        "data",
-        "sigma",
-        "inputs",
-        "NP, ms",
-        "double, ms",
-        "more, ms",
-        "paper, s",
-        "log, s",
-    ]
-    rows = [
-        (
-            one.dataset,
-            f"{one.sigma:g}",
-            one.inputs,
-            *(f"{1000 * s:.2f}" for s in (one.neyman_pearson, one.double_sampling, one.overhead)),
-            f"{one.paper:.2f}",
-            "-" if one.recorded is None else f"{one.recorded:.2f}",
-        )
-        for one in found
-    ]
-    print(table(rows, heads))
+    print(table([one.cells() for one in found], TIME_HEADS))
     return 0
 
 
 def run_opt(arguments: argparse.Namespace) -> int:
-    import numpy as np
-
     from dsrs.datasets import load_dataset
-    from dsrs.paper.opt_comparison import compare_truncations, load_trained_module
+    from dsrs.paper.opt_comparison import COMPARED_HEADS, Votes, compare_on, mean_radii_text
     from dsrs.paper.opt_truncation import OptSettings
 
-    if arguments.inputs < 1:
-        raise InvalidInput(f"`--inputs` must be at least 1, got {arguments.inputs}")
-    names = ("weight", "steps", "samples")
-    given = {name: getattr(arguments, name) for name in names}
+    given = {name: getattr(arguments, name) for name in ("weight", "steps", "samples")}
     settings = OptSettings(**{name: value for name, value in given.items() if value is not None})
-    module, law = load_trained_module(arguments.model)
-    data = load_dataset(arguments.data)
-    if data.labels is None:
-        raise InvalidInput(f"{arguments.data} has no labels, which Opt needs")
-    size = len(data.labels)
-    stride = max(size // arguments.inputs, 1)
+    compared = compare_on(
+        arguments.model,
+        load_dataset(arguments.data),
+        arguments.inputs,
+        Votes(arguments.votes, arguments.alpha, arguments.seed),
+        settings,
+    )
     rows = []
     with Progress(arguments.inputs, "certifying", quiet=arguments.quiet) as progress:
-        for index in range(0, size, stride)[: arguments.inputs]:
-            chosen = [(index, data.input(index), int(data.labels[index]))]
-            rows += compare_truncations(
-                module, chosen, law, arguments.votes, arguments.alpha, arguments.seed, settings
-            )
+        for row in compared:
+            rows.append(row)
             progress.advance()
-    heads = ["input", "P-", "NP", "heuristic p", "radius", "Opt p", "radius"]
-    print(table([_opt_line(row) for row in rows], heads))
-    means = [np.mean([getattr(row, name) for row in rows]) for name in RADIUS_NAMES]
-    print(
-        "mean radius: Neyman-Pearson {}, heuristic {}, Opt {}".format(
-            *(floor_printed(float(mean), 4) for mean in means)
-        )
-    )
+    print(table([row.cells() for row in rows], COMPARED_HEADS))
+    print(mean_radii_text(rows))
     return 0
-
-
-def _opt_line(row: ComparedTruncation) -> list[str]:
-    return [
-        str(row.index),
-        floor_printed(row.p_lower, 4),
-        floor_printed(row.np_radius, 4),
-        f"{row.heuristic_percentile:.3f}",
-        floor_printed(row.heuristic_radius, 4),
-        f"{row.opt_percentile:.3f}",
-        floor_printed(row.opt_radius, 4),
-    ]
 
 
 def _add_source(parser: Command) -> None:

@@ -19,6 +19,7 @@ from dsrs.cli.model_options import (
     dataset_from,
 )
 from dsrs.cli.options import Commands
+from dsrs.cli.seed_option import RANDOM, add_seed
 from dsrs.cli.tables import table
 
 if TYPE_CHECKING:
@@ -30,9 +31,13 @@ examples:
   dsrs predict --model net.onnx --data images.npz --stop 10 --sigma 0.5 --k 380
   dsrs predict --model net.onnx --data cat.png --sigma 0.25
 
-A class that is printed is not the most frequent one under noise with probability at most --alpha;
-where the votes cannot tell the two first classes apart, the answer is an abstention. Nothing is
-written; `dsrs certify` proves how far the answer holds.
+The class that is printed is the most frequent one under noise, except with probability --alpha at
+most; where the votes cannot tell the two first classes apart, the answer is an abstention. Nothing
+is written; `dsrs certify` proves how far the answer holds.
+
+Each answer has fresh noise, which those who chose the input cannot know; asked again, it may differ
+where the votes are close. --json prints its seed, with which the votes can be taken again. With
+--seed all answers are repeatable, and their noise is public (docs/security.md).
 """
 
 
@@ -52,7 +57,11 @@ def add_parser(commands: Commands) -> None:
     group.add_argument(
         "--alpha", type=float, default=0.001, help="failure probability (default: 0.001)"
     )
-    group.add_argument("--seed", type=int, default=0, help="same seed, same votes (default: 0)")
+    add_seed(
+        group,
+        default=RANDOM,
+        help="for experiments: same seed, same votes (default: random, fresh for each answer)",
+    )
     add_batch_size(group)
     add_grid(group)
     add_workers(group)
@@ -71,13 +80,13 @@ def run(arguments: argparse.Namespace) -> int:
         method="np",
         n=max(arguments.n, 2),
         alpha=arguments.alpha,
-        seed=arguments.seed,
+        seed=None if arguments.seed == RANDOM else arguments.seed,
         batch=arguments.batch,
         workers=arguments.workers,
         grid=grid_from(arguments),
     )
     found = [
-        (index, smoothed.predict(dataset.input(index), n=arguments.n))
+        (index, smoothed.predict(dataset.input(index), n=arguments.n, index=index))
         for index in chosen_inputs(arguments, dataset)
     ]
     if arguments.json:
@@ -88,6 +97,10 @@ def run(arguments: argparse.Namespace) -> int:
         for index, answer in found
     ]
     print(table(rows, ["input", "class", "votes", "of"]))
+    if smoothed.plan.seed_public:
+        print(f"noise: public seed {arguments.seed}, for experiments")
+    else:
+        print("noise: fresh for each answer")
     return 0
 
 
@@ -104,4 +117,6 @@ def _record(index: int, answer: Prediction) -> dict[str, Any]:
         "status": answer.status,
         "class": answer.label,
         "votes": list(answer.counts),
+        "seed": answer.seed,
+        "seed_public": answer.seed_public,
     }

@@ -97,7 +97,8 @@ def run(arguments: argparse.Namespace) -> int:
 def summary_text(report: Report) -> str:
     """The summary as aligned text; a gain whose interval excludes zero has a star."""
     from dsrs.reports.attacks import attack_text
-    from dsrs.reports.tables import SUMMARY_HEADS, interval_note, label_note, summary_rows
+    from dsrs.reports.caveats import caveats
+    from dsrs.reports.tables import SUMMARY_HEADS, interval_note, summary_rows
 
     heads = ["run", "certification", *SUMMARY_HEADS]
     heads += [f"r={radius:g}" for radius in report.radii]
@@ -108,7 +109,7 @@ def summary_text(report: Report) -> str:
     note = (
         f"certified accuracy in percent at l2 radius r, {interval_note(report.resampling)}\n"
         "* the interval of this gain excludes zero; any other gain may be chance\n"
-        + f"{label_note(report)}\n".lstrip("\n")
+        + "".join(f"{caveat}\n" for caveat in caveats(report))
     )
     spent = "".join(f"{run.name}: {run.spent.text()}\n" for run in report.runs if run.spent)
     spent += "".join(f"{run.name}: {attack_text(run)}\n" for run in report.runs if run.attacks)

@@ -96,14 +96,22 @@ def _show(arguments: argparse.Namespace) -> int:
 
 def _settings(opened: Run) -> str:
     from dsrs.laws import short_law_text
+    from dsrs.laws.grid import WITHOUT_GRID
+    from dsrs.measures.false_certificates import expected_false_text
 
-    plan, config = opened.plan, opened.config
+    plan, config, grid = opened.plan, opened.config, opened.sampled_plan.known_grid
+    seed = "seed" if plan.seed_public else "seed (drawn for this run)"
+    false = expected_false_text(
+        plan.alpha, len(opened) * len(plan.methods), plan.family_alpha, plan.family_size
+    )
     return "\n".join(
         [
             f"model    {one_line(config['model']['description'])}",
             f"data     {one_line(config['data']['name'])}",
-            f"noise    {plan.law.describe()}",
-            f"votes    n = {plan.n:,}, alpha = {plan.alpha:g}, seed = {plan.seed}",
+            f"noise    {plan.law.describe()}" + (f", grid {grid.text}" if grid else ""),
+            *([] if grid else [f"         {WITHOUT_GRID}"]),
+            f"votes    n = {plan.n:,}, alpha = {plan.alpha:.3g}, {seed} = {plan.seed}",
+            f"false    {false}",
             f"methods  {', '.join(map(short_law_text, plan.strategies()))}",
             f"started  {', '.join(session['started'] for session in opened.sessions)}",
         ]

@@ -25,6 +25,7 @@ from dsrs.proofs.certificate import Certificate, OnGrid
 from dsrs.proofs.certification import abstention, certify, from_grid_point
 from dsrs.proofs.interval import Interval, Observation
 from dsrs.votes.records import SampledInput
+from dsrs.votes.tally import Tally
 
 if TYPE_CHECKING:
     from dsrs.methods.plan import Plan
@@ -32,14 +33,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """Take votes of this stream until it has `stop` of them.
-
-    With `sums` the noise of those that miss the class is added up as well.
-    """
+    """Take votes of this stream until it has `stop` of them."""
 
     stream: Stream
     stop: int
-    sums: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +59,13 @@ class Strategy(ABC):
     def certified(self, seen: SampledInput) -> Certificate:
         """`certificate` of the votes, which says what it is about."""
         return replace(self.certificate(seen), subject=subject_of(seen, self.plan, self.text))
+
+    def tallies(self, stream: Stream, seen: SampledInput) -> tuple[Tally, ...]:
+        """What to add up over the votes of a stream beside their counts.
+
+        Asked before the first vote of the stream; the summaries are kept with the votes.
+        """
+        return ()
 
     def choose(self, seen: SampledInput) -> NoiseLaw | None:
         """The law that this strategy chooses from votes, as soon as it can; kept with them."""
@@ -86,7 +90,7 @@ class Strategy(ABC):
 
     def on_grid(self, found: Certificate, seen: SampledInput) -> Certificate:
         """The certificate for the input itself, which its grid point stands for."""
-        grid = self.plan.grid
+        grid = self.plan.known_grid
         if grid is None:
             return found
         laws: list[NoiseLaw] = [self.plan.law, *(observed.law for observed in found.observations)]
@@ -94,7 +98,7 @@ class Strategy(ABC):
         return from_grid_point(found, OnGrid(grid.step, grid.origin, seen.moved, charged))
 
     def _variation(self, law: NoiseLaw) -> float:
-        grid = self.plan.grid
+        grid = self.plan.known_grid
         return 0.0 if grid is None else grid.variation(law)
 
 

@@ -5,32 +5,52 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dsrs.errors import InvalidInput
+from dsrs.laws.grid import DEFAULT
 from dsrs.methods.base import Want
-from dsrs.methods.first_order import Halves
 from dsrs.methods.plan import Plan
 from dsrs.noise.stream import Stream
 from dsrs.proofs.certificate import Certificate
+from dsrs.votes.collect import WorkUnit
 from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput, Votes
-
-# votes[c, b]: votes for class c whose noise norm fell into radial bin b.
-Histogram = NDArray[np.int64]
+from dsrs.votes.tally import Counts, Tally
 
 
 class Session:
-    """The votes of one input so far. Whoever has the classifier fetches what `want` names."""
+    """The votes of one input so far, and what its methods ask for next.
+
+    Whoever has the classifier counts the unit of work that `next` names, and hands its counts to
+    `add`, until there is none.
+    """
 
     def __init__(self, plan: Plan, index: int, label: int | None, moved: float = 0.0) -> None:
         target = label if plan.target == "label" else None
-        self.plan = plan
-        self.seen = SampledInput(index, label, None, target, moved=moved)
-        self._strategies = plan.strategies()
-        self._halves = Halves(plan.n)
+        # Votes cannot be taken on a default that is not chosen: these come from elsewhere.
+        self.plan = plan.replace(grid=None) if plan.grid == DEFAULT else plan
+        grid = self.plan.known_grid
+        self.seen = SampledInput(index, label, None, target, moved=moved, grid=grid)
+        self._strategies = self.plan.strategies()
+        self._tallies: dict[Stream, tuple[Tally, ...]] = {}
 
-    def want(self) -> Want | None:
-        """The votes to take next, or None.
+    def next(self) -> WorkUnit | None:
+        """The votes to take next, or None."""
+        want = self._want()
+        if want is None:
+            return None
+        if want.stream not in self._tallies:
+            asked = (one.tallies(want.stream, self.seen) for one in self._strategies.values())
+            # Methods that name the same tally share it.
+            self._tallies[want.stream] = tuple(
+                {tally.name: tally for tallies in asked for tally in tallies}.values()
+            )
+        tallies = tuple(tally.empty() for tally in self._tallies[want.stream])
+        return WorkUnit(
+            self.seen.index, want.stream, self.seen.taken(want.stream), want.stop, tallies
+        )
+
+    def _want(self) -> Want | None:
+        """What is wanted first.
 
         Votes that choose come first: after them each strategy knows what it will estimate. Of all
         that is wanted of one stream the least is taken first, so that each strategy finds the
@@ -44,28 +64,27 @@ class Session:
             return None
         first = min(wants, key=lambda want: want.stream.purpose != SELECTION)
         alike = [want for want in wants if want.stream == first.stream]
-        least = min(alike, key=lambda want: want.stop)
-        return replace(least, sums=any(want.sums for want in alike))
+        return min(alike, key=lambda want: want.stop)
 
-    def add(self, want: Want, votes: Histogram, sums: NDArray[np.int64] | None = None) -> None:
-        """The votes that were taken: all from where the stream ended up to `want.stop`.
-
-        `sums` is the sum of the noise of those that missed, where the want asks for it.
-        """
-        start = self.seen.taken(want.stream)
-        if votes.sum() != want.stop - start:
-            raise InvalidInput(f"expected {want.stop - start} votes, got {votes.sum()}")
-        seen = self.seen
+    def add(self, unit: WorkUnit, counts: Counts) -> None:
+        """Keep the votes of the unit that `next` named."""
+        votes, seen = counts.votes, self.seen
+        if votes.sum() != unit.stop - unit.first:
+            raise InvalidInput(f"expected {unit.stop - unit.first} votes, got {votes.sum()}")
         if seen.target is None:
             seen = replace(seen, target=int(votes.sum(axis=1).argmax()))
         assert seen.target is not None
+        tallies = self._tallies[unit.stream]
+        for tally, counted in zip(tallies, counts.tallies, strict=True):
+            tally.merge(counted)
+        summaries = {tally.name: tally.summary() for tally in tallies}
         taken = Votes(
-            want.stream,
-            start,
+            unit.stream,
+            unit.first,
             counts=tuple(votes.sum(axis=1).tolist()),
             trials=tuple(votes.sum(axis=0).tolist()),
             hits=tuple(votes[seen.target].tolist()),
-            slope=None if sums is None else self._halves.add(want.stop, sums),
+            tallies={name: part for name, part in summaries.items() if part is not None},
         )
         seen = replace(seen, votes=(*seen.votes, taken))
         for one in self._strategies.values():
@@ -92,6 +111,8 @@ def certificates_of(seen: SampledInput, plan: Plan) -> dict[str, Certificate]:
     `plan` may differ from the plan that sampled the votes in alpha, its split, and the methods, as
     far as the votes allow it; `NotEnoughVotes` says what is missing otherwise. A law that was
     chosen from votes is not chosen again. Choose alpha and method without looking at the results,
-    or the failure probability is no longer alpha.
+    or the failure probability is no longer alpha. A default grid is the one that was sampled.
     """
+    if plan.grid == DEFAULT:
+        plan = plan.replace(grid=seen.grid)
     return {name: one.certified(seen) for name, one in plan.strategies().items()}

@@ -23,7 +23,7 @@ def subject_of(
         method=method,
         n=plan.n,
         seed=plan.seed,
-        seed_public=True,
+        seed_public=plan.seed_public,
         index=seen.index,
         model=seen.model,
         input=seen.input,

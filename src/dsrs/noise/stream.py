@@ -23,7 +23,6 @@ NOISE_BLOCK = 256
 
 NoiseLaw = GeneralizedGaussian | AdditionalLaw
 Norms = NDArray[np.float64]
-Sums = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +149,7 @@ class NoiseStream:
             self._cells = x, grid.cells(x)
         return self._cells[1]
 
-    def add_normals(self, samples: NDArray[np.int64], sums: Sums) -> None:
+    def add_normals(self, samples: NDArray[np.int64], sums: NDArray[np.int64]) -> None:
         """Add the normals z of these samples to `sums`, in units of 1 / NORMAL_UNITS."""
         from dsrs.noise.grid_noise import add_normals
 

@@ -15,6 +15,7 @@ from dsrs.confidence.bootstrap import Estimate, Resampling
 from dsrs.files.foreign_text import csv_name, markdown_name, one_line
 from dsrs.measures.rounding import Exact, ceil_text, floor_text, nearest_text, signed
 from dsrs.reports.attacks import attack_fields
+from dsrs.reports.caveats import caveats
 from dsrs.reports.measures import MethodMeasures, RunMeasures
 from dsrs.reports.report import Report
 from dsrs.reports.summary import method_name
@@ -91,7 +92,7 @@ def markdown_table(report: Report) -> str:
     heads += [f"r = {radius:g}" for radius in report.radii]
     lines = [
         f"Certified accuracy in percent at l2 radius r, {interval_note(report.resampling)}.",
-        *([markdown_name(note)] if (note := label_note(report)) else []),
+        *map(markdown_name, caveats(report)),
         "",
         _markdown_line(heads),
         _markdown_line(["---", "---", *["---:"] * (len(heads) - 2)]),
@@ -108,7 +109,7 @@ def latex_table(report: Report) -> str:
     lines = [
         "% needs \\usepackage{booktabs}",
         f"% certified accuracy in percent; {interval_note(report.resampling)}",
-        *([f"% {one_line(note)}"] if (note := label_note(report)) else []),
+        *(f"% {one_line(caveat)}" for caveat in caveats(report)),
         f"\\begin{{tabular}}{{ll{'r' * (columns + 1)}}}",
         "\\toprule",
         f" & & & \\multicolumn{{{columns}}}{{c}}{{Certified accuracy (\\%) at radius $r$}} \\\\",
@@ -183,6 +184,7 @@ def json_document(report: Report) -> str:
             }
             for measured in report.measures
         ],
+        "caveats": caveats(report),
         "numbers": numbers,
     }
     return json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
@@ -193,17 +195,6 @@ def interval_note(resampling: Resampling) -> str:
     return (
         f"with {resampling.confidence * 100:g} % bootstrap intervals over the test inputs "
         f"({resampling.resamples} resamples, seed {resampling.seed}; gains are paired by input)"
-    )
-
-
-def label_note(report: Report) -> str:
-    """What accuracy means for runs without labels; nothing where all have them."""
-    names = [run.name for run in report.runs if not run.labelled]
-    if not names:
-        return ""
-    return (
-        f"Without labels ({', '.join(names)}): shares of inputs that have a certificate; whether "
-        "its class is right is not known."
     )
 
 

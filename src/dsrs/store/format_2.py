@@ -20,8 +20,8 @@ from dsrs.store.schema import checksum_of, damaged
 from dsrs.votes.format_2 import of_format_2
 
 OF_INPUT = ("idx", "label", "predicted", "target", "choices", "seconds", "queries")
-# What plans did not say: inputs and noise were added in float32 before there was a grid.
-LATER_IN_PLANS = {"grid": None}
+# What plans did not say: seeds were given, and before there was a grid noise was added in float32.
+LATER_IN_PLANS = {"grid": None, "seed_public": True, "family_alpha": None, "family_size": None}
 
 
 def config_of_format_2(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -45,10 +45,11 @@ def read_rows_of_format_2(
     }
     rows = [_certificate_row(text, body) for text, body in bodies.items()]
     grids = [body["grid"] for body in bodies.values() if body["grid"] is not None]
-    chosen = of_format_2({"choices": json.loads(fields[4])})["choices"]
     moved = max((grid["moved"] for grid in grids), default=0.0)
-    own = [*fields[:4], json.dumps(chosen), *fields[5:], moved, None]
-    return InputRows(own, [body for (body,) in votes], rows, thumbnail)
+    parts = {"choices": json.loads(fields[4]), "votes": [json.loads(body) for (body,) in votes]}
+    sampled = of_format_2(parts)
+    own = [*fields[:4], json.dumps(sampled["choices"]), *fields[5:], moved, None]
+    return InputRows(own, [json.dumps(part) for part in sampled["votes"]], rows, thumbnail)
 
 
 def _certificate_row(text: str, body: Mapping[str, Any]) -> list[Any]:

@@ -150,6 +150,7 @@ class Run:
             "choices": json.loads(own["choices"]),
             "votes": [json.loads(body) for body in rows.votes],
             "model": self.config["model"]["fingerprint"],
+            "grid": self.sampled_plan_fields["grid"],
             "input": own["fingerprint"],
         }
         return SampledInput.from_dict(fields, self.sampled_plan.law)

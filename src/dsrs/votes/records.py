@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from dsrs.errors import DataError, InvalidInput, NotEnoughVotes
 from dsrs.laws import GeneralizedGaussian, law_from_dict
 from dsrs.laws.bins import HISTOGRAM_BINS
+from dsrs.laws.grid import Grid
 from dsrs.noise.stream import NoiseLaw, Stream
 
 # What votes are for: those that choose (the class, a law) are never those that a bound rests on.
@@ -18,30 +18,14 @@ ESTIMATION = "estimation"
 
 
 @dataclass(frozen=True, slots=True)
-class Slope:
-    """What the noise of the votes that missed says of the gradient of P_A (docs/math.md 12).
-
-    g1 and g2 are the means of -(1 - f) z over the votes before sample `split` and from it on:
-    `first_norm` is |g1|, `product` is <g1, g2>.
-    """
-
-    split: int
-    first_norm: float
-    product: float
-
-    def __post_init__(self) -> None:
-        if self.split < 1 or not 0 <= self.first_norm < math.inf or not math.isfinite(self.product):
-            raise InvalidInput(f"a slope has a split, a norm and a product, got {self}")
-
-
-@dataclass(frozen=True, slots=True)
 class Votes:
     """Consecutive votes of one stream: noisy copies of one input, independent, under one law.
 
     The samples of a stream are numbered, and these begin at `start`. `counts[c]` is the number of
     votes for class c. `trials[b]` votes had a noise norm in bin b of the equal-mass radial bins of
-    P (also when the law was Q), and `hits[b]` of these were for the certified class. `slope` tells
-    of the whole stream up to here, where a strategy asked for it.
+    P (also when the law was Q), and `hits[b]` of these were for the certified class. `tallies`
+    holds the summaries of the tallies that methods asked for, by name: each of the whole stream up
+    to the last of these votes.
     """
 
     stream: Stream
@@ -49,7 +33,7 @@ class Votes:
     counts: tuple[int, ...]
     trials: tuple[int, ...]
     hits: tuple[int, ...]
-    slope: Slope | None = None
+    tallies: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.start < 0:
@@ -92,7 +76,7 @@ class Votes:
             "counts": list(self.counts),
             "trials": list(self.trials),
             "hits": list(self.hits),
-            **({} if self.slope is None else {"slope": asdict(self.slope)}),
+            "tallies": {name: dict(summary) for name, summary in self.tallies.items()},
         }
 
     @classmethod
@@ -106,9 +90,9 @@ class Votes:
                 counts=tuple(int(count) for count in fields["counts"]),
                 trials=tuple(int(count) for count in fields["trials"]),
                 hits=tuple(int(count) for count in fields["hits"]),
-                slope=Slope(**fields["slope"]) if "slope" in fields else None,
+                tallies={str(name): dict(part) for name, part in fields["tallies"].items()},
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise DataError(f"expected the fields of votes ({error}), got {fields!r}") from error
 
 
@@ -123,7 +107,8 @@ class SampledInput:
     chose from votes. `queries` is what the votes cost: rows that the model ran, with those that
     fill a batch and were not counted; None where nobody counted them. `moved` is how far (l2,
     rounded up) the point that was sampled lies from the input: the distance to its grid point.
-    `model` and `input` are the fingerprints of the classifier and of the input, where known.
+    `grid` is what input and noise were rounded to, `model` and `input` are the fingerprints of the
+    classifier and of the input, where they are known.
     """
 
     index: int
@@ -135,6 +120,7 @@ class SampledInput:
     seconds: float = 0.0
     queries: int | None = None
     moved: float = 0.0
+    grid: Grid | None = None
     model: str | None = None
     input: str | None = None
 
@@ -187,6 +173,7 @@ class SampledInput:
             "seconds": self.seconds,
             "queries": self.queries,
             "moved": self.moved,
+            "grid": None if self.grid is None else self.grid.to_dict(),
             "model": self.model,
             "input": self.input,
         }
@@ -207,6 +194,7 @@ class SampledInput:
                 seconds=float(fields["seconds"]),
                 queries=None if fields["queries"] is None else int(fields["queries"]),
                 moved=float(fields["moved"]),
+                grid=Grid.from_dict(fields["grid"]),
                 model=fields["model"],
                 input=fields["input"],
             )
@@ -221,7 +209,7 @@ def _joined(parts: list[Votes]) -> Votes:
         return first
     columns = zip(*((part.counts, part.trials, part.hits) for part in parts), strict=True)
     counts, trials, hits = (tuple(map(sum, zip(*column, strict=True))) for column in columns)
-    return Votes(first.stream, first.start, counts, trials, hits, slope=parts[-1].slope)
+    return Votes(first.stream, first.start, counts, trials, hits, parts[-1].tallies)
 
 
 def law_fields(law: NoiseLaw) -> dict[str, Any] | None:
