@@ -92,6 +92,7 @@ def config() -> dict[str, Any]:
     return {
         "plan": PLAN.to_dict(),
         "model": {"description": "ONNX model net.onnx; input (1, 28, 28)", "fingerprint": "m1"},
+        "source": {"model": "/models/net.onnx"},
         "data": {"name": "digits", "fingerprint": "d1", "labels": True},
         "device": "cpu",
         "versions": {"dsrs": "0.1.0"},

@@ -36,7 +36,7 @@ ALLOWED = {
         *("classifiers", "datasets", "duality", "exchange", "laws", "measures", "methods"),
         *("noise", "proofs", "store", "votes"),
     },
-    "__init__": {"attack", "certifying", "laws", "proofs"},
+    "__init__": {"attack", "audit", "certifying", "laws", "proofs"},
     "audit": set(),  # it must share no numerical code with what it audits
     "other_norms": {"confidence", "laws", "proofs"},
     "attack": {

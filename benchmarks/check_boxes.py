@@ -1,6 +1,6 @@
-"""How far the claimed dual bounds stay below the true ones: boxes certified, then audited.
+"""How far the claimed dual bounds stay below the true ones: boxes certified, then checked.
 
-    python benchmarks/audit_boxes.py [--boxes N] [--seed N]
+    python benchmarks/check_boxes.py [--boxes N] [--seed N]
 
 Half of the boxes are realistic, half nasty (boxes.py). For every kind of law and dimension it
 prints the verdicts and the distribution of (rigorous B - claimed B) over certificates, the least
@@ -18,7 +18,7 @@ import numpy as np
 from boxes import Problem, nasty_boxes, realistic_boxes
 
 from dsrs import certify
-from dsrs.audit import Verdict, audit_certificate
+from dsrs.audit import Verdict, check
 from dsrs.cli.progress import Progress
 from dsrs.cli.tables import table
 from dsrs.duality.kernel import compile_kernels
@@ -73,7 +73,7 @@ def report(verdicts: dict[str, list[Verdict]], first: str) -> str:
         )
     heads = ["least", "1%", "median", "most"]
     return table(
-        rows, [first, "audited", "verified", "refuted", "undecided", *heads, "s a step, most"]
+        rows, [first, "checked", "verified", "refuted", "undecided", *heads, "s a step, most"]
     )
 
 
@@ -87,9 +87,9 @@ def main() -> int:
     by_law: dict[str, list[Verdict]] = defaultdict(list)
     by_dimension: dict[str, list[Verdict]] = defaultdict(list)
     found = certificates(boxes)
-    with Progress(len(found), "auditing") as bar:
+    with Progress(len(found), "checking") as bar:
         for certificate in found:
-            verdict = audit_certificate(certificate.to_dict(), certificate.law.describe())
+            verdict = check(certificate)
             by_law[law_names(certificate)].append(verdict)
             by_dimension[dimension(certificate)].append(verdict)
             bar.advance()
@@ -98,11 +98,11 @@ def main() -> int:
     print()
     print(report(by_dimension, "d"))
     doubtful = [
-        verdict for group in by_law.values() for verdict in group if verdict.word != "verified"
+        (name, verdict) for name, group in by_law.items() for verdict in group if not verdict
     ]
-    for verdict in doubtful:
-        print(f"{verdict.word}: {verdict.name}: {verdict.reason}")
-    return 1 if any(verdict.word == "refuted" for verdict in doubtful) else 0
+    for name, verdict in doubtful:
+        print(f"{verdict.word}: {name}: {verdict.reason}")
+    return 1 if any(verdict.word == "refuted" for _, verdict in doubtful) else 0
 
 
 if __name__ == "__main__":

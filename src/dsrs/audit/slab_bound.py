@@ -12,8 +12,8 @@ the shift, more at shorter ones, and the least there is.
 from __future__ import annotations
 
 from dsrs.audit.balls import arb, between, exact
-from dsrs.audit.findings import Refuted, Undecided
 from dsrs.audit.gaussian import normal_below, normal_density
+from dsrs.audit.verdicts import Refuted, Undecided
 
 
 def slab_bound(lower: float, gradient: float, multipliers: tuple[float, ...], rho: arb) -> arb:
