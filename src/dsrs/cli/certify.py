@@ -276,8 +276,9 @@ def _conclude(arguments: argparse.Namespace) -> int:
 
     with open_run(arguments.output) as finished:
         plan, labelled = finished.plan, finished.config["data"]["labels"]
-        accuracies = certified_accuracy(finished.results(), plan.goal.asked)
-        spent = votes_spent(finished.results(), plan)
+        results = list(finished.results())
+    accuracies = certified_accuracy(results, plan.goal.asked)
+    spent = votes_spent(results, plan)
     if arguments.json:
         found = {
             "run": arguments.output,
