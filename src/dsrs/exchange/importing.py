@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from dsrs.errors import DataError, InvalidInput
 from dsrs.exchange.attack_archive import is_attacks_archive
 from dsrs.exchange.dsrs_logs import read_radius_log, read_sampling_log
 from dsrs.exchange.joining import check_is_p, interval_rows, joined_rows, radius_rows
+from dsrs.exchange.log_names import model_dimension
 from dsrs.exchange.log_tables import logs_in, rows_of_logs
 from dsrs.exchange.row import ResultRow, checked_row
 from dsrs.exchange.table import read_csv, read_jsonl, read_parquet
@@ -18,6 +20,10 @@ from dsrs.files.content import content_of_file, text_of
 from dsrs.proofs.table import REQUIRED_COLUMNS
 
 PARQUET_MAGIC = b"PAR1"
+GIVE_DIMENSION = (
+    "the logs do not say the dimension of the inputs: give --d D for all models, or --d WORD=D for "
+    "those with a word such as svhn in their names"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +40,12 @@ def import_rows(
 ) -> list[ResultRow]:
     """The rows of a file, in one of the formats that `dsrs export` writes.
 
-    `form` is recognised from the content when not given. A sampling log of the DSRS scripts does
-    not say the dimension `d`, and holds one law: `q_log` is the log of the additional law.
+    Args:
+        path: The file.
+        form: Its format; recognised from the content when not given.
+        d: The dimension of the inputs, which logs of the DSRS scripts do not say. Without it they
+            have that of the data set in the name of their folder, where it is known.
+        q_log: The log of the additional law that belongs to the sampling log `path` of P.
     """
     content = content_of_file(path)
     form = form or recognised(path, content)
@@ -49,6 +59,7 @@ def import_rows(
         text = text_of(content, path)
         if form == "dsrs-logs":
             rows = _log_rows(path, text, q_log)
+            d = model_dimension(path.resolve().parent.name, {}) if d is None else d
         elif form in _READERS:
             rows = _READERS[form](path, text)
         else:
@@ -58,16 +69,31 @@ def import_rows(
     return _with_dimensions(rows, d, path)
 
 
-def import_folder(folder: Path, *, d: int | None = None) -> ImportedFolder:
-    """The rows of all DSRS logs in a folder, a table for each model."""
+def import_folder(
+    folder: Path, *, d: int | None = None, dimensions: Mapping[str, int] | None = None
+) -> ImportedFolder:
+    """The rows of all DSRS logs in a folder, a table for each model.
+
+    Args:
+        folder: The folder above `sampling`, or one of logs of one model.
+        d: The dimension of the inputs of every model. Without it each model has that of the data
+            set in its name, and one without a known data set is left out and named.
+        dimensions: Those of further data sets, by their words in the names of models.
+    """
     found = ImportedFolder({}, [], [])
     for logs in logs_in(folder):
         found.broken.extend(logs.broken)
         found.left_out.extend(logs.left_out)
         rows = rows_of_logs(logs)
         _check_once(rows, folder)
-        if rows:
-            found.tables[logs.model] = _with_dimensions(rows, d, folder)
+        if not rows:
+            continue
+        own = model_dimension(logs.model, dimensions or {}) if d is None else d
+        if own is None:
+            why = f"no data set in {logs.model!r} is known; {GIVE_DIMENSION}"
+            found.broken.append((folder, why))
+            continue
+        found.tables[logs.model] = _with_dimensions(rows, own, folder)
     if not found.tables:
         raise DataError(found.broken[0][1] if found.broken else f"the logs in {folder} are empty")
     return found

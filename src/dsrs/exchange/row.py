@@ -37,7 +37,8 @@ class ResultRow:
     nearest proved counterexample to what the certificate claims, `attack_shown` what was proved
     there. `gradient` bounds that of P_A where it made the certificate. `proof` holds every step of
     the certificate's proof, for `dsrs check`. `note` says what a reader should know of a row whose
-    record was not taken as it stands.
+    record was not taken as it stands. `for_label` is 1 where the class is the label, although
+    neither has a number: so it is in the logs of the DSRS scripts.
     """
 
     index: int
@@ -70,6 +71,7 @@ class ResultRow:
     gradient: float | None = None
     proof: str | None = None
     note: str | None = None
+    for_label: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("index", "label", "predicted", "target", "queries"):
@@ -127,7 +129,8 @@ class ResultRow:
     @property
     def correct(self) -> bool:
         """Whether the certified class is the label."""
-        return self.proves and self.label is not None and self.label == self.target
+        of_label = self.label is not None and self.label == self.target
+        return self.proves and (of_label or bool(self.for_label))
 
     @property
     def proves(self) -> bool:
