@@ -5,12 +5,13 @@
 #   make test-slow  the long tests (recorded runs, mpmath, kill -9)
 #   make test-pythons  the ordinary tests on the oldest and the newest Python, where there are any
 #   make check-boxes  certificates of random boxes, proved again in ball arithmetic
+#   make reference  docs/commands.md, from the options of the commands
 #   make benchmark  speed, as ratios measured in one run
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 
-.PHONY: demo example-imagenet test test-slow test-pythons check-boxes benchmark clean
+.PHONY: demo example-imagenet test test-slow test-pythons check-boxes reference benchmark clean
 
 demo: $(VENV)/.with-demo
 	$(BIN)/dsrs demo
@@ -38,6 +39,9 @@ test-pythons:
 
 check-boxes: $(VENV)/.with-test
 	$(BIN)/python benchmarks/check_boxes.py
+
+reference: $(VENV)/.with-test
+	$(BIN)/python -m dsrs.cli.reference > docs/commands.md
 
 benchmark: $(VENV)/.with-test
 	$(BIN)/python benchmarks/startup.py

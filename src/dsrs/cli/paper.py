@@ -52,7 +52,7 @@ def _add_tables(verbs: Commands) -> None:
         "--radii",
         choices=("recertified", "recorded"),
         default="recertified",
-        help="solve again (default), or take the radii that were recorded",
+        help="recertified (default): solve again; recorded: take the radii of the record",
     )
     tables.add_argument(
         "--format",
