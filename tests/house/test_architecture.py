@@ -18,7 +18,8 @@ ALLOWED = {
     "kernels": set(),
     "confidence": {"kernels"},
     "noise": {"kernels", "laws"},
-    "classifiers": {"noise"},
+    "networks": set(),
+    "classifiers": {"networks", "noise"},
     "datasets": {"files"},
     "duality": {"kernels", "laws"},
     "proofs": {"duality", "files", "laws"},
@@ -47,7 +48,7 @@ ALLOWED = {
         *("confidence", "exchange", "files", "landscape", "laws", "measures", "methods"),
         *("proofs", "store", "votes"),
     },
-    "training": {"classifiers", "datasets", "files", "laws"},
+    "training": {"classifiers", "datasets", "files", "laws", "networks"},
     "paper": {
         *(
             "certifying",
@@ -64,7 +65,8 @@ ALLOWED = {
 }
 # Frameworks are imported by these rooms alone.
 ADAPTERS = {
-    *("classifiers", "datasets", "exchange", "noise", "paper", "reports", "store", "training"),
+    *("classifiers", "datasets", "exchange", "networks", "noise", "paper", "reports", "store"),
+    "training",
 }
 
 

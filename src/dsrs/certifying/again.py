@@ -11,15 +11,15 @@ from typing import TypeVar
 from dsrs.certifying.many_inputs import Watch
 from dsrs.duality.kernel import prepare
 from dsrs.errors import InvalidInput
-from dsrs.exchange.exporting import format_of, write_rows
+from dsrs.exchange.exporting import write_rows
 from dsrs.exchange.outputs import check_output
+from dsrs.exchange.registry import format_of
 from dsrs.exchange.row import rows_of
 from dsrs.laws import chosen_from_votes, parse_additional_law, short_law_text
 from dsrs.measures.certified_accuracy import MethodAccuracy, certified_accuracy
 from dsrs.methods import NEYMAN_PEARSON, Plan, Strategy
 from dsrs.methods.ball import BallOfVotes
 from dsrs.methods.double_sampling import DoubleSampling
-from dsrs.proofs.certificate import Certificate
 from dsrs.store.reader import Run, open_run
 from dsrs.store.result import RunResult
 from dsrs.store.writer import start_run
@@ -52,19 +52,12 @@ def recertify_run(
         plan = replanned(run.plan, alpha=alpha, method=method, q=q)
         prepare(len(run) * len(plan.methods))
         # All is certified before anything is written: one input may be refused.
-        certified = dict(_watched(certify_again(run, plan), len(run), progress))
-        results = (
-            replace(run.result(index), certificates=certificates)
-            for index, certificates in certified.items()
-        )
-        if output is None:
-            return certified_accuracy(results)
-        target = Path(output)
-        if form is None:
-            return certified_accuracy(_kept(run, plan, results, target))
-        kept = list(results)
-        write_rows(rows_of(kept, plan.to_dict()), target, form)
-        return certified_accuracy(kept)
+        results = list(_watched(certify_again(run, plan), len(run), progress))
+        if output is not None and form is None:
+            _keep(run, plan, results, Path(output))
+        elif output is not None and form is not None:
+            write_rows(rows_of(results, plan.to_dict()), Path(output), form)
+        return certified_accuracy(results)
 
 
 def replanned(
@@ -98,7 +91,7 @@ def replanned(
     return changed.replace(methods=tuple(wanted) or (NEYMAN_PEARSON,))
 
 
-def certify_again(run: Run, plan: Plan) -> Iterator[tuple[int, dict[str, Certificate]]]:
+def certify_again(run: Run, plan: Plan) -> Iterator[RunResult]:
     """Each finished input of a run with its certificates under another plan."""
     sampled = run.sampled_plan
     strategies = {
@@ -108,10 +101,8 @@ def certify_again(run: Run, plan: Plan) -> Iterator[tuple[int, dict[str, Certifi
         for name, one in plan.strategies().items()
     }
     for result in run.results():
-        yield (
-            result.index,
-            {name: one.certificate(result.sampled) for name, one in strategies.items()},
-        )
+        certificates = {name: one.certified(result.sampled) for name, one in strategies.items()}
+        yield replace(result, certificates=certificates)
 
 
 def votes_under_p(sampled: Plan) -> int:
@@ -138,8 +129,8 @@ def _watched(work: Iterable[T], total: int, progress: Watch | None) -> Iterator[
                 counter.advance()
 
 
-def _kept(run: Run, plan: Plan, results: Iterable[RunResult], output: Path) -> Iterator[RunResult]:
-    """The results, after each was added to a new run folder."""
+def _keep(run: Run, plan: Plan, results: Iterable[RunResult], output: Path) -> None:
+    """Write the results into a new run folder."""
     config = run.config | {
         "plan": plan.to_dict(),
         "sampled_plan": run.sampled_plan.to_dict(),
@@ -150,4 +141,3 @@ def _kept(run: Run, plan: Plan, results: Iterable[RunResult], output: Path) -> I
         for result in results:
             if result.index not in finished:
                 writer.add(result)
-            yield result

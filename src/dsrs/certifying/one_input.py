@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from contextlib import nullcontext
+from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from dsrs.classifiers import Classifier
 from dsrs.errors import DataError, InvalidInput
 from dsrs.methods import Plan, Session
+from dsrs.proofs.subject import input_fingerprint
 from dsrs.votes import Collector, Setting, VoteCollector
 from dsrs.votes.records import SampledInput
 
@@ -47,7 +49,8 @@ def sample_input(
         while (unit := session.next()) is not None:
             session.add(unit, workers.collect(classifier, image, setting, unit))
             queries += unit.rows(setting.batch)
-    return session.finish(perf_counter() - started, queries)
+    sampled = session.finish(perf_counter() - started, queries)
+    return replace(sampled, model=classifier.fingerprint, input=input_fingerprint(image))
 
 
 def note_on_distance(moved: float, plan: Plan) -> str | None:

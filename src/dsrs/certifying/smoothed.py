@@ -175,7 +175,7 @@ class SmoothedClassifier:
         """
         sampled, plan = self._sampled(x, label, index)
         (strategy,) = plan.strategies().values()
-        return strategy.certificate(sampled)
+        return strategy.certified(sampled)
 
     def sample(
         self, x: ArrayLike, label: int | None = None, *, index: int | None = None

@@ -115,4 +115,4 @@ def certificates_of(seen: SampledInput, plan: Plan) -> dict[str, Certificate]:
     """
     if plan.grid == DEFAULT:
         plan = plan.replace(grid=seen.grid)
-    return {name: one.certificate(seen) for name, one in plan.strategies().items()}
+    return {name: one.certified(seen) for name, one in plan.strategies().items()}
