@@ -11,8 +11,9 @@ from typing import TypeVar
 from dsrs.certifying.many_inputs import Watch
 from dsrs.duality.kernel import prepare
 from dsrs.errors import InvalidInput
-from dsrs.exchange.exporting import format_of, write_rows
+from dsrs.exchange.exporting import write_rows
 from dsrs.exchange.outputs import check_output
+from dsrs.exchange.registry import format_of
 from dsrs.exchange.row import rows_of
 from dsrs.laws import chosen_from_votes, parse_additional_law, short_law_text
 from dsrs.measures.certified_accuracy import MethodAccuracy, certified_accuracy
