@@ -13,11 +13,12 @@ from dsrs.cli.options import Commands
 from dsrs.cli.progress import Progress
 from dsrs.cli.tables import table
 from dsrs.errors import InvalidInput, MissingExtra
+from dsrs.methods import defaults
 
 if TYPE_CHECKING:
     from dsrs.datasets import Dataset
-    from dsrs.landscape.tuning import Forecast
     from dsrs.store import RunResult
+    from dsrs.tuning import Forecast
 
 DESCRIPTION = """\
 Find the noise that suits a small Fashion-MNIST classifier, trained under noise by this package, and
@@ -58,11 +59,11 @@ def _demonstrate(arguments: argparse.Namespace) -> int:
     from dsrs.certifying.many_inputs import certify_run
     from dsrs.classifiers import load_classifier
     from dsrs.datasets import load_dataset
-    from dsrs.landscape.tuning import tune
     from dsrs.methods import NEYMAN_PEARSON, Plan
     from dsrs.reports import make_report, read_runs, write_page
     from dsrs.store import open_run
     from dsrs.store.profiles import read_landscape, wide_law
+    from dsrs.tuning import tune
 
     # Three runs in a row: where their votes are counted is not worth six lines.
     logging.getLogger("dsrs.counting").setLevel(logging.WARNING)
@@ -94,7 +95,7 @@ def _demonstrate(arguments: argparse.Namespace) -> int:
             trained.d,
             arguments.n,
             look.alpha,
-            methods=(NEYMAN_PEARSON, "tailored"),
+            methods=defaults.METHODS,
             current=trained,
         )
         usual = Plan(trained, (NEYMAN_PEARSON,), n=arguments.n)

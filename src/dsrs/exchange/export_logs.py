@@ -12,7 +12,14 @@ from dsrs.errors import InvalidInput
 from dsrs.exchange.dsrs_logs import LoggedRadius, radius_log_text, sampling_log_text
 from dsrs.exchange.log_folder import RADIUS_KINDS, SAMPLING
 from dsrs.exchange.log_names import HEURISTIC_RULE, MODEL_ENDING, PAPER_RULE, LogHeader, RadiusName
-from dsrs.laws import AdditionalLaw, Rescaled, Truncated, chosen_from_votes, parse_additional_law
+from dsrs.laws import (
+    AdditionalLaw,
+    Rescaled,
+    Truncated,
+    chosen_from_votes,
+    names_a_law,
+    parse_additional_law,
+)
 from dsrs.methods import NEYMAN_PEARSON, Plan
 from dsrs.proofs.certificate import Certificate
 from dsrs.store.reader import Run
@@ -108,7 +115,7 @@ def _rule_of(text: str, plan: Plan) -> tuple[str | None, float | None]:
     if text in HEURISTICS:
         return HEURISTICS[text], None
     law: AdditionalLaw | None = None
-    if ":" in text and not chosen_from_votes(text):
+    if names_a_law(text) and not chosen_from_votes(text):
         law = parse_additional_law(text, plan.law)
     if isinstance(law, Truncated):
         return repr(law.percentile), None

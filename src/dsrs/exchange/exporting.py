@@ -39,7 +39,7 @@ def export_run(
     by the one that tables show. `overwrite` lets
     files of the same kind be replaced.
     """
-    methods = tuple(run.plan.strategies())
+    methods = run.plan.names
     method = next((name for name in methods if short_law_text(name) == method), method)
     if method is not None and method not in methods:
         raise InvalidInput(f"`method` must be one of {', '.join(methods)}, got {method!r}")
