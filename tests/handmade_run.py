@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.methods import Plan
+from dsrs.methods.subject import subject_of
 from dsrs.noise.stream import NoiseLaw, Stream
 from dsrs.proofs.base import Step
 from dsrs.proofs.certificate import Certificate
@@ -65,17 +67,21 @@ def result(index: int, *, labelled: bool = True) -> RunResult:
         ),
         choices={"truncated:heuristic": Truncated(LAW, 0.61)},
         seconds=float(generator.uniform(0, 5000)),
+        model="m1",
+        input=f"input {index}",
+    )
+    seen = (
+        (),
+        (Observation(Truncated(LAW, 0.61), Interval(0.91, 0.97)),),
+        (Observation(Rescaled(LAW, 0.4), Interval(0.85, 0.93)),),
     )
     return RunResult(
         sampled,
         {
-            "np": certificate(float(radii[0])),
-            "truncated": certificate(
-                float(radii[1]), Observation(Truncated(LAW, 0.61), Interval(0.91, 0.97))
-            ),
-            "rescaled": certificate(
-                float(radii[2]), Observation(Rescaled(LAW, 0.4), Interval(0.85, 0.93))
-            ),
+            PLAN.name_of(method): replace(
+                certificate(radius, *observed), subject=subject_of(sampled, PLAN, method)
+            )
+            for method, radius, observed in zip(PLAN.methods, radii.tolist(), seen, strict=True)
         },
         thumbnail(generator.random((1, 28, 28), dtype=np.float32)),
     )
@@ -86,6 +92,7 @@ def config() -> dict[str, Any]:
     return {
         "plan": PLAN.to_dict(),
         "model": {"description": "ONNX model net.onnx; input (1, 28, 28)", "fingerprint": "m1"},
+        "source": {"model": "/models/net.onnx"},
         "data": {"name": "digits", "fingerprint": "d1", "labels": True},
         "device": "cpu",
         "versions": {"dsrs": "0.1.0"},

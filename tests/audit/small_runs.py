@@ -9,14 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from dsrs.audit import BoundsAudit, Verdict, audit_certificate
+from dsrs.audit import Verdict
+from dsrs.audit.checking import check_certificate
+from dsrs.audit.format_2 import as_format_3
+from dsrs.audit.methods import BoundsFromVotes
+from dsrs.audit.run_folder import RunFolder
 from dsrs.certifying.many_inputs import certify_run
 from dsrs.classifiers import from_callable
 from dsrs.datasets import Dataset
 from dsrs.laws import GeneralizedGaussian
 from dsrs.laws.grid import Grid
 from dsrs.methods import Plan
-from dsrs.store import open_run
 from dsrs.store.schema import STORE_NAME, checksum_of
 
 WIDE, GAUSSIAN = GeneralizedGaussian(16, 0.5, 6), GeneralizedGaussian(16, 0.5)
@@ -35,6 +38,7 @@ PLANS = {
     "double": Plan(
         GAUSSIAN, ("np", "tailored", "rescaled:0.8x", "truncated:heuristic", "truncated:0.6"), n=600
     ),
+    "no pilot": Plan(GAUSSIAN, ("np", "tailored"), n=200),
     "fallback": Plan(NARROW, ("rescaled:0.8x", "truncated:paper-heuristic"), n=400, fallback=True),
     "radius": Plan(GAUSSIAN, ("np", "tailored"), n=4000, radius=0.3, early_stop=True),
     "randomized": Plan(GAUSSIAN, ("np",), n=500, bound="randomized", radii=(0.1, 0.2)),
@@ -64,21 +68,27 @@ def make_run(folder: Path, plan: Plan) -> Path:
     return folder
 
 
+def format_3(fields: Any) -> Any:
+    """A certificate as JSON of format 3, whichever it was written in; a copy, to be changed."""
+    found = fields if "format" in fields else as_format_3(fields)
+    return json.loads(json.dumps(found))
+
+
 class Forgery:
-    """All that a run says of one certificate, to be changed and audited."""
+    """All that a run says of one certificate, to be changed and checked."""
 
     def __init__(self, folder: Path, index: int, method: str) -> None:
-        with open_run(folder) as run:
-            self.plan, self.sampled = run.plan_fields, run.sampled_plan_fields
-            self.votes, certificates = run.fields(index)
-        self.method, self.certificate = method, certificates[method]
+        run = RunFolder(folder)
+        self.plan, self.sampled = run.plan, run.sampled
+        self.method, self.votes = method, run.votes(index)
+        self.certificate = format_3(run.certificate(index, method))
+        self.proof = self.certificate["proof"]
 
-    def audited(self) -> Verdict:
+    def checked(self) -> Verdict:
         copies = [json.loads(json.dumps(each)) for each in (self.plan, self.sampled, self.votes)]
         plan, sampled, votes = copies
-        return audit_certificate(
-            self.certificate, "forged", BoundsAudit(plan, sampled, self.method, votes)
-        )
+        bounds = BoundsFromVotes(plan, sampled, self.method, votes)
+        return check_certificate(self.certificate, "forged", bounds)
 
 
 def rewrite(folder: Path, index: int, change: Any) -> None:

@@ -121,7 +121,7 @@ def test_wrong_inputs_are_refused() -> None:
         sample_input(CLASSIFIER, X + np.float32("nan"), PLAN, 0)
     with pytest.raises(DataError, match="floating point"):
         sample_input(CLASSIFIER, np.zeros(12, np.uint8), PLAN, 0)
-    with pytest.raises(DataError, match="label of input 0 must be a class from 0 to 1, got 2"):
+    with pytest.raises(DataError, match=r"label of input 0 must be a class from 0 to 1, .*got 2"):
         sample_input(CLASSIFIER, X, PLAN, 0, 2)
     with pytest.raises(InvalidInput, match="use d = 12"):
         sample_input(CLASSIFIER, X, Plan(GeneralizedGaussian(10, 0.5)), 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -82,13 +83,17 @@ def test_laws_and_methods_can_be_chosen_under_any_name(two_laws: Path) -> None:
     with open_run(two_laws) as run:
         plan = replanned(run.plan, q=["rescaled:0.4"])
         assert plan.methods == ("np", "rescaled:0.4")
-        found = dict(certify_again(run, plan))
+        found = {one.index: one.certificates for one in certify_again(run, plan)}
         # A second truncated law renames the first; its votes are found all the same.
         renamed = replanned(run.plan, q=["truncated:heuristic", "truncated:0.5"])
         assert renamed.methods == ("np", "truncated:heuristic", "truncated:0.5")
-        both = dict(certify_again(run, renamed))
+        both = {one.index: one.certificates for one in certify_again(run, renamed)}
     for old in results(two_laws):
-        assert found[old.index]["rescaled"] == old.certificates["rescaled"]
+        again = found[old.index]["rescaled"]
+        assert again.subject is not None
+        assert again.subject.method == "rescaled:0.4"
+        same = replace(again, subject=old.certificates["rescaled"].subject)
+        assert same == old.certificates["rescaled"]
         assert both[old.index]["truncated:heuristic"] == old.certificates["truncated"]
         assert both[old.index]["truncated:0.5"].observations[0].law == Truncated(LAW, 0.5)
 

@@ -30,9 +30,13 @@ def test_predict_answers_or_abstains(capsys: pytest.CaptureFixture[str]) -> None
     assert all(sum(one["votes"]) == 40 for one in found)
     assert main(words) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == INPUTS + 3
+    assert len(lines) == INPUTS + 4
     assert lines[-1] == "noise: public seed 7, for experiments"
     assert any("abstained" in line for line in lines)
+    right = sum(one["class"] == one["label"] for one in found)
+    silent = sum(one["class"] is None for one in found)
+    assert lines[-2].startswith(f"right: {right} of {INPUTS} inputs (")
+    assert lines[-2].endswith(f"abstained: {silent}")
     assert sorted(path.name for path in Path().iterdir()) == ["data.npz"]
 
 

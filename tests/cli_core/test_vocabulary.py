@@ -21,9 +21,9 @@ def radius(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, object]
 def test_several_laws_keep_their_order(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--q", "truncated:0.8", "--q-interval", "0.995", "1.0"]
     words += ["--q", "rescaled:0.4", "--q-interval", "0.98", "0.99"]
-    found = radius(capsys, *words)["additional"]
-    assert isinstance(found, list)
-    assert [seen["q"] for seen in found] == [[0.995, 1.0], [0.98, 0.99]]
+    proof = radius(capsys, *words)["proof"]
+    assert isinstance(proof, dict)
+    assert [seen["q"] for seen in proof["additional"]] == [[0.995, 1.0], [0.98, 0.99]]
 
 
 @pytest.mark.parametrize(

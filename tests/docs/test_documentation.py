@@ -8,16 +8,13 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from run_examples import blocks
 
 from dsrs.cli.main import VERBS, main, parsed
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
-
-
-def blocks(page: Path, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), flags=re.M | re.S)
 
 
 def test_every_command_is_documented() -> None:

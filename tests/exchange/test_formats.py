@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from dsrs.cli.main import main
 from dsrs.errors import DataError, DsrsError, InvalidInput, MissingExtra
 from dsrs.exchange import ResultRow, export_run, format_of, import_rows, write_rows
+from dsrs.exchange.csv_table import csv_text, read_csv
+from dsrs.exchange.json_lines import jsonl_text, read_jsonl
 from dsrs.exchange.row import COLUMNS, rows_of
-from dsrs.exchange.table import csv_text, jsonl_text, read_csv, read_jsonl
 from dsrs.exchange.tsv import clock, read_tsv, tsv_text
 from dsrs.laws import heuristic_percentile
 from dsrs.store import RunResult, open_run, start_run
@@ -181,7 +182,7 @@ TSV = b"idx\tlabel\tpredict\tradius\tcorrect\ttime\n"
 BAD_FILES = [
     (b"", "format is not known"),
     (b"a,b\n1,2\n", "format is not known"),
-    (b"\xff\xfe\x00rubbish", "neither text nor Parquet"),
+    (b"\xff\xfe\x00rubbish", "bytes that are no text"),
     (b"PAR1 cut", "Parquet"),
     (b"\x1f\x8b cut", "damaged .gz"),
     (b"index,radius\n1,0.5\n2\n", "line 3: expected 2 cells"),
@@ -285,25 +286,28 @@ def test_dsrs_logs_follow_the_recorded_layout(run_folder: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("description", "name"),
+    ("source", "name"),
     [
-        ("ONNX net.onnx (cpu, onnxruntime); input (1, 28, 28) in [0, 1]", "net"),
-        ("exported program ../a.b.pt2 (cuda:0, PyTorch); input (3,)", "a.b"),
-        ("brightness 1; input (1, 28, 28) in [0, 1]", "brightness_1"),
-        ("../..; input", "model"),
+        ({"model": "/models/net.onnx"}, "net"),
+        ({"model": "../a.b.pt2"}, "a.b"),
+        ({"model": "mine:make net"}, "mine_make_net"),
+        ({"model": "../.."}, "model"),
+        (None, "model"),  # a run that was made from Python
     ],
 )
 def test_dsrs_logs_are_named_after_the_model(
     tmp_path: Path,
     config: dict[str, Any],
     make_result: Callable[..., RunResult],
-    description: str,
+    source: dict[str, str] | None,
     name: str,
 ) -> None:
     folders = set()
     for fingerprint in ("one", "two"):
-        model = {"description": description, "fingerprint": fingerprint}
-        with start_run(tmp_path / fingerprint, config | {"model": model}) as writer:
+        model = {"description": "ONNX other.onnx (cpu)", "fingerprint": fingerprint}
+        settings = {name: value for name, value in config.items() if name != "source"}
+        settings |= {"model": model} | ({} if source is None else {"source": source})
+        with start_run(tmp_path / fingerprint, settings) as writer:
             writer.add(make_result(1))
         with open_run(tmp_path / fingerprint) as run:
             files = export_run(run, tmp_path / "logs", "dsrs-logs", "np")

@@ -18,7 +18,8 @@ ALLOWED = {
     "kernels": set(),
     "confidence": {"kernels"},
     "noise": {"kernels", "laws"},
-    "classifiers": {"noise"},
+    "networks": set(),
+    "classifiers": {"networks", "noise"},
     "datasets": {"files"},
     "duality": {"kernels", "laws"},
     "proofs": {"duality", "files", "laws"},
@@ -37,7 +38,7 @@ ALLOWED = {
         *("classifiers", "datasets", "duality", "exchange", "laws", "measures", "methods"),
         *("noise", "proofs", "store", "votes"),
     },
-    "__init__": {"attack", "certifying", "laws", "proofs"},
+    "__init__": {"attack", "audit", "certifying", "laws", "proofs"},
     "audit": set(),  # it must share no numerical code with what it audits
     "other_norms": {"confidence", "laws", "proofs"},
     "attack": {
@@ -48,7 +49,7 @@ ALLOWED = {
         *("confidence", "exchange", "files", "landscape", "laws", "measures", "methods"),
         *("proofs", "store", "tuning", "votes"),
     },
-    "training": {"classifiers", "datasets", "files", "laws"},
+    "training": {"classifiers", "datasets", "files", "laws", "networks"},
     "paper": {
         *(
             "certifying",
@@ -65,7 +66,8 @@ ALLOWED = {
 }
 # Frameworks are imported by these rooms alone.
 ADAPTERS = {
-    *("classifiers", "datasets", "exchange", "noise", "paper", "reports", "store", "training"),
+    *("classifiers", "datasets", "exchange", "networks", "noise", "paper", "reports", "store"),
+    "training",
 }
 
 

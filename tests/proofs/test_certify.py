@@ -16,6 +16,7 @@ from scipy import special, stats
 import dsrs
 from dsrs import Certificate, GeneralizedGaussian, Interval, Observation, Rescaled, Truncated
 from dsrs.errors import InfeasibleBox, InvalidInput
+from dsrs.proofs.checking import check
 from dsrs.proofs.dual import Dual
 from oracle.linear_program import primal_worst_case
 from oracle.shells import dual_bound as exact_bound
@@ -33,7 +34,7 @@ def double(
     base: GeneralizedGaussian, p: tuple[float, float], *additional: Observation
 ) -> Certificate:
     found = dsrs.certify(base, Interval(*p), *additional)
-    assert dsrs.check(found)
+    assert check(found)
     return found
 
 
@@ -150,17 +151,17 @@ def test_hollow_proof_is_a_chain_without_gaps() -> None:
     assert found.proof.steps[0].multipliers[1] < 0
     assert len(found.proof.steps) > 2
     broken = with_proof(found, steps=found.proof.steps[:1] + found.proof.steps[3:])
-    assert not dsrs.check(broken)
+    assert not check(broken)
 
 
 def test_check_refuses_a_larger_claim() -> None:
     found = double(CIFAR, (0.97, 0.98), seen(Truncated(CIFAR, 0.8), 0.995, 1.0))
     step = found.proof.steps[0]
     larger = dataclasses.replace(step, radius=step.radius + 1e-6)
-    assert not dsrs.check(with_proof(found, radius=larger.radius, steps=(larger,)))
-    assert not dsrs.check(dataclasses.replace(found, radius=larger.radius))
+    assert not check(with_proof(found, radius=larger.radius, steps=(larger,)))
+    assert not check(dataclasses.replace(found, radius=larger.radius))
     weaker = with_proof(found, p=Interval(0.9699, 0.98))
-    assert not dsrs.check(weaker)
+    assert not check(weaker)
 
 
 # --- laws that every certificate obeys
@@ -282,7 +283,7 @@ def test_certificate_survives_json_with_infinities() -> None:
     ):
         again = Certificate.from_json(found.to_json())
         assert again == found
-        assert dsrs.check(again)
+        assert check(again)
 
 
 def test_other_norms_follow_from_l2() -> None:

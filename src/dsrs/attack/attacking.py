@@ -29,6 +29,7 @@ from dsrs.proofs.certificate import Certificate
 from dsrs.proofs.counterexample import AttackedInput
 from dsrs.store import Run, RunResult, open_run
 from dsrs.store.attacks import attacked_inputs, start_attack
+from dsrs.store.copying import copy_run
 from dsrs.store.thumbnail import thumbnail
 from dsrs.votes import Setting, VoteCollector
 
@@ -117,14 +118,21 @@ def attack_run(
     workers: int | None = None,
     restart: bool = False,
     progress: Watch | None = None,
+    output: str | Path | None = None,
 ) -> AttackSummary:
     """Attack every certified input of the run at `path` (or `indices` of them); keep it there.
 
     The model and the data must be those of the run. What is finished already is not done again; an
     attack of other settings is refused unless `restart` drops it. A stop at any moment loses only
-    the inputs in work; results depend on neither stops nor `workers`.
+    the inputs in work; results depend on neither stops nor `workers`. With `output` the run is left
+    as it is: it is copied into this folder, and its attack is kept there.
     """
     chosen = settings or AttackSettings()
+    if output is not None:
+        with open_run(path) as run:
+            _check_source(run, classifier, dataset)
+        copy_run(path, output)
+        path = output
     with VoteCollector(workers) as counted:
         threads = counted.workers
     with open_run(path) as run:

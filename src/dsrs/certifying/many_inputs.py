@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from dsrs.certifying.in_flight import keep_all
 from dsrs.certifying.one_input import note_on_distance, sample_input
-from dsrs.classifiers.base import Classifier
+from dsrs.classifiers.base import Classifier, checked_classifier
 from dsrs.classifiers.function_check import refuse_unless_function
 from dsrs.datasets.dataset import Dataset
 from dsrs.duality.kernel import prepare
@@ -63,6 +63,7 @@ def certify_run(
     `executor` counts the votes: `workers` threads unless another one is given. `settings` is for
     people: the text of the folder's run.toml.
     """
+    checked_classifier(classifier)
     dataset.check_fits(classifier.input_shape, classifier.num_classes, classifier.bounds)
     plan = plan.on_grid_of(classifier.bounds)
     methods_of(plan)  # refuses a plan that does not fit

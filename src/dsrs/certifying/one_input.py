@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import operator
 from contextlib import nullcontext
+from dataclasses import replace
 from time import perf_counter
-from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from dsrs.classifiers import Classifier
 from dsrs.errors import DataError, InvalidInput
 from dsrs.methods import Plan, Session
+from dsrs.proofs.subject import input_fingerprint
 from dsrs.votes import Collector, Setting, VoteCollector
 from dsrs.votes.records import SampledInput
 
@@ -47,7 +49,8 @@ def sample_input(
         while (unit := session.next()) is not None:
             session.add(unit, workers.collect(classifier, image, setting, unit))
             queries += unit.rows(setting.batch)
-    return session.finish(perf_counter() - started, queries)
+    sampled = session.finish(perf_counter() - started, queries)
+    return replace(sampled, model=classifier.fingerprint, input=input_fingerprint(image))
 
 
 def note_on_distance(moved: float, plan: Plan) -> str | None:
@@ -63,17 +66,23 @@ def note_on_distance(moved: float, plan: Plan) -> str | None:
 
 def checked_label(classifier: Classifier, label: object, index: int) -> int:
     """`label` as an int, or an error unless it is a whole number that names a class."""
-    if not is_whole(label) or not 0 <= label < classifier.num_classes:
+    number = whole(label)
+    if number is None or not 0 <= number < classifier.num_classes:
         raise DataError(
             f"the label of input {index} must be a class from 0 to {classifier.num_classes - 1}, "
-            f"got {label!r}"
+            f"a whole number, got {label!r}"
         )
-    return int(label)
+    return number
 
 
-def is_whole(value: object) -> TypeGuard[int]:
-    """Whether this is an integer of Python or NumPy, and no truth value."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+def whole(value: object) -> int | None:
+    """An integer of Python, NumPy or PyTorch as an int; None for truth values and all others."""
+    if isinstance(value, bool):
+        return None
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None
 
 
 def checked_input(
@@ -81,10 +90,12 @@ def checked_input(
 ) -> NDArray[np.float32]:
     """`x` as float32, or an error that says what does not fit the classifier and the law."""
     image, name = np.asarray(x), "the input" if index is None else f"input {index}"
-    if image.shape != tuple(classifier.input_shape):
+    shape = tuple(classifier.input_shape)
+    if image.shape != shape:
+        batch = image.shape[1:] == shape
         raise DataError(
-            f"{name} must have the classifier's shape {tuple(classifier.input_shape)}, "
-            f"got {image.shape}"
+            f"{name} must have the classifier's shape {shape}, got {image.shape}"
+            + ("; inputs are taken one at a time, not in batches" if batch else "")
         )
     if image.size != plan.law.d:
         raise InvalidInput(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from threading import Event
 from typing import Any, Literal
 
@@ -14,12 +15,12 @@ from scipy import special, stats
 
 from dsrs.certifying.one_input import (
     checked_input,
-    is_whole,
     note_on_distance,
     sample_input,
     setting_of,
+    whole,
 )
-from dsrs.classifiers import Classifier
+from dsrs.classifiers import Classifier, checked_classifier
 from dsrs.classifiers.function_check import refuse_unless_function
 from dsrs.errors import InvalidInput
 from dsrs.laws import GeneralizedGaussian
@@ -108,8 +109,9 @@ class SmoothedClassifier:
         grid: Grid | Literal["default"] | None = DEFAULT,
         **options: Any,
     ) -> None:
-        self.classifier = classifier
+        self.classifier = checked_classifier(classifier)
         self.workers = workers
+        _refuse_unknown(options)
         plan = Plan(law, (method,), n=n, n0=n0, alpha=alpha, grid=grid, **options)
         plan = _with_fresh_seed(plan) if seed is None else plan.replace(seed=seed, seed_public=True)
         self.plan = plan.on_grid_of(classifier.bounds)
@@ -217,9 +219,10 @@ def checked_index(index: object) -> int:
     """`index` as an int, 0 for None; InvalidInput unless it is a number that may key the noise."""
     if index is None:
         return 0
-    if not is_whole(index) or not 0 <= index < 2**56:
+    number = whole(index)
+    if number is None or not 0 <= number < 2**56:
         raise InvalidInput(f"`index` must be a whole number from 0 to 2^56 - 1, got {index!r}")
-    return int(index)
+    return number
 
 
 def told_apart(counts: NDArray[np.int64], alpha: float, variation: float = 0.0) -> int | None:
@@ -241,6 +244,15 @@ def told_apart(counts: NDArray[np.int64], alpha: float, variation: float = 0.0) 
         return None
     # The two-sided test of one half: both tails are alike.
     return top if 2 * special.bdtr(rest, best + rest, 0.5) <= alpha else None
+
+
+def _refuse_unknown(options: dict[str, Any]) -> None:
+    """Raise InvalidInput if one of these is no option of a smoothed classifier."""
+    known = [field.name for field in fields(Plan)]
+    for name in options.keys() - set(known):
+        close = get_close_matches(name.lower(), known, n=1)
+        advice = f"did you mean `{close[0]}`?" if close else f"the options are {', '.join(known)}"
+        raise InvalidInput(f"SmoothedClassifier has no option `{name}`; {advice}")
 
 
 def _with_fresh_seed(plan: Plan) -> Plan:

@@ -1,7 +1,7 @@
 """Classifiers from any framework, behind one small interface: one adapter a file."""
 
 from dsrs.classifiers.adapters import Adapter, ModelOptions, by_suffix
-from dsrs.classifiers.base import Classifier, checked_classes
+from dsrs.classifiers.base import Classifier, checked_classes, checked_classifier
 from dsrs.classifiers.callable import from_callable
 from dsrs.classifiers.loading import load_classifier, register
 from dsrs.classifiers.onnx_file import from_onnx
@@ -15,6 +15,7 @@ __all__ = [
     "ModelOptions",
     "by_suffix",
     "checked_classes",
+    "checked_classifier",
     "from_callable",
     "from_onnx",
     "from_sklearn",

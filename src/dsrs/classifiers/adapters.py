@@ -29,7 +29,7 @@ class ModelOptions:
         device: where the model runs: "cpu", "cuda".
         engine: what runs a PyTorch module: "onnx", "eager", or "auto" for the faster one.
         output: which output of an ONNX model holds the logits or class ids.
-        weights: a .safetensors file for a PyTorch module.
+        weights: a file of tensors for a PyTorch module or a network by name.
         channels_last: whether a function takes images (n, height, width, channels).
         mean: of a model that was trained on (x - mean) / std: one number, or one for each channel.
         std: see `mean`.
@@ -69,7 +69,7 @@ class Adapter:
         accepts: whether a name is of this kind.
         load: reads the model of such a name.
         takes: the options that it takes beyond those of every kind; an adapter that takes `mean`
-            sees to `mean` and `std` itself.
+            sees to `mean` and `std` itself; so does every one that is given `weights`.
     """
 
     form: str

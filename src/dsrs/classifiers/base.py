@@ -74,6 +74,24 @@ class Classifier(ABC):
         raise InvalidInput(f"{self.description} makes no noise")
 
 
+def checked_classifier(model: object) -> Classifier:
+    """`model`, or InvalidInput that says how a classifier is made from it."""
+    if isinstance(model, Classifier):
+        return model
+    kind = type(model).__name__
+    if hasattr(model, "state_dict"):
+        way = f"wrap the {kind} with dsrs.classifiers.from_torch(model.eval(), input_shape)"
+    elif hasattr(model, "predict") and hasattr(model, "classes_"):
+        way = f"wrap the {kind} with dsrs.classifiers.from_sklearn(model)"
+    elif hasattr(model, "classify"):
+        way = f"let {kind} inherit from dsrs.classifiers.Classifier"
+    elif callable(model):
+        way = f"wrap the {kind} with dsrs.classifiers.from_callable(model, input_shape)"
+    else:
+        way = "load it with dsrs.classifiers.load_classifier(name)"
+    raise InvalidInput(f"expected a dsrs.classifiers.Classifier, got {kind}; {way}")
+
+
 def answer_of(
     model: Callable[[NDArray[np.float32]], Any], batch: NDArray[np.float32], name: str
 ) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from dsrs.classifiers import onnx_file, python_object, torch_file
+from dsrs.classifiers import named_network, onnx_file, python_object, torch_file
 from dsrs.classifiers.adapters import Adapter, ModelOptions, by_suffix, check_options
 from dsrs.classifiers.base import UNIT_BOUNDS, Classifier, checked_bounds
 from dsrs.classifiers.layout import normalised
@@ -18,6 +18,7 @@ ADAPTERS: list[Adapter] = [
     onnx_file.ADAPTER,
     torch_file.ADAPTER,
     python_object.ADAPTER,
+    named_network.ADAPTER,
 ]
 # TorchScript or pickles, whatever they are called.
 is_refused = by_suffix(
@@ -32,10 +33,10 @@ def register(adapter: Adapter) -> None:
 
 
 def load_classifier(spec: str | Path, **options: Any) -> Classifier:
-    """The classifier that `spec` names: net.onnx, net.pt2 or package.module:name.
+    """The classifier that `spec` names: net.onnx, net.pt2, package.module:name or a network.
 
     Args:
-        spec: the name of a file, or of Python code.
+        spec: the name of a file, of Python code, or of a network of `dsrs.networks`.
         options: the fields of `ModelOptions`, such as `input_shape=(1, 28, 28)`.
     """
     known = {field.name for field in fields(ModelOptions)}
@@ -46,7 +47,9 @@ def load_classifier(spec: str | Path, **options: Any) -> Classifier:
     chosen, name = ModelOptions(**options), str(spec)
     adapter = _adapter_of(name)
     check_options(adapter, name, chosen, ADAPTERS)
-    if "mean" in adapter.takes or not (chosen.mean or chosen.std):
+    # Weights may stand behind a normalisation of their own, which the adapter must then know of.
+    inside = "mean" in adapter.takes or chosen.weights is not None
+    if inside or not (chosen.mean or chosen.std):
         return adapter.load(name, chosen)
     # The model knows its inputs as they are after normalisation, where the bounds are others.
     inner = adapter.load(name, replace(chosen, mean=(), std=(), bounds=UNIT_BOUNDS))
@@ -64,7 +67,7 @@ def _adapter_of(name: str) -> Adapter:
     if by_suffix(".safetensors")(name):
         raise ClassifierError(
             f"{Path(name).name} holds weights without a model: name the code that builds the "
-            "model (package.module:name) and give this file as `weights`"
+            "model (package.module:name) or a network, and give this file as `weights`"
         )
     forms = ", ".join(adapter.form for adapter in ADAPTERS)
     hint = _hint(name)

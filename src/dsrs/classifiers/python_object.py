@@ -18,7 +18,8 @@ from dsrs.classifiers.callable import from_callable
 from dsrs.classifiers.layout import channels_last as on_images
 from dsrs.classifiers.sklearn_estimator import from_sklearn
 from dsrs.classifiers.torch_module import from_torch
-from dsrs.errors import ClassifierError, InvalidInput, MissingExtra
+from dsrs.classifiers.weights import read_weights, with_weights
+from dsrs.errors import ClassifierError, InvalidInput
 
 OBJECT_SPEC = re.compile(r"(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Za-z_][\w.]*)")
 
@@ -28,9 +29,9 @@ def from_python_object(spec: str, options: ModelOptions) -> Classifier:
 
     That is a Classifier, a PyTorch module, a fitted scikit-learn estimator, a callable on
     batches, or a function or class that makes one of these when called without arguments.
-    Modules in the working directory are found too. `weights`, a .safetensors file, is loaded
-    into a PyTorch module, which is then evaluated. `channels_last` is for callables. The
-    fingerprint of a callable includes its module's source and answers.
+    Modules in the working directory are found too. `weights`, a file of tensors, is loaded into
+    a PyTorch module, which is then evaluated. `channels_last` is for callables. The fingerprint of
+    a callable includes its module's source and answers.
     """
     home, made = _resolved(spec)
     is_module, is_estimator = _is_torch_module(made), hasattr(made, "classes_")
@@ -71,8 +72,9 @@ ADAPTER = Adapter(
 
 def _from_module(module: Any, spec: str, options: ModelOptions) -> Classifier:
     if options.weights is not None:
-        _load_weights(module, Path(options.weights), spec)
-        module.eval()  # loaded weights are no longer trained; a class makes it in training mode
+        title = f"the weights of {Path(options.weights).name} and {spec}"
+        tensors = read_weights(options.weights)
+        module = with_weights(module, tensors, title, options.mean, options.std)
     shape = _needed(options.input_shape, spec)
     names = ("num_classes", "bounds", "engine", "threads", "device")
     return from_torch(module, shape, **options.chosen(*names), name=spec)
@@ -132,23 +134,6 @@ def _is_torch_module(found: Any) -> bool:
     # Whoever has a module has imported torch already.
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(found, torch.nn.Module)
-
-
-def _load_weights(module: Any, path: Path, spec: str) -> None:
-    try:
-        from safetensors import SafetensorError
-        from safetensors.torch import load_file
-    except ImportError:
-        raise MissingExtra("safetensors", "torch") from None
-    if path.suffix != ".safetensors":
-        raise ClassifierError(
-            f"`weights` must be a .safetensors file, got {path.name}; "
-            "save them with safetensors.torch.save_file(module.state_dict(), path)"
-        )
-    try:
-        module.load_state_dict(load_file(path))
-    except (SafetensorError, OSError, RuntimeError) as error:
-        raise ClassifierError(f"{path.name} cannot be loaded into {spec}: {error}") from error
 
 
 def _needed(input_shape: tuple[int, ...] | None, spec: str) -> tuple[int, ...]:

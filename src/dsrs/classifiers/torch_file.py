@@ -18,7 +18,7 @@ from dsrs.errors import ClassifierError
 
 HOW_TO_EXPORT = (
     "Export the model to ONNX (torch.onnx.export) or to a .pt2 file (torch.export.save), or name "
-    "the Python code that builds it (package.module:name) and give its weights as .safetensors"
+    "the Python code that builds it (package.module:name) and give its weights beside it"
 )
 
 

@@ -12,7 +12,14 @@ from dsrs.cli.accuracy_table import accuracy_table
 from dsrs.cli.cluster_options import add_cluster_options, counted_model
 from dsrs.cli.config_file import add_config_option, config_text
 from dsrs.cli.grid_option import add_grid, grid_from
-from dsrs.cli.law_options import LAW_FORMS, add_law_options, law_from, note_on_law, tuned_method
+from dsrs.cli.law_options import (
+    LAW_FORMS,
+    add_law_options,
+    law_from,
+    note_on_law,
+    refuse_votes_that_chose,
+    tuned_method,
+)
 from dsrs.cli.model_options import (
     add_batch_size,
     add_model_options,
@@ -252,6 +259,7 @@ def _plan(arguments: argparse.Namespace, dataset: Dataset, inputs: int) -> Plan:
         fitting = (text for text in plan.methods if entry_of(text).load().one_bound)
         plan = plan.replace(methods=tuple(fitting))
     methods_of(plan)  # refuses a plan that does not fit
+    refuse_votes_that_chose(arguments, plan.law, plan.seed)
     if arguments.family_alpha is None:
         return plan
     return plan.for_all_of(inputs, arguments.family_alpha)
@@ -279,8 +287,9 @@ def _conclude(arguments: argparse.Namespace) -> int:
 
     with open_run(arguments.output) as finished:
         plan, labelled = finished.plan, finished.config["data"]["labels"]
-        accuracies = certified_accuracy(finished.results(), plan.goal.asked)
-        spent = votes_spent(finished.results(), plan)
+        results = list(finished.results())
+    accuracies = certified_accuracy(results, plan.goal.asked)
+    spent = votes_spent(results, plan)
     if arguments.json:
         found = {
             "run": arguments.output,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 EPILOG = """\
 examples:
   dsrs import cohen.tsv --output cohen.csv
-  dsrs import logs --d 784 --output mnist.csv
+  dsrs import logs --output tables
       All logs of the original DSRS scripts in a folder: that above sampling, orig-radius and
       new-radius, or logs/sampling/MODEL.pth for one model of several. With several models, --output
       is a folder, and each has its table there.
@@ -44,9 +44,16 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--format",
         type=one_of("dsrs.exchange", "FORMATS"),
-        help="csv, jsonl, parquet, tsv or dsrs-logs (default: recognised)",
+        help="csv, jsonl, parquet, tsv or dsrs-logs (default: recognised from the content)",
     )
-    parser.add_argument("--d", type=int, help="dimension of the input, which DSRS logs do not say")
+    parser.add_argument(
+        "--d",
+        action="append",
+        default=[],
+        metavar="[WORD=]D",
+        help="dimension of the input, which DSRS logs do not say; with WORD= that of models with "
+        "this word in their names (may be repeated; known: mnist, cifar, tinyimagenet, imagenet)",
+    )
     parser.add_argument("--q-log", help="DSRS sampling log of the additional law")
     parser.add_argument("--output", help="table to write: .csv, .jsonl, .parquet or .tsv, also .gz")
     parser.add_argument("--overwrite", action="store_true", help="replace a table of that name")
@@ -55,6 +62,8 @@ def add_parser(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from dsrs.exchange import import_rows
+    from dsrs.exchange.importing import GIVE_DIMENSION
+    from dsrs.exchange.log_names import model_dimension
 
     source = Path(arguments.file)
     if source.is_dir():
@@ -64,8 +73,25 @@ def run(arguments: argparse.Namespace) -> int:
         raise InvalidInput(f"{output} is the file to read; name the table to write with --output")
     _check(output, arguments.overwrite)
     q_log = None if arguments.q_log is None else Path(arguments.q_log)
-    _write(import_rows(source, arguments.format, d=arguments.d, q_log=q_log), output)
+    d, words = _dimensions(arguments.d)
+    d = model_dimension(source.resolve().parent.name, words) if words and d is None else d
+    rows = import_rows(source, arguments.format, d=d, q_log=q_log)
+    if any(row.d is None and row.for_label and row.p_lower is not None for row in rows):
+        raise InvalidInput(f"{source}: {GIVE_DIMENSION}")
+    _write(rows, output)
     return 0
+
+
+def _dimensions(given: list[str]) -> tuple[int | None, dict[str, int]]:
+    """The dimension of all models, and those of words in the names of models."""
+    from dsrs.cli.values import whole_number
+
+    pairs = [text.rpartition("=") for text in given]
+    words = {word: whole_number(number) for word, _, number in pairs if word}
+    of_all = [whole_number(number) for word, _, number in pairs if not word]
+    if len(of_all) > 1:
+        raise InvalidInput(f"--d gives two dimensions for all models, {of_all[0]} and {of_all[1]}")
+    return (of_all[0] if of_all else None), words
 
 
 def _import_folder(folder: Path, arguments: argparse.Namespace) -> int:
@@ -79,7 +105,8 @@ def _import_folder(folder: Path, arguments: argparse.Namespace) -> int:
         output = Path(arguments.output)
     else:
         output = folder.parent / f"{folder.resolve().name}.csv"
-    found = import_folder(folder, d=arguments.d)
+    d, words = _dimensions(arguments.d)
+    found = import_folder(folder, d=d, dimensions=words)
     tables = _places(found, output)
     for path in tables:
         _check(path, arguments.overwrite)

@@ -26,7 +26,6 @@ VERBS = (
     "demo",
     "radius",
     "check",
-    "audit",
     "recertify",
     "landscape",
     "tune",
@@ -46,6 +45,8 @@ VERBS = (
     "completion",
 )
 
+ALIASES = {"audit": "check"}
+
 DESCRIPTION = """\
 Prove that a smoothed classifier cannot be fooled: largest provable radii by Neyman-Pearson and by
 double sampling.
@@ -53,9 +54,11 @@ double sampling.
 EXIT_CODES = """\
 exit codes:
   0    done
-  1    the command ran, but something it was asked to do failed (some rows, a check)
+  1    the command ran, but something it was asked to do failed (some rows); `dsrs check` refuted
+       a certificate
   2    bad arguments or bad input; nothing was changed
-  3    `dsrs attack` refuted a certificate: a proved counterexample lies inside its radius
+  3    `dsrs attack` refuted a certificate: a proved counterexample lies inside its radius;
+       `dsrs check` refuted none, but could not verify all, or there was nothing to verify
   130  interrupted (Ctrl-C); everything finished so far is kept
 """
 PARAMETER = re.compile(r"`(\w+)`")
@@ -114,7 +117,8 @@ def _overview(commands: Commands, description: str = "", epilog: str = "") -> st
 def main(argv: list[str] | None = None) -> int:
     """Run one command; return its exit code."""
     with printable_output():
-        return _run(sys.argv[1:] if argv is None else argv)
+        verb, *rest = (sys.argv[1:] if argv is None else argv) or [""]
+        return _run([ALIASES.get(verb, verb), *rest] if verb else rest)
 
 
 def _run(argv: Sequence[str]) -> int:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # What loads a model, and what loads data: kept in the run, so that it can be attacked later.
 MODEL_SOURCE = ("model", "weights", "channels_last", "mean", "std", "device", "num_classes")
-DATA_SOURCE = ("data", "split", "labels", "no_labels", "size")
+DATA_SOURCE = ("data", "split", "labels", "no_labels", "size", "crop")
 PATHS = ("model", "weights", "data", "labels")
 
 
@@ -64,8 +64,12 @@ def add_source_options(
     no_labels: str = "do not read the labels of the data",
 ) -> None:
     """--model, --data and how to read them; `no_labels` is the text of --no-labels."""
-    group.add_argument("--model", required=required, help="net.onnx, net.pt2 or module:name")
-    group.add_argument("--weights", help=".safetensors file for a PyTorch module:name")
+    group.add_argument(
+        "--model", required=required, help="net.onnx, net.pt2, module:name or a network by name"
+    )
+    group.add_argument(
+        "--weights", help="file of tensors for a PyTorch module:name or a network by name"
+    )
     group.add_argument(
         "--channels-last",
         action="store_true",
@@ -116,6 +120,12 @@ def add_source_options(
     group.add_argument(
         "--image-size", type=int, dest="size", help="scale and crop a folder of images to this"
     )
+    group.add_argument(
+        "--image-crop",
+        type=int,
+        dest="crop",
+        help="keep the middle square of this many pixels (after --image-size, if both are given)",
+    )
 
 
 def add_batch_size(group: Options) -> None:
@@ -149,6 +159,7 @@ def dataset_from(arguments: argparse.Namespace) -> Dataset:
         labels=arguments.labels,
         bounds=tuple(arguments.bounds),
         size=arguments.size,
+        crop=arguments.crop,
     )
     return dataclasses.replace(dataset, labels=None) if arguments.no_labels else dataset
 

@@ -79,6 +79,16 @@ class Option:
         return self.key.replace("-", "_").upper()
 
     @property
+    def described(self) -> str:
+        """Its text, which says whether the option is needed, and its default."""
+        if self.named and self.required:
+            return f"{self.help} (required)"
+        plain = isinstance(self.default, (str, int, float)) and not isinstance(self.default, bool)
+        if plain and "default" not in self.help:
+            return f"{self.help} (default: {self.default})"
+        return self.help
+
+    @property
     def unset(self) -> Any:
         """The value where it is not given."""
         return self.default if self.default is not None or self.action != "store_true" else False

@@ -52,7 +52,7 @@ def _add_tables(verbs: Commands) -> None:
         "--radii",
         choices=("recertified", "recorded"),
         default="recertified",
-        help="solve again (default), or take the radii that were recorded",
+        help="recertified (default): solve again; recorded: take the radii of the record",
     )
     tables.add_argument(
         "--format",
@@ -72,8 +72,8 @@ def _add_figures(verbs: Commands) -> None:
         help="the paper's figures, redrawn",
         description="Redraw the paper's figures that show data: dimension, relaxed, theorem-1 and "
         "multiclass from nothing; votes, curves, class-probability, noise-norm and heuristic from "
-        "recorded data. What cannot be drawn is left out and said; exit code 1 if it was asked for "
-        "by name, or a file is damaged.",
+        "recorded data. What cannot be drawn is left out and said, a damaged log costs what rests "
+        "on it alone; exit code 1 if a figure was asked for by name, or a file is damaged.",
     )
     _add_source(figures)
     figures.add_argument(
@@ -177,6 +177,7 @@ def run_tables(arguments: argparse.Namespace) -> int:
 
 def run_figures(arguments: argparse.Namespace) -> int:
     from dsrs.paper.figures.catalogue import FIGURES, FigureWithoutData
+    from dsrs.paper.noise_norm_logs import EMPTY
 
     paths = {
         name: arguments.output / f"{name}.{arguments.format}"
@@ -186,6 +187,7 @@ def run_figures(arguments: argparse.Namespace) -> int:
         check_figure(path, arguments.overwrite)
     source = _source(arguments)
     code = 0
+    unused: dict[Path, str] = {}
     for name, path in paths.items():
         figure = FIGURES[name]
         try:
@@ -195,7 +197,7 @@ def run_figures(arguments: argparse.Namespace) -> int:
                 raise NotRecorded("it needs --logs DIR or --reference DIR")
             else:
                 with Progress(None, f"recertifying for {name}", arguments.quiet) as progress:
-                    figure.draw(path, source, _solver(progress))
+                    unused |= figure.draw(path, source, _solver(progress))
         except DataError as error:
             # The others are drawn; data that was never there is no failure, unless asked for.
             missing = isinstance(error, NotRecorded) and not arguments.figure
@@ -203,7 +205,9 @@ def run_figures(arguments: argparse.Namespace) -> int:
             code = code if missing else 1
         else:
             print(path)
-    return code
+    for log, why in unused.items():
+        print(f"cannot use {log}: {why}", file=sys.stderr)
+    return 1 if any(why != EMPTY for why in unused.values()) else code
 
 
 def run_time(arguments: argparse.Namespace) -> int:

@@ -147,8 +147,8 @@ def _splitter(command: Command, for_help: bool = False) -> _Splitter:
     """argparse's parser of these options; everything stays text, and nothing has a default."""
     parser = _Splitter(
         prog=command.name,
-        usage=_usage(command).replace("%", "%%"),
-        description=_laid_out(command.description or command.help),
+        usage=usage(command).replace("%", "%%"),
+        description=laid_out(command.description or command.help),
         epilog=command.epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         argument_default=argparse.SUPPRESS,
@@ -163,13 +163,13 @@ def _splitter(command: Command, for_help: bool = False) -> _Splitter:
     return parser
 
 
-def _laid_out(text: str) -> str:
+def laid_out(text: str) -> str:
     """A text of several lines as it is, a single line wrapped."""
     return text if "\n" in text.strip() else fill(text, WIDTH)
 
 
 def _declare(parser: argparse.ArgumentParser | Any, option: Option) -> None:
-    fields: dict[str, Any] = {"help": _help_text(option).replace("%", "%%")}
+    fields: dict[str, Any] = {"help": option.described.replace("%", "%%")}
     if option.named:
         fields["dest"] = option.parameter
         fields["action"] = option.action
@@ -179,37 +179,26 @@ def _declare(parser: argparse.ArgumentParser | Any, option: Option) -> None:
     parser.add_argument(option.name, **fields)
 
 
-def _help_text(option: Option) -> str:
-    """The text of an option; it says whether the option is needed, and its default."""
-    text = option.help
-    if option.named and option.required:
-        text += " (required)"
-    plain = isinstance(option.default, (str, int, float)) and not isinstance(option.default, bool)
-    if plain and "default" not in text and option.default != "":
-        text += f" (default: {option.default})"
-    return text
-
-
 def _shown(option: Option) -> list[str]:
     """What stands in a usage line for an option's value, or for a word without a name."""
     shown = [option.shown] if isinstance(option.shown, str) else [*option.shown]
     return [] if option.action == "store_true" else shown
 
 
-def _usage(command: Command) -> str:
+def usage(command: Command) -> str:
     """One line: what the command needs. The rest is listed below it."""
     parts, told = [command.name], []
     for option in command.all_options():
         group = option.rivals
         if group is None and (option.required or not option.named):
-            parts.append(_in_usage(option))
+            parts.append(_inusage(option))
         elif group is not None and group.required and group not in told:
             told.append(group)
-            parts.append(f"({' | '.join(_in_usage(rival) for rival in group.options)})")
+            parts.append(f"({' | '.join(_inusage(rival) for rival in group.options)})")
     return " ".join([*parts, "[options]"])
 
 
-def _in_usage(option: Option) -> str:
+def _inusage(option: Option) -> str:
     if option.named:
         return " ".join([option.name, *_shown(option)])
     word = " ".join(_shown(option))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.grid_option import add_grid, grid_from
@@ -21,6 +22,7 @@ from dsrs.cli.model_options import (
 from dsrs.cli.options import Commands
 from dsrs.cli.seed_option import RANDOM, add_seed
 from dsrs.cli.tables import table
+from dsrs.measures.rounding import floor_text
 from dsrs.methods import defaults
 
 if TYPE_CHECKING:
@@ -99,13 +101,18 @@ def run(arguments: argparse.Namespace) -> int:
         for index in chosen_inputs(arguments, dataset)
     ]
     if arguments.json:
-        print(json.dumps([_record(index, answer) for index, answer in found], indent=2))
+        print(json.dumps([_record(index, answer, dataset) for index, answer in found], indent=2))
         return 0
     rows = [
         [index, _class(answer, dataset), max(answer.counts), sum(answer.counts)]
         for index, answer in found
     ]
     print(table(rows, ["input", "class", "votes", "of"]))
+    if dataset.labels is not None:
+        right = sum(answer.label == dataset.label(index) for index, answer in found)
+        silent = sum(answer.label is None for _, answer in found)
+        share = floor_text(Fraction(100 * right, len(found)), 1)
+        print(f"right: {right} of {len(found)} inputs ({share} %); abstained: {silent}")
     if smoothed.plan.seed_public:
         print(f"noise: public seed {arguments.seed}, for experiments")
     else:
@@ -120,9 +127,10 @@ def _class(answer: Prediction, dataset: Dataset) -> str:
     return names[answer.label] if answer.label < len(names) else str(answer.label)
 
 
-def _record(index: int, answer: Prediction) -> dict[str, Any]:
+def _record(index: int, answer: Prediction, dataset: Dataset) -> dict[str, Any]:
     return {
         "index": index,
+        "label": dataset.label(index),
         "status": answer.status,
         "class": answer.label,
         "votes": list(answer.counts),

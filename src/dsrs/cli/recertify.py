@@ -39,7 +39,7 @@ A table needs the columns d, k, sigma, p_lower, p_upper and, for double sampling
 truncated:0.8 or rescaled:0.4), q_lower, q_upper; eta is optional (2). Instead of q_law there may
 be q_shape (truncated or rescaled) and q_value (share of the mass, or sigma of Q). All other
 columns are kept; np_radius, certified_radius, lambda_p, lambda_q, dual_bound, status and proof
-(every step, for `dsrs audit`) are appended. Rows are read and written one after another: memory
+(every step, for `dsrs check`) are appended. Rows are read and written one after another: memory
 does not grow with the table, and Ctrl-C keeps the finished rows. A bad row is reported with its
 line number and does not stop the others.
 """

@@ -44,7 +44,10 @@ def add_parser(commands: Commands) -> None:
         "--figures", type=Path, metavar="DIR", help="write the figures for print here"
     )
     parser.add_argument(
-        "--format", default="png,svg,pdf", metavar="LIST", help="of the figures (default: all)"
+        "--format",
+        default="png,svg,pdf",
+        metavar="LIST",
+        help="of the figures (default: png,svg,pdf)",
     )
     parser.add_argument(
         "--radii", metavar="LIST", help="0.25,0.5,1 or START:STOP:STEP (default: a round grid)"

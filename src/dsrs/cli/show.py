@@ -61,7 +61,7 @@ def _watch(arguments: argparse.Namespace) -> int:
     try:
         while True:
             with open_run(arguments.run_folder) as opened:
-                finished = sum(1 for _ in opened.results())
+                finished = len(opened)
             if finished != shown:
                 print(time.strftime("%H:%M:%S"))
                 _show(arguments)
@@ -80,8 +80,9 @@ def _show(arguments: argparse.Namespace) -> int:
         if arguments.index is not None:
             print(json.dumps(_one_input(opened, arguments.index), indent=2))
             return 0
-        accuracies = certified_accuracy(opened.results(), opened.plan.goal.asked)
-        spent = votes_spent(opened.results(), opened.sampled_plan)
+        results = list(opened.results())
+        accuracies = certified_accuracy(results, opened.plan.goal.asked)
+        spent = votes_spent(results, opened.sampled_plan)
         if arguments.json:
             found = [accuracy.to_dict() for accuracy in accuracies]
             known = {"config": opened.config, "votes": spent.total, "methods": found}

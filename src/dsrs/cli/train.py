@@ -13,13 +13,14 @@ from dsrs.cli.law_options import add_law_options
 from dsrs.cli.options import Command, Commands, Options
 from dsrs.cli.progress import Progress
 from dsrs.cli.terminal import ERASE_LINE
-from dsrs.cli.values import one_of, whole_numbers
-from dsrs.errors import DataError
+from dsrs.cli.values import numbers, one_of, whole_numbers
+from dsrs.errors import DataError, InvalidInput, MissingExtra
 from dsrs.measures.rounding import floor_text
 
 if TYPE_CHECKING:
     from dsrs.datasets import Dataset
     from dsrs.training import TrainingSettings
+    from dsrs.training.models import SavedModel
 
 DESCRIPTION = """\
 Train a base classifier under the noise it will be smoothed with, by one of several recipes.
@@ -47,6 +48,13 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--output", required=True, type=Path, help="folder of the model")
     add_law_options(parser)
     parser.add_argument("--resume", action="store_true", help="go on from the last epoch")
+    parser.add_argument(
+        "--hold-out",
+        type=float,
+        default=0.0,
+        help="share of the training inputs that is not trained on; the card names them",
+    )
+    _add_weights(parser.add_argument_group("weights to begin with"))
     _add_recipe_options(parser)
     _add_settings(parser.add_argument_group("settings (default: the recommended ones)"))
     _add_machine_options(parser.add_argument_group("machine"))
@@ -69,6 +77,29 @@ def _add_recipe_options(parser: Command) -> None:
     )
     for name, (kind, help) in recipe_options().items():
         group.add_argument(f"--{name.replace('_', '-')}", type=kind, dest=name, help=help)
+
+
+def _add_weights(group: Options) -> None:
+    group.add_argument(
+        "--from",
+        dest="start",
+        metavar="MODEL",
+        help="go on from these weights: a folder of `dsrs train`, or a file of tensors for "
+        "--architecture (.safetensors, .pth, .ckpt)",
+    )
+    group.add_argument(
+        "--mean",
+        type=numbers,
+        default=(),
+        help="means that the weights of --from expect images to be normalised by, where they do "
+        "not say them",
+    )
+    group.add_argument("--std", type=numbers, default=(), help="the std of --mean, as many numbers")
+    group.add_argument(
+        "--teacher",
+        metavar="MODEL",
+        help="cat-rs: learn from this model, trained by `gaussian`; as for --from",
+    )
 
 
 def _add_settings(group: Options) -> None:
@@ -117,22 +148,28 @@ def _add_machine_options(group: Options) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Train, and write the model's files."""
     from dsrs.datasets import load_dataset
-    from dsrs.training import train_model
+    from dsrs.training import Machine, train_model
+    from dsrs.training.held_out import trained_on
 
     output: Path = arguments.output
+    machine = Machine(arguments.device, arguments.precision, arguments.threads)
     dataset = load_dataset(arguments.data, "train")
+    start, teacher = _saved(arguments, "start"), _saved(arguments, "teacher")
     settings = settings_from(arguments, dataset)
-    with Progress(settings.epochs * len(dataset), "training", arguments.quiet) as progress:
+    if start is not None and start.architecture is not None:
+        settings = replace(settings, architecture=start.architecture)
+    images = len(trained_on(len(dataset), settings.hold_out))
+    with Progress(settings.epochs * images, "training", arguments.quiet) as progress:
         card = train_model(
             dataset,
             settings,
             output,
             test=_test_split(arguments.data, dataset),
+            start=start,
+            teacher=teacher,
             resume=arguments.resume,
-            device=arguments.device,
-            precision=arguments.precision,
-            threads=arguments.threads,
-            watcher=_Printer(progress, len(dataset), settings.epochs, arguments.quiet),
+            machine=machine,
+            watcher=_Printer(progress, images, settings.epochs, arguments.quiet),
         )
     if card["test"] is None:
         print("test accuracy: not measured (the data has no test split)")
@@ -160,9 +197,30 @@ def settings_from(arguments: argparse.Namespace, dataset: Dataset) -> TrainingSe
         settings = settings.in_epochs(arguments.epochs)
     if arguments.warm_up is not None:
         settings = replace(settings, warm_up=arguments.warm_up, warm_up_unit="epoch")
-    named = ("architecture", "learning_rate", "decay_at", "batch_size", "ramp_epochs", "seed")
+    named = (
+        *("architecture", "learning_rate", "decay_at", "batch_size", "ramp_epochs", "seed"),
+        "hold_out",
+    )
     settings = replace(settings, **_given(arguments, named))
     return with_recipe(settings, **_given(arguments, recipe_options()))
+
+
+def _saved(arguments: argparse.Namespace, role: str) -> SavedModel | None:
+    """The model that the option of this role names."""
+    path = getattr(arguments, role)
+    if path is None:
+        if role == "start" and (arguments.mean or arguments.std):
+            raise InvalidInput("--mean and --std go with the weights of --from")
+        return None
+    try:
+        from dsrs.training import saved_model
+    except ImportError:
+        raise MissingExtra("torch", "train") from None
+    if role == "teacher":
+        return saved_model(path)
+    return saved_model(
+        path, architecture=arguments.architecture, mean=arguments.mean, std=arguments.std
+    )
 
 
 def _given(arguments: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:

@@ -125,7 +125,12 @@ def _answer(arguments: argparse.Namespace, folder: str) -> int:
         etas=arguments.etas,
     )
     answer = found.to_dict() | {
-        "landscape": {"votes": landscape.votes, "inputs": list(landscape.indices)}
+        "landscape": {
+            "votes": landscape.votes,
+            "inputs": list(landscape.indices),
+            "law": landscape.law.to_dict(),
+            "seed": landscape.seed,
+        }
     }
     if arguments.figure:
         from dsrs.reports.tuning import draw_tuning

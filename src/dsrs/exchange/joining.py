@@ -31,7 +31,16 @@ def radius_rows(log: RadiusLog, path: Path) -> list[ResultRow]:
         "alpha": p.alpha if alone else None,
     }
     return [
-        checked_row({"index": index, "radius": row.radius, "status": status, **common}, str(path))
+        checked_row(
+            {
+                "index": index,
+                "radius": row.radius,
+                "status": status,
+                "for_label": 1,
+                **common,
+            },
+            str(path),
+        )
         for index, row in log.radii.items()
         for status in ["certified" if row.radius else "abstained"]  # 0 stands for an abstention
     ]
@@ -66,6 +75,7 @@ def interval_rows(log: SamplingLog, path: Path) -> list[ResultRow]:
                 "p_lower": interval.lower,
                 "p_upper": interval.upper,
                 "note": REPEATED if len(log.lines(index)) > 1 else None,
+                "for_label": 1,
             },
             str(path),
         )
@@ -151,6 +161,7 @@ def _joined_row(
             "q_lower": None if joined.q is None else joined.q.lower,
             "q_upper": None if joined.q is None else joined.q.upper,
             "note": joined.note,
+            "for_label": 1,
         },
         str(p_path),
     )

@@ -32,6 +32,14 @@ NUMBER = r"\d+(?:\.\d+)?(?:e[-+]?\d+)?"
 RULE = rf"{NUMBER}|x|x\+|x2|x2\+|xp"
 MODEL_ENDING = ".pth"
 LAWS = ("gaussian", "general-gaussian")
+# The dimension of the data set in a model's name, as in cohen-cifar-1530-0.50.
+DIMENSIONS = {
+    "mnist": 784,
+    "cifar": 3072,
+    "cifar10": 3072,
+    "tinyimagenet": 12_288,
+    "imagenet": 150_528,
+}
 _LAW = rf"(?P<disttype>{'|'.join(LAWS)})"
 _NOISE = rf"(?P<k>None|{NUMBER})-(?P<std>{NUMBER})"
 _BUDGET = rf"(?P<N>\d+)-(?P<alpha>{NUMBER})"
@@ -153,6 +161,16 @@ def model_sigma(model: str) -> float | None:
     """The sigma that a model of this (folder) name was trained for, where it says one."""
     match = _MODEL_SIGMA.fullmatch(model)
     return float(match[1]) if match else None
+
+
+def model_dimension(model: str, given: Mapping[str, int]) -> int | None:
+    """The dimension of the data set in a model's (folder) name; `given` are those of other words.
+
+    None where no word between dashes is known.
+    """
+    words = model.removesuffix(MODEL_ENDING).split("-")
+    known = {**DIMENSIONS, **given}
+    return next((known[word] for word in words if word in known), None)
 
 
 def _stem(path: Path) -> str:

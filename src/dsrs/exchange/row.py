@@ -36,8 +36,9 @@ class ResultRow:
     radius is less by; both are empty where there was none. `attacked` is the distance of the
     nearest proved counterexample to what the certificate claims, `attack_shown` what was proved
     there. `gradient` bounds that of P_A where it made the certificate. `proof` holds every step of
-    the certificate's proof, for `dsrs audit`. `note` says what a reader should know of a row whose
-    record was not taken as it stands.
+    the certificate's proof, for `dsrs check`. `note` says what a reader should know of a row whose
+    record was not taken as it stands. `for_label` is 1 where the class is the label, although
+    neither has a number: so it is in the logs of the DSRS scripts.
     """
 
     index: int
@@ -70,6 +71,7 @@ class ResultRow:
     gradient: float | None = None
     proof: str | None = None
     note: str | None = None
+    for_label: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("index", "label", "predicted", "target", "queries"):
@@ -127,7 +129,8 @@ class ResultRow:
     @property
     def correct(self) -> bool:
         """Whether the certified class is the label."""
-        return self.proves and self.label is not None and self.label == self.target
+        of_label = self.label is not None and self.label == self.target
+        return self.proves and (of_label or bool(self.for_label))
 
     @property
     def proves(self) -> bool:
@@ -221,6 +224,13 @@ def row_from_text(cells: Mapping[str, str | None], where: str) -> ResultRow:
     if "index" not in values:
         raise DataError(f"{where}: the column `index` is missing or empty")
     return checked_row(values, where)
+
+
+def row_from_fields(fields: Mapping[str, Any], where: str) -> ResultRow:
+    """A row from named values, as JSON and Parquet hold them."""
+    # Through text: JSON has one kind of number, and a whole float must stay a float.
+    cells = {name: None if value is None else str(value) for name, value in fields.items()}
+    return row_from_text(cells, where)
 
 
 def checked_row(values: Mapping[str, Any], where: str) -> ResultRow:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -25,6 +25,7 @@ from dsrs.errors import InfeasibleBox
 from dsrs.landscape.profile import Profile
 from dsrs.laws import GeneralizedGaussian
 from dsrs.methods.plan import Plan
+from dsrs.methods.subject import subject_of
 from dsrs.noise.stream import NoiseLaw, Stream
 from dsrs.proofs.certificate import Certificate, OnGrid
 from dsrs.proofs.certification import abstention, certify, from_grid_point
@@ -71,6 +72,10 @@ class Method(ABC):
     @abstractmethod
     def certificate(self, seen: SampledInput) -> Certificate:
         """What the votes prove. Raises NotEnoughVotes where they are not those it wanted."""
+
+    def certified(self, seen: SampledInput) -> Certificate:
+        """`certificate` of the votes, which says what it is about."""
+        return replace(self.certificate(seen), subject=subject_of(seen, self.plan, self.text))
 
     def tallies(self, stream: Stream, seen: SampledInput) -> tuple[Tally, ...]:
         """What to add up over the votes of a stream beside their counts.

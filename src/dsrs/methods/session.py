@@ -116,4 +116,4 @@ def certificates_of(seen: SampledInput, plan: Plan) -> dict[str, Certificate]:
     """
     if plan.grid == DEFAULT:
         plan = plan.replace(grid=seen.grid)
-    return {name: one.certificate(seen) for name, one in methods_of(plan).items()}
+    return {name: one.certified(seen) for name, one in methods_of(plan).items()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from dsrs.confidence import clopper_pearson
 from dsrs.datasets import Dataset
-from dsrs.errors import DataError, InvalidInput, MissingExtra
+from dsrs.errors import InvalidInput, MissingExtra
 from dsrs.laws import GeneralizedGaussian, Truncated, sample_additional
 from dsrs.measures.rounding import floor_printed
 from dsrs.paper.opt_truncation import OptSettings, optimise_percentile
@@ -148,26 +147,10 @@ def _compare(
 
 def load_trained_module(folder: Path) -> tuple[Any, GeneralizedGaussian]:
     """The torch module of a folder written by `dsrs train`, and the law it was trained for."""
-    try:
-        from safetensors.torch import load_file
-    except ImportError:
-        raise MissingExtra("safetensors", "train") from None
-    from dsrs.training.architectures import build_architecture
+    from dsrs.training.models import trained_model
 
-    try:
-        card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
-        shape, classes = tuple(card["input_shape"]), int(card["num_classes"])
-        law = GeneralizedGaussian.from_dict(card["law"])
-        # The normalisation is saved with the weights; these are placeholders of its shape.
-        plain = [0.0] * shape[0], [1.0] * shape[0]
-        module = build_architecture(card["architecture"], shape, classes, *plain)
-        module.load_state_dict(load_file(folder / "model.safetensors"))
-    except (OSError, KeyError, ValueError, RuntimeError) as error:
-        raise DataError(
-            f"expected card.json and model.safetensors of `dsrs train` in {str(folder)!r}: {error}"
-        ) from None
-    module.eval()
-    return module, law
+    module, card = trained_model(folder)
+    return module, GeneralizedGaussian.from_dict(card["law"])
 
 
 def _count(module: Any, x: NDArray[np.float32], label: int, noise: Noise, votes: int) -> int:

@@ -14,14 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.errors import DataError
+from dsrs.exchange import log_names
 from dsrs.laws import GeneralizedGaussian
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-DIMENSIONS = {"mnist": 784, "cifar10": 3072, "imagenet": 150528}
 # The recorded names of the paper's data sets and training methods.
 DATASETS = {"mnist": "mnist", "cifar": "cifar10", "imagenet": "imagenet"}
+DIMENSIONS = {name: log_names.DIMENSIONS[word] for word, name in DATASETS.items()}
 TRAININGS = {"cohen": "gaussian", "consistency": "consistency", "smoothmix": "smoothmix"}
 
 

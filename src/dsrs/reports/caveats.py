@@ -18,7 +18,7 @@ def caveats(report: Report) -> list[str]:
 
 
 def _without_labels(report: Report) -> Iterator[str]:
-    names = [run.name for run in report.runs if not run.labelled]
+    names = [run.name for run in report.runs if not (run.labelled or run.for_label)]
     if names:
         yield (
             f"Without labels ({', '.join(names)}): shares of inputs that have a certificate; "

@@ -126,6 +126,7 @@ class RunSummary:
     settings: Mapping[str, Any] = field(default_factory=dict)
     attacks: Mapping[int, AttackedInput] = field(default_factory=dict)  # by index of the input
     spent: VotesSpent | None = None  # by input, in the order of the outcomes; None: not known
+    for_label: bool = False  # the answers are for the labels, although these have no numbers
 
     @classmethod
     def from_results(

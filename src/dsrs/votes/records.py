@@ -107,7 +107,8 @@ class SampledInput:
     chose from votes. `queries` is what the votes cost: rows that the model ran, with those that
     fill a batch and were not counted; None where nobody counted them. `moved` is how far (l2,
     rounded up) the point that was sampled lies from the input: the distance to its grid point.
-    `grid` is what input and noise were rounded to.
+    `grid` is what input and noise were rounded to, `model` and `input` are the fingerprints of the
+    classifier and of the input, where they are known.
     """
 
     index: int
@@ -120,6 +121,8 @@ class SampledInput:
     queries: int | None = None
     moved: float = 0.0
     grid: Grid | None = None
+    model: str | None = None
+    input: str | None = None
 
     def taken(self, stream: Stream) -> int:
         """How many votes of this stream there are."""
@@ -171,6 +174,8 @@ class SampledInput:
             "queries": self.queries,
             "moved": self.moved,
             "grid": None if self.grid is None else self.grid.to_dict(),
+            "model": self.model,
+            "input": self.input,
         }
 
     @classmethod
@@ -188,8 +193,10 @@ class SampledInput:
                 },
                 seconds=float(fields["seconds"]),
                 queries=None if fields["queries"] is None else int(fields["queries"]),
-                moved=float(fields.get("moved", 0.0)),
-                grid=Grid.from_dict(fields.get("grid")),
+                moved=float(fields["moved"]),
+                grid=Grid.from_dict(fields["grid"]),
+                model=fields["model"],
+                input=fields["input"],
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise DataError(f"expected the fields of one sampled input, got {fields!r}") from error

@@ -1,0 +1,148 @@
+"""Run folders, read from their SQLite store without any other part of the package.
+
+The store of format 2 and 3 has one row of `run` (its config), and for each input a row of `input`,
+with `votes` and `certificate` rows. Checksums find damage; a forger can make them fit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from dsrs.audit.reading import Fields, field, optional, parsed, shown
+from dsrs.audit.verdicts import NotACertificate, Refuted, Unreadable
+
+STORE_NAME = "run.sqlite"
+APPLICATION_ID = int.from_bytes(b"DSRS", "big")
+FORMATS = (2, 3)
+BUSY_SECONDS = 60.0  # to wait for a writer's transaction
+
+
+class RunFolder:
+    """A run folder, opened for reading; raises Unreadable where it is none that is known."""
+
+    def __init__(self, path: Path) -> None:
+        self.store = path / STORE_NAME
+        self._last: tuple[Any, Fields, list[tuple[Any, ...]]] | None = None
+        if not self.store.is_file():
+            raise Unreadable(f"{path} holds no run: there is no {STORE_NAME} in it")
+        try:
+            with closing(self._connect()) as connection:
+                self._check_format(connection)
+                config = self._config(connection)
+                rows = connection.execute(
+                    "SELECT idx, method FROM certificate ORDER BY 1, position"
+                )
+                self.keys: list[tuple[Any, str]] = [(index, str(name)) for index, name in rows]
+        except sqlite3.Error as error:
+            raise Unreadable(f"{self.store} cannot be read: {error}") from None
+        self.plan = field(config, "plan", dict)
+        self.sampled = optional(config, "sampled_plan", dict) or self.plan
+        model = optional(config, "model", dict) or {}
+        self.model: Any = model.get("fingerprint")
+
+    def certificate(self, index: Any, method: str) -> Any:
+        """The JSON of one certificate; Refuted where what is stored contradicts itself."""
+        return _certificate(self._stored(index)[1], method)
+
+    def votes(self, index: Any) -> Fields:
+        """The JSON of the votes of one input."""
+        return self._stored(index)[0]
+
+    def _stored(self, index: Any) -> tuple[Fields, list[tuple[Any, ...]]]:
+        """Everything of one input, read once for all of its certificates."""
+        if self._last is None or self._last[0] != index:
+            try:
+                with closing(self._connect()) as connection:
+                    self._last = (index, *self._read(connection, index))
+            except sqlite3.Error as error:
+                raise Refuted(f"the store is damaged: {error}") from None
+        return self._last[1:]
+
+    def _connect(self) -> sqlite3.Connection:
+        # Read-write where it may be: only so can SQLite undo a transaction that was cut.
+        mode = "rw" if os.access(self.store, os.W_OK) else "ro"
+        connection = sqlite3.connect(
+            f"{self.store.resolve().as_uri()}?mode={mode}", uri=True, timeout=BUSY_SECONDS
+        )
+        connection.execute("PRAGMA query_only = ON")
+        return connection
+
+    def _check_format(self, connection: sqlite3.Connection) -> None:
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if application != APPLICATION_ID:
+            raise Unreadable(f"{self.store} is an SQLite database, but not of a dsrs run")
+        if version not in FORMATS:
+            known = " and ".join(map(str, FORMATS))
+            raise Unreadable(f"{self.store} has format {version}; this check reads {known}")
+
+    def _config(self, connection: sqlite3.Connection) -> Fields:
+        rows = connection.execute("SELECT config, checksum FROM run").fetchall()
+        try:
+            ((text, checksum),) = rows
+            config = parsed(text)
+        except (ValueError, NotACertificate) as error:
+            raise Unreadable(f"the config of {self.store} cannot be read: {error}") from None
+        if checksum != _checksum(text, None) or not isinstance(config, Mapping):
+            raise Unreadable(f"{self.store} is damaged: the checksum of its config does not match")
+        return config
+
+    def _read(
+        self, connection: sqlite3.Connection, index: Any
+    ) -> tuple[Fields, list[tuple[Any, ...]]]:
+        row = connection.execute(
+            "SELECT label, predicted, target, choices, seconds, queries, thumbnail, checksum "
+            "FROM input WHERE idx = ?",
+            (index,),
+        ).fetchone()
+        if row is None:
+            raise Refuted("its input has no row of its own")
+        *own, thumbnail, checksum = row
+        votes, certificates = (
+            connection.execute(
+                f"SELECT {columns} FROM {table} WHERE idx = ? ORDER BY position", (index,)
+            ).fetchall()
+            for table, columns in (
+                ("votes", "body"),
+                ("certificate", "method, status, radius, body"),
+            )
+        )
+        content = json.dumps([[index, *own], votes, certificates], default=repr)
+        if checksum != _checksum(content, thumbnail):
+            raise Refuted("what is stored of its input was changed: the checksum does not match")
+        label, _, target, choices, *_ = own
+        fields = {
+            "index": index,
+            "label": label,
+            "target": target,
+            "choices": parsed(choices),
+            "votes": [parsed(body) for (body,) in votes],
+        }
+        return fields, certificates
+
+
+def _certificate(rows: Sequence[tuple[Any, ...]], method: str) -> Any:
+    """The certificate of a method, whose columns must say what it says itself."""
+    named = [row for row in rows if row[0] == method]
+    if len(named) != 1:
+        raise Refuted(f"there are {len(named)} certificates of the method {shown(method)}")
+    ((_, status, radius, body),) = named
+    fields = parsed(body)
+    said = fields.get("radius") if isinstance(fields, Mapping) else None
+    written = "inf" if radius == float("inf") else radius
+    if isinstance(fields, Mapping) and (fields.get("status") != status or said != written):
+        raise Refuted(f"the run lists it as {shown(status)} with radius {shown(radius)}")
+    return fields
+
+
+def _checksum(text: Any, blob: Any) -> str:
+    """SHA-256 of a text and of the bytes beside it."""
+    content = blob if isinstance(blob, bytes) else b""
+    return hashlib.sha256(str(text).encode(errors="replace") + b"\0" + content).hexdigest()
