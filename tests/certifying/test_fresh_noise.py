@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import secrets
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -97,6 +98,17 @@ def test_the_seed_of_an_answer_gives_its_votes_again_and_then_it_is_public() -> 
     again = smoothing(0.001, seed=answer.seed).predict(x, n=VOTES)
     assert (again.counts, again.label, again.seed) == (answer.counts, answer.label, answer.seed)
     assert again.seed_public
+
+
+def test_a_certificate_carries_the_fresh_seed_of_its_votes() -> None:
+    x = tries(1)[0] + np.float32(0.2)
+    certificate = smoothing(0.001).certify(x, RIGHT)
+    subject = certificate.subject
+    assert subject is not None
+    assert not subject.seed_public
+    again = smoothing(0.001, seed=subject.seed).certify(x, RIGHT)
+    assert again == replace(certificate, subject=replace(subject, seed_public=True))
+    assert smoothing(0.001, seed=1).certify(x, RIGHT) != again
 
 
 def test_seeds_are_drawn_by_the_operating_system_when_the_input_has_arrived(
