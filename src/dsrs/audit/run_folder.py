@@ -52,13 +52,15 @@ class RunFolder:
             with closing(self._connect()) as connection:
                 self._check_format(connection)
                 config = self._config(connection)
+                self.plan = field(config, "plan", dict)
                 rows = connection.execute(
                     "SELECT idx, method FROM certificate ORDER BY 1, position"
                 )
-                self.keys: list[tuple[Any, str]] = [(index, str(name)) for index, name in rows]
+                self.keys: list[tuple[Any, str]] = [
+                    (index, self._name(text)) for index, text in rows
+                ]
         except sqlite3.Error as error:
             raise Unreadable(f"{self.store} cannot be read: {error}") from None
-        self.plan = field(config, "plan", dict)
         self.sampled = optional(config, "sampled_plan", dict) or self.plan
         model = optional(config, "model", dict) or {}
         self.model: Any = model.get("fingerprint")
@@ -66,12 +68,22 @@ class RunFolder:
     def certificate(self, index: Any, method: str) -> Any:
         """The JSON of one certificate; Refuted where what is stored contradicts itself."""
         votes, rows = self._stored(index)
-        named = [row for row in rows if row[0] == method]
+        named = [row for row in rows if self._name(row[0]) == method]
         if len(named) != 1:
             raise Refuted(f"there are {len(named)} certificates of the method {shown(method)}")
         if self.format == 2:
             return _certificate(named[0])
         return self._assembled(votes, dict(zip(OF_CERTIFICATE[3], named[0], strict=True)))
+
+    def _name(self, method: Any) -> str:
+        """The name of a certificate: format 2 keeps it, format 3 the method as the plan writes it.
+
+        That is the first word of the method, unless another method of the plan shares it.
+        """
+        texts = optional(self.plan, "methods", list) or []
+        words = [str(text).partition(":")[0] for text in texts]
+        word = str(method).partition(":")[0]
+        return word if self.format == 3 and words.count(word) == 1 else str(method)
 
     def votes(self, index: Any) -> Fields:
         """The JSON of the votes of one input."""

@@ -129,6 +129,6 @@ def _text_of(method: str, methods: Sequence[str]) -> str:
     for text in methods:
         kind = text.partition(":")[0]
         alone = sum(other.partition(":")[0] == kind for other in methods) == 1
-        if method == text or (alone and method == kind):
+        if method == (kind if alone else text):
             return text
     raise Refuted(f"the plan has no method {shown(method)}")
