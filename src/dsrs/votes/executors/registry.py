@@ -1,51 +1,46 @@
-"""Executors by the address that names them: `--cluster SCHEME://...`.
-
-A new one is a file with a subclass of `Executor` and a line in `SCHEMES`, or `register`.
-"""
+"""The executors that `dsrs certify --cluster` knows, by name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Protocol
 
+from dsrs.errors import InvalidInput
 from dsrs.votes.executors.base import Executor
 from dsrs.votes.executors.model_spec import ModelSpec
 from dsrs.votes.executors.ray_cluster import RayExecutor
 
+
+class Factory(Protocol):
+    """Makes an executor that counts the votes of a model elsewhere."""
+
+    def __call__(self, spec: ModelSpec, address: str, *, threads: int, device: str) -> Executor:
+        """The executor at an address.
+
+        Args:
+            spec: how to build the model there.
+            address: what follows --cluster.
+            threads: cores of each worker.
+            device: where the model runs.
+        """
+
+
 RAY = "ray"
 
-
-@dataclass(frozen=True, slots=True)
-class Cluster:
-    """Where to count votes.
-
-    Attributes:
-        address: as it is given: `local`, `HOST:6379`, `ray://HOST:10001`, `SCHEME://...`.
-        threads: cores of each of those who count.
-        device: where the model runs: "cpu", "cuda".
-    """
-
-    address: str
-    threads: int = 1
-    device: str = "cpu"
+# A new executor is added here.
+EXECUTORS: dict[str, Factory] = {RAY: RayExecutor}
 
 
-Maker = Callable[[ModelSpec, Cluster], Executor]
+def register(name: str, factory: Factory) -> None:
+    """Make an executor of another package known to `--cluster`, as NAME or NAME://ADDRESS."""
+    if EXECUTORS.get(name, factory) is not factory:
+        raise InvalidInput(f"there is an executor named {name!r} already")
+    EXECUTORS[name] = factory
 
 
-def _ray(spec: ModelSpec, cluster: Cluster) -> Executor:
-    return RayExecutor(spec, cluster.address, threads=cluster.threads, device=cluster.device)
-
-
-SCHEMES: dict[str, Maker] = {RAY: _ray}
-
-
-def register(scheme: str, make: Maker) -> None:
-    """Let `make` make the executors of addresses that begin with `scheme://`."""
-    SCHEMES[scheme] = make
-
-
-def executor_of(spec: ModelSpec, cluster: Cluster) -> Executor:
-    """The executor that an address names; one without a scheme that is known is Ray's."""
-    scheme = cluster.address.partition("://")[0]
-    return SCHEMES.get(scheme, _ray)(spec, cluster)
+def executor_at(address: str, spec: ModelSpec, *, threads: int, device: str) -> Executor:
+    """The executor at `address`: NAME or NAME://ADDRESS; all other addresses are Ray's."""
+    name, is_scheme, _ = address.partition("://")
+    if is_scheme and name not in EXECUTORS:
+        raise InvalidInput(f"{address!r} must begin with one of {', '.join(EXECUTORS)}")
+    factory = EXECUTORS.get(name, EXECUTORS[RAY])
+    return factory(spec, address, threads=threads, device=device)
