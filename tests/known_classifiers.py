@@ -92,7 +92,7 @@ class Ball(Classifier):
                 inside = special.betainc(half, half, (1 + min(1.0, max(-1.0, cosine))) / 2)
                 return float(self.law.radial_pdf(norm) * inside)
 
-            far = float(self.law.radial_upper_quantile(1e-12))
+            far = float(self.law.radial_quantile(1 - 1e-12))
             kinks = [abs(self.reach - distance), min(far, self.reach + distance)]
             return float(integrate.quad(shell, 0, far, points=kinks, limit=400)[0])
 

@@ -37,7 +37,7 @@ def density_of_first(law: GeneralizedGaussian, at: float) -> float:
         beta = (share * (1 - share)) ** (half - 1) / special.beta(half, half)
         return float(law.radial_pdf(norm) * beta / (2 * norm))
 
-    return float(integrate.quad(shell, at, float(law.radial_upper_quantile(1e-12)), limit=400)[0])
+    return float(integrate.quad(shell, at, float(law.radial_quantile(1 - 1e-12)), limit=400)[0])
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import secrets
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -43,9 +44,9 @@ def is_wrong(smoothed: SmoothedClassifier, x: NDArray[np.float32]) -> bool:
 
 
 def ground(alpha: float, count: int) -> tuple[int, int, int]:
-    """How many of `count` inputs were answered wrongly, and how many of those again (of how many).
+    """How many of `count` inputs were answered wrongly, how many again, and of how many.
 
-    Those that were wrong are asked again until there are as many answers as tries before.
+    Those that were wrong are asked again until there are a tenth as many answers.
     """
     smoothed = smoothing(alpha)
     wrong = [x for x in tries(count) if is_wrong(smoothed, x)]
@@ -58,6 +59,9 @@ def assert_grinding_gains_nothing(alpha: float, count: int) -> None:
     wrong, again, asked = ground(alpha, count)
     assert wrong <= stats.binom.ppf(0.999, count, alpha)
     assert again <= stats.binom.ppf(0.999, asked, alpha)
+    # No oftener than the others: a wrong answer tells nothing of the next one to the same input.
+    table = [[again, asked - again], [wrong, count - wrong]]
+    assert stats.fisher_exact(table, alternative="greater").pvalue > 1e-6
 
 
 def test_grinding_gains_nothing_where_noise_is_fresh() -> None:
@@ -97,6 +101,17 @@ def test_the_seed_of_an_answer_gives_its_votes_again_and_then_it_is_public() -> 
     again = smoothing(0.001, seed=answer.seed).predict(x, n=VOTES)
     assert (again.counts, again.label, again.seed) == (answer.counts, answer.label, answer.seed)
     assert again.seed_public
+
+
+def test_a_certificate_carries_the_fresh_seed_of_its_votes() -> None:
+    x = tries(1)[0] + np.float32(0.2)
+    certificate = smoothing(0.001).certify(x, RIGHT)
+    subject = certificate.subject
+    assert subject is not None
+    assert not subject.seed_public
+    again = smoothing(0.001, seed=subject.seed).certify(x, RIGHT)
+    assert again == replace(certificate, subject=replace(subject, seed_public=True))
+    assert smoothing(0.001, seed=1).certify(x, RIGHT) != again
 
 
 def test_seeds_are_drawn_by_the_operating_system_when_the_input_has_arrived(

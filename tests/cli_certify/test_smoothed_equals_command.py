@@ -69,7 +69,7 @@ def test_inputs_outside_the_bounds_are_refused(
 @pytest.mark.parametrize("label", [1.0, 0.5, True, "1", 2, -1, np.float32(1)])
 def test_labels_are_whole_numbers_of_classes(smoothed: SmoothedClassifier, label: object) -> None:
     x = np.full((1, 4, 4), 0.5, np.float32)
-    with pytest.raises(DataError, match="must be a class from 0 to 1, got"):
+    with pytest.raises(DataError, match="must be a class from 0 to 1, a whole number, got"):
         smoothed.certify(x, label)  # type: ignore[arg-type]
 
 

@@ -52,3 +52,23 @@ def test_a_figure_that_cannot_be_drawn_leaves_nothing(
         assert main([*words, "--figure", figure, "--overwrite", "--quiet"]) == 0
         assert Path("tuned.json").exists()
         assert Path("old.svg").read_text() != "<svg/>"
+
+
+def test_votes_that_chose_a_law_do_not_certify_it(
+    certify: Certify, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`dsrs tune` looks at a run, and chooses the run's own law."""
+    assert certify("--quiet", "--stop", "3", "--seed", "4") == 0
+    assert main(["tune", "--landscape", "run", "--n", "300", "--output", "t.json", "--quiet"]) == 0
+    tuned = json.loads(Path("t.json").read_text())
+    assert tuned["landscape"]["seed"] == 4
+    tuned["law"] = dict(tuned["landscape"]["law"])
+    Path("t.json").write_text(json.dumps(tuned))
+    words = ["certify", *MODEL, "--law", "t.json", "--n", "400", "--stop", "1", "--quiet"]
+    capsys.readouterr()
+    assert main([*words, "--output", "same", "--seed", "4"]) == 2
+    assert "the votes of seed 4 chose this law" in capsys.readouterr().err
+    assert main([*words, "--output", "other", "--seed", "5"]) == 0
+    tuned["law"]["sigma"] *= 2
+    Path("t.json").write_text(json.dumps(tuned))
+    assert main([*words, "--output", "wider", "--seed", "4"]) == 0

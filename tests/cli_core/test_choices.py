@@ -7,7 +7,7 @@ import pytest
 from dsrs.cli.main import known_commands
 from dsrs.cli.options import Option
 from dsrs.errors import InvalidInput
-from dsrs.exchange import EXPORTS, FORMATS
+from dsrs.exchange import FORMATS
 from dsrs.paper.published import TITLES
 from dsrs.paper.table_formats import FORMATS as TABLE_FORMATS
 from dsrs.paper.theory_checks import CHECKS
@@ -15,8 +15,8 @@ from dsrs.training.defaults import DATA
 from dsrs.training.recipes import RECIPES
 
 CHOICES = {
-    ("export", "--format"): EXPORTS,
-    ("import", "--format"): FORMATS,
+    ("export", "--format"): FORMATS,
+    ("import", "--format"): [name for name, form in FORMATS.items() if form.read],
     ("train", "--recipe"): RECIPES,
     ("train", "--like"): DATA,
     ("paper tables", "--format"): TABLE_FORMATS,

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from dsrs.cli.main import main
 from dsrs.errors import DataError, DsrsError, InvalidInput, MissingExtra
 from dsrs.exchange import ResultRow, export_run, format_of, import_rows, write_rows
+from dsrs.exchange.csv_table import csv_text, read_csv
+from dsrs.exchange.json_lines import jsonl_text, read_jsonl
 from dsrs.exchange.row import COLUMNS, rows_of
-from dsrs.exchange.table import csv_text, jsonl_text, read_csv, read_jsonl
 from dsrs.exchange.tsv import clock, read_tsv, tsv_text
 from dsrs.laws import heuristic_percentile
 from dsrs.store import RunResult, open_run, start_run
@@ -181,7 +182,7 @@ TSV = b"idx\tlabel\tpredict\tradius\tcorrect\ttime\n"
 BAD_FILES = [
     (b"", "format is not known"),
     (b"a,b\n1,2\n", "format is not known"),
-    (b"\xff\xfe\x00rubbish", "neither text nor Parquet"),
+    (b"\xff\xfe\x00rubbish", "bytes that are no text"),
     (b"PAR1 cut", "Parquet"),
     (b"\x1f\x8b cut", "damaged .gz"),
     (b"index,radius\n1,0.5\n2\n", "line 3: expected 2 cells"),

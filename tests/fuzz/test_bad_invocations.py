@@ -193,7 +193,7 @@ def try_invocations(
             raise AssertionError(f"seed {seed}, number {number}: {words}") from error
         after = contents(place)
         told = f"seed {seed}, number {number}, exit {code}: {words}"
-        assert code in (0, 1, 2), told
+        assert code in (0, 1, 2, 3), told  # 3: a check decided nothing
         assert not [path for path in after if UNFINISHED in path], f"half-written: {told}"
         owned = {
             "run",

@@ -6,6 +6,7 @@ import hashlib
 
 import numpy as np
 import pytest
+from keys import stream_key
 from scipy import stats
 
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
@@ -17,7 +18,6 @@ from dsrs.noise.stream import (
     NoiseStream,
     Stream,
     radial_edges,
-    stream_key,
 )
 
 GAUSSIAN = GeneralizedGaussian(20, 0.5)

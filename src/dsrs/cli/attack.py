@@ -32,6 +32,8 @@ examples:
       votes an input. Stop it with Ctrl-C and give the same command again: it continues.
   dsrs attack runs/mine --budget 200000 --clip --json
       More votes, perturbed images that are still images, and numbers for a program.
+  dsrs attack theirs/run --output runs/attacked --model net.onnx --data MNIST/
+      A run that is not yours, or may not be written: the attack is kept in a copy.
   dsrs attack runs/old --model net.onnx --data MNIST/
       A run that does not know where its model and data are.
 
@@ -81,6 +83,11 @@ def add_parser(commands: Commands) -> None:
         dest="restart",
         help="drop an earlier attack of this run, which had other settings",
     )
+    options.add_argument(
+        "--output",
+        metavar="FOLDER",
+        help="leave the run as it is: copy it into this folder, and keep the attack there",
+    )
     add_workers(options)
     options.add_argument("--json", action="store_true", help="print the result as JSON")
     options.add_argument("--quiet", action="store_true", help="no progress")
@@ -110,6 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
         indices=arguments.indices,
         workers=arguments.workers,
         restart=arguments.restart,
+        output=arguments.output,
         progress=lambda total: Progress(total, "attacking", quiet=arguments.quiet),
     )
     print(json.dumps(found.to_dict(), indent=2) if arguments.json else attack_text(found))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.options import Commands
 from dsrs.cli.progress import Progress
-from dsrs.errors import DataError, InvalidInput, MissingExtra
+from dsrs.errors import DataError, DsrsError, InvalidInput, MissingExtra
 from dsrs.files.csv_rows import open_csv
 from dsrs.files.foreign_text import one_line
 from dsrs.measures.rounding import floor_text
@@ -241,8 +241,23 @@ def _report(verdicts: list[Verdict], wall: float, arguments: argparse.Namespace)
         print(
             "bounds of probabilities are taken as given; a run folder has the votes they are from"
         )
+    elif _is_without_grid(arguments.source):
+        from dsrs.laws.grid import WITHOUT_GRID
+
+        print(WITHOUT_GRID)
     said = ", ".join(f"{count:,} {word}" for word, count in counts.items())
     print(f"{said}; {seconds:.1f} s of the processor, {wall:.1f} s by the clock")
+
+
+def _is_without_grid(folder: str) -> bool:
+    """Whether a run that can be read added its noise in float32."""
+    from dsrs.store import open_run
+
+    try:
+        with open_run(folder) as run:
+            return run.sampled_plan_fields["grid"] is None
+    except DsrsError:
+        return False  # the verdicts say what is wrong with it
 
 
 def _line(verdict: Verdict) -> str:

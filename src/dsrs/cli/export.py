@@ -17,8 +17,12 @@ examples:
   dsrs export runs/mine --format dsrs-logs --output logs  the folders of the original DSRS scripts
   dsrs export runs/mine --format attacks                  runs/mine.npz: proved counterexamples
 
-csv, jsonl and parquet hold one row for each input and method, with intervals and radius, without
-loss; `dsrs recertify` reads the csv. tsv writes -1 for the class of an abstention.
+formats:
+  csv, jsonl, parquet   one row for each input and method, with intervals, radius and proof, without
+                        loss; `dsrs check`, `recertify` and `report` read them
+  tsv                   radii of one method, with all digits; the class of an abstention is -1
+  dsrs-logs             intervals and radii, as a folder of text files
+  attacks               NumPy arrays, for inputs with a proved counterexample
 """
 
 
@@ -32,7 +36,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("run_folder", metavar="RUN", help="run folder of `dsrs certify`")
     parser.add_argument(
         "--format",
-        type=one_of("dsrs.exchange", "EXPORTS"),
+        type=one_of("dsrs.exchange", "FORMATS"),
         default="csv",
         help="csv (default), jsonl, parquet, tsv, dsrs-logs or attacks",
     )
@@ -46,11 +50,11 @@ def add_parser(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from dsrs.exchange import EXPORTS, export_run
+    from dsrs.exchange import FORMATS, export_run
     from dsrs.store import open_run
 
     folder = Path(arguments.run_folder)
-    ending = EXPORTS[arguments.format] or "-logs"
+    ending = FORMATS[arguments.format].ending or "-logs"
     if arguments.output == "-":
         return _to_standard_output(arguments, ending)
     output = Path(arguments.output or folder.parent / f"{folder.resolve().name}{ending}")

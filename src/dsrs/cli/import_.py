@@ -44,7 +44,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--format",
         type=one_of("dsrs.exchange", "FORMATS"),
-        help="csv, jsonl, parquet, tsv or dsrs-logs (default: recognised)",
+        help="csv, jsonl, parquet, tsv or dsrs-logs (default: recognised from the content)",
     )
     parser.add_argument(
         "--d",

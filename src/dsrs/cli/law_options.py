@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.options import Options
 from dsrs.errors import DataError, InvalidInput
+from dsrs.methods.defaults import NEYMAN_PEARSON
 
 if TYPE_CHECKING:
     from dsrs.laws import GeneralizedGaussian
@@ -72,7 +73,25 @@ def tuned_method(arguments: argparse.Namespace) -> tuple[str, ...]:
     method = read_tuned(arguments.law).get("method")
     if not isinstance(method, str):
         raise DataError(f"{arguments.law} is not a file of `dsrs tune`: it has no `method`")
-    return ("none",) if method == "np" else (method,)
+    return ("none",) if method == NEYMAN_PEARSON else (method,)
+
+
+def refuse_votes_that_chose(arguments: argparse.Namespace, law: Any, seed: int) -> None:
+    """Raise InvalidInput if the votes of this law and seed are those that chose the law.
+
+    `dsrs tune` looks at any run. Where it chooses the law of the run itself, the same seed would
+    certify by the same votes, and alpha would not hold: they were chosen for how they came out.
+    """
+    if arguments.law is None:
+        return
+    looked = read_tuned(arguments.law).get("landscape")
+    if not isinstance(looked, dict) or "law" not in looked:
+        return
+    if (looked["law"], looked.get("seed")) == (law.to_dict(), seed):
+        raise InvalidInput(
+            f"the votes of seed {seed} chose this law, and cannot certify it as well; give another "
+            "--seed"
+        )
 
 
 def note_on_law(arguments: argparse.Namespace, law: GeneralizedGaussian) -> None:

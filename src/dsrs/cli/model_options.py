@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dsrs.cli.options import Options
 from dsrs.cli.values import numbers, whole_numbers
 from dsrs.errors import InvalidInput
+from dsrs.methods import defaults
 
 if TYPE_CHECKING:
     from dsrs.classifiers.base import Classifier
@@ -38,8 +39,8 @@ def add_model_options(
     )
     group.add_argument(
         "--target",
-        choices=("label", "predicted"),
-        default="label",
+        choices=defaults.TARGETS,
+        default=defaults.TARGETS[0],
         help=f"with labels: take the label (default), or the class that {voters} choose",
     )
     add_selection_options(group)

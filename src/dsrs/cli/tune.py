@@ -17,10 +17,11 @@ from dsrs.cli.tables import table
 from dsrs.cli.values import numbers
 from dsrs.errors import InvalidInput
 from dsrs.files.new_file import check_figure
+from dsrs.methods import defaults
 
 if TYPE_CHECKING:
-    from dsrs.landscape.tuning import Forecast, Tuned
     from dsrs.laws import GeneralizedGaussian
+    from dsrs.tuning import Forecast, Tuned
 
 SHOWN = 5
 COLUMNS = 8  # radii of the table
@@ -32,8 +33,8 @@ examples:
       Which law certifies most inputs at r = 1.5, beside what sigma = 1, k = 380 would give.
   dsrs certify --model net.onnx --data MNIST/ --law tuned.json --output runs/mine
 
-Methods: np (Neyman-Pearson), tailored (a law Q for each input), double sampling with rescaled or
-truncated laws. `limit` is what no isotropic law P could exceed with so many votes. The choice
+Every method that has a forecast is tried, double sampling with rescaled and truncated laws. `limit`
+is what no isotropic law P could exceed with so many votes. The choice
 makes its own inputs look better than they are: certify and report others.
 """
 
@@ -51,10 +52,16 @@ def add_parser(commands: Commands) -> None:
     )
     group = parser.add_argument_group("what is asked")
     group.add_argument(
-        "--n", type=int, default=100_000, help="votes an input will have (default: 100000)"
+        "--n",
+        type=int,
+        default=defaults.N,
+        help=f"votes that an input will have (default: {defaults.N})",
     )
     group.add_argument(
-        "--alpha", type=float, default=0.001, help="failure probability (default: 0.001)"
+        "--alpha",
+        type=float,
+        default=defaults.ALPHA,
+        help=f"failure probability (default: {defaults.ALPHA:g})",
     )
     group.add_argument(
         "--objective", default="acr", help="acr (average certified radius) or accuracy@R"
@@ -104,8 +111,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _answer(arguments: argparse.Namespace, folder: str) -> int:
-    from dsrs.landscape.tuning import tune
     from dsrs.store.profiles import read_landscape
+    from dsrs.tuning import tune
 
     landscape = read_landscape(folder)
     found = tune(
@@ -118,7 +125,12 @@ def _answer(arguments: argparse.Namespace, folder: str) -> int:
         etas=arguments.etas,
     )
     answer = found.to_dict() | {
-        "landscape": {"votes": landscape.votes, "inputs": list(landscape.indices)}
+        "landscape": {
+            "votes": landscape.votes,
+            "inputs": list(landscape.indices),
+            "law": landscape.law.to_dict(),
+            "seed": landscape.seed,
+        }
     }
     if arguments.figure:
         from dsrs.reports.tuning import draw_tuning

@@ -226,6 +226,13 @@ def row_from_text(cells: Mapping[str, str | None], where: str) -> ResultRow:
     return checked_row(values, where)
 
 
+def row_from_fields(fields: Mapping[str, Any], where: str) -> ResultRow:
+    """A row from named values, as JSON and Parquet hold them."""
+    # Through text: JSON has one kind of number, and a whole float must stay a float.
+    cells = {name: None if value is None else str(value) for name, value in fields.items()}
+    return row_from_text(cells, where)
+
+
 def checked_row(values: Mapping[str, Any], where: str) -> ResultRow:
     """The row of these values; what is wrong with them is told with the place."""
     try:

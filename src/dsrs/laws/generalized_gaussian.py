@@ -124,17 +124,9 @@ class GeneralizedGaussian:
         """Pr[|x| <= norm]."""
         return np.asarray(special.gammainc(self.m, self.shell(np.maximum(norm, 0.0))))
 
-    def radial_sf(self, norm: ArrayLike) -> Floats:
-        """Pr[|x| > norm], exact in the upper tail."""
-        return np.asarray(special.gammaincc(self.m, self.shell(np.maximum(norm, 0.0))))
-
     def radial_quantile(self, probability: ArrayLike) -> Floats:
         """The norm below which the noise stays with this probability."""
         return self.norm(special.gammaincinv(self.m, checked_probability(probability)))
-
-    def radial_upper_quantile(self, probability: ArrayLike) -> Floats:
-        """The norm that the noise exceeds with this probability."""
-        return self.norm(special.gammainccinv(self.m, checked_probability(probability)))
 
     def sample_norms(self, count: int, generator: np.random.Generator) -> Floats:
         """`count` independent noise norms."""

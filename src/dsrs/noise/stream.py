@@ -171,11 +171,6 @@ def _grid_kernels() -> tuple[Callable[..., None], Callable[..., None]]:
     return directions_on_grid, gaussian_on_grid
 
 
-def stream_key(seed: int, index: int, stream: str) -> NDArray[np.uint32]:
-    """The 128-bit key of the normals of one stream of one input."""
-    return _key(_entropy(seed, index, stream))
-
-
 def radial_edges(law: GeneralizedGaussian) -> NDArray[np.float64]:
     """The noise norms between the equal-mass radial bins of P."""
     return law.radial_quantile(np.arange(1, HISTOGRAM_BINS) / HISTOGRAM_BINS)

@@ -28,19 +28,28 @@ def wide_law(d: int, sigma: float) -> GeneralizedGaussian:
 
 @dataclass(frozen=True, slots=True)
 class Landscape:
-    """One profile an input, for the class that was counted (the label where there is one)."""
+    """One profile an input, for the class that was counted (the label where there is one).
 
-    d: int
+    `law` and `seed` are those of its votes.
+    """
+
+    law: GeneralizedGaussian
+    seed: int
     indices: tuple[int, ...]
     profiles: tuple[Profile, ...]
     votes: int  # all votes that it rests on
     largest_norm: float  # about the largest that was seen
 
+    @property
+    def d(self) -> int:
+        """Dimension of the inputs."""
+        return self.law.d
+
 
 def read_landscape(path: str | Path) -> Landscape:
     """The profiles of all inputs of a run."""
     with open_run(path) as run:
-        law = run.plan.law
+        law, seed = run.sampled_plan.law, run.sampled_plan.seed
         edges = law.radial_quantile(np.linspace(0, 1, HISTOGRAM_BINS + 1))
         indices, profiles, total = [], [], 0
         for result in run.results():
@@ -52,4 +61,4 @@ def read_landscape(path: str | Path) -> Landscape:
     if not profiles:
         raise StoreError(f"{path} has no finished input yet")
     largest = float(law.radial_quantile(0.99))
-    return Landscape(law.d, tuple(indices), tuple(profiles), total, largest)
+    return Landscape(law, seed, tuple(indices), tuple(profiles), total, largest)

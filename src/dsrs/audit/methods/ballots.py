@@ -8,7 +8,7 @@ from typing import Any
 
 from dsrs.audit.law_text import canonical
 from dsrs.audit.reading import Fields, field, number, optional, whole
-from dsrs.audit.verdicts import NotACertificate, Refuted
+from dsrs.audit.verdicts import NotACertificate, Refuted, Undecided
 
 ESTIMATION, SELECTION = "estimation", "selection"
 MISSED_NOISE = "missed-noise"  # the tally of the method `first-order`
@@ -49,6 +49,8 @@ class Unit:
         # Format 2 had a field of its own for the only tally that there was.
         tallies = optional(fields, "tallies", dict) or {}
         slope = optional(tallies, MISSED_NOISE, dict) or optional(fields, "slope", dict)
+        if fields.get("classifier", 0) != 0:
+            raise Undecided("this check does not know votes of several classifiers")
         unit = cls(
             field(fields, "purpose", str),
             optional(fields, "law", dict),

@@ -18,11 +18,12 @@ from dsrs.audit.reading import (
     optional_number,
     whole,
 )
-from dsrs.audit.verdicts import NotACertificate
+from dsrs.audit.verdicts import NotACertificate, Refuted
 
 NAMES = (
     *("law", "methods", "n", "n0", "alpha", "seed", "sample_share", "alpha_share", "fallback"),
     *("early_stop", "target", "batch", "radius", "radii", "precision", "classes", "bound", "grid"),
+    *("family_alpha", "family_size", "seed_public"),
 )
 MOST_VOTES = 2**53
 LARGEST_SEED = 2**4096  # of format 2; format 3 has 128 bits
@@ -54,6 +55,7 @@ class Plan:
         """A plan from its JSON; Undecided where it has options that this check does not know."""
         only(fields, NAMES, "the plan")
         grid = optional(fields, "grid", dict)
+        _check_family(fields)
         radius, precision = (optional_number(fields, name) for name in ("radius", "precision"))
         methods = field(fields, "methods", list)
         if not all(isinstance(text, str) for text in methods):
@@ -90,6 +92,16 @@ class Plan:
     def first_votes(self) -> int:
         """Votes under P of a method of double sampling."""
         return round(self.n * self.sample_share)
+
+
+def _check_family(fields: Any) -> None:
+    """Where certificates shall hold together, their parts of alpha add up to that of all."""
+    family = optional_number(fields, "family_alpha")
+    if family is None and fields.get("family_size") is None:
+        return
+    size = whole(fields, "family_size", 1, MOST_VOTES)
+    if family is None or Fraction(number(fields, "alpha")) * size > Fraction(family):
+        raise Refuted("the parts of alpha of all certificates add up to more than family_alpha")
 
 
 def _share(fields: Any, name: str) -> float:
