@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 from pathlib import Path
@@ -13,14 +14,13 @@ from dsrs.audit import Verdict
 from dsrs.audit.checking import check_certificate
 from dsrs.audit.format_2 import as_format_3
 from dsrs.audit.methods import BoundsFromVotes
-from dsrs.audit.run_folder import RunFolder
+from dsrs.audit.run_folder import COLUMNS, STORE_NAME, RunFolder
 from dsrs.certifying.many_inputs import certify_run
 from dsrs.classifiers import from_callable
 from dsrs.datasets import Dataset
 from dsrs.laws import GeneralizedGaussian
 from dsrs.laws.grid import Grid
 from dsrs.methods import Plan
-from dsrs.store.schema import STORE_NAME, checksum_of
 
 WIDE, GAUSSIAN = GeneralizedGaussian(16, 0.5, 6), GeneralizedGaussian(16, 0.5)
 NARROW = GeneralizedGaussian(16, 0.15, 6)
@@ -80,8 +80,11 @@ class Forgery:
     def __init__(self, folder: Path, index: int, method: str) -> None:
         run = RunFolder(folder)
         self.plan, self.sampled = run.plan, run.sampled
-        self.method, self.votes = method, run.votes(index)
-        self.certificate = format_3(run.certificate(index, method))
+        names = [name for place, name in run.keys if place == index]
+        kinds = [name for name in names if name.partition(":")[0] == method]
+        self.method = method if method in names else kinds[0]
+        self.votes = run.votes(index)
+        self.certificate = format_3(run.certificate(index, self.method))
         self.proof = self.certificate["proof"]
 
     def checked(self) -> Verdict:
@@ -91,34 +94,22 @@ class Forgery:
         return check_certificate(self.certificate, "forged", bounds)
 
 
-def rewrite(folder: Path, index: int, change: Any) -> None:
-    """Change a certificate inside a run, with a checksum that fits."""
-    connection = sqlite3.connect(folder / STORE_NAME)
-    bodies = connection.execute(
-        "SELECT position, body FROM certificate WHERE idx = ?", (index,)
-    ).fetchall()
-    for position, body in bodies:
-        fields = json.loads(body)
-        change(fields)
-        connection.execute(
-            "UPDATE certificate SET body = ? WHERE idx = ? AND position = ?",
-            (json.dumps(fields), index, position),
+def rewrite(folder: Path, index: int, **columns: Any) -> None:
+    """Change columns of the certificates of an input, with a checksum that fits."""
+    of_input, of_certificate = COLUMNS[3]
+    with sqlite3.connect(folder / STORE_NAME) as store:
+        for name, value in columns.items():
+            store.execute(f"UPDATE certificate SET {name} = ? WHERE idx = ?", (value, index))
+        *own, thumbnail = store.execute(
+            f"SELECT {of_input}, thumbnail FROM input WHERE idx = ?", (index,)
+        ).fetchone()
+        votes, certificates = (
+            store.execute(
+                f"SELECT {names} FROM {table} WHERE idx = ? ORDER BY position", (index,)
+            ).fetchall()
+            for table, names in (("votes", "body"), ("certificate", of_certificate))
         )
-    row = connection.execute(
-        "SELECT label, predicted, target, choices, seconds, queries, thumbnail FROM input "
-        "WHERE idx = ?",
-        (index,),
-    ).fetchone()
-    *own, thumbnail = row
-    lists = [
-        connection.execute(
-            f"SELECT {columns} FROM {name} WHERE idx = ? ORDER BY position", (index,)
-        ).fetchall()
-        for name, columns in (("votes", "body"), ("certificate", "method, status, radius, body"))
-    ]
-    text = json.dumps([[index, *own], *lists])
-    connection.execute(
-        "UPDATE input SET checksum = ? WHERE idx = ?", (checksum_of(text, thumbnail), index)
-    )
-    connection.commit()
-    connection.close()
+        text = json.dumps([own, [body for (body,) in votes], certificates])
+        checksum = hashlib.sha256(text.encode() + b"\0" + (thumbnail or b"")).hexdigest()
+        store.execute("UPDATE input SET checksum = ? WHERE idx = ?", (checksum, index))
+    store.close()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 pytest.importorskip("flint")
 
 from audit.small_runs import PLANS, Forgery, make_run, rewrite
+from dsrs.audit.run_folder import STORE_NAME
 from dsrs.certifying.again import recertify_run
 from dsrs.cli.main import main
 
@@ -284,14 +287,36 @@ def test_a_forged_run_folder_is_refuted_by_the_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = make_run(tmp_path / "run", PLANS["np"])
-
-    def enlarge(fields: dict) -> None:  # type: ignore[type-arg]
-        fields["linf_radius"] *= 1.1
-
-    rewrite(folder, 1, enlarge)
+    rewrite(folder, 1, radius=9.0)
     code, found = checked(folder, capsys)
     assert (code, found["refuted"], found["verified"], found["abstained"]) == (1, 1, 1, 1)
     assert main(["check", str(folder), "--quiet"]) == 1
     said = capsys.readouterr().out
     assert "REFUTED: input 1, np" in said
-    assert "`linf_radius`" in said
+    assert "below the radius" in said
+    with sqlite3.connect(folder / STORE_NAME) as store:
+        store.execute("UPDATE certificate SET radius = 0.01 WHERE idx = 1")
+    store.close()
+    assert "checksum" in checked(folder, capsys)[1]["certificates"][1]["reason"]
+
+
+FORMAT_2 = Path(__file__).parents[1] / "format_2"
+
+
+@pytest.mark.parametrize(
+    "packed", sorted((FORMAT_2 / "runs").iterdir()), ids=lambda file: file.name
+)
+def test_runs_of_format_2_are_checked_with_their_votes(
+    packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / STORE_NAME).write_bytes(gzip.decompress(packed.read_bytes()))
+    code, found = checked(tmp_path, capsys)
+    assert (code, found["refuted"], found["undecided"]) == (0, 0, 0), found
+
+
+def test_certificates_of_format_2_are_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    code, found = checked(FORMAT_2 / "certificates.jsonl", capsys)
+    assert (code, found["refuted"], found["undecided"]) == (0, 0, 0), found
+    for table in ("double.csv", "leading.csv"):
+        code, found = checked(FORMAT_2 / table, capsys)
+        assert (code, found["refuted"], found["undecided"]) == (0, 0, 0), found
