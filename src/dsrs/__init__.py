@@ -26,6 +26,7 @@ if _TYPE_CHECKING:
     from dsrs.proofs.certification import certify as certify
     from dsrs.proofs.interval import Interval as Interval
     from dsrs.proofs.interval import Observation as Observation
+    from dsrs.proofs.least_probability import least_probability as least_probability
     from dsrs.proofs.table import certify_rows as certify_rows
     from dsrs.proofs.table import certify_table as certify_table
 
@@ -41,12 +42,13 @@ _HOMES = {
     "dsrs.proofs.certificate": ("Certificate",),
     "dsrs.proofs.certification": ("certify",),
     "dsrs.proofs.interval": ("Interval", "Observation"),
+    "dsrs.proofs.least_probability": ("least_probability",),
     "dsrs.proofs.table": ("certify_rows", "certify_table"),
 }
 _NAMES = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = (
     *("certifying", "classifiers", "confidence", "datasets", "exchange", "landscape", "laws"),
-    *("measures", "methods", "reports", "store", "training", "votes"),
+    *("measures", "methods", "reports", "store", "training", "tuning", "votes"),
 )
 
 __all__ = [*_NAMES]

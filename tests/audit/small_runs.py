@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 from pathlib import Path
@@ -14,13 +13,15 @@ from dsrs.audit import Verdict
 from dsrs.audit.checking import check_certificate
 from dsrs.audit.format_2 import as_format_3
 from dsrs.audit.methods import BoundsFromVotes
-from dsrs.audit.run_folder import COLUMNS, STORE_NAME, RunFolder
+from dsrs.audit.run_folder import RunFolder
 from dsrs.certifying.many_inputs import certify_run
 from dsrs.classifiers import from_callable
 from dsrs.datasets import Dataset
 from dsrs.laws import GeneralizedGaussian
 from dsrs.laws.grid import Grid
 from dsrs.methods import Plan
+from dsrs.store.rows import OF_CERTIFICATE, OF_INPUT, InputRows, rows_of_index
+from dsrs.store.schema import STORE_NAME
 
 WIDE, GAUSSIAN = GeneralizedGaussian(16, 0.5, 6), GeneralizedGaussian(16, 0.5)
 NARROW = GeneralizedGaussian(16, 0.15, 6)
@@ -80,11 +81,9 @@ class Forgery:
     def __init__(self, folder: Path, index: int, method: str) -> None:
         run = RunFolder(folder)
         self.plan, self.sampled = run.plan, run.sampled
-        names = [name for place, name in run.keys if place == index]
-        kinds = [name for name in names if name.partition(":")[0] == method]
-        self.method = method if method in names else kinds[0]
-        self.votes = run.votes(index)
-        self.certificate = format_3(run.certificate(index, self.method))
+        self.method, self.votes = method, run.votes(index)
+        # Without a subject, which would contradict any other plan at once.
+        self.certificate = format_3(run.certificate(index, method)) | {"subject": None}
         self.proof = self.certificate["proof"]
 
     def checked(self) -> Verdict:
@@ -94,22 +93,14 @@ class Forgery:
         return check_certificate(self.certificate, "forged", bounds)
 
 
-def rewrite(folder: Path, index: int, **columns: Any) -> None:
-    """Change columns of the certificates of an input, with a checksum that fits."""
-    of_input, of_certificate = COLUMNS[3]
-    with sqlite3.connect(folder / STORE_NAME) as store:
-        for name, value in columns.items():
-            store.execute(f"UPDATE certificate SET {name} = ? WHERE idx = ?", (value, index))
-        *own, thumbnail = store.execute(
-            f"SELECT {of_input}, thumbnail FROM input WHERE idx = ?", (index,)
-        ).fetchone()
-        votes, certificates = (
-            store.execute(
-                f"SELECT {names} FROM {table} WHERE idx = ? ORDER BY position", (index,)
-            ).fetchall()
-            for table, names in (("votes", "body"), ("certificate", of_certificate))
+def rewrite(folder: Path, index: int, change: str) -> None:
+    """Change the certificates of an input inside a run, by SQL, with a checksum that fits."""
+    store = folder / STORE_NAME
+    with sqlite3.connect(store) as connection:
+        connection.execute(f"UPDATE certificate SET {change} WHERE idx = ?", (index,))
+        (*fields, thumbnail, _), votes, certificates = rows_of_index(
+            connection, index, store, OF_INPUT, OF_CERTIFICATE
         )
-        text = json.dumps([own, [body for (body,) in votes], certificates])
-        checksum = hashlib.sha256(text.encode() + b"\0" + (thumbnail or b"")).hexdigest()
-        store.execute("UPDATE input SET checksum = ? WHERE idx = ?", (checksum, index))
-    store.close()
+        rows = InputRows(fields, [body for (body,) in votes], certificates, thumbnail)
+        connection.execute("UPDATE input SET checksum = ? WHERE idx = ?", (rows.checksum, index))
+    connection.close()

@@ -14,7 +14,8 @@ from test_documentation import PAGES, ROOT
 from dsrs.cli.main import known_commands, main
 from dsrs.cli.options import Option
 from dsrs.cli.reference import reference
-from dsrs.methods import DEFAULT_METHODS, NAMED
+from dsrs.methods import defaults
+from dsrs.methods.registry import DOUBLE_SAMPLING, METHODS
 
 OPTIONS = {
     (command.name, option.name): option
@@ -66,8 +67,8 @@ def test_pages_name_options_that_exist_and_their_defaults(page: Path) -> None:
 
 def test_the_methods_of_the_certify_page_are_those_of_the_program() -> None:
     rows = dict(re.findall(r"^\| `([^`]+)` \| (.*) \|$", CERTIFY_PAGE.read_text(), flags=re.M))
-    assert set(NAMED) - {"np"} <= set(rows)
-    assert [name for name, text in rows.items() if "(default)" in text] == [*DEFAULT_METHODS[1:]]
+    assert METHODS.keys() - {"np", DOUBLE_SAMPLING} <= set(rows)
+    assert [name for name, text in rows.items() if "(default)" in text] == [*defaults.METHODS[1:]]
 
 
 def test_the_example_of_the_certify_page_prints_what_it_shows(

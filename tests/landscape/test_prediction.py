@@ -10,7 +10,7 @@ import pytest
 from scipy import integrate, special
 
 from dsrs.landscape.expected import bound_curve, expected_hits, expected_lower, unproved_at
-from dsrs.landscape.prediction import limit_and_norm, predicted_radii, probability
+from dsrs.landscape.prediction import limit_and_norm, probability
 from dsrs.landscape.profile import Profile
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
 from dsrs.proofs.certification import certify
@@ -20,6 +20,7 @@ from landscape.known_profiles import (
     ball,
     exact_profile,
     half_space,
+    predicted_radii,
     rising,
     wrong_in_the_centre,
 )

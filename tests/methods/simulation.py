@@ -16,7 +16,7 @@ from scipy import stats
 
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian
 from dsrs.laws.bins import HISTOGRAM_BINS
-from dsrs.methods import Plan, Session, Strategy
+from dsrs.methods import Method, Plan, Session, methods_of
 from dsrs.noise.stream import radial_edges
 from dsrs.proofs.certificate import Certificate
 from dsrs.proofs.lead import Lead
@@ -97,11 +97,11 @@ def count_misses(
     *,
     label: int | None = 1,
     seed: int = 0,
-    strategies: Mapping[str, Strategy] | None = None,
+    methods: Mapping[str, Method] | None = None,
 ) -> dict[str, int]:
-    """How many certificates of each method miss; `strategies` replace those of the plan."""
+    """How many certificates of each method miss; `methods` replace those of the plan."""
     generator = np.random.default_rng(seed)
-    certifying = plan.strategies() if strategies is None else strategies
+    certifying = methods_of(plan) if methods is None else methods
     found = dict.fromkeys(certifying, 0)
     for index in range(runs):
         seen = simulate_input(plan, profile, index, label, generator)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsrs.certifying.again import votes_under_p
 from dsrs.certifying.one_input import sample_input
 from dsrs.confidence import clopper_pearson, clopper_pearson_lower
 from dsrs.errors import NotEnoughVotes
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
 from dsrs.methods import Plan, certificates_of
-from dsrs.methods.ball import BallOfVotes
+from dsrs.methods.ball import BallOfVotes, votes_under_p
 from dsrs.noise.stream import NoiseLaw, Stream
 from dsrs.proofs.certification import certify
 from dsrs.proofs.checking import check

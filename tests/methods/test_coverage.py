@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dsrs.certifying.again import votes_under_p
 from dsrs.confidence import clopper_pearson_lower
 from dsrs.laws import GeneralizedGaussian, Truncated
 from dsrs.laws.bins import HISTOGRAM_BINS
-from dsrs.methods import NAMED, Plan, Want
-from dsrs.methods.ball import BallOfVotes
+from dsrs.methods import Entry, Plan, Want
+from dsrs.methods.ball import BallOfVotes, votes_under_p
 from dsrs.methods.base import certify_or_abstain
-from dsrs.methods.double_sampling import two_sided_interval
+from dsrs.methods.intervals import two_sided_interval
 from dsrs.methods.neyman_pearson import NeymanPearson
+from dsrs.methods.registry import METHODS
 from dsrs.noise.stream import Stream
 from dsrs.proofs.certificate import Certificate
 from dsrs.proofs.interval import Interval, Observation
@@ -85,9 +85,10 @@ SAMPLES = [
 
 @pytest.fixture(autouse=True)
 def named(monkeypatch: pytest.MonkeyPatch, bounds_alone: None) -> None:
-    """Strategies of tests, by name."""
-    for strategy in (Hoeffding, Peeking, ChosenBall):
-        monkeypatch.setitem(NAMED, strategy.__name__.lower(), strategy)
+    """Methods of tests, by name."""
+    for method in (Hoeffding, Peeking, ChosenBall):
+        name = method.__name__.lower()
+        monkeypatch.setitem(METHODS, name, Entry(name, name, "", method))
 
 
 def plan(name: str) -> Plan:
@@ -163,5 +164,5 @@ def test_a_ball_of_votes_misses_at_most_alpha_often(name: str, profile: str, run
         text: BallOfVotes(sampled, text, votes_under_p(sampled))
         for text in ("truncated:0.5", "truncated:0.125")
     }
-    found = count_misses(sampled, PROFILES[profile], runs, strategies=balls)
+    found = count_misses(sampled, PROFILES[profile], runs, methods=balls)
     assert max(found.values()) <= most_misses(ALPHA, runs), found

@@ -21,7 +21,7 @@ from dsrs.datasets import Dataset
 from dsrs.errors import DataError, InvalidInput, NotEnoughVotes
 from dsrs.laws import GeneralizedGaussian
 from dsrs.laws.grid import Grid
-from dsrs.methods import Plan, certificates_of
+from dsrs.methods import Plan, certificates_of, methods_of
 from dsrs.methods.first_order import MissedNoise, held_by
 from dsrs.noise.normals import NORMAL_UNITS
 from dsrs.noise.stream import NoiseStream, Stream
@@ -180,7 +180,7 @@ def test_an_event_holds_no_more_of_a_normal() -> None:
 )
 def test_plans_it_cannot_serve_are_refused(changes: dict[str, object]) -> None:
     with pytest.raises(InvalidInput):
-        PLAN.replace(**changes)
+        methods_of(PLAN.replace(**changes))
 
 
 def _wrong(classifier: Classifier, reach: float, runs: int, alpha: float, n: int) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -11,8 +10,9 @@ import pytest
 from dsrs.errors import InvalidInput
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, Truncated
 from dsrs.laws.bins import HISTOGRAM_BINS
-from dsrs.methods import NAMED, Plan, Session, Strategy, Want, certificates_of
+from dsrs.methods import Entry, Method, Plan, Session, Want, certificates_of
 from dsrs.methods.base import abstention
+from dsrs.methods.registry import METHODS
 from dsrs.noise.stream import Stream
 from dsrs.proofs.certificate import Certificate
 from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput
@@ -127,10 +127,8 @@ def test_votes_that_choose_come_before_all_others() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Pilot(Strategy):
+class Pilot(Method):
     """Chooses a ball from votes of its own purpose, then takes votes under it."""
-
-    help: ClassVar[str] = "a pilot"
 
     def want(self, seen: SampledInput) -> Want | None:
         if not seen.taken(Stream("pilot", LAW)):
@@ -152,7 +150,7 @@ class Pilot(Strategy):
 
 
 def test_votes_of_another_purpose_are_another_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(NAMED, "pilot", Pilot)
+    monkeypatch.setitem(METHODS, "pilot", Entry("pilot", "pilot", "a pilot", Pilot))
     plan = Plan(LAW, ("np", "pilot"), n=400)
     seen = simulate_input(plan, LIKELY, 0, 1, np.random.default_rng(1))
     chosen = seen.choices["pilot"]

@@ -108,8 +108,8 @@ def test_certificates_are_wrong_at_most_alpha_often(name: str, strategy: str, ru
         alpha=ALPHA,
         **STRATEGIES[strategy],  # type: ignore[arg-type]
     )
-    wrong = dict.fromkeys(plan.strategies(), 0)
-    missed = dict.fromkeys(plan.strategies(), 0)
+    wrong = dict.fromkeys(plan.names, 0)
+    missed = dict.fromkeys(plan.names, 0)
     x = np.zeros(law.d, dtype=np.float32)
     with ExactVotes(seed=11) as collector:
         for index in range(runs):
@@ -152,7 +152,7 @@ def test_real_noise_is_wrong_at_most_alpha_often(classifier: Linear | Ball) -> N
         early_stop=True,
     )
     runs = 20
-    wrong = dict.fromkeys(plan.strategies(), 0)
+    wrong = dict.fromkeys(plan.names, 0)
     x = np.zeros(law.d, dtype=np.float32)
     with VoteCollector(2) as collector:
         for index in range(runs):

@@ -23,7 +23,7 @@ from dsrs.classifiers import Classifier
 from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput, StoreMismatch
 from dsrs.measures.accuracy import proves
-from dsrs.methods import Plan
+from dsrs.methods import NEYMAN_PEARSON, Plan
 from dsrs.noise.seeds import check_seed
 from dsrs.proofs.certificate import Certificate
 from dsrs.proofs.counterexample import AttackedInput
@@ -91,7 +91,7 @@ def attack_input(
     """
     chosen = settings or AttackSettings()
     grid = None if certificate.grid is None or plan is not None else certificate.grid.grid
-    sampled = plan or Plan(certificate.law, ("np",), grid=grid)
+    sampled = plan or Plan(certificate.law, (NEYMAN_PEARSON,), grid=grid)
     check_budget(chosen.budget, sampled.batch)
     image = checked_input(classifier, x, sampled, index)
     setting, claim = _setting(sampled, chosen), certificate.claim
@@ -138,9 +138,9 @@ def attack_run(
     with open_run(path) as run:
         _check_source(run, classifier, dataset)
         plan = run.plan
-        if chosen.method is not None and chosen.method not in plan.strategies():
+        if chosen.method is not None and chosen.method not in plan.names:
             raise InvalidInput(
-                f"`method` must be one of {', '.join(plan.strategies())}, got {chosen.method!r}"
+                f"`method` must be one of {', '.join(plan.names)}, got {chosen.method!r}"
             )
         wanted = run.indices() if indices is None else _known(indices, run)
         targets = {

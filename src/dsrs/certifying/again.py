@@ -15,11 +15,9 @@ from dsrs.exchange.exporting import write_rows
 from dsrs.exchange.outputs import check_output
 from dsrs.exchange.registry import format_of
 from dsrs.exchange.row import rows_of
-from dsrs.laws import chosen_from_votes, parse_additional_law, short_law_text
+from dsrs.laws import short_law_text
 from dsrs.measures.certified_accuracy import MethodAccuracy, certified_accuracy
-from dsrs.methods import NEYMAN_PEARSON, Plan, Strategy
-from dsrs.methods.ball import BallOfVotes
-from dsrs.methods.double_sampling import DoubleSampling
+from dsrs.methods import NEYMAN_PEARSON, Plan, methods_of
 from dsrs.store.reader import Run, open_run
 from dsrs.store.result import RunResult
 from dsrs.store.writer import start_run
@@ -94,31 +92,10 @@ def replanned(
 def certify_again(run: Run, plan: Plan) -> Iterator[RunResult]:
     """Each finished input of a run with its certificates under another plan."""
     sampled = run.sampled_plan
-    strategies = {
-        name: BallOfVotes(plan, one.text, votes_under_p(sampled))
-        if _not_sampled(one, sampled)
-        else one
-        for name, one in plan.strategies().items()
-    }
+    methods = {name: method.again(sampled) for name, method in methods_of(plan).items()}
     for result in run.results():
-        certificates = {name: one.certified(result.sampled) for name, one in strategies.items()}
+        certificates = {name: one.certified(result.sampled) for name, one in methods.items()}
         yield replace(result, certificates=certificates)
-
-
-def votes_under_p(sampled: Plan) -> int:
-    """How many votes under P every input has that was not given up."""
-    return sampled.n if NEYMAN_PEARSON in sampled.methods else sampled.n_first
-
-
-def _not_sampled(one: Strategy, sampled: Plan) -> bool:
-    """Whether a law of double sampling has no votes of its own."""
-    if not isinstance(one, DoubleSampling) or one.text in sampled.methods:
-        return False
-    if chosen_from_votes(one.text):
-        return True
-    law = parse_additional_law(one.text, one.plan.law)
-    fixed = [text for text in sampled.laws if not chosen_from_votes(text)]
-    return not any(parse_additional_law(text, sampled.law).resembles(law) for text in fixed)
 
 
 def _watched(work: Iterable[T], total: int, progress: Watch | None) -> Iterator[T]:

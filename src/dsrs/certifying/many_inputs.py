@@ -15,7 +15,7 @@ from dsrs.classifiers.base import Classifier, checked_classifier
 from dsrs.classifiers.function_check import refuse_unless_function
 from dsrs.datasets.dataset import Dataset
 from dsrs.duality.kernel import prepare
-from dsrs.methods import Plan, certificates_of
+from dsrs.methods import Plan, certificates_of, methods_of
 from dsrs.store.config import run_config
 from dsrs.store.result import RunResult
 from dsrs.store.thumbnail import thumbnail
@@ -66,6 +66,7 @@ def certify_run(
     checked_classifier(classifier)
     dataset.check_fits(classifier.input_shape, classifier.num_classes, classifier.bounds)
     plan = plan.on_grid_of(classifier.bounds)
+    methods_of(plan)  # refuses a plan that does not fit
     config = run_config(classifier, dataset, plan, device, source)
     counting = executor or ThreadExecutor(workers)
     with start_run(output, config, settings) as writer:
@@ -118,7 +119,7 @@ def certify_run(
 
 
 def _votes_at_once(plan: Plan) -> int:
-    """About how many votes a strategy asks for: all of them, or with looks a few batches."""
+    """About how many votes a method asks for: all of them, or with looks a few batches."""
     return plan.n if plan.goal.is_open else plan.batch
 
 

@@ -1,4 +1,4 @@
-"""Take the votes of one input: whatever the strategies of its plan want, from a classifier."""
+"""Take the votes of one input: whatever the methods of its plan want, from a classifier."""
 
 from __future__ import annotations
 

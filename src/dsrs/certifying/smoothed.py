@@ -25,7 +25,7 @@ from dsrs.classifiers.function_check import refuse_unless_function
 from dsrs.errors import InvalidInput
 from dsrs.laws import GeneralizedGaussian
 from dsrs.laws.grid import DEFAULT, Grid
-from dsrs.methods import DEFAULT_METHODS, Plan
+from dsrs.methods import Plan, certificates_of, defaults, methods_of
 from dsrs.methods.looks import schedule
 from dsrs.methods.plan import ADAPTIVE_BATCH
 from dsrs.noise.seeds import fresh_seed
@@ -100,10 +100,10 @@ class SmoothedClassifier:
         classifier: Classifier,
         law: GeneralizedGaussian,
         *,
-        n: int = 100_000,
-        alpha: float = 0.001,
-        method: str = DEFAULT_METHODS[-1],
-        n0: int = 100,
+        n: int = defaults.N,
+        alpha: float = defaults.ALPHA,
+        method: str = defaults.METHODS[-1],
+        n0: int = defaults.N0,
         seed: int | None = None,
         workers: int | None = None,
         grid: Grid | Literal["default"] | None = DEFAULT,
@@ -115,12 +115,13 @@ class SmoothedClassifier:
         plan = Plan(law, (method,), n=n, n0=n0, alpha=alpha, grid=grid, **options)
         plan = _with_fresh_seed(plan) if seed is None else plan.replace(seed=seed, seed_public=True)
         self.plan = plan.on_grid_of(classifier.bounds)
+        methods_of(self.plan)  # refuses a plan that does not fit
         self._is_function = self._noted = False
 
     def predict(
         self,
         x: ArrayLike,
-        n: int = 1000,
+        n: int = defaults.PREDICTION_VOTES,
         alpha: float | None = None,
         *,
         index: int | None = None,
@@ -174,8 +175,8 @@ class SmoothedClassifier:
         a seed, inputs without an index share the noise of index 0.
         """
         sampled, plan = self._sampled(x, label, index)
-        (strategy,) = plan.strategies().values()
-        return strategy.certified(sampled)
+        (certificate,) = certificates_of(sampled, plan).values()
+        return certificate
 
     def sample(
         self, x: ArrayLike, label: int | None = None, *, index: int | None = None

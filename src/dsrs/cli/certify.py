@@ -34,11 +34,13 @@ from dsrs.cli.seed_option import add_seed, seed_of_run
 from dsrs.cli.sharding import add_shard
 from dsrs.cli.stopping import (
     add_stopping_options,
-    needs_one_bound,
     randomized_note,
     stopping_from,
 )
 from dsrs.errors import InvalidInput
+from dsrs.methods import defaults
+from dsrs.methods.defaults import NEYMAN_PEARSON
+from dsrs.methods.registry import METHODS, entry_of
 
 if TYPE_CHECKING:
     from dsrs.classifiers.base import Classifier
@@ -48,8 +50,8 @@ if TYPE_CHECKING:
 EPILOG = """\
 examples:
   dsrs certify --model net.onnx --data images.npz --sigma 0.5 --k 380 --output runs/mine
-      Neyman-Pearson and double sampling with 100,000 votes an input. Stop it with Ctrl-C (or pull
-      the plug) and give the same command again: it continues where it was.
+      Neyman-Pearson and a tailored law, 100,000 votes of each for every input. Stop it with Ctrl-C
+      (or pull the plug) and give the same command again: it continues where it was.
   dsrs certify --model net.onnx --data MNIST/ --skip 10 --sigma 0.5 --k 380 --n 10000 \\
       --q truncated:heuristic --q rescaled:0.8x --output runs/two-laws
       Every 10th test image, fewer votes, two additional laws from the same votes under P.
@@ -85,8 +87,8 @@ def add_parser(commands: Commands) -> None:
         "certify",
         help="certify inputs of a classifier by sampling it under noise",
         description="Sample a classifier under noise, certify every chosen input by "
-        "Neyman-Pearson and double sampling, and keep votes and certificates in a run folder.",
-        epilog=EPILOG + LAW_FORMS,
+        "Neyman-Pearson and other methods, and keep votes and certificates in a run folder.",
+        epilog=EPILOG + _methods_help() + LAW_FORMS,
     )
     add_model_options(parser.add_argument_group("model and data"), voters="the first --n0 votes")
     _add_plan_options(parser.add_argument_group("noise, votes and alpha"))
@@ -110,22 +112,31 @@ def add_parser(commands: Commands) -> None:
     parser.set_defaults(run=run)
 
 
+def _methods_help() -> str:
+    """What each method does, as the registry says it."""
+    lines = (f"  {entry.form or entry.name}: {entry.help}" for entry in METHODS.values())
+    return "methods:\n" + "\n".join(lines) + "\n\n"
+
+
 def _add_plan_options(group: Options) -> None:
     add_law_options(group, from_file=True)
     group.add_argument(
         "--n",
         type=int,
-        default=100_000,
-        help="votes of each method, up to 2^32 - 2^16 (default: 100000)",
+        default=defaults.N,
+        help=f"votes of each method, up to 2^32 - 2^16 (default: {defaults.N})",
     )
     group.add_argument(
-        "--n0", type=int, default=100, help="votes that choose the class (default: 100)"
+        "--n0",
+        type=int,
+        default=defaults.N0,
+        help=f"votes that choose the class (default: {defaults.N0})",
     )
     spent = group.add_mutually_exclusive_group()
     spent.add_argument(
         "--alpha",
         type=float,
-        help="failure probability of a certificate, between 0 and 1 (default: 0.001)",
+        help=f"failure probability of a certificate, between 0 and 1 (default: {defaults.ALPHA:g})",
     )
     spent.add_argument(
         "--family-alpha",
@@ -136,31 +147,32 @@ def _add_plan_options(group: Options) -> None:
     )
     add_seed(
         group,
-        default=0,
-        help="same seed, same votes (default: 0); random draws one and keeps it in the run",
+        default=defaults.SEED,
+        help=f"same seed, same votes (default: {defaults.SEED}); random draws one and keeps it in "
+        "the run",
     )
     group.add_argument(
         "--q",
         action="append",
         dest="methods",
         metavar="LAW",
-        help="tailored (default): a law Q chosen for each input; or a law of double sampling (see "
-        "below); or first-order (a bound of the gradient, Gaussian noise); or none; "
-        "give it again for several",
+        help=f"methods beside np, or none (default: {', '.join(defaults.METHODS[1:])}; see methods "
+        "below); give it again for several",
     )
     group.add_argument(
         "--share",
         type=float,
-        default=0.5,
+        default=defaults.SAMPLE_SHARE,
         dest="sample_share",
         help="double sampling: share of the votes that are taken under P; the others are taken "
-        "under Q (default: 0.5)",
+        f"under Q (default: {defaults.SAMPLE_SHARE:g})",
     )
     group.add_argument(
         "--alpha-share",
         type=float,
-        default=0.5,
-        help="double sampling: share of alpha for the bounds under P (default: 0.5)",
+        default=defaults.ALPHA_SHARE,
+        help="double sampling: share of alpha for the bounds under P "
+        f"(default: {defaults.ALPHA_SHARE:g})",
     )
     group.add_argument(
         "--fallback",
@@ -203,8 +215,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _settings(arguments: argparse.Namespace, plan: Plan) -> str:
     """The run.toml of this run. A law from a file is written out: the file may change."""
-    from dsrs.methods import NEYMAN_PEARSON
-
     decided = {
         "sigma": plan.law.sigma,
         "k": plan.law.k,
@@ -220,25 +230,22 @@ def _settings(arguments: argparse.Namespace, plan: Plan) -> str:
 
 
 def _plan(arguments: argparse.Namespace, dataset: Dataset, inputs: int) -> Plan:
-    from dsrs.methods import DEFAULT_METHODS, NAMED, NEYMAN_PEARSON, Plan
+    from dsrs.methods import Plan, methods_of
 
-    stopping = stopping_from(arguments)
-    laws = tuple(
-        arguments.methods or (tuned_method(arguments) if arguments.law else DEFAULT_METHODS[1:])
+    methods = tuple(
+        arguments.methods or (tuned_method(arguments) if arguments.law else defaults.METHODS[1:])
     )
-    if not arguments.methods and needs_one_bound(stopping):
-        laws = tuple(text for text in laws if text in NAMED) or ("none",)
-    if NEYMAN_PEARSON in laws:
+    if NEYMAN_PEARSON in methods:
         raise InvalidInput("np always runs; give --q none for np alone")
-    if "none" in laws and len(laws) > 1:
-        raise InvalidInput(f"--q none cannot be used with other laws, got {', '.join(laws)}")
+    if "none" in methods and len(methods) > 1:
+        raise InvalidInput(f"--q none cannot be used with other methods, got {', '.join(methods)}")
     plan = Plan(
         law=law_from(arguments, math.prod(dataset.input_shape)),
         n=arguments.n,
         n0=arguments.n0,
         **({} if arguments.alpha is None else {"alpha": arguments.alpha}),
         **seed_of_run(arguments.seed, arguments.output),
-        methods=(NEYMAN_PEARSON, *(() if laws == ("none",) else laws)),
+        methods=(NEYMAN_PEARSON, *(() if methods == ("none",) else methods)),
         sample_share=arguments.sample_share,
         alpha_share=arguments.alpha_share,
         fallback=arguments.fallback,
@@ -246,8 +253,12 @@ def _plan(arguments: argparse.Namespace, dataset: Dataset, inputs: int) -> Plan:
         target=arguments.target,
         batch=arguments.batch,
         grid=grid_from(arguments),
-        **stopping,
+        **stopping_from(arguments),
     ).on_grid_of(tuple(arguments.bounds))
+    if plan.needs_one_bound and not arguments.methods:
+        fitting = (text for text in plan.methods if entry_of(text).load().one_bound)
+        plan = plan.replace(methods=tuple(fitting))
+    methods_of(plan)  # refuses a plan that does not fit
     refuse_votes_that_chose(arguments, plan.law, plan.seed)
     if arguments.family_alpha is None:
         return plan
@@ -264,7 +275,7 @@ def _describe(classifier: Classifier, dataset: Dataset, plan: Plan, count: int) 
         f"{'without' if dataset.labels is None else 'with'} labels",
         f"noise: {plan.law.describe()}, "
         + ("added in float32" if grid is None else f"on a grid of step {grid.text}"),
-        f"methods: {', '.join(map(short_law_text, plan.strategies()))}; "
+        f"methods: {', '.join(map(short_law_text, plan.names))}; "
         f"n = {plan.n:,}, alpha = {plan.alpha:g}",
     ]
     print("\n".join(lines), file=sys.stderr)

@@ -14,11 +14,12 @@ from dsrs.cli.options import Commands
 from dsrs.cli.progress import Progress
 from dsrs.cli.tables import table
 from dsrs.errors import InvalidInput, MissingExtra
+from dsrs.methods import defaults
 
 if TYPE_CHECKING:
     from dsrs.datasets import Dataset
-    from dsrs.landscape.tuning import Forecast
     from dsrs.store import RunResult
+    from dsrs.tuning import Forecast
 
 DESCRIPTION = """\
 Find the noise that suits a small Fashion-MNIST classifier, trained under noise by this package, and
@@ -69,9 +70,9 @@ def _take_runs(arguments: argparse.Namespace, folder: Path) -> dict[str, Forecas
     from dsrs.certifying.many_inputs import certify_run
     from dsrs.classifiers import load_classifier
     from dsrs.datasets import load_dataset
-    from dsrs.landscape.tuning import tune
     from dsrs.methods import NEYMAN_PEARSON, Plan
     from dsrs.store.profiles import read_landscape, wide_law
+    from dsrs.tuning import tune
 
     trained = law_of_card(folder / "card.json")
     images, others = (load_dataset(folder / name) for name in ("images.npz", "tuning.npz"))
@@ -99,7 +100,7 @@ def _take_runs(arguments: argparse.Namespace, folder: Path) -> dict[str, Forecas
         trained.d,
         arguments.n,
         look.alpha,
-        methods=(NEYMAN_PEARSON, "tailored"),
+        methods=defaults.METHODS,
         current=trained,
     )
     usual = Plan(trained, (NEYMAN_PEARSON,), n=arguments.n)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.options import Options
 from dsrs.errors import DataError, InvalidInput
+from dsrs.methods.defaults import NEYMAN_PEARSON
 
 if TYPE_CHECKING:
     from dsrs.laws import GeneralizedGaussian
@@ -72,7 +73,7 @@ def tuned_method(arguments: argparse.Namespace) -> tuple[str, ...]:
     method = read_tuned(arguments.law).get("method")
     if not isinstance(method, str):
         raise DataError(f"{arguments.law} is not a file of `dsrs tune`: it has no `method`")
-    return ("none",) if method == "np" else (method,)
+    return ("none",) if method == NEYMAN_PEARSON else (method,)
 
 
 def refuse_votes_that_chose(arguments: argparse.Namespace, law: Any, seed: int) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dsrs.cli.options import Options
 from dsrs.cli.values import numbers, whole_numbers
 from dsrs.errors import InvalidInput
+from dsrs.methods import defaults
 
 if TYPE_CHECKING:
     from dsrs.classifiers.base import Classifier
@@ -38,8 +39,8 @@ def add_model_options(
     )
     group.add_argument(
         "--target",
-        choices=("label", "predicted"),
-        default="label",
+        choices=defaults.TARGETS,
+        default=defaults.TARGETS[0],
         help=f"with labels: take the label (default), or the class that {voters} choose",
     )
     add_selection_options(group)
@@ -87,10 +88,15 @@ def add_source_options(
     group.add_argument(
         "--num-classes", type=int, help="number of classes, where the model does not say it"
     )
+    _add_data_options(group, split, required, no_labels)
+
+
+def _add_data_options(group: Options, split: str, required: bool, no_labels: str) -> None:
+    """--data and how to read it."""
     group.add_argument(
         "--data",
         required=required,
-        help=".npz, .npy, IDX file, CIFAR-10, a folder of images or one image",
+        help=".npz, .npy, IDX file, CIFAR-10, TinyImageNet, a folder of images or one image",
     )
     group.add_argument(
         "--split",

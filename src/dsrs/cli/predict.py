@@ -23,6 +23,7 @@ from dsrs.cli.options import Commands
 from dsrs.cli.seed_option import RANDOM, add_seed
 from dsrs.cli.tables import table
 from dsrs.measures.rounding import floor_text
+from dsrs.methods import defaults
 
 if TYPE_CHECKING:
     from dsrs.certifying.smoothed import Prediction
@@ -55,9 +56,17 @@ def add_parser(commands: Commands) -> None:
     add_selection_options(source)
     group = parser.add_argument_group("noise and votes")
     add_law_options(group, from_file=True)
-    group.add_argument("--n", type=int, default=1000, help="votes an input (default: 1000)")
     group.add_argument(
-        "--alpha", type=float, default=0.001, help="failure probability (default: 0.001)"
+        "--n",
+        type=int,
+        default=defaults.PREDICTION_VOTES,
+        help=f"most votes of an input (default: {defaults.PREDICTION_VOTES})",
+    )
+    group.add_argument(
+        "--alpha",
+        type=float,
+        default=defaults.ALPHA,
+        help=f"failure probability (default: {defaults.ALPHA:g})",
     )
     add_seed(
         group,
@@ -79,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
     smoothed = SmoothedClassifier(
         classifier_from(arguments, dataset),
         law_from(arguments, math.prod(dataset.input_shape)),
-        method="np",
+        method=defaults.NEYMAN_PEARSON,
         n=max(arguments.n, 2),
         alpha=arguments.alpha,
         seed=None if arguments.seed == RANDOM else arguments.seed,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import json
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dsrs.cli.law_options import LAW_FORMS, add_law_options, law_from
@@ -33,6 +35,10 @@ examples:
 
   Several laws at once: repeat --q with --q-interval or --q-votes, in the same order.
 
+  The least probability of the class at a shift of length 1.2 (the paper's C):
+    dsrs radius --d 3072 --k 1530 --sigma 0.5 --p 0.97 0.98 \\
+      --q truncated:0.8 --q-interval 0.995 1.0 --at 1.2
+
 """
 
 
@@ -54,7 +60,10 @@ def add_parser(commands: Commands) -> None:
     first.add_argument("--p-votes", metavar="RIGHT/ALL", help="votes under P, e.g. 48750/50000")
     add_second_law(seen, numbers="--q-interval", count=2)
     seen.add_argument("--alpha", type=float, help="failure probability of the votes' bounds")
-    parser.add_argument("--json", action="store_true", help="the certificate as JSON")
+    parser.add_argument(
+        "--at", type=float, metavar="R", help="the least class probability at a shift of length R"
+    )
+    parser.add_argument("--json", action="store_true", help="the answer as JSON")
     parser.set_defaults(run=run)
 
 
@@ -63,11 +72,38 @@ def run(arguments: argparse.Namespace) -> int:
 
     law = law_from(arguments, arguments.d)
     p, additional = _observed(arguments, law)
+    if arguments.at is not None:
+        return _print_least_probability(law, p, additional, arguments)
     certificate = certify(law, p, *additional)
     if arguments.json:
         print(certificate.to_json())
     else:
         print(describe(certificate))
+    return 0
+
+
+def _print_least_probability(
+    law: GeneralizedGaussian,
+    p: Interval,
+    additional: list[Observation],
+    arguments: argparse.Namespace,
+) -> int:
+    from dsrs.proofs.least_probability import least_probability
+
+    step = least_probability(law, p, *additional, radius=arguments.at)
+    if arguments.json:
+        answer = {
+            "radius": step.radius,
+            "least_probability": step.dual_bound,
+            "multipliers": step.multipliers,
+        }
+        print(json.dumps(answer))
+        return 0
+    values = _named_multipliers(step.multipliers)
+    print(
+        f"at shift {step.radius:.9g} the class has a probability of at least "
+        f"{floor_text(step.dual_bound, 10)}\nby the multipliers {values}"
+    )
     return 0
 
 
@@ -158,13 +194,8 @@ def _proof(found: Certificate) -> str:
     if found.status == "undecided":
         return "undecided: the search found no proof; nothing is certified"
     assert isinstance(found.proof, Dual)
-    step, count = found.proof.steps[0], len(found.observations)
-    names = ["lambda_p", *("lambda_q",) * count]
-    if count > 1:
-        names = ["lambda_p", *(f"lambda_q{i + 1}" for i in range(count))]
-    values = ", ".join(
-        f"{name} = {value:.9g}" for name, value in zip(names, step.multipliers, strict=True)
-    )
+    step = found.proof.steps[0]
+    values = _named_multipliers(step.multipliers)
     text = (
         f"proof: at shift {floor_text(step.radius, 9)} the multipliers {values}\n"
         f"       give the class a probability of at least {floor_text(step.dual_bound, 10)} > 1/2"
@@ -172,3 +203,12 @@ def _proof(found: Certificate) -> str:
     if len(found.proof.steps) > 1:
         text += f"\n       ({len(found.proof.steps)} steps cover the shorter shifts)"
     return text
+
+
+def _named_multipliers(multipliers: Sequence[float]) -> str:
+    """lambda_p = ..., lambda_q = ...; the laws are numbered where there are several."""
+    count = len(multipliers) - 1
+    names = ["lambda_p", *(f"lambda_q{i + 1 if count > 1 else ''}" for i in range(count))]
+    return ", ".join(
+        f"{name} = {value:.9g}" for name, value in zip(names, multipliers, strict=True)
+    )

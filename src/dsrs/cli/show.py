@@ -112,7 +112,7 @@ def _settings(opened: Run) -> str:
             *([] if grid else [f"         {WITHOUT_GRID}"]),
             f"votes    n = {plan.n:,}, alpha = {plan.alpha:.3g}, {seed} = {plan.seed}",
             f"false    {false}",
-            f"methods  {', '.join(map(short_law_text, plan.strategies()))}",
+            f"methods  {', '.join(map(short_law_text, plan.names))}",
             f"started  {', '.join(session['started'] for session in opened.sessions)}",
         ]
     )

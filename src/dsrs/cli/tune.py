@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,10 +16,11 @@ from dsrs.cli.tables import table
 from dsrs.cli.values import numbers
 from dsrs.errors import InvalidInput
 from dsrs.files.new_file import check_figure
+from dsrs.methods import defaults
 
 if TYPE_CHECKING:
-    from dsrs.landscape.tuning import Forecast, Tuned
     from dsrs.laws import GeneralizedGaussian
+    from dsrs.tuning import Forecast, Tuned
 
 SHOWN = 5
 COLUMNS = 8  # radii of the table
@@ -32,8 +32,8 @@ examples:
       Which law certifies most inputs at r = 1.5, beside what sigma = 1, k = 380 would give.
   dsrs certify --model net.onnx --data MNIST/ --law tuned.json --output runs/mine
 
-Methods: np (Neyman-Pearson), tailored (a law Q for each input), double sampling with rescaled or
-truncated laws. `limit` is what no isotropic law P could exceed with so many votes. The choice
+Every method that has a forecast is tried, double sampling with rescaled and truncated laws. `limit`
+is what no isotropic law P could exceed with so many votes. The choice
 makes its own inputs look better than they are: certify and report others.
 """
 
@@ -51,10 +51,16 @@ def add_parser(commands: Commands) -> None:
     )
     group = parser.add_argument_group("what is asked")
     group.add_argument(
-        "--n", type=int, default=100_000, help="votes an input will have (default: 100000)"
+        "--n",
+        type=int,
+        default=defaults.N,
+        help=f"votes that an input will have (default: {defaults.N})",
     )
     group.add_argument(
-        "--alpha", type=float, default=0.001, help="failure probability (default: 0.001)"
+        "--alpha",
+        type=float,
+        default=defaults.ALPHA,
+        help=f"failure probability (default: {defaults.ALPHA:g})",
     )
     group.add_argument(
         "--objective", default="acr", help="acr (average certified radius) or accuracy@R"
@@ -104,8 +110,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _answer(arguments: argparse.Namespace, folder: str) -> int:
-    from dsrs.landscape.tuning import tune
     from dsrs.store.profiles import read_landscape
+    from dsrs.tuning import tune
 
     landscape = read_landscape(folder)
     found = tune(
@@ -171,7 +177,7 @@ def tuning_text(found: Tuned) -> str:
 
     best = found.candidates[:SHOWN]
     top = max(float(found.limits.max()), *(float(one.radii.max()) for one in best))
-    radii = _round_grid(top)
+    radii = round_radii(top)
     rows = [_row("best" if one is best[0] else "", one, radii) for one in best]
     rows += [_row("now" if one is found.current[0] else "", one, radii) for one in found.current]
     rows.append(
@@ -198,9 +204,11 @@ def _row(name: str, one: Forecast, radii: list[float]) -> list[str]:
     return [name, size, f"{law.k:g}", short_law_text(one.method), *values, *accuracy]
 
 
-def _round_grid(top: float) -> list[float]:
-    """At most COLUMNS round radii up to `top`."""
-    step = 10.0 ** math.floor(math.log10(max(top, 1e-9)))
-    while top / step < COLUMNS / 2:
-        step /= 2
-    return [round(step * (i + 1), 12) for i in range(min(COLUMNS, int(top / step)))]
+def round_radii(top: float) -> list[float]:
+    """At most COLUMNS round radii up to `top`; none where nothing would be certified."""
+    from dsrs.measures.accuracy import round_step
+
+    if top <= 0:
+        return []
+    step = round_step(top, COLUMNS)
+    return [round(step * (i + 1), 12) for i in range(int(top / step))]

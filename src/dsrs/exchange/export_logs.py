@@ -19,8 +19,15 @@ from dsrs.exchange.log_names import (
     LogHeader,
     RadiusName,
 )
-from dsrs.laws import AdditionalLaw, Rescaled, Truncated, chosen_from_votes, parse_additional_law
-from dsrs.methods import NEYMAN_PEARSON, Plan
+from dsrs.laws import (
+    AdditionalLaw,
+    Rescaled,
+    Truncated,
+    chosen_from_votes,
+    names_a_law,
+    parse_additional_law,
+)
+from dsrs.methods import NEYMAN_PEARSON, Plan, methods_of
 from dsrs.methods.double_sampling import DoubleSampling
 from dsrs.proofs.certificate import Certificate
 from dsrs.proofs.interval import Interval
@@ -122,13 +129,13 @@ def _double_sampling_texts(
 
 def _votes_before_fallback(plan: Plan, result: RunResult, method: str) -> Interval | None:
     """The interval of the first votes of an input that fell back to P; None if it did not."""
-    strategy = plan.strategies()[method]
-    assert isinstance(strategy, DoubleSampling)
-    stream = strategy.under_p(ESTIMATION)
+    sampling = methods_of(plan)[method]
+    assert isinstance(sampling, DoubleSampling)
+    stream = sampling.under_p(ESTIMATION)
     if not plan.fallback or result.sampled.taken(stream) < plan.n_first:
         return None
     first = result.sampled.first(stream, plan.n_first)
-    return strategy.p_interval(first) if strategy.falls_back(first) else None
+    return sampling.p_interval(first) if sampling.falls_back(first) else None
 
 
 def _multipliers(found: Certificate) -> tuple[float, ...]:
@@ -148,7 +155,7 @@ def _rule_of(text: str, plan: Plan) -> tuple[str | None, float | None]:
             f"for that of {plan.name_of(text)!r}; {OTHERWISE}"
         )
     law: AdditionalLaw | None = None
-    if ":" in text and not chosen_from_votes(text):
+    if names_a_law(text) and not chosen_from_votes(text):
         law = parse_additional_law(text, plan.law)
     if isinstance(law, Truncated):
         return repr(law.percentile), None

@@ -30,7 +30,7 @@ def export_run(
         overwrite: Whether files of the same format may be replaced.
     """
     chosen = format_named(form)
-    methods = tuple(run.plan.strategies())
+    methods = run.plan.names
     method = next((name for name in methods if short_law_text(name) == method), method)
     if method is not None and method not in methods:
         raise InvalidInput(f"`method` must be one of {', '.join(methods)}, got {method!r}")

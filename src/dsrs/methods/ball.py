@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from dsrs.errors import NotEnoughVotes
 from dsrs.laws import Truncated, chosen_from_votes, parse_additional_law
 from dsrs.laws.bins import HISTOGRAM_BINS
-from dsrs.methods.base import Strategy, Want, certify_or_abstain
-from dsrs.methods.double_sampling import double_sampling_alphas, two_sided_interval
+from dsrs.methods.base import Method, Want, certify_or_abstain
+from dsrs.methods.defaults import NEYMAN_PEARSON
 from dsrs.methods.futility import given_up, left
+from dsrs.methods.intervals import double_sampling_alphas, two_sided_interval
+from dsrs.methods.plan import Plan
 from dsrs.proofs.certificate import Certificate
 from dsrs.proofs.certification import abstention
 from dsrs.proofs.interval import NOTHING_KNOWN, Observation
@@ -18,7 +19,7 @@ from dsrs.votes.records import ESTIMATION, SampledInput
 
 
 @dataclass(frozen=True, slots=True)
-class BallOfVotes(Strategy):
+class BallOfVotes(Method):
     """Q is P truncated to a ball of whole histogram bins, observed by P's own votes.
 
     Let N of the first `votes` votes under P fall into the ball and Z of these hit: given N, Z is
@@ -30,8 +31,6 @@ class BallOfVotes(Strategy):
     """
 
     votes: int  # under P
-
-    help: ClassVar[str] = "a ball of P's own votes as the second law"
 
     @property
     def ball(self) -> Truncated:
@@ -64,3 +63,8 @@ class BallOfVotes(Strategy):
         # Q_A is a share: of the ball's mass, which is off by as much as that of the hits in it.
         q = self.charged(q, plan.law, 2 / ball.percentile)
         return self.on_grid(certify_or_abstain(plan.law, p, Observation(ball, q)), seen)
+
+
+def votes_under_p(sampled: Plan) -> int:
+    """How many votes under P every input of such a run has, unless it was given up."""
+    return sampled.n if NEYMAN_PEARSON in sampled.methods else sampled.n_first

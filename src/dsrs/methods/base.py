@@ -1,24 +1,30 @@
-"""What a strategy is: it says which votes it wants next, and turns votes into a certificate.
+"""What a method is: it says which votes it wants next, and turns votes into a certificate.
 
-A strategy never takes votes itself, and whatever it decides depends on the votes it was shown. A
+A method never takes votes itself, and whatever it decides depends on the votes it was shown. A
 certificate is wrong only if a probability lies outside the bounds that it was made from; each
-strategy's docstring proves that this happens at most alpha often. Throughout, the class that is
+method's docstring proves that this happens at most alpha often. Throughout, the class that is
 certified was chosen by the label or by selection votes, which are independent of all estimation
 votes: condition on it.
 
-Certificates of different methods for one input hold with 1 - alpha each, not together: whoever
-reports the best of several methods must give each its part of alpha.
+Certificates of different methods for one input hold with 1 - alpha each, not together: to report
+the best of several methods, give each its part of alpha.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dsrs.errors import InfeasibleBox
+from dsrs.landscape.profile import Profile
 from dsrs.laws import GeneralizedGaussian
+from dsrs.methods.plan import Plan
 from dsrs.methods.subject import subject_of
 from dsrs.noise.stream import NoiseLaw, Stream
 from dsrs.proofs.certificate import Certificate, OnGrid
@@ -27,8 +33,7 @@ from dsrs.proofs.interval import Interval, Observation
 from dsrs.votes.records import SampledInput
 from dsrs.votes.tally import Tally
 
-if TYPE_CHECKING:
-    from dsrs.methods.plan import Plan
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +45,25 @@ class Want:
 
 
 @dataclass(frozen=True, slots=True)
-class Strategy(ABC):
-    """One way to certify an input. A new one is a file like this, and a line in naming.py."""
+class Method(ABC):
+    """One way to certify an input. A new one is a file with its class, and a line in registry.py.
+
+    Args:
+        plan: what to sample, and alpha.
+        text: how the plan writes the method, such as `np` or `truncated:0.6`.
+    """
 
     plan: Plan
-    text: str  # as it is written in the plan, such as `np` or `truncated:0.6`
+    text: str
 
-    help: ClassVar[str]  # one line for people
+    # Whether it has one bound, which may be looked at early, compare classes and be randomized.
+    one_bound: ClassVar[bool] = False
+    # Whether `forecast` takes no search, so that `dsrs tune` may ask it for every law of a grid.
+    quick_forecast: ClassVar[bool] = False
+
+    def check_plan(self) -> None:
+        """Raise InvalidInput where the plan does not fit this method."""
+        return
 
     @abstractmethod
     def want(self, seen: SampledInput) -> Want | None:
@@ -68,7 +85,18 @@ class Strategy(ABC):
         return ()
 
     def choose(self, seen: SampledInput) -> NoiseLaw | None:
-        """The law that this strategy chooses from votes, as soon as it can; kept with them."""
+        """The law that this method chooses from votes, as soon as it can; kept with them."""
+        return None
+
+    def again(self, sampled: Plan) -> Method:
+        """The method that certifies again from the votes that another plan has sampled."""
+        return self
+
+    def forecast(self, profiles: Sequence[Profile]) -> Floats | None:
+        """The radius that each input of a landscape is expected to have under the plan.
+
+        Estimates: no certificate rests on them. None leaves the method out of `dsrs tune`.
+        """
         return None
 
     def under_p(self, purpose: str) -> Stream:

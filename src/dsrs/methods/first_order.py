@@ -14,7 +14,7 @@ from scipy import special
 from dsrs.confidence import clopper_pearson_lower
 from dsrs.confidence.gradient import gradient_bound
 from dsrs.errors import DataError, InvalidInput, NotEnoughVotes
-from dsrs.methods.base import Strategy, Want
+from dsrs.methods.base import Method, Want
 from dsrs.noise.normals import NORMAL_UNITS
 from dsrs.noise.stream import Stream
 from dsrs.proofs.certificate import Certificate
@@ -28,7 +28,7 @@ FIRST_ORDER = "first-order"
 
 
 @dataclass(frozen=True, slots=True)
-class FirstOrder(Strategy):
+class FirstOrder(Method):
     """n votes under P; the noise of those that miss tells of the gradient of P_A.
 
     Why alpha holds: half of alpha is for the lower bound of P_A (Clopper and Pearson, all votes), a
@@ -42,9 +42,7 @@ class FirstOrder(Strategy):
     probability v can hold of |<z, u>|.
     """
 
-    help: ClassVar[str] = "votes under Gaussian P, with a bound of the gradient: a baseline"
-
-    def __post_init__(self) -> None:
+    def check_plan(self) -> None:
         if not self.plan.law.is_gaussian or self.plan.grid is None:
             raise InvalidInput(
                 f"the method {FIRST_ORDER} is for Gaussian noise (k = 0, eta = 2) on a grid, not "

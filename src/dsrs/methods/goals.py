@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
 
 from scipy import special, stats
 
 from dsrs.confidence import clopper_pearson_lower, clopper_pearson_upper
-from dsrs.errors import InvalidInput
 from dsrs.methods.looks import Look
 from dsrs.noise.stream import Stream
 from dsrs.proofs.certification import certify
@@ -21,43 +19,6 @@ from dsrs.proofs.interval import Interval, Observation
 
 # Chosen by measurement: `benchmarks/fewest_votes.py`.
 GIVING_UP = 0.01
-
-
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """What is asked: one radius, a table of radii, or a radius to a relative precision."""
-
-    radius: float | None = None
-    radii: tuple[float, ...] = ()
-    precision: float | None = None
-
-    def __post_init__(self) -> None:
-        asked = (self.radius is not None) + bool(self.radii) + (self.precision is not None)
-        if asked > 1:
-            raise InvalidInput("choose one of `radius`, `radii` and `precision`")
-        for name, value in (("radius", self.radius), ("precision", self.precision)):
-            if value is not None and not (math.isfinite(value) and value > 0):
-                raise InvalidInput(f"`{name}` must be a positive number, got {value!r}")
-        if any(not (math.isfinite(r) and r > 0) for r in self.radii):
-            raise InvalidInput(f"`radii` must be positive numbers, got {self.radii!r}")
-
-    @property
-    def is_open(self) -> bool:
-        """Whether nothing is asked: the largest radius that all votes prove."""
-        return self.radius is None and not self.radii and self.precision is None
-
-    @property
-    def asked(self) -> tuple[float, ...] | None:
-        """The radii of the table that is asked for, if one is."""
-        return (self.radius,) if self.radius is not None else self.radii or None
-
-    def next_radius(self, proved: float) -> float | None:
-        """The next radius that would be news, after `proved`; None if there is none."""
-        if self.radius is not None:
-            return self.radius if proved < self.radius else None
-        if self.precision is not None:
-            return proved * (1 + self.precision)
-        return min((radius for radius in self.radii if radius > proved), default=None)
 
 
 def out_of_reach(hits: int, votes: int, last: Look, needed: float) -> bool:

@@ -1,4 +1,4 @@
-"""Strategies with one constraint: one stream of votes, one lower bound, perhaps looked at early.
+"""Methods with one constraint: one stream of votes, one lower bound, perhaps looked at early.
 
 Why alpha holds. The stream, its law and its length are fixed before its first vote (by the plan, or
 by selection votes, which are independent of it). Looks and their parts of alpha are fixed as well
@@ -23,7 +23,7 @@ import hashlib
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
 from scipy import special
 
@@ -33,20 +33,18 @@ from dsrs.confidence import (
     randomized_lower,
     randomized_upper,
 )
-from dsrs.methods.base import Strategy, Want, certify_or_abstain
+from dsrs.methods.base import Method, Want, certify_or_abstain
 from dsrs.methods.futility import given_up, left
 from dsrs.methods.futility import looks as futility_looks
 from dsrs.methods.goals import bound_needed, no_lead, out_of_reach
 from dsrs.methods.looks import Look, schedule
+from dsrs.methods.plan import Plan
 from dsrs.noise.stream import Stream
 from dsrs.proofs.certificate import Certificate
 from dsrs.proofs.certification import abstention, certificate_of
 from dsrs.proofs.interval import NOTHING_KNOWN, Interval, Observation
 from dsrs.proofs.lead import find_lead
 from dsrs.votes.records import SELECTION, SampledInput, Votes
-
-if TYPE_CHECKING:
-    from dsrs.methods.plan import Plan
 
 DOUBT = 0.1  # how the share of a rival among selection votes is rounded up
 
@@ -60,8 +58,10 @@ class Estimation:
 
 
 @dataclass(frozen=True, slots=True)
-class OneBound(Strategy):
-    """A strategy that bounds the probability of the class under one law."""
+class OneBound(Method):
+    """A method that bounds the probability of the class under one law."""
+
+    one_bound: ClassVar[bool] = True
 
     @abstractmethod
     def estimation(self, seen: SampledInput) -> Estimation | Want:

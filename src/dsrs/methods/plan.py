@@ -9,28 +9,54 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from dsrs.errors import AlphaOverspent, DataError, InvalidInput
-from dsrs.laws import GeneralizedGaussian
+from dsrs.laws import GeneralizedGaussian, names_a_law
 from dsrs.laws.grid import DEFAULT, Grid
 from dsrs.laws.parameters import shown
-from dsrs.methods.base import Strategy
-from dsrs.methods.goals import Goal
-from dsrs.methods.naming import method_name, strategy_of
-from dsrs.methods.neyman_pearson import NEYMAN_PEARSON
-from dsrs.methods.one_bound import OneBound
-from dsrs.methods.tailored import TAILORED
+from dsrs.methods import defaults
 from dsrs.noise.seeds import check_seed
 
-Target = Literal["label", "predicted"]
-Classes = Literal["top", "all"]
-Bound = Literal["plain", "randomized"]
-
-DEFAULT_METHODS = (NEYMAN_PEARSON, TAILORED)
 # Counters of the noise generator are 32 bits wide.
 MAX_VOTES = 2**32 - 2**16
 MAX_BATCH = 1024
-LEAST_FOR_PILOT = 10
 MOST_VARIATION = 1e-3  # charged to every bound; the default grid charges some 1e-9 to 1e-5
 ADAPTIVE_BATCH = 64  # looks fall on whole batches, and the first may be the last
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What is asked: one radius, a table of radii, or a radius to a relative precision."""
+
+    radius: float | None = None
+    radii: tuple[float, ...] = ()
+    precision: float | None = None
+
+    def __post_init__(self) -> None:
+        asked = (self.radius is not None) + bool(self.radii) + (self.precision is not None)
+        if asked > 1:
+            raise InvalidInput("choose one of `radius`, `radii` and `precision`")
+        for name, value in (("radius", self.radius), ("precision", self.precision)):
+            if value is not None and not (math.isfinite(value) and value > 0):
+                raise InvalidInput(f"`{name}` must be a positive number, got {value!r}")
+        if any(not (math.isfinite(r) and r > 0) for r in self.radii):
+            raise InvalidInput(f"`radii` must be positive numbers, got {self.radii!r}")
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing is asked: the largest radius that all votes prove."""
+        return self.radius is None and not self.radii and self.precision is None
+
+    @property
+    def asked(self) -> tuple[float, ...] | None:
+        """The radii of the table that is asked for, if one is."""
+        return (self.radius,) if self.radius is not None else self.radii or None
+
+    def next_radius(self, proved: float) -> float | None:
+        """The next radius that would be news, after `proved`; None if there is none."""
+        if self.radius is not None:
+            return self.radius if proved < self.radius else None
+        if self.precision is not None:
+            return proved * (1 + self.precision)
+        return min((radius for radius in self.radii if radius > proved), default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,25 +99,25 @@ class Plan:
     """
 
     law: GeneralizedGaussian
-    methods: tuple[str, ...] = DEFAULT_METHODS
-    n: int = 100_000
-    n0: int = 100
-    alpha: float = 0.001
+    methods: tuple[str, ...] = defaults.METHODS
+    n: int = defaults.N
+    n0: int = defaults.N0
+    alpha: float = defaults.ALPHA
     family_alpha: float | None = None
     family_size: int | None = None
-    seed: int = 0
+    seed: int = defaults.SEED
     seed_public: bool = True
-    sample_share: float = 0.5
-    alpha_share: float = 0.5
+    sample_share: float = defaults.SAMPLE_SHARE
+    alpha_share: float = defaults.ALPHA_SHARE
     fallback: bool = False
     early_stop: bool = False
-    target: Target = "label"
+    target: defaults.Target = defaults.TARGETS[0]
     batch: int = 0
     radius: float | None = None
     radii: tuple[float, ...] = ()
     precision: float | None = None
-    classes: Classes = "top"
-    bound: Bound = "plain"
+    classes: defaults.Classes = defaults.CLASSES[0]
+    bound: defaults.Bound = defaults.BOUNDS[0]
     grid: Grid | Literal["default"] | None = DEFAULT
 
     def __post_init__(self) -> None:
@@ -111,9 +137,11 @@ class Plan:
         for name in ("alpha", "sample_share", "alpha_share"):
             _probability(name, getattr(self, name))
         self._check_family()
-        if self.target not in ("label", "predicted"):
-            raise InvalidInput(f"`target` must be 'label' or 'predicted', got {self.target!r}")
-        for name, allowed in (("classes", ("top", "all")), ("bound", ("plain", "randomized"))):
+        for name, allowed in (
+            ("target", defaults.TARGETS),
+            ("classes", defaults.CLASSES),
+            ("bound", defaults.BOUNDS),
+        ):
             if getattr(self, name) not in allowed:
                 raise InvalidInput(
                     f"`{name}` must be {' or '.join(allowed)}, got {shown(getattr(self, name))}"
@@ -132,23 +160,6 @@ class Plan:
             raise InvalidInput(f"`methods` names one twice: {', '.join(self.methods)}")
         if not self.methods:
             raise InvalidInput("`methods` must name at least one method, such as np")
-        others = [one.text for one in self.strategies().values() if not isinstance(one, OneBound)]
-        if others and (adaptive or self.classes == "all" or self.bound == "randomized"):
-            raise InvalidInput(
-                "a radius or precision to stop at, `classes` = all and `bound` = randomized are "
-                f"for methods with one bound (np, tailored), not for {', '.join(others)}: double "
-                "sampling rests on two intervals, and has no looks with parts of alpha"
-            )
-        if TAILORED in self.methods and self.n < LEAST_FOR_PILOT:
-            raise InvalidInput(
-                f"`n` = {self.n} votes cannot be split into a pilot and the votes of its law; "
-                f"tailored needs {LEAST_FOR_PILOT} or more"
-            )
-        if self.laws and not 0 < self.n_first < self.n:
-            raise InvalidInput(
-                f"`n` = {self.n} votes cannot be split between P and Q with "
-                f"`sample_share` = {self.sample_share:g}; use more votes"
-            )
 
     def _check_family(self) -> None:
         if self.family_alpha is None and self.family_size is None:
@@ -169,9 +180,14 @@ class Plan:
         return Goal(self.radius, self.radii, self.precision)
 
     @property
+    def needs_one_bound(self) -> bool:
+        """Whether only methods with one bound, which has looks, can do what is asked."""
+        return not self.goal.is_open or self.classes != "top" or self.bound != "plain"
+
+    @property
     def laws(self) -> tuple[str, ...]:
         """The methods that are laws of double sampling."""
-        return tuple(text for text in self.methods if ":" in text)
+        return tuple(filter(names_a_law, self.methods))
 
     @property
     def n_first(self) -> int:
@@ -219,9 +235,10 @@ class Plan:
             )
         return self.grid
 
-    def strategies(self) -> dict[str, Strategy]:
-        """The strategy of each method, by the name of its certificates."""
-        return {self.name_of(text): strategy_of(self, text) for text in self.methods}
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the certificates of its methods are called."""
+        return tuple(map(self.name_of, self.methods))
 
     def name_of(self, text: str) -> str:
         """`truncated` for `truncated:0.6`; the whole text where several methods share the word."""
@@ -249,6 +266,13 @@ class Plan:
         tuples = {name: tuple(fields[name]) for name in ("methods", "radii")}
         grid = DEFAULT if fields["grid"] == DEFAULT else Grid.from_dict(fields["grid"])
         return cls(**(fields | {"law": law, "grid": grid} | tuples))
+
+
+def method_name(text: str, methods: tuple[str, ...]) -> str:
+    """`truncated` for `truncated:0.6`; the whole text where several methods share the word."""
+    kind = text.partition(":")[0]
+    alike = [other for other in methods if other.partition(":")[0] == kind]
+    return text if len(alike) > 1 else kind
 
 
 def default_batch(d: int) -> int:

@@ -1,4 +1,4 @@
-"""One input on its way: asks the strategies of a plan what they want, until they want no more."""
+"""One input on its way: asks the methods of a plan what they want, until they want no more."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dsrs.errors import InvalidInput
 from dsrs.laws.grid import DEFAULT
 from dsrs.methods.base import Want
 from dsrs.methods.plan import Plan
+from dsrs.methods.registry import methods_of
 from dsrs.noise.stream import Stream
 from dsrs.proofs.certificate import Certificate
 from dsrs.votes.collect import WorkUnit
@@ -30,7 +31,7 @@ class Session:
         self.plan = plan.replace(grid=None) if plan.grid == DEFAULT else plan
         grid = self.plan.known_grid
         self.seen = SampledInput(index, label, None, target, moved=moved, grid=grid)
-        self._strategies = self.plan.strategies()
+        self._methods = methods_of(self.plan)
         self._tallies: dict[Stream, tuple[Tally, ...]] = {}
 
     def next(self) -> WorkUnit | None:
@@ -39,7 +40,7 @@ class Session:
         if want is None:
             return None
         if want.stream not in self._tallies:
-            asked = (one.tallies(want.stream, self.seen) for one in self._strategies.values())
+            asked = (one.tallies(want.stream, self.seen) for one in self._methods.values())
             # Methods that name the same tally share it.
             self._tallies[want.stream] = tuple(
                 {tally.name: tally for tallies in asked for tally in tallies}.values()
@@ -52,13 +53,13 @@ class Session:
     def _want(self) -> Want | None:
         """What is wanted first.
 
-        Votes that choose come first: after them each strategy knows what it will estimate. Of all
-        that is wanted of one stream the least is taken first, so that each strategy finds the
+        Votes that choose come first: after them each method knows what it will estimate. Of all
+        that is wanted of one stream the least is taken first, so that each method finds the
         counts after the numbers of votes that it asks for.
         """
         if self.seen.target is None:
             return Want(Stream(SELECTION, self.plan.law), self.plan.n0)
-        asked = (one.want(self.seen) for one in self._strategies.values())
+        asked = (one.want(self.seen) for one in self._methods.values())
         wants = [want for want in asked if want is not None]
         if not wants:
             return None
@@ -87,7 +88,7 @@ class Session:
             tallies={name: part for name, part in summaries.items() if part is not None},
         )
         seen = replace(seen, votes=(*seen.votes, taken))
-        for one in self._strategies.values():
+        for one in self._methods.values():
             if one.text not in seen.choices:
                 law = one.choose(seen)
                 if law is not None:
@@ -115,4 +116,4 @@ def certificates_of(seen: SampledInput, plan: Plan) -> dict[str, Certificate]:
     """
     if plan.grid == DEFAULT:
         plan = plan.replace(grid=seen.grid)
-    return {name: one.certified(seen) for name, one in plan.strategies().items()}
+    return {name: one.certified(seen) for name, one in methods_of(plan).items()}

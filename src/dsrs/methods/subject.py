@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from dsrs.methods.plan import Plan
 from dsrs.proofs.subject import Subject
 from dsrs.votes.records import SampledInput
-
-if TYPE_CHECKING:
-    from dsrs.methods.plan import Plan
 
 
 def subject_of(

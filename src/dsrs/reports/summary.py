@@ -20,6 +20,8 @@ from dsrs.errors import DataError
 from dsrs.laws import GeneralizedGaussian, short_law_text
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.measures.accuracy import NO_CERTIFICATE, proved_radius
+from dsrs.methods import NEYMAN_PEARSON
+from dsrs.methods.registry import known_names, title_of
 from dsrs.proofs.certificate import Certificate
 from dsrs.proofs.counterexample import AttackedInput
 from dsrs.proofs.interval import Interval
@@ -27,13 +29,7 @@ from dsrs.store.result import RunResult
 from dsrs.store.spending import VotesSpent
 from dsrs.votes.records import ESTIMATION, Votes
 
-BASELINE = "np"
-METHOD_NAMES = {
-    "np": "Neyman-Pearson",
-    "truncated": "DSRS truncated",
-    "rescaled": "DSRS rescaled",
-    "tailored": "tailored law",
-}
+BASELINE = NEYMAN_PEARSON
 
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
@@ -239,7 +235,7 @@ class RunSummary:
 
 def method_name(method: str) -> str:
     """A method's name for people."""
-    return METHOD_NAMES.get(method) or short_law_text(method)
+    return title_of(method) or short_law_text(method)
 
 
 def _outcome(run: str, seen: RunResult) -> Outcome:
@@ -285,5 +281,6 @@ def _methods(run: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
                 f"run {run!r}, input {one.index} has no certificate of {', '.join(sorted(missing))}"
                 ", which other inputs of the run have; certify the run again"
             )
-    order = [*METHOD_NAMES, *sorted(found - METHOD_NAMES.keys())]
+    known = known_names()
+    order = [*known, *sorted(found - set(known))]
     return tuple(method for method in order if method in found)

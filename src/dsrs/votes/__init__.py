@@ -1,4 +1,4 @@
-"""Votes under noise: seeds, batches, workers. Knows no strategy."""
+"""Votes under noise: seeds, batches, workers. Knows no method."""
 
 from dsrs.noise.stream import Stream
 from dsrs.votes.collect import Collector, Setting, WorkUnit, count_votes

@@ -103,7 +103,7 @@ class SampledInput:
     `target` is the class whose hits were counted and that is certified: the label where there is
     one (unless the plan says otherwise), else the class that the selection votes chose; None only
     while these are missing. `predicted` is the most frequent class of the selection votes, or of
-    the votes under P where there was no selection. `choices` holds the law that each strategy
+    the votes under P where there was no selection. `choices` holds the law that each method
     chose from votes. `queries` is what the votes cost: rows that the model ran, with those that
     fill a batch and were not counted; None where nobody counted them. `moved` is how far (l2,
     rounded up) the point that was sampled lies from the input: the distance to its grid point.

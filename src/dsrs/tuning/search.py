@@ -1,15 +1,14 @@
 """Which law P for a model: every law on a grid, every method, from one landscape.
 
-Coarse to fine. Neyman-Pearson and tailored certificates are predicted from tables for every law of
-a grid over sigma and the shape m, with sigma refined around the best of every shape; double
-sampling, which needs a search for each input, is predicted for the leading laws. P must be one law
-for all inputs and is chosen here, so report on other inputs than these: the choice makes its
-own inputs look better than they are.
+Coarse to fine. Methods with a quick forecast are forecast for every law of a grid over sigma and
+the shape m, with sigma refined around the best of every shape; the others, which need a search for
+each input, for the leading laws. P must be one law for all inputs and is chosen here, so report on
+other inputs than these: the choice makes its own inputs look better than they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,24 +17,21 @@ from numpy.typing import NDArray
 
 from dsrs.confidence.bootstrap import Resampling, interval, resampled_means
 from dsrs.errors import InvalidInput
-from dsrs.landscape.objective import Objective
-from dsrs.landscape.prediction import (
-    NEYMAN_PEARSON,
-    TAILORED,
-    limit_and_norm,
-    predicted_radii,
-)
+from dsrs.landscape.prediction import limit_and_norm
 from dsrs.landscape.profile import Profile
 from dsrs.laws import GeneralizedGaussian
+from dsrs.methods.defaults import NEYMAN_PEARSON
+from dsrs.methods.plan import Plan
+from dsrs.methods.registry import METHODS, entry_of
+from dsrs.tuning.objective import Objective
 
 Floats = NDArray[np.float64]
 
-METHODS = (NEYMAN_PEARSON, TAILORED, "rescaled:0.8x", "truncated:heuristic")
 SHAPES = (4.0, 8.0, 16.0, 48.0)  # and d/2, the Gaussian
 COARSE_SIGMAS, FINE_SIGMAS = 9, 7
 # sigma from the 10% to the 90% quantile of the best sizes of single inputs, and beyond.
 BEYOND = 1.5
-# Laws for which methods that search are predicted.
+# Laws for which methods that search are forecast.
 LEADERS = 3
 NEARLY = 2e-3
 CURVE_POINTS = 101
@@ -117,16 +113,27 @@ def tune(
     alpha: float,
     objective: str = "acr",
     *,
-    methods: Sequence[str] = METHODS,
+    methods: Sequence[str] | None = None,
     current: GeneralizedGaussian | None = None,
     etas: Sequence[float] = (2.0,),
     resampling: Resampling | None = None,
 ) -> Tuned:
     """The laws of a grid, each with its best method, best first.
 
-    objective: `acr` (average certified radius) or `accuracy@R` (certified accuracy at R).
-    current: the law in use, predicted beside the others with every method.
+    Args:
+        profiles: the landscape of each input.
+        d: the number of values of an input.
+        n: votes that an input will have.
+        alpha: failure probability of a certificate.
+        objective: `acr` (average certified radius) or `accuracy@R` (certified accuracy at R).
+        methods: as plans write them; by default all that are registered. Those without a forecast
+            are left out.
+        current: the law in use, forecast beside the others with every method.
+        etas: exponents eta of the laws to try.
+        resampling: of the bootstrap intervals.
     """
+    if methods is None:
+        methods = [text for entry in METHODS.values() for text in entry.tuned or (entry.name,)]
     if not profiles:
         raise InvalidInput("tuning needs the profile of at least one input")
     if not methods:
@@ -135,13 +142,15 @@ def tune(
     found = [limit_and_norm(profile, d, n, alpha) for profile in profiles]
     limits = np.array([limit for limit, _ in found])
     sigmas = _coarse_sigmas(limits, np.array([norm for _, norm in found]) / np.sqrt(d))
-    quick = [method for method in methods if method in (NEYMAN_PEARSON, TAILORED)]
+    quick = [method for method in methods if entry_of(method).load().quick_forecast]
     slow = [method for method in methods if method not in quick]
     step = float(sigmas[1] / sigmas[0])
     for eta in etas:
         for shape in shapes(d, eta):
             for method in quick or slow[:1]:
-                coarse = [work.forecast(_law(d, sigma, shape, eta), method) for sigma in sigmas]
+                coarse = work.forecasts((_law(d, sigma, shape, eta) for sigma in sigmas), method)
+                if not coarse:
+                    continue
                 best = max(coarse, key=work.rank).law.sigma
                 for sigma in best * np.geomspace(1 / step, step, FINE_SIGMAS)[1:-1]:
                     work.forecast(_law(d, sigma, shape, eta), method)
@@ -149,7 +158,10 @@ def tune(
         for method in slow:
             work.forecast(forecast.law, method)
     candidates = work.best_by_law()
-    now = [] if current is None else [work.forecast(current, method) for method in methods]
+    if not candidates:
+        raise InvalidInput(f"there is no forecast for the methods {', '.join(methods)}")
+    laws = () if current is None else (current,)
+    now = [forecast for method in methods for forecast in work.forecasts(laws, method)]
     now.sort(key=work.rank, reverse=True)
     return Tuned(d, n, alpha, work.objective, tuple(candidates), tuple(now), limits)
 
@@ -169,9 +181,17 @@ class _Work:
         self.objective, self.resampling = objective, resampling
         self.made: dict[tuple[GeneralizedGaussian, str], Forecast] = {}
 
-    def forecast(self, law: GeneralizedGaussian, method: str) -> Forecast:
+    def forecasts(self, laws: Iterable[GeneralizedGaussian], method: str) -> list[Forecast]:
+        """What the method is expected to certify under each law; nothing if it has no forecast."""
+        made = (self.forecast(law, method) for law in laws)
+        return [forecast for forecast in made if forecast is not None]
+
+    def forecast(self, law: GeneralizedGaussian, method: str) -> Forecast | None:
         if (law, method) not in self.made:
-            radii = predicted_radii(self.profiles, law, method, self.n, self.alpha)
+            plan = Plan(law, (method,), n=self.n, alpha=self.alpha)
+            radii = entry_of(method).load()(plan, method).forecast(self.profiles)
+            if radii is None:
+                return None
             each = self.objective.by_input(radii)
             means = resampled_means(each[:, None], self.resampling)
             low, high = interval(means, self.resampling.confidence)

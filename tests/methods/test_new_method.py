@@ -1,4 +1,4 @@
-"""The door for new strategies: one file and one line of the registry, through a whole run."""
+"""The door for new methods: one file and one line of the registry, through a whole run."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput
 from dsrs.exchange import export_run, import_rows
 from dsrs.laws import GeneralizedGaussian
-from dsrs.methods import NAMED, Plan
+from dsrs.methods import Plan, methods_of
+from dsrs.methods.registry import METHODS
 from dsrs.noise.stream import Stream
 from dsrs.proofs.checking import check
 from dsrs.reports import read_run
 from dsrs.store import open_run
 from dsrs.votes.records import ESTIMATION
-from methods.hoeffding import Hoeffding
+from methods.hoeffding import ENTRY
 
 LAW = GeneralizedGaussian(16, 0.5, 4)
 
@@ -38,7 +39,7 @@ IMAGES = np.stack([np.full((4, 4), mean, np.float32) for mean in (0.7, 0.2)])
 
 @pytest.fixture
 def run_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setitem(NAMED, "hoeffding", Hoeffding)
+    monkeypatch.setitem(METHODS, "hoeffding", ENTRY)
     plan = Plan(LAW, ("np", "hoeffding", "truncated:0.5"), n=600, batch=64)
     data = Dataset.from_arrays(IMAGES, np.array([1, 0]))
     certify_run(CLASSIFIER, data, plan, range(2), tmp_path / "run")
@@ -73,11 +74,11 @@ def test_its_run_is_certified_again_exported_and_reported(run_folder: Path, tmp_
 
 
 def test_it_serves_a_smoothed_classifier(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(NAMED, "hoeffding", Hoeffding)
+    monkeypatch.setitem(METHODS, "hoeffding", ENTRY)
     smoothed = SmoothedClassifier(CLASSIFIER, LAW, n=600, method="hoeffding")
     assert smoothed.certify(IMAGES[0][None], label=1).radius > 0
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones(run_folder: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"a method is np, .*hoeffding or a law"):
-        Plan(LAW, ("hoefding",))
+    with pytest.raises(InvalidInput, match=r"a method is np, .*hoeffding, or a law"):
+        methods_of(Plan(LAW, ("hoefding",)))

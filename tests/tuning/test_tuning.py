@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 
 from dsrs.errors import InvalidInput
-from dsrs.landscape.objective import Objective
-from dsrs.landscape.prediction import limit_and_norm, predicted_radii
+from dsrs.landscape.prediction import limit_and_norm
 from dsrs.landscape.profile import Profile
-from dsrs.landscape.tuning import METHODS, Tuned, shapes, tune
 from dsrs.laws import GeneralizedGaussian
-from landscape.known_profiles import exact_profile, half_space
+from dsrs.tuning.objective import Objective
+from dsrs.tuning.search import Tuned, shapes, tune
+from landscape.known_profiles import exact_profile, half_space, predicted_radii
 
+# All that have a forecast: first-order has none.
+METHODS = ("np", "tailored", "rescaled:0.8x", "truncated:heuristic")
 D, N, ALPHA = 784, 10_000, 0.001
 
 
@@ -121,3 +123,12 @@ def test_empty_landscapes_are_refused() -> None:
         tune([], D, N, ALPHA)
     with pytest.raises(InvalidInput, match="at least one method"):
         tune(PROFILES, D, N, ALPHA, methods=[])
+
+
+def test_methods_without_a_forecast_are_left_out_and_named_where_none_is_left() -> None:
+    both = tune(PROFILES[:2], D, N, ALPHA, methods=["np", "first-order"])
+    assert {candidate.method for candidate in both.candidates} == {"np"}
+    with pytest.raises(InvalidInput, match="no forecast for the methods first-order"):
+        tune(PROFILES[:2], D, N, ALPHA, methods=["first-order"])
+    with pytest.raises(InvalidInput, match="a method is np, "):
+        tune(PROFILES[:2], D, N, ALPHA, methods=["nonsense"])
