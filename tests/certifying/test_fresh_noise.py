@@ -44,9 +44,9 @@ def is_wrong(smoothed: SmoothedClassifier, x: NDArray[np.float32]) -> bool:
 
 
 def ground(alpha: float, count: int) -> tuple[int, int, int]:
-    """How many of `count` inputs were answered wrongly, and how many of those again (of how many).
+    """How many of `count` inputs were answered wrongly, how many again, and of how many.
 
-    Those that were wrong are asked again until there are as many answers as tries before.
+    Those that were wrong are asked again until there are a tenth as many answers.
     """
     smoothed = smoothing(alpha)
     wrong = [x for x in tries(count) if is_wrong(smoothed, x)]
@@ -59,6 +59,9 @@ def assert_grinding_gains_nothing(alpha: float, count: int) -> None:
     wrong, again, asked = ground(alpha, count)
     assert wrong <= stats.binom.ppf(0.999, count, alpha)
     assert again <= stats.binom.ppf(0.999, asked, alpha)
+    # No oftener than the others: a wrong answer tells nothing of the next one to the same input.
+    table = [[again, asked - again], [wrong, count - wrong]]
+    assert stats.fisher_exact(table, alternative="greater").pvalue > 1e-6
 
 
 def test_grinding_gains_nothing_where_noise_is_fresh() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -183,7 +182,7 @@ def tuning_text(found: Tuned) -> str:
 
     best = found.candidates[:SHOWN]
     top = max(float(found.limits.max()), *(float(one.radii.max()) for one in best))
-    radii = _round_grid(top)
+    radii = round_radii(top)
     rows = [_row("best" if one is best[0] else "", one, radii) for one in best]
     rows += [_row("now" if one is found.current[0] else "", one, radii) for one in found.current]
     rows.append(
@@ -210,9 +209,11 @@ def _row(name: str, one: Forecast, radii: list[float]) -> list[str]:
     return [name, size, f"{law.k:g}", short_law_text(one.method), *values, *accuracy]
 
 
-def _round_grid(top: float) -> list[float]:
-    """At most COLUMNS round radii up to `top`."""
-    step = 10.0 ** math.floor(math.log10(max(top, 1e-9)))
-    while top / step < COLUMNS / 2:
-        step /= 2
-    return [round(step * (i + 1), 12) for i in range(min(COLUMNS, int(top / step)))]
+def round_radii(top: float) -> list[float]:
+    """At most COLUMNS round radii up to `top`; none where nothing would be certified."""
+    from dsrs.measures.accuracy import round_step
+
+    if top <= 0:
+        return []
+    step = round_step(top, COLUMNS)
+    return [round(step * (i + 1), 12) for i in range(int(top / step))]
