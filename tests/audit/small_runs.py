@@ -20,7 +20,8 @@ from dsrs.datasets import Dataset
 from dsrs.laws import GeneralizedGaussian
 from dsrs.laws.grid import Grid
 from dsrs.methods import Plan
-from dsrs.store.schema import STORE_NAME, checksum_of
+from dsrs.store.rows import OF_CERTIFICATE, OF_INPUT, InputRows, rows_of_index
+from dsrs.store.schema import STORE_NAME
 
 WIDE, GAUSSIAN = GeneralizedGaussian(16, 0.5, 6), GeneralizedGaussian(16, 0.5)
 NARROW = GeneralizedGaussian(16, 0.15, 6)
@@ -81,7 +82,8 @@ class Forgery:
         run = RunFolder(folder)
         self.plan, self.sampled = run.plan, run.sampled
         self.method, self.votes = method, run.votes(index)
-        self.certificate = format_3(run.certificate(index, method))
+        # Without a subject, which would contradict any other plan at once.
+        self.certificate = format_3(run.certificate(index, method)) | {"subject": None}
         self.proof = self.certificate["proof"]
 
     def checked(self) -> Verdict:
@@ -91,34 +93,14 @@ class Forgery:
         return check_certificate(self.certificate, "forged", bounds)
 
 
-def rewrite(folder: Path, index: int, change: Any) -> None:
-    """Change a certificate inside a run, with a checksum that fits."""
-    connection = sqlite3.connect(folder / STORE_NAME)
-    bodies = connection.execute(
-        "SELECT position, body FROM certificate WHERE idx = ?", (index,)
-    ).fetchall()
-    for position, body in bodies:
-        fields = json.loads(body)
-        change(fields)
-        connection.execute(
-            "UPDATE certificate SET body = ? WHERE idx = ? AND position = ?",
-            (json.dumps(fields), index, position),
+def rewrite(folder: Path, index: int, change: str) -> None:
+    """Change the certificates of an input inside a run, by SQL, with a checksum that fits."""
+    store = folder / STORE_NAME
+    with sqlite3.connect(store) as connection:
+        connection.execute(f"UPDATE certificate SET {change} WHERE idx = ?", (index,))
+        (*fields, thumbnail, _), votes, certificates = rows_of_index(
+            connection, index, store, OF_INPUT, OF_CERTIFICATE
         )
-    row = connection.execute(
-        "SELECT label, predicted, target, choices, seconds, queries, thumbnail FROM input "
-        "WHERE idx = ?",
-        (index,),
-    ).fetchone()
-    *own, thumbnail = row
-    lists = [
-        connection.execute(
-            f"SELECT {columns} FROM {name} WHERE idx = ? ORDER BY position", (index,)
-        ).fetchall()
-        for name, columns in (("votes", "body"), ("certificate", "method, status, radius, body"))
-    ]
-    text = json.dumps([[index, *own], *lists])
-    connection.execute(
-        "UPDATE input SET checksum = ? WHERE idx = ?", (checksum_of(text, thumbnail), index)
-    )
-    connection.commit()
+        rows = InputRows(fields, [body for (body,) in votes], certificates, thumbnail)
+        connection.execute("UPDATE input SET checksum = ? WHERE idx = ?", (rows.checksum, index))
     connection.close()

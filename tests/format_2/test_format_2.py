@@ -173,3 +173,12 @@ def test_a_table_is_imported_and_certified_again(name: str, tmp_path: Path) -> N
     else:
         # A table keeps the bound of the class, and a majority is all that this alone can prove.
         assert all(now <= then for now, then in zip(again, radii, strict=True))
+
+
+@pytest.mark.parametrize("name", ["certificates.jsonl", "double.csv", "leading.csv", *RUNS])
+def test_the_rigorous_check_verifies_them(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved = HERE / name if "." in name else unpacked(name, tmp_path / "run")
+    assert main(["check", str(saved)]) == 0
+    assert " 0 refuted, 0 undecided" in capsys.readouterr().out

@@ -1,7 +1,9 @@
 """Run folders, read from their SQLite store without any other part of the package.
 
 The store of format 2 and 3 has one row of `run` (its config), and for each input a row of `input`,
-with `votes` and `certificate` rows. Checksums find damage; a forger can make them fit.
+with `votes` and `certificate` rows. Format 2 keeps every certificate whole, as JSON; format 3 keeps
+what certificates share once, in the plan and in `input`. Checksums find damage; a forger can make
+them fit.
 """
 
 from __future__ import annotations
@@ -21,6 +23,20 @@ from dsrs.audit.verdicts import NotACertificate, Refuted, Unreadable
 STORE_NAME = "run.sqlite"
 APPLICATION_ID = int.from_bytes(b"DSRS", "big")
 FORMATS = (2, 3)
+OF_INPUT = {
+    2: ("label", "predicted", "target", "choices", "seconds", "queries"),
+    3: (
+        *("label", "predicted", "target", "choices", "seconds", "queries"),
+        *("moved", "fingerprint"),
+    ),
+}
+OF_CERTIFICATE = {
+    2: ("method", "status", "radius", "body"),
+    3: (
+        *("method", "status", "radius", "np_radius", "complete", "variation", "uniform"),
+        "proof",
+    ),
+}
 BUSY_SECONDS = 60.0  # to wait for a writer's transaction
 
 
@@ -36,20 +52,38 @@ class RunFolder:
             with closing(self._connect()) as connection:
                 self._check_format(connection)
                 config = self._config(connection)
+                self.plan = field(config, "plan", dict)
                 rows = connection.execute(
                     "SELECT idx, method FROM certificate ORDER BY 1, position"
                 )
-                self.keys: list[tuple[Any, str]] = [(index, str(name)) for index, name in rows]
+                self.keys: list[tuple[Any, str]] = [
+                    (index, self._name(text)) for index, text in rows
+                ]
         except sqlite3.Error as error:
             raise Unreadable(f"{self.store} cannot be read: {error}") from None
-        self.plan = field(config, "plan", dict)
         self.sampled = optional(config, "sampled_plan", dict) or self.plan
         model = optional(config, "model", dict) or {}
         self.model: Any = model.get("fingerprint")
 
     def certificate(self, index: Any, method: str) -> Any:
         """The JSON of one certificate; Refuted where what is stored contradicts itself."""
-        return _certificate(self._stored(index)[1], method)
+        votes, rows = self._stored(index)
+        named = [row for row in rows if self._name(row[0]) == method]
+        if len(named) != 1:
+            raise Refuted(f"there are {len(named)} certificates of the method {shown(method)}")
+        if self.format == 2:
+            return _certificate(named[0])
+        return self._assembled(votes, dict(zip(OF_CERTIFICATE[3], named[0], strict=True)))
+
+    def _name(self, method: Any) -> str:
+        """The name of a certificate: format 2 keeps it, format 3 the method as the plan writes it.
+
+        That is the first word of the method, unless another method of the plan shares it.
+        """
+        texts = optional(self.plan, "methods", list) or []
+        words = [str(text).partition(":")[0] for text in texts]
+        word = str(method).partition(":")[0]
+        return word if self.format == 3 and words.count(word) == 1 else str(method)
 
     def votes(self, index: Any) -> Fields:
         """The JSON of the votes of one input."""
@@ -79,6 +113,7 @@ class RunFolder:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if application != APPLICATION_ID:
             raise Unreadable(f"{self.store} is an SQLite database, but not of a dsrs run")
+        self.format = int(version)
         if version not in FORMATS:
             known = " and ".join(map(str, FORMATS))
             raise Unreadable(f"{self.store} has format {version}; this check reads {known}")
@@ -97,10 +132,9 @@ class RunFolder:
     def _read(
         self, connection: sqlite3.Connection, index: Any
     ) -> tuple[Fields, list[tuple[Any, ...]]]:
+        columns = ", ".join(OF_INPUT[self.format])
         row = connection.execute(
-            "SELECT label, predicted, target, choices, seconds, queries, thumbnail, checksum "
-            "FROM input WHERE idx = ?",
-            (index,),
+            f"SELECT {columns}, thumbnail, checksum FROM input WHERE idx = ?", (index,)
         ).fetchone()
         if row is None:
             raise Refuted("its input has no row of its own")
@@ -111,32 +145,59 @@ class RunFolder:
             ).fetchall()
             for table, columns in (
                 ("votes", "body"),
-                ("certificate", "method, status, radius, body"),
+                ("certificate", ", ".join(OF_CERTIFICATE[self.format])),
             )
         )
-        content = json.dumps([[index, *own], votes, certificates], default=repr)
+        bodies = votes if self.format == 2 else [body for (body,) in votes]
+        content = json.dumps([[index, *own], bodies, certificates], default=repr)
         if checksum != _checksum(content, thumbnail):
             raise Refuted("what is stored of its input was changed: the checksum does not match")
-        label, _, target, choices, *_ = own
-        fields = {
+        known = dict(zip(OF_INPUT[self.format], own, strict=True))
+        fields = known | {
             "index": index,
-            "label": label,
-            "target": target,
-            "choices": parsed(choices),
+            "choices": parsed(known["choices"]),
             "votes": [parsed(body) for (body,) in votes],
         }
         return fields, certificates
 
+    def _assembled(self, votes: Fields, row: Mapping[str, Any]) -> dict[str, Any]:
+        """The certificate of a row of format 3, with what it shares with others."""
+        grid = None
+        if row["variation"] is not None:
+            own = {"moved": votes["moved"], "variation": row["variation"]}
+            grid = {**(optional(self.sampled, "grid", dict) or {}), **own}
+        names = ("alpha", "n", "seed", "seed_public")
+        return {
+            "format": 3,
+            "status": row["status"],
+            "radius": _text_if_infinite(row["radius"]),
+            "np_radius": _text_if_infinite(row["np_radius"]),
+            "complete": bool(row["complete"]),
+            "law": field(self.sampled, "law", dict),
+            "grid": grid,
+            "uniform": row["uniform"],
+            "proof": parsed(row["proof"]),
+            "subject": {
+                "class": votes["target"],
+                **{name: self.plan[name] for name in names if name in self.plan},
+                "method": row["method"],
+                "index": votes["index"],
+                "model": self.model,
+                "input": votes["fingerprint"],
+            },
+        }
 
-def _certificate(rows: Sequence[tuple[Any, ...]], method: str) -> Any:
-    """The certificate of a method, whose columns must say what it says itself."""
-    named = [row for row in rows if row[0] == method]
-    if len(named) != 1:
-        raise Refuted(f"there are {len(named)} certificates of the method {shown(method)}")
-    ((_, status, radius, body),) = named
+
+def _text_if_infinite(value: Any) -> Any:
+    return "inf" if value == float("inf") else value
+
+
+def _certificate(row: Sequence[Any]) -> Any:
+    """A certificate of format 2, whose columns must say what it says itself."""
+    _, status, radius, body = row
     fields = parsed(body)
     said = fields.get("radius") if isinstance(fields, Mapping) else None
-    written = "inf" if radius == float("inf") else radius
+    written = _text_if_infinite(radius)
     if isinstance(fields, Mapping) and (fields.get("status") != status or said != written):
         raise Refuted(f"the run lists it as {shown(status)} with radius {shown(radius)}")
     return fields
