@@ -47,7 +47,10 @@ def add_parser(commands: Commands) -> None:
         epilog=EPILOG,
     )
     parser.add_argument(
-        "--landscape", metavar="RUN", help="folder of `dsrs landscape` (or any run folder)"
+        "--landscape",
+        metavar="RUN",
+        help="folder of `dsrs landscape` (or any run folder), or landscape_sampling/MODEL.pth of "
+        "the original DSRS scripts",
     )
     group = parser.add_argument_group("what is asked")
     group.add_argument(
@@ -110,10 +113,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _answer(arguments: argparse.Namespace, folder: str) -> int:
+    from dsrs.exchange.landscape_logs import landscape_of_logs, logs_on_spheres
     from dsrs.store.profiles import read_landscape
     from dsrs.tuning import tune
 
-    landscape = read_landscape(folder)
+    logs = logs_on_spheres(Path(folder))
+    landscape = landscape_of_logs(logs) if logs else read_landscape(folder)
     found = tune(
         landscape.profiles,
         landscape.d,
@@ -127,7 +132,7 @@ def _answer(arguments: argparse.Namespace, folder: str) -> int:
         "landscape": {
             "votes": landscape.votes,
             "inputs": list(landscape.indices),
-            "law": landscape.law.to_dict(),
+            "law": None if landscape.law is None else landscape.law.to_dict(),
             "seed": landscape.seed,
         }
     }
