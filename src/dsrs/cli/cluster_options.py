@@ -39,7 +39,7 @@ def counted_model(
 ) -> tuple[Classifier, Executor | None]:
     """The model as the driver knows it, and who counts its votes; None: threads."""
     from dsrs.classifiers import load_classifier
-    from dsrs.votes.executors import ModelSpec, RayExecutor
+    from dsrs.votes.executors import ModelSpec, executor_at
 
     options = classifier_options(arguments, dataset)
     if arguments.cluster is None:
@@ -51,9 +51,9 @@ def counted_model(
     # The driver may have no GPU: it needs to know the model, not to run it.
     here: dict[str, Any] = options | {"device": "cpu"}
     classifier = load_classifier(arguments.model, **here)
-    executor = RayExecutor(
-        ModelSpec.of(arguments.model, options, classifier),
+    executor = executor_at(
         arguments.cluster,
+        ModelSpec.of(arguments.model, options, classifier),
         threads=1 if arguments.threads_per_actor is None else arguments.threads_per_actor,
         device=arguments.device,
     )

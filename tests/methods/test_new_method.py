@@ -1,4 +1,4 @@
-"""The door for new strategies: one file and one line of the registry, through a whole run."""
+"""The door for new methods: one file and one line of the registry, through a whole run."""
 
 from __future__ import annotations
 
