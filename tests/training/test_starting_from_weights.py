@@ -73,6 +73,16 @@ def test_a_run_goes_on_from_the_weights_of_a_folder(
     assert not torch.allclose(weights(fresh)["1.0.weight"], first.state_dict()["1.0.weight"])
 
 
+def test_the_architecture_of_a_folder_is_on_the_card_of_the_next(
+    dataset: Dataset, trained: Path, tmp_path: Path
+) -> None:
+    large = short(architecture="mnist-cnn-large")
+    card = train_model(dataset, large, tmp_path / "next", start=saved_model(trained))
+    assert card["architecture"] == card["settings"]["architecture"] == "mnist-cnn"
+    model, _ = trained_model(tmp_path / "next")  # which its weights must fit
+    assert len(model) == 2
+
+
 def test_a_run_goes_on_from_files(dataset: Dataset, trained: Path, tmp_path: Path) -> None:
     first, _ = trained_model(trained)
     folders = [tmp_path / name for name in ("safetensors", "checkpoint", "published")]

@@ -115,6 +115,13 @@ class WithDropout(torch.nn.Sequential):
         super().__init__(torch.nn.Flatten(), torch.nn.Dropout(0.5), torch.nn.Linear(144, 3))
 
 
+class ForColour(torch.nn.Conv2d):
+    """A user's module for images of three channels."""
+
+    def __init__(self) -> None:
+        super().__init__(3, 4, 12)
+
+
 def shallow_resnet() -> torch.nn.Module:
     """A user's function that makes a module; it has batch statistics to resume."""
     return CifarResNet((1, 12, 12), 3, depth=8)
@@ -309,6 +316,7 @@ def test_architectures_normalise_their_input() -> None:
         ("no.such.module:net", "cannot be imported"),
         ("math:tau", "torch.nn.Module"),
         ("test_training_runs:WithDropout", "logits of shape"),
+        ("test_training_runs:ForColour", r"does not take images of shape \(1, 12, 12\)"),
     ],
 )
 def test_unusable_architectures_are_refused(spec: str, message: str) -> None:

@@ -88,10 +88,15 @@ def add_source_options(
     group.add_argument(
         "--num-classes", type=int, help="number of classes, where the model does not say it"
     )
+    _add_data_options(group, split, required, no_labels)
+
+
+def _add_data_options(group: Options, split: str, required: bool, no_labels: str) -> None:
+    """--data and how to read it."""
     group.add_argument(
         "--data",
         required=required,
-        help=".npz, .npy, IDX file, CIFAR-10, a folder of images or one image",
+        help=".npz, .npy, IDX file, CIFAR-10, TinyImageNet, a folder of images or one image",
     )
     group.add_argument(
         "--split",

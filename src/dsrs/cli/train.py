@@ -156,8 +156,6 @@ def run(arguments: argparse.Namespace) -> int:
     dataset = load_dataset(arguments.data, "train")
     start, teacher = _saved(arguments, "start"), _saved(arguments, "teacher")
     settings = settings_from(arguments, dataset)
-    if start is not None and start.architecture is not None:
-        settings = replace(settings, architecture=start.architecture)
     images = len(trained_on(len(dataset), settings.hold_out))
     with Progress(settings.epochs * images, "training", arguments.quiet) as progress:
         card = train_model(

@@ -145,8 +145,13 @@ def _check_answers(
 ) -> None:
     was_training = model.training
     model.eval()
-    with torch.no_grad():
-        answer = model(torch.zeros(2, *input_shape))
+    try:
+        with torch.no_grad():
+            answer = model(torch.zeros(2, *input_shape))
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise ClassifierError(
+            f"{spec} does not take images of shape {tuple(input_shape)}: {error}"
+        ) from error
     model.train(was_training)
     if tuple(answer.shape) != (2, num_classes):
         raise ClassifierError(

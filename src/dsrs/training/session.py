@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,8 @@ def train_model(
         settings: Recipe, law and optimisation.
         output: The folder of the model.
         test: Labelled images on which accuracy is measured at the end.
-        start: Weights to go on from, instead of fresh ones; see `saved_model`.
+        start: Weights to go on from, instead of fresh ones; see `saved_model`. If they name
+            their architecture, it replaces that of the settings.
         teacher: A trained model, for recipes that learn from one.
         resume: Go on from the checkpoint in `output`, which must be there. Without it a folder
             that holds a checkpoint is refused.
@@ -53,13 +55,9 @@ def train_model(
     from dsrs.training.loop import train
 
     folder, machine = Path(output), machine or Machine()
-    begun = (folder / CHECKPOINT_NAME).exists()
-    if begun and not resume:
-        raise StoreMismatch(
-            f"{folder} already holds a training run; resume it (--resume) or choose another folder"
-        )
-    if resume and not begun:
-        raise StoreError(f"{folder} holds no training run to resume; train without --resume")
+    if start is not None and start.architecture is not None:
+        settings = replace(settings, architecture=start.architecture)
+    _check_begun(folder, resume)
     if machine.threads is not None:
         torch.set_num_threads(machine.threads)
     device = choose_device(machine.device)
@@ -83,3 +81,14 @@ def train_model(
         remove_empty(made)  # a start that failed leaves nothing behind
         raise
     return write_model(folder, trained, settings, dataset, test)
+
+
+def _check_begun(folder: Path, resume: bool) -> None:
+    """Refuse to overwrite a run, and to resume one that is not there."""
+    begun = (folder / CHECKPOINT_NAME).exists()
+    if begun and not resume:
+        raise StoreMismatch(
+            f"{folder} already holds a training run; resume it (--resume) or choose another folder"
+        )
+    if resume and not begun:
+        raise StoreError(f"{folder} holds no training run to resume; train without --resume")
