@@ -9,6 +9,7 @@ import pytest
 from small_run import Certify
 
 from dsrs.cli.main import main
+from dsrs.cli.tune import COLUMNS, round_radii
 from dsrs.store import open_run
 
 MODEL = ["--model", "tiny_classifier:bright", "--num-classes", "2", "--data", "data.npz"]
@@ -72,3 +73,10 @@ def test_votes_that_chose_a_law_do_not_certify_it(
     tuned["law"]["sigma"] *= 2
     Path("t.json").write_text(json.dumps(tuned))
     assert main([*words, "--output", "wider", "--seed", "4"]) == 0
+
+
+@pytest.mark.parametrize(("top", "last"), [(0.0, None), (0.999, 0.8), (1.7, 1.5), (2e-9, 2e-9)])
+def test_the_columns_are_round_radii_that_something_reaches(top: float, last: float | None) -> None:
+    radii = round_radii(top)
+    assert (radii[-1] if radii else None) == last
+    assert len(radii) <= COLUMNS

@@ -32,7 +32,8 @@ ALLOWED = {
     },
     "measures": {"proofs", "store"},
     "exchange": {
-        *("confidence", "files", "laws", "measures", "methods", "proofs", "store", "votes"),
+        *("confidence", "files", "landscape", "laws", "measures", "methods", "proofs", "store"),
+        "votes",
     },
     "certifying": {
         *("classifiers", "datasets", "duality", "exchange", "laws", "measures", "methods"),

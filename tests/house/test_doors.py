@@ -1,4 +1,4 @@
-"""A method, a law and an executor of other packages, from `dsrs certify` to `dsrs report`.
+"""A method, laws P and Q and an executor of other packages, from `dsrs certify` to `dsrs report`.
 
 Each is one file and one line: what is registered in the fixture is all that the package is told.
 """
@@ -15,18 +15,20 @@ import pytest
 
 from dsrs.cli.main import main
 from dsrs.errors import InvalidInput
-from dsrs.laws import GeneralizedGaussian
+from dsrs.laws import GeneralizedGaussian, smoothing
 from dsrs.laws import naming as laws
 from dsrs.methods import Plan, methods_of
 from dsrs.methods import registry as methods
 from dsrs.noise.stream import Stream
 from dsrs.proofs import registry as proofs
+from dsrs.proofs.certification import certify
 from dsrs.proofs.checking import check
 from dsrs.store import open_run
 from dsrs.store.result import RunResult
 from dsrs.votes.executors import registry as executors
 from house.toys.first_miss import ENTRY, HalfSpace, gaussian_radius
 from house.toys.rows import PieceByPiece
+from house.toys.shaped import Shaped
 from laws.annulus import Annulus
 
 MODEL = """
@@ -46,7 +48,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for registry, name in ((laws, "KINDS"), (methods, "METHODS"), (proofs, "KINDS")):
         monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
     monkeypatch.setattr(executors, "EXECUTORS", dict(executors.EXECUTORS))
+    monkeypatch.setattr(smoothing, "SMOOTHING_KINDS", dict(smoothing.SMOOTHING_KINDS))
     laws.register(Annulus)
+    smoothing.register_smoothing(Shaped)
     methods.register(ENTRY)
     proofs.register(HalfSpace)
     executors.register("pieces", PieceByPiece)
@@ -130,6 +134,35 @@ def test_tune_forecasts_the_method(folder: Path, capsys: pytest.CaptureFixture[s
     current = {each["method"]: each["acr"] for each in answer["current"]}
     assert 0 < current["first-miss"] < current["np"]
     assert "first-order" not in current
+
+
+def test_the_rigorous_check_is_undecided_and_says_of_what(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = json.loads(printed(capsys, "check", "run", "--json", code=3))
+    assert (found["refuted"], found["undecided"], found["verified"]) == (0, 6, 6)
+    undecided = [each["reason"] for each in found["certificates"] if each["verdict"] == "undecided"]
+    assert sum("half-space" in reason for reason in undecided) == 3, undecided
+    assert sum("annulus" in reason for reason in undecided) == 3
+
+
+def test_another_smoothing_law_is_sampled_kept_and_certified_again(folder: Path) -> None:
+    law = Shaped.of_shape(16, 0.5, 5.0)
+    Path("shaped.json").write_text(json.dumps({"law": law.to_dict(), "method": "tailored"}))
+    words = ["--law", "shaped.json", "--n", "700", "--batch-size", "64", "--output", "shaped"]
+    assert main(["certify", *SOURCE, *words, "--quiet"]) == 0
+    assert main(["recertify", "shaped", "--output", "again"]) == 0
+    assert main(["export", "shaped", "--format", "csv", "--output", "rows.csv"]) == 0
+    assert main(["report", "shaped", "--output", "page.html"]) == 0
+    plain = GeneralizedGaussian(16, 0.5, 3.0)
+    for result, again in zip(results(folder / "shaped"), results(folder / "again"), strict=True):
+        assert result.certificates == again.certificates
+        for made in result.certificates.values():
+            assert made.law == law
+            assert check(made)
+        # The same law by its other name has the same certificate.
+        p = result.certificates["np"].known_of_p
+        assert certify(plain, p).radius == certify(law, p).radius
 
 
 def test_help_tells_of_the_method(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,6 +22,9 @@ examples:
       All logs of the original DSRS scripts in a folder: that above sampling, orig-radius and
       new-radius, or logs/sampling/MODEL.pth for one model of several. With several models, --output
       is a folder, and each has its table there.
+  dsrs import logs/landscape_sampling/cohen-mnist-380-1.00.pth/0.0-220.0-62-1000.txt --output a.csv
+      Accuracy on spheres of noise, which `dsrs tune --landscape` reads as it is. Logs of
+      benign-sampling are read as well.
   dsrs import general-gaussian-380-0.5-50000-0.0005.txt --d 784 \\
       --q-log general-gaussian-380-0.5-50000-0.0005-x.txt --output mnist.csv
       Joins two sampling logs, of P and of Q; then `dsrs recertify mnist.csv` certifies every row,
@@ -62,7 +65,9 @@ def add_parser(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from dsrs.exchange import import_rows
+    from dsrs.exchange.benign_logs import is_benign_log
     from dsrs.exchange.importing import GIVE_DIMENSION
+    from dsrs.exchange.landscape_logs import is_landscape_name
     from dsrs.exchange.log_names import model_dimension
 
     source = Path(arguments.file)
@@ -72,6 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
     if output.exists() and source.exists() and output.samefile(source):
         raise InvalidInput(f"{output} is the file to read; name the table to write with --output")
     _check(output, arguments.overwrite)
+    if is_landscape_name(source) or is_benign_log(source):
+        return _import_observations(source, output)
     q_log = None if arguments.q_log is None else Path(arguments.q_log)
     d, words = _dimensions(arguments.d)
     d = model_dimension(source.resolve().parent.name, words) if words and d is None else d
@@ -79,6 +86,29 @@ def run(arguments: argparse.Namespace) -> int:
     if any(row.d is None and row.for_label and row.p_lower is not None for row in rows):
         raise InvalidInput(f"{source}: {GIVE_DIMENSION}")
     _write(rows, output)
+    return 0
+
+
+def _import_observations(source: Path, output: Path) -> int:
+    """Write a log that has no certificates: accuracy on spheres, or answers without an attack."""
+    from dsrs.exchange.benign_logs import read_benign_log
+    from dsrs.exchange.landscape_logs import is_landscape_name, read_landscape_log
+    from dsrs.files.whole import write_whole
+
+    if ".csv" not in output.suffixes:
+        raise InvalidInput(f"the table of such a log is a .csv, got {output}")
+    if is_landscape_name(source):
+        log = read_landscape_log(source)
+        columns = zip(log.index.tolist(), log.norm.tolist(), log.accuracy.tolist(), strict=True)
+        lines = [f"{index},{norm!r},{share!r},{log.samples}" for index, norm, share in columns]
+        head, told = "index,norm,accuracy,votes", f"accuracy on spheres of {log.inputs} inputs"
+    else:
+        answers = read_benign_log(source)
+        lines = [f"{index},{int(right)}" for index, right in answers.items()]
+        head = "index,right"
+        told = f"{sum(answers.values())} of {len(answers)} answers right"
+    write_whole(output, "\n".join([head, *lines, ""]).encode())
+    print(f"{len(lines)} rows, {told}: {output}")
     return 0
 
 

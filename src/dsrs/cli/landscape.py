@@ -6,7 +6,7 @@ import argparse
 import json
 import math
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.grid_option import add_grid, grid_from
 from dsrs.cli.model_options import (
@@ -20,9 +20,14 @@ from dsrs.cli.model_options import (
 from dsrs.cli.options import Commands, Options
 from dsrs.cli.progress import Progress
 from dsrs.cli.tables import table
+from dsrs.measures.rounding import floor_text
+
+if TYPE_CHECKING:
+    from dsrs.store.profiles import Landscape
 
 BAR = 40  # characters of a bar of accuracy 1
 ROWS = 16
+CONCENTRATION_STEP = 2  # every such row has its sigma in the table of concentration
 
 EPILOG = """\
 examples:
@@ -118,12 +123,18 @@ def look(arguments: argparse.Namespace, output: str) -> None:
 
 
 def _summary(path: str) -> dict[str, Any]:
-    """Mean accuracy over the inputs by size of the noise, its norm over sqrt(d)."""
-    import numpy as np
-
     from dsrs.store.profiles import read_landscape
 
     found = read_landscape(path)
+    return landscape_summary(found)
+
+
+def landscape_summary(found: Landscape) -> dict[str, Any]:
+    """Mean accuracy by size of the noise, and how many inputs have the concentration property."""
+    import numpy as np
+
+    from dsrs.landscape.concentration import SHARES, concentration
+
     sizes = np.linspace(0.0, 1.0, ROWS + 1)[1:] * found.largest_norm / math.sqrt(found.d)
     accuracy = np.mean([profile(sizes * math.sqrt(found.d)) for profile in found.profiles], axis=0)
     return {
@@ -132,6 +143,15 @@ def _summary(path: str) -> dict[str, Any]:
         "curve": [
             {"size": round(float(size), 6), "accuracy": round(float(share), 6)}
             for size, share in zip(sizes, accuracy, strict=True)
+        ],
+        "concentration": [
+            {
+                "sigma": round(float(sigma), 6),
+                "holds": dict(zip(map(str, SHARES), seen.holds, strict=True)),
+                "theorem_2_radius": round(seen.radius, 6),
+            }
+            for sigma in sizes[::CONCENTRATION_STEP]
+            for seen in [concentration(found.first_misses, found.d, float(sigma))]
         ],
     }
 
@@ -146,4 +166,24 @@ def _picture(summary: dict[str, Any]) -> str:
         for point in summary["curve"]
     ]
     head = f"mean accuracy of {summary['inputs']} inputs by size of the noise (norm / sqrt(d)), "
-    return head + f"{summary['votes']:,} votes\n" + table(rows, ["size", "accuracy %", ""])
+    accuracy = head + f"{summary['votes']:,} votes\n" + table(rows, ["size", "accuracy %", ""])
+    return f"{accuracy}\n\n{_concentration(summary)}"
+
+
+def _concentration(summary: dict[str, Any]) -> str:
+    """The share of inputs with the property, for each sigma and P_con."""
+    shares = list(summary["concentration"][0]["holds"])
+    rows = [
+        [
+            f"{one['sigma']:.3f}",
+            *(floor_text(100 * one["holds"][share], 1) for share in shares),
+            floor_text(one["theorem_2_radius"], 4),
+        ]
+        for one in summary["concentration"]
+    ]
+    heads = ["sigma", *(f"P_con = {share}" for share in shares), "Theorem 2"]
+    return (
+        "(sigma, P_con)-concentration: inputs (%) with no miss at norms within the P_con-quantile\n"
+        "of Gaussian noise. Theorem 2 promises inputs with P_con = 0.5 the radius in the last\n"
+        "column, for k within 15 of d/2 and d large.\n" + table(rows, heads)
+    )

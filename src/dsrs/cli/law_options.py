@@ -50,7 +50,7 @@ def add_law_options(
 
 def law_from(arguments: argparse.Namespace, d: int) -> GeneralizedGaussian:
     """The smoothing law of these options in dimension d."""
-    from dsrs.laws import GeneralizedGaussian
+    from dsrs.laws import GeneralizedGaussian, smoothing_law_from_dict
 
     file = getattr(arguments, "law", None)
     if file is None:
@@ -65,6 +65,8 @@ def law_from(arguments: argparse.Namespace, d: int) -> GeneralizedGaussian:
         raise DataError(f"{file} is not a file of `dsrs tune`: it has no `law` with `sigma`")
     if law.get("d", d) != d:
         raise InvalidInput(f"{file} was tuned for d = {law['d']}, but the inputs have d = {d}")
+    if "kind" in law:
+        return smoothing_law_from_dict(law)
     return GeneralizedGaussian(d, law["sigma"], law.get("k", 0.0), law.get("eta", 2.0))
 
 
@@ -113,10 +115,10 @@ def note_on_law(arguments: argparse.Namespace, law: GeneralizedGaussian) -> None
 
 def law_of_card(card: Path) -> GeneralizedGaussian:
     """The law that a model was trained for, from the card that `dsrs train` writes beside it."""
-    from dsrs.laws import GeneralizedGaussian
+    from dsrs.laws import smoothing_law_from_dict
 
     try:
-        return GeneralizedGaussian.from_dict(json.loads(card.read_text(encoding="utf-8"))["law"])
+        return smoothing_law_from_dict(json.loads(card.read_text(encoding="utf-8"))["law"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise DataError(f"{card} is not a card of `dsrs train`: {error}") from None
 

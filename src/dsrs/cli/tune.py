@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,7 +47,10 @@ def add_parser(commands: Commands) -> None:
         epilog=EPILOG,
     )
     parser.add_argument(
-        "--landscape", metavar="RUN", help="folder of `dsrs landscape` (or any run folder)"
+        "--landscape",
+        metavar="RUN",
+        help="folder of `dsrs landscape` (or any run folder), or landscape_sampling/MODEL.pth of "
+        "the original DSRS scripts",
     )
     group = parser.add_argument_group("what is asked")
     group.add_argument(
@@ -111,10 +113,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _answer(arguments: argparse.Namespace, folder: str) -> int:
+    from dsrs.exchange.landscape_logs import landscape_of_logs, logs_on_spheres
     from dsrs.store.profiles import read_landscape
     from dsrs.tuning import tune
 
-    landscape = read_landscape(folder)
+    logs = logs_on_spheres(Path(folder))
+    landscape = landscape_of_logs(logs) if logs else read_landscape(folder)
     found = tune(
         landscape.profiles,
         landscape.d,
@@ -128,7 +132,7 @@ def _answer(arguments: argparse.Namespace, folder: str) -> int:
         "landscape": {
             "votes": landscape.votes,
             "inputs": list(landscape.indices),
-            "law": landscape.law.to_dict(),
+            "law": None if landscape.law is None else landscape.law.to_dict(),
             "seed": landscape.seed,
         }
     }
@@ -178,7 +182,7 @@ def tuning_text(found: Tuned) -> str:
 
     best = found.candidates[:SHOWN]
     top = max(float(found.limits.max()), *(float(one.radii.max()) for one in best))
-    radii = _round_grid(top)
+    radii = round_radii(top)
     rows = [_row("best" if one is best[0] else "", one, radii) for one in best]
     rows += [_row("now" if one is found.current[0] else "", one, radii) for one in found.current]
     rows.append(
@@ -205,9 +209,11 @@ def _row(name: str, one: Forecast, radii: list[float]) -> list[str]:
     return [name, size, f"{law.k:g}", short_law_text(one.method), *values, *accuracy]
 
 
-def _round_grid(top: float) -> list[float]:
-    """At most COLUMNS round radii up to `top`."""
-    step = 10.0 ** math.floor(math.log10(max(top, 1e-9)))
-    while top / step < COLUMNS / 2:
-        step /= 2
-    return [round(step * (i + 1), 12) for i in range(min(COLUMNS, int(top / step)))]
+def round_radii(top: float) -> list[float]:
+    """At most COLUMNS round radii up to `top`; none where nothing would be certified."""
+    from dsrs.measures.accuracy import round_step
+
+    if top <= 0:
+        return []
+    step = round_step(top, COLUMNS)
+    return [round(step * (i + 1), 12) for i in range(int(top / step))]

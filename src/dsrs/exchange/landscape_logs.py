@@ -20,7 +20,10 @@ from numpy.typing import NDArray
 
 from dsrs.errors import DataError
 from dsrs.exchange.dsrs_logs import log_lines
+from dsrs.exchange.log_names import DIMENSIONS, model_dimension
 from dsrs.exchange.row import parsed
+from dsrs.landscape.profile import fitted
+from dsrs.store.profiles import Landscape
 
 LANDSCAPES = "landscape_sampling"
 _NAME = re.compile(r"[\d.]+-(?P<stop>[\d.]+)-\d+-(?P<samples>\d+)\.txt(?:\.gz)?")
@@ -88,3 +91,45 @@ def fullest_log(logs: Iterable[tuple[Path, LandscapeLog]]) -> LandscapeLog | Non
         if log.inputs
     ]
     return max(ranked, key=lambda one: one[:3])[3] if ranked else None
+
+
+def logs_on_spheres(path: Path) -> list[Path]:
+    """The logs that a path names: itself, or those in a folder; empty where it is neither."""
+    if path.is_dir():
+        return sorted(filter(is_landscape_name, path.iterdir()))
+    return [path] if is_landscape_name(path) else []
+
+
+def landscape_of_logs(paths: Iterable[Path]) -> Landscape:
+    """The curve of every input of the fullest of these logs of one model.
+
+    The dimension is that of the data set in the name of their folder.
+    """
+    logs = [(path, read_landscape_log(path)) for path in paths]
+    log = fullest_log(logs)
+    if log is None:
+        raise DataError(f"{logs[0][0]} has no line yet")
+    folder = logs[0][0].resolve().parent
+    d = model_dimension(folder.name, {})
+    if d is None:
+        raise DataError(
+            f"the folder of the logs must be named after a model with one of the data sets "
+            f"{', '.join(DIMENSIONS)}, as cohen-mnist-380-1.00.pth is; got {folder.name!r}"
+        )
+    indices = np.unique(log.index)
+    profiles, first_misses = [], []
+    for index in indices:
+        # Noise of norm 0 tells of no direction.
+        own = (log.index == index) & (log.norm > 0)
+        norm, hits = log.norm[own], np.rint(log.accuracy[own] * log.samples)
+        profiles.append(fitted(np.log(norm), hits, np.full(len(norm), float(log.samples))))
+        missed = norm[hits < log.samples]
+        first_misses.append(float(missed.min()) if len(missed) else math.inf)
+    return Landscape(
+        d,
+        tuple(indices.tolist()),
+        tuple(profiles),
+        tuple(first_misses),
+        len(log.norm) * log.samples,
+        float(log.norm.max()),
+    )

@@ -13,6 +13,7 @@ from dsrs.laws.naming import (
     short_law_text,
 )
 from dsrs.laws.rescaled import Rescaled
+from dsrs.laws.smoothing import register_smoothing, smoothing_law_from_dict
 from dsrs.laws.truncated import Truncated, heuristic_percentile
 from dsrs.laws.weighted import Weighted
 
@@ -30,6 +31,8 @@ __all__ = [
     "names_a_law",
     "parse_additional_law",
     "register",
+    "register_smoothing",
     "sample_additional",
     "short_law_text",
+    "smoothing_law_from_dict",
 ]

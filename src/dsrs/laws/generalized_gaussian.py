@@ -13,7 +13,7 @@ import math
 import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,6 +37,8 @@ SMALLEST_SHAPE = 9.9e-4
 @dataclass(frozen=True, slots=True)
 class GeneralizedGaussian:
     """Isotropic noise of dimension `d`, size `sigma` and exponents `k`, `eta` (0, 2: Gaussian)."""
+
+    kind: ClassVar[str] = "generalized-gaussian"  # a subclass has another, and writes it in JSON
 
     d: int
     sigma: float

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from dsrs.errors import AlphaOverspent, DataError, InvalidInput
-from dsrs.laws import GeneralizedGaussian, names_a_law
+from dsrs.laws import GeneralizedGaussian, names_a_law, smoothing_law_from_dict
 from dsrs.laws.grid import DEFAULT, Grid
 from dsrs.laws.parameters import shown
 from dsrs.methods import defaults
@@ -262,7 +262,7 @@ class Plan:
         if set(fields) != known:
             strange = ", ".join(sorted(set(fields) ^ known))
             raise DataError(f"the fields of a plan are missing or unknown: {strange}")
-        law = GeneralizedGaussian.from_dict(fields["law"])
+        law = smoothing_law_from_dict(fields["law"])
         tuples = {name: tuple(fields[name]) for name in ("methods", "radii")}
         grid = DEFAULT if fields["grid"] == DEFAULT else Grid.from_dict(fields["grid"])
         return cls(**(fields | {"law": law, "grid": grid} | tuples))

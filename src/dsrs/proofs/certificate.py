@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from dsrs.errors import DataError, InvalidInput
 from dsrs.files.json_records import from_json, shown, to_json
-from dsrs.laws import GeneralizedGaussian
+from dsrs.laws import GeneralizedGaussian, smoothing_law_from_dict
 from dsrs.laws.grid import Grid
 from dsrs.proofs import format_2
 from dsrs.proofs.base import Claim, Proof
@@ -182,7 +182,7 @@ def _read(kind: type[Certificate], fields: Any) -> Certificate:
         )
     if not isinstance(fields.get("law"), Mapping):
         raise DataError(f"`law` must be an object, got {shown(fields.get('law'))}")
-    law = GeneralizedGaussian.from_dict(fields["law"])
+    law = smoothing_law_from_dict(fields["law"])
     readers = {
         GeneralizedGaussian: lambda _: law,
         Proof: lambda value: proof_from_dict(value, law),
