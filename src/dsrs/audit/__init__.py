@@ -14,7 +14,7 @@ from dsrs.audit.limits import PROCESSOR_SECONDS
 from dsrs.audit.verdicts import WORDS, Verdict, Word
 
 NOTHING_PROVED = (
-    "python-flint is not installed, so nothing was proved; install it with: "
+    "python-flint is not installed, or cannot be imported, so nothing was proved; install it with: "
     "pip install python-flint"
 )
 
@@ -35,12 +35,21 @@ def check(certificate: Any, *, seconds: float = PROCESSOR_SECONDS) -> Verdict:
     """
     try:
         from dsrs.audit.checking import check_certificate
-    except ModuleNotFoundError as error:
-        if error.name != "flint":
+    except ImportError as error:
+        if not is_of_flint(error):
             raise
         return Verdict("", "undecided", NOTHING_PROVED)
-    fields = certificate.to_dict() if hasattr(certificate, "to_dict") else certificate
+    try:
+        fields = certificate.to_dict() if hasattr(certificate, "to_dict") else certificate
+    except Exception as error:
+        reason = f"its fields cannot be written as JSON: {type(error).__name__}: {error}"
+        return Verdict("", "refuted", f"this is not a certificate: {reason}")
     return check_certificate(fields, seconds=seconds)
 
 
-__all__ = ["NOTHING_PROVED", "WORDS", "Verdict", "Word", "check"]
+def is_of_flint(error: ImportError) -> bool:
+    """Whether python-flint cannot be imported: it is missing, broken, or another `flint`."""
+    return (error.name or "").partition(".")[0] == "flint"
+
+
+__all__ = ["NOTHING_PROVED", "WORDS", "Verdict", "Word", "check", "is_of_flint"]

@@ -30,7 +30,12 @@ NAMES = (
     *("format", "schema", "status", "radius", "np_radius", *OTHER_NORMS, "complete", "law"),
     *("grid", "uniform", "proof", "subject"),
 )
+IN_SUBJECT: dict[str, type] = {
+    **{"class": int, "class_name": str, "alpha": float, "method": str, "n": int, "seed": int},
+    **{"seed_public": bool, "index": int, "model": str, "input": str},
+}
 LARGEST_DIMENSION = 2**53  # every such number is a double
+LARGEST_SEED = 2**4096  # of format 2; format 3 has 128 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,12 +209,16 @@ def _np_radius(fields: Fields) -> float | None:
 
 
 def _subject(fields: Fields) -> Fields | None:
-    """What the certificate is about: texts, numbers and truth values, which are shown as such."""
+    """What the certificate is about: shown beside the verdict, so nothing else may pass for it."""
     subject = optional(fields, "subject", dict)
-    for name, value in (subject or {}).items():
-        if not isinstance(value, (str, int, float, bool, type(None))):
-            raise NotACertificate(f"`{name}` of the subject is {shown(value)}")
-    alpha = None if subject is None else optional_number(subject, "alpha")
+    if subject is None:
+        return None
+    only(subject, IN_SUBJECT, "the subject")
+    for name, kind in IN_SUBJECT.items():
+        value = optional(subject, name, object if kind is float else kind)
+        if kind is int and value is not None:
+            whole(subject, name, 0, LARGEST_SEED)
+    alpha = optional_number(subject, "alpha")
     if alpha is not None and not 0 < alpha < 1:
         raise Refuted(f"its alpha is {alpha!r}")
     return subject

@@ -46,6 +46,8 @@ def shape_of(mixture: Mixture, low: arb, high: arb) -> Shape:
     total = arb(0)
     before: arb | None = None  # G at the end of the interval before
     for a, b in mixture.intervals(low, high):
+        if before is not None and not (before.is_finite() or before > 0):
+            return Shape(None)
         middle = ((a + b) / 2).mid()
         if mixture.is_infinite_at(middle):
             # The density is infinite: whatever is finite may follow, and not come before.

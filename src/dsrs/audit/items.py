@@ -41,6 +41,9 @@ class Item:
             return Verdict(self.name, "refuted", str(error))
         except Undecided as doubt:
             return Verdict(self.name, "undecided", str(doubt))
+        except Exception as error:
+            reason = f"this check failed: {type(error).__name__}: {error}"
+            return Verdict(self.name, "undecided", reason)
         if fields is None:
             return Verdict(self.name, "abstained", "the row could not be certified")
         return check_certificate(fields, self.name, bounds, seconds)
@@ -53,7 +56,7 @@ def items_of_run(path: Path) -> list[Item]:
     def item(index: Any, method: str) -> Item:
         def bounds() -> BoundsCheck:
             votes = run.votes(index)
-            return BoundsFromVotes(run.plan, run.sampled, method, votes, run.model)
+            return BoundsFromVotes(run.plan, run.sampled, method, votes, run.model, len(run.keys))
 
         read = partial(run.certificate, index, method)
         return Item(f"input {index}, {method}", read, bounds)

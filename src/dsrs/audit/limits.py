@@ -44,8 +44,9 @@ def time_limit(seconds: float) -> Iterator[None]:
 def tick() -> None:
     """Raise Undecided if the time of this check is over. Every long loop calls it."""
     end = _end.get()
-    if end is not None and (time.thread_time() > end.processor or time.monotonic() > end.wall):
-        raise Undecided(f"it needs more than the {end.seconds:g} seconds that one check may take")
+    if end is None or (time.thread_time() <= end.processor and time.monotonic() <= end.wall):
+        return
+    raise Undecided(f"it needs more than the {end.seconds:g} seconds that one check may take")
 
 
 @dataclass

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from dsrs.audit.balls import arb, exact, greater, lesser
 from dsrs.audit.curve import Term
+from dsrs.audit.limits import tick
 from dsrs.audit.shells import Shells
 from dsrs.audit.verdicts import Undecided
 from dsrs.audit.weights import Law, ends_of, smoothing_law, tail_of
@@ -26,6 +27,7 @@ class Mixture:
 
     def terms_at(self, u: arb) -> list[Term]:
         """The terms with finite multipliers on a shell between edges."""
+        tick()
         return [
             Term(exact(value), piece)
             for value, law in zip(self.multipliers, self.laws, strict=True)
@@ -56,7 +58,8 @@ class Mixture:
         edges = [u for u in self.edges().values() if not (u <= low or u >= high)]
         ends = [low, *sorted(edges, key=float), high]
         for a, b in pairwise(ends):
-            if not a < b:
+            middle = ((a + b) / 2).mid()
+            if not (a < middle and middle < b):
                 raise Undecided("two laws begin or end on shells too close to tell apart")
             yield a, b
 

@@ -20,7 +20,7 @@ from itertools import pairwise
 
 from dsrs.audit.balls import arb, exact
 from dsrs.audit.integrands import Density
-from dsrs.audit.limits import Budget
+from dsrs.audit.limits import Budget, tick
 from dsrs.audit.mixture import Mixture
 from dsrs.audit.quadrature import integral
 from dsrs.audit.verdicts import Undecided
@@ -50,6 +50,8 @@ def _negative_part(mixture: Mixture) -> arb:
     found = arb(0)
     for low, high in _cells(mixture):
         middle = ((low + high) / 2).mid()
+        if not (low < middle and middle < high):
+            continue
         terms = mixture.terms_at(middle)
         try:
             part = integral(Density(mixture.shells, terms), low, high, Budget(EVALUATIONS))
@@ -73,8 +75,10 @@ def _cells(mixture: Mixture) -> list[tuple[arb, arb]]:
     own = {float(end): end for pair in ranges for end in pair if end.is_exact()}
     cuts = sorted([*mixture.edges().values(), *own.values()], key=float)
     apart = [True, *(bool(a < b) for a, b in pairwise(cuts)), True]
-    return [
-        (a, b)
-        for place, (a, b) in enumerate(pairwise(cuts))
-        if all(apart[place : place + 3]) and any(not (a < low or high < b) for low, high in ranges)
-    ]
+    cells = []
+    for place, (a, b) in enumerate(pairwise(cuts)):
+        tick()
+        near = any(not (a < low or high < b) for low, high in ranges)
+        if near and all(apart[place : place + 3]):
+            cells.append((a, b))
+    return cells

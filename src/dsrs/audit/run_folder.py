@@ -59,10 +59,10 @@ class RunFolder:
                 self.keys: list[tuple[Any, str]] = [
                     (index, self._name(text)) for index, text in rows
                 ]
-        except sqlite3.Error as error:
+            self.sampled = optional(config, "sampled_plan", dict) or self.plan
+            model = optional(config, "model", dict) or {}
+        except (sqlite3.Error, NotACertificate) as error:
             raise Unreadable(f"{self.store} cannot be read: {error}") from None
-        self.sampled = optional(config, "sampled_plan", dict) or self.plan
-        model = optional(config, "model", dict) or {}
         self.model: Any = model.get("fingerprint")
 
     def certificate(self, index: Any, method: str) -> Any:
@@ -133,12 +133,12 @@ class RunFolder:
         self, connection: sqlite3.Connection, index: Any
     ) -> tuple[Fields, list[tuple[Any, ...]]]:
         columns = ", ".join(OF_INPUT[self.format])
-        row = connection.execute(
+        rows = connection.execute(
             f"SELECT {columns}, thumbnail, checksum FROM input WHERE idx = ?", (index,)
-        ).fetchone()
-        if row is None:
-            raise Refuted("its input has no row of its own")
-        *own, thumbnail, checksum = row
+        ).fetchall()
+        if len(rows) != 1:
+            raise Refuted(f"its input has {len(rows)} rows, not one of its own")
+        *own, thumbnail, checksum = rows[0]
         votes, certificates = (
             connection.execute(
                 f"SELECT {columns} FROM {table} WHERE idx = ? ORDER BY position", (index,)

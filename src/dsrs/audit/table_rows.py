@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from dsrs.audit.balls import precision
-from dsrs.audit.claims import SmoothingLaw
+from dsrs.audit.claims import OTHER_NORMS, SmoothingLaw
 from dsrs.audit.law_text import alike, law_of_text
 from dsrs.audit.reading import parsed, shown
 from dsrs.audit.shells import Shells
 from dsrs.audit.verdicts import NotACertificate, Refuted, Undecided
 
 NEEDED = ("d", "k", "sigma", "p_lower", "p_upper", "status", "np_radius")
+BOUNDS = ("q_lower", "q_upper", "rival", "gradient")  # columns that only some proofs start from
 OTHER_SOLVERS = 1e-4  # of sigma: how precisely the radii of other programs are recorded
 
 Row = Mapping[str, Any]  # from column to cell, as text; empty or None where there is nothing
@@ -28,10 +29,10 @@ def certificate_of(row: Row) -> dict[str, Any] | None:
     if str(row.get("status")).startswith("error"):
         return None
     d, k, sigma, p_lower, p_upper = (_number(row, name) for name in NEEDED[:5])
-    law = {"d": d, "k": k, "sigma": sigma, "eta": _number(row, "eta") if row.get("eta") else 2.0}
+    law = {"d": d, "k": k, "sigma": sigma, "eta": _number(row, "eta") if _has(row, "eta") else 2.0}
     radius = _claimed_radius(row, sigma)
     observed = _observed(row, law, p_lower)
-    listed = parsed(str(row["proof"])) if row.get("proof") else None
+    listed = parsed(str(row["proof"])) if _has(row, "proof") else None
     if isinstance(listed, Mapping):
         proof = dict(listed)
         _demand_same(row, proof, observed)
@@ -41,11 +42,14 @@ def certificate_of(row: Row) -> dict[str, Any] | None:
         "format": 3,
         "law": law,
         "radius": _text_if_infinite(radius),
-        "np_radius": _text_if_infinite(_number(row, "np_radius")) if row.get("np_radius") else None,
+        "np_radius": _text_if_infinite(_number(row, "np_radius"))
+        if _has(row, "np_radius")
+        else None,
         "status": str(row.get("status")),
         "grid": _grid(row),
         "uniform": _bound(row, "uniform"),
         "proof": proof,
+        **{name: _text_if_infinite(_number(row, name)) for name in OTHER_NORMS if _has(row, name)},
     }
 
 
@@ -66,11 +70,17 @@ def _proof(
 
 def _demand_same(row: Row, proof: Mapping[str, Any], observed: list[dict[str, Any]]) -> None:
     """Raise unless the columns of a row say what its proof starts from."""
-    for name, expected in _columns_of(proof).items():
-        if row.get(name) and _number(row, name) != expected:
+    columns = _columns_of(proof)
+    for name, expected in columns.items():
+        if _has(row, name) and _number(row, name) != expected:
             raise Refuted(f"`{name}` is {row[name]}, and the proof starts from {shown(expected)}")
-    laws = [seen.get("law") for seen in proof.get("additional") or [] if isinstance(seen, Mapping)]
-    law = proof.get("q") or (laws[0] if laws else None)
+    # Beside `certified_radius` stands what was given to `recertify`, which need not use it.
+    unused = () if _has(row, "certified_radius") or not columns else BOUNDS
+    for name in unused:
+        if _has(row, name) and name not in columns:
+            raise Refuted(f"`{name}` is {shown(row[name])}, and the proof does not start from it")
+    seen = _first_observed(proof)
+    law = proof.get("q") or seen.get("law")
     if observed and isinstance(law, Mapping) and not alike(observed[0]["law"], law):
         raise Refuted("`q_law` is not the law of the proof")
 
@@ -79,32 +89,44 @@ def _columns_of(proof: Mapping[str, Any]) -> dict[str, Any]:
     """What a proof says of the bounds in columns; kinds that are not known say nothing."""
     kind = proof.get("kind")
     if kind == "dual":
-        ends = [("p", proof.get("p"))]
-        ends += [("q", seen.get("q")) for seen in (proof.get("additional") or [])[:1]]
+        ends = [("p", proof.get("p")), ("q", _first_observed(proof).get("q"))]
         names = ("lower", "upper")
         return {
             f"{letter}_{name}": end
             for letter, interval in ends
-            for name, end in zip(names, interval or [], strict=False)
+            for name, end in zip(
+                names, interval if isinstance(interval, list) else (), strict=False
+            )
         }
     if kind == "lead":
         letter = "p" if proof.get("q") is None else "q"
-        return {f"{letter}_lower": proof.get("lower"), "rival": proof.get("rival")}
+        return {
+            f"{letter}_lower": proof.get("lower"),
+            f"{letter}_upper": 1,
+            "rival": proof.get("rival"),
+        }
     if kind == "slab":
         return {name: proof.get(name) for name in ("p_lower", "gradient")}
     return {}
 
 
+def _first_observed(proof: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The first additional law of a proof with its interval; empty where there is none."""
+    additional = proof.get("additional")
+    first = additional[0] if isinstance(additional, list) and additional else None
+    return first if isinstance(first, Mapping) else {}
+
+
 def _claimed_radius(row: Row, sigma: float) -> float:
     """`radius`, or `certified_radius` where `recertify` appended it to the given columns."""
-    if not row.get("certified_radius"):
+    if not _has(row, "certified_radius"):
         return _number(row, "radius")
     certified = _number(row, "certified_radius")
-    given = _number(row, "radius") if row.get("radius") else 0.0
+    given = _number(row, "radius") if _has(row, "radius") else 0.0
     if given > certified:
         what = f"`radius` is {given!r}, and the proof beside it is for {certified!r}"
         # It may rest on bounds that `recertify` does not use, or come from another program.
-        known = any(row.get(name) for name in ("rival", "gradient"))
+        known = any(_has(row, name) for name in ("rival", "gradient"))
         if known or given <= certified + OTHER_SOLVERS * sigma:
             raise Undecided(f"{what}; the table holds no proof of `radius`")
         raise Refuted(what)
@@ -113,7 +135,7 @@ def _claimed_radius(row: Row, sigma: float) -> float:
 
 def _bound(row: Row, name: str) -> float | None:
     """A bound beside the intervals, which `recertify` makes no use of."""
-    absent = row.get("certified_radius") or not row.get(name)
+    absent = _has(row, "certified_radius") or not _has(row, name)
     return None if absent else _number(row, name)
 
 
@@ -123,7 +145,7 @@ def _observed(row: Row, law: Mapping[str, float], p_lower: float) -> list[dict[s
     if not (text or shape):
         return []
     # An empty value says that the second interval was sampled under P itself.
-    text = text or (f"{shape}:{row['q_value']}" if row.get("q_value") else "rescaled:1x")
+    text = text or (f"{shape}:{row['q_value']}" if _has(row, "q_value") else "rescaled:1x")
     parameters = SmoothingLaw.read(law)
     with precision():
         shells = Shells(parameters.d, parameters.sigma, parameters.k, parameters.eta)
@@ -145,7 +167,9 @@ def _lead(
 
 
 def _grid(row: Row) -> dict[str, float] | None:
-    if not row.get("grid"):
+    if not _has(row, "grid"):
+        if _has(row, "moved") and _number(row, "moved") != 0:
+            raise Refuted("an input is moved to a grid, and the row has none")
         return None
     # Bounds are taken as they are, whatever they were charged.
     return {"step": _number(row, "grid"), "moved": _number(row, "moved"), "variation": 0.0}
@@ -157,9 +181,9 @@ def _steps(row: Row, radius: float, listed: Any) -> list[dict[str, Any]]:
         return []
     if listed is not None:
         return _named(listed)
-    laws = 2 if row.get("q_law") or row.get("q_shape") else 1
+    laws = 2 if _has(row, "q_law") or _has(row, "q_shape") else 1
     columns = ["lambda_p", "lambda_q"][:laws]
-    if not all(row.get(name) for name in (*columns, "dual_bound")):
+    if not all(_has(row, name) for name in (*columns, "dual_bound")):
         raise Undecided("the table keeps no proof of this row")
     multipliers = [_text_if_infinite(_number(row, name)) for name in columns]
     bound = _number(row, "dual_bound")
@@ -178,6 +202,11 @@ def _named(listed: Any) -> list[dict[str, Any]]:
     if not all(isinstance(step["multipliers"], list) for step in steps):
         raise NotACertificate(f"`proof` cannot be read: {shown(listed)}")
     return steps
+
+
+def _has(row: Row, name: str) -> bool:
+    """Whether there is anything in a cell; the number 0 is."""
+    return row.get(name) is not None and row[name] != ""
 
 
 def _number(row: Row, name: str) -> float:

@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 from dsrs.audit.balls import Ball, acb, arb, centre, exact
-from dsrs.audit.limits import Budget
+from dsrs.audit.limits import Budget, tick
 from dsrs.audit.quadrature import integral
 from dsrs.audit.reading import Fields, field, number, numbers, only, optional_number, shown
 from dsrs.audit.shells import Shells
@@ -108,6 +108,7 @@ def _shell_below(shells: Shells, share: arb) -> arb:
         float(shells.log_top + m), shells.rough_m, shells.rough_m, 40.0 - math.log(float(share))
     )
     for _ in range(60):
+        tick()
         u = 0.5 * (low + high)
         if _distribution(shells, arb(u)) < share:
             low = u

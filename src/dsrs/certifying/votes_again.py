@@ -57,7 +57,9 @@ def retake_votes(
         chosen = secrets.SystemRandom().sample(indices, min(count, len(indices)))
         for index in sorted(chosen):
             stored = run.result(index).sampled
-            again = sample_input(classifier, dataset.input(index), plan, index, stored.label)
+            again = sample_input(
+                classifier, dataset.input(index), plan, index, dataset.label(index)
+            )
             yield Retaken(
                 index, sum(part.total for part in again.votes), _difference(stored, again)
             )
@@ -65,15 +67,22 @@ def retake_votes(
 
 def _difference(stored: SampledInput, again: SampledInput) -> str | None:
     """The first thing in which two records of the votes of one input differ."""
+    # A store of format 2 keeps no fingerprints of inputs.
+    if stored.input is not None and stored.input != again.input:
+        return f"the input has the fingerprint {again.input}, and {stored.input} was stored"
+    for what in ("label", "moved"):
+        was, now = getattr(stored, what), getattr(again, what)
+        if was != now:
+            return f"`{what}` is {now}, and {was} was stored"
     if stored.target != again.target:
         return f"the class was {stored.target}, and is now {again.target}"
     if stored.choices != again.choices:
         return "the votes chose another law"
-    for was, now in zip(stored.votes, again.votes, strict=False):
-        if was != now:
+    for before, after in zip(stored.votes, again.votes, strict=False):
+        if before != after:
             return (
-                f"{was.stream.purpose} votes from {was.start} on: {list(was.counts)} by class were "
-                f"stored, and are now {list(now.counts)}"
+                f"{before.stream.purpose} votes from {before.start} on: {list(before.counts)} by "
+                f"class were stored, and are now {list(after.counts)}"
             )
     if len(stored.votes) != len(again.votes):
         return f"{len(stored.votes)} parts of votes were stored, and {len(again.votes)} are wanted"

@@ -107,14 +107,15 @@ def run(arguments: argparse.Namespace) -> int:
         raise InvalidInput(f"`sample` must be at least 1, got {arguments.sample}")
     if not arguments.seconds > 0:
         raise InvalidInput(f"`seconds` must be positive, got {arguments.seconds}")
-    try:
-        from dsrs.audit.verdicts import Unreadable
+    from dsrs.audit import is_of_flint
+    from dsrs.audit.verdicts import Unreadable
 
+    try:
         items = _items_of(arguments.source)
     except Unreadable as error:
         raise DataError(str(error)) from None
-    except ModuleNotFoundError as error:
-        if error.name != "flint":
+    except ImportError as error:
+        if not is_of_flint(error):
             raise
         return _nothing_proved()
     if not items:
@@ -287,7 +288,7 @@ def _is_without_grid(folder: str) -> bool:
 
     try:
         with open_run(folder) as run:
-            return run.sampled_plan_fields["grid"] is None
+            return run.sampled_plan_fields.get("grid") is None
     except DsrsError:
         return False  # the verdicts say what is wrong with it
 

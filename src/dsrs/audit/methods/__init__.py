@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from dsrs.audit.balls import exact, precision
@@ -24,6 +25,7 @@ from dsrs.audit.methods.tailored import check_tailored
 from dsrs.audit.reading import shown
 from dsrs.audit.shells import Shells
 from dsrs.audit.verdicts import Refuted, Undecided
+from dsrs.audit.weights import LAWS
 
 # By the first word of a method, as plans write it: `truncated` stands for `truncated:0.6` too.
 METHODS: dict[str, Callable[[VoteContext], None]] = {
@@ -45,11 +47,20 @@ class BoundsFromVotes:
         method: the name of the certificate in the run, such as `np` or `truncated`.
         votes: the JSON of the input's votes.
         model: the fingerprint of the model that voted, where it is known.
+        certificates: how many the run has.
     """
 
-    def __init__(self, plan: Any, sampled: Any, method: str, votes: Any, model: Any = None) -> None:
+    def __init__(
+        self,
+        plan: Any,
+        sampled: Any,
+        method: str,
+        votes: Any,
+        model: Any = None,
+        certificates: int = 1,
+    ) -> None:
         self.plan, self.sampled, self.method, self.votes = plan, sampled, method, votes
-        self.model = model
+        self.model, self.certificates = model, certificates
 
     def __call__(self, claim: Claim, proof: Proof | None) -> None:
         with precision():
@@ -57,8 +68,19 @@ class BoundsFromVotes:
 
     def _check(self, claim: Claim, proof: Proof | None) -> None:
         plan, sampled = Plan.read(self.plan), Plan.read(self.sampled)
+        if plan.family_size is not None and plan.family_size < self.certificates:
+            raise Refuted(
+                f"family_alpha is divided among {plan.family_size} certificates, and the run has "
+                f"{self.certificates}"
+            )
         if claim.law != plan.law or plan.law != sampled.law:
             raise Refuted("the smoothing law is not the one that was sampled")
+        # Votes that are there can be certified at another alpha and by other methods: all else was
+        # fixed before them. The budget, the looks and the seed of uniform numbers could else be
+        # chosen to suit them.
+        free = ("alpha", "methods", "family_size")
+        if replace(plan, **{name: getattr(sampled, name) for name in free}) != sampled:
+            raise Refuted("the plan is not that of the votes in more than alpha and methods")
         short = plan.radius is not None and claim.radius < plan.radius
         if (claim.status == "short") != short:
             raise Refuted(f"status {claim.status}, and a radius of {plan.radius} was asked for")
@@ -78,7 +100,8 @@ class BoundsFromVotes:
         _check_subject(claim, known)
         if proof is None or claim.radius == 0:
             return  # it claims nothing of its input
-        check = METHODS.get(text.partition(":")[0])
+        word, _, parameter = text.partition(":")
+        check = METHODS.get(word) if not parameter or word in LAWS else None
         if check is None:
             raise Undecided(f"this check does not know the method {shown(text)}")
         law = claim.law

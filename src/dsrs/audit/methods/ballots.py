@@ -28,7 +28,10 @@ class Slope:
     def read(cls, fields: Any) -> Slope:
         """A slope from its JSON."""
         split = whole(fields, "split", 1, MOST_VOTES)
-        return cls(split, number(fields, "first_norm"), number(fields, "product"))
+        slope = cls(split, number(fields, "first_norm"), number(fields, "product"))
+        if slope.first_norm < 0 or (slope.first_norm == 0 and slope.product != 0):
+            raise Refuted(f"there are no such means of noise: {slope}")
+        return slope
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,8 @@ def _check_ball(seen: VoteContext, share: float, p_alpha: Fraction, q_alpha: Fra
     under_p = sampled.n if "np" in sampled.methods else sampled.first_votes
     votes, charge = seen.ballots.first(ESTIMATION, None, under_p), seen.charge(None)
     demand_both(proof.p, votes.hits, votes.total, p_alpha, charge, "P_A")
+    if len(votes.trials_by_bin) != BINS:
+        raise Refuted(f"the norms of votes are in {len(votes.trials_by_bin)} bins, not {BINS}")
     bins = round(share * BINS)
     inside, hits = sum(votes.trials_by_bin[:bins]), sum(votes.hits_by_bin[:bins])
     interval = proof.additional[0].interval

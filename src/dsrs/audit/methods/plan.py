@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dsrs.audit.claims import LARGEST_DIMENSION, SmoothingLaw
+from dsrs.audit.claims import LARGEST_DIMENSION, LARGEST_SEED, SmoothingLaw
 from dsrs.audit.reading import (
     choice,
     field,
@@ -26,7 +26,6 @@ NAMES = (
     *("family_alpha", "family_size", "seed_public"),
 )
 MOST_VOTES = 2**53
-LARGEST_SEED = 2**4096  # of format 2; format 3 has 128 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +48,14 @@ class Plan:
     classes: str
     bound: str
     grid_step: float | None
+    family_size: int | None
 
     @classmethod
     def read(cls, fields: Any) -> Plan:
         """A plan from its JSON; Undecided where it has options that this check does not know."""
         only(fields, NAMES, "the plan")
         grid = optional(fields, "grid", dict)
-        _check_family(fields)
+        family_size = _family_size(fields)
         radius, precision = (optional_number(fields, name) for name in ("radius", "precision"))
         methods = field(fields, "methods", list)
         if not all(isinstance(text, str) for text in methods):
@@ -81,6 +81,7 @@ class Plan:
             classes=choice(fields, "classes", ("top", "all")),
             bound=choice(fields, "bound", ("plain", "randomized")),
             grid_step=None if grid is None else _positive(grid, "step"),
+            family_size=family_size,
         )
 
     @property
@@ -94,14 +95,15 @@ class Plan:
         return round(self.n * self.sample_share)
 
 
-def _check_family(fields: Any) -> None:
-    """Where certificates shall hold together, their parts of alpha add up to that of all."""
+def _family_size(fields: Any) -> int | None:
+    """How many certificates shall hold together; their parts of alpha add up to that of all."""
     family = optional_number(fields, "family_alpha")
     if family is None and fields.get("family_size") is None:
-        return
+        return None
     size = whole(fields, "family_size", 1, MOST_VOTES)
     if family is None or Fraction(number(fields, "alpha")) * size > Fraction(family):
         raise Refuted("the parts of alpha of all certificates add up to more than family_alpha")
+    return size
 
 
 def _share(fields: Any, name: str) -> float:
