@@ -12,7 +12,13 @@ from dsrs.duality.base import Floats
 from dsrs.duality.bound import Problem, dual_bound
 from dsrs.duality.kernel import compile_kernels
 from dsrs.duality.nodes import lay_nodes
-from dsrs.duality.radius import Proved, crossing_radius, is_solid, largest_radius, to_zero
+from dsrs.duality.radius import (
+    Proved,
+    crossing_radius,
+    largest_radius,
+    loss_at_shorter_shifts,
+    to_zero,
+)
 from dsrs.duality.variation import total_variation
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
 from dsrs.proofs import certification
@@ -92,12 +98,12 @@ def test_every_step_holds_and_they_leave_no_gap(name: str) -> None:
         value = dual_bound(case, np.array(multipliers), rho)
         assert value == pytest.approx(bound, abs=1e-12)
         assert value > 0.5
-        if is_solid(case, np.array(multipliers)):
+        if value - loss_at_shorter_shifts(case, np.array(multipliers)) > 0.5:
             assert n + 1 == len(steps)
             break
         below = steps[n + 1, 0] if n + 1 < len(steps) else 0.0
         assert total_variation(case, rho - below) < value - 0.5
-    assert found.solid == is_solid(case, steps[-1, 2:].copy())
+    assert found.solid == (loss_at_shorter_shifts(case, steps[-1, 2:].copy()) < 1e-9)
 
 
 def test_the_answer_does_not_depend_on_where_the_search_starts() -> None:

@@ -9,15 +9,20 @@ import pytest
 
 from dsrs import certify, check
 from dsrs.duality.base import Floats
-from dsrs.duality.bound import dual_bound
+from dsrs.duality.bound import Problem, dual_bound
 from dsrs.duality.kernel import compile_kernels
-from dsrs.duality.radius import is_solid
+from dsrs.duality.radius import loss_at_shorter_shifts
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
 from dsrs.proofs.certificate import Interval, Observation
 from dsrs.proofs.constraints import constraints_of, problem_of
 from duality.random_problems import Case, by_definition, random_base, random_law
 from laws.annulus import Annulus
 from oracle import mixtures
+
+
+def is_solid(problem: Problem, multipliers: Floats) -> bool:
+    """Whether one evaluation proves a ball, but for rounding."""
+    return bool(loss_at_shorter_shifts(problem, multipliers) < 1e-9)
 
 
 def random_multipliers(generator: np.random.Generator, few: int) -> Case:

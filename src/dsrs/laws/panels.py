@@ -112,7 +112,7 @@ class _Shapes(NamedTuple):
 
 def panels_of(components: Sequence[Component], m: float) -> Panels:
     """The panels of components that are in order, do not overlap, and have a positive rate."""
-    height, exponent, rate, anchor, first, last = np.array(components, dtype=np.float64).T
+    height, exponent, rate, anchor, first, last, _ = np.array(components, dtype=np.float64).T
     pull_at_0 = rate * m
     with np.errstate(divide="ignore"):
         first, last = np.log(first / m), np.log(last / m)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.duality.bound import HIDDEN, Problem, dual_bound
-from dsrs.duality.radius import is_solid
+from dsrs.duality.radius import loss_at_shorter_shifts
 from dsrs.duality.variation import total_variation
 from dsrs.errors import InvalidInput
 from dsrs.laws import GeneralizedGaussian
@@ -144,7 +144,7 @@ def _flaw_of_proof(found: Certificate, constraints: list[Constraint]) -> str | N
         if not step.dual_bound <= value + HIDDEN:
             return f"{at} claims {step.dual_bound!r}, but proves {value!r}"
         # Steps below a solid one are not needed, but what they claim must hold.
-        covered = covered or bool(is_solid(problem, multipliers))
+        covered = covered or value - loss_at_shorter_shifts(problem, multipliers) > 0.5
         if covered:
             continue
         below = found.proof[n + 1].radius if n + 1 < len(found.proof) else 0.0
@@ -175,9 +175,10 @@ def _flaw_of_lead(found: Certificate, rival: float) -> str | None:
         value = bound_at(found.law, problem, multipliers, step.radius)
         if not step.dual_bound <= value + HIDDEN or value > MOST:
             return f"the step at {step.radius!r} claims {step.dual_bound!r}, but proves {value!r}"
-        if not is_solid(problem, multipliers):
+        loss = loss_at_shorter_shifts(problem, multipliers)
+        if loss == math.inf:
             return f"the step at {step.radius!r} says nothing of shorter shifts"
-        together += value
+        together += value - loss
     return None if together > 1 else f"the two bounds add up to {together!r} only"
 
 
