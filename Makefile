@@ -4,13 +4,14 @@
 #   make test       lint, type checks and the ordinary tests
 #   make test-slow  the long tests (recorded runs, mpmath, kill -9)
 #   make test-pythons  the ordinary tests on the oldest and the newest Python, where there are any
-#   make audit      certificates of random boxes, proved again in ball arithmetic
+#   make check-boxes  certificates of random boxes, proved again in ball arithmetic
+#   make reference  docs/commands.md, from the options of the commands
 #   make benchmark  speed, as ratios measured in one run
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 
-.PHONY: demo example-imagenet test test-slow test-pythons audit benchmark clean
+.PHONY: demo example-imagenet test test-slow test-pythons check-boxes reference benchmark clean
 
 demo: $(VENV)/.with-demo
 	$(BIN)/dsrs demo
@@ -36,8 +37,11 @@ test-pythons:
 	    .venv-$$version/bin/pytest -q --numprocesses auto --dist loadfile || exit 1; \
 	done
 
-audit: $(VENV)/.with-audit
-	$(BIN)/python benchmarks/audit_boxes.py
+check-boxes: $(VENV)/.with-test
+	$(BIN)/python benchmarks/check_boxes.py
+
+reference: $(VENV)/.with-test
+	$(BIN)/python -m dsrs.cli.reference > docs/commands.md
 
 benchmark: $(VENV)/.with-test
 	$(BIN)/python benchmarks/startup.py

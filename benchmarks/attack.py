@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs import AttackSettings, GeneralizedGaussian, Interval, attack_input, certify
+from dsrs.classifiers import Classifier
 from dsrs.store import open_run
 from dsrs.store.attacks import attacked_inputs
 from dsrs.votes.records import ESTIMATION
@@ -23,7 +24,7 @@ D, SIGMA, SEEDS = 48, 0.5, 10
 
 
 @dataclass(frozen=True)
-class HalfSpace:
+class HalfSpace(Classifier):
     """Class 1 where the first value is below the margin, which is the true distance."""
 
     margin: float
@@ -42,8 +43,8 @@ def by_probability(path: str) -> None:
     found: list[tuple[float, float | None]] = []
     with open_run(path) as run:
         for index, one in attacked_inputs(run).items():
-            votes = [v for v in run.result(index).votes if v.law is None]
-            votes = [v for v in votes if v.purpose == ESTIMATION] or votes
+            votes = [v for v in run.result(index).votes if v.stream.additional is None]
+            votes = [v for v in votes if v.stream.purpose == ESTIMATION] or votes
             share = sum(v.successes for v in votes) / sum(v.total for v in votes)
             found.append((share, one.ratio))
     spans = [(EDGES[0], EDGES[-2]), *itertools.pairwise(EDGES)]

@@ -85,7 +85,7 @@ def against_the_dimension() -> None:
             )
             rows.append(
                 [f"{d:,}", q.kind, f"{1e3 * seconds:.2f}", f"{found.radius:.6f}",
-                 f"{(found.dual_bound or 0) - 0.5:.1e}"]
+                 f"{found.proof.outermost.dual_bound - 0.5:.1e}"]
             )  # fmt: skip
     print("\nthe same m = d/2 - k = 6 at every d")
     print(table(rows, ["d", "Q", "ms", "radius", "dual bound - 1/2"]))

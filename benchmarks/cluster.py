@@ -25,6 +25,7 @@ from dsrs.datasets import Dataset
 from dsrs.laws import GeneralizedGaussian
 from dsrs.laws.grid import Grid
 from dsrs.methods import Plan
+from dsrs.noise.stream import Stream
 from dsrs.store import open_run
 from dsrs.votes import Setting, WorkUnit
 from dsrs.votes.executors import Executor, ModelSpec, RayExecutor, ThreadExecutor
@@ -52,8 +53,8 @@ class Watched(RayExecutor):
         super().open()
         # The first votes load the model and the kernels.
         law = GeneralizedGaussian(int(np.prod(SHAPE)), 0.5)
-        setting = Setting(law, 0, 256, Grid.of_bounds((0.0, 1.0)))
-        unit = WorkUnit(0, "warm", None, 0, 8192)
+        setting = Setting(0, 256, Grid.of_bounds((0.0, 1.0)))
+        unit = WorkUnit(0, Stream("warm", law), 0, 8192)
         collector = self.collector(Event())
         for _ in range(2):
             collector.collect(None, np.zeros(SHAPE, np.float32), setting, unit)  # type: ignore[arg-type]
@@ -123,14 +124,14 @@ def driver_overhead(units: int = 400) -> None:
     known = load_classifier(name, **options)
     executor = RayExecutor(ModelSpec.of(name, options, known), "local")
     law = GeneralizedGaussian(int(np.prod(SHAPE)), 0.5)
-    setting = Setting(law, 0, 16, Grid.of_bounds((0.0, 1.0)))
+    setting = Setting(0, 16, Grid.of_bounds((0.0, 1.0)))
     x = np.zeros(SHAPE, np.float32)
     with executor:
         collector = executor.collector(Event())
         collector._samples = lambda: 16  # type: ignore[attr-defined]
-        collector.collect(known, x, setting, WorkUnit(0, "warm", None, 0, 160))
+        collector.collect(known, x, setting, WorkUnit(0, Stream("warm", law), 0, 160))
         wall, processor = time.perf_counter(), time.process_time()
-        collector.collect(known, x, setting, WorkUnit(0, "units", None, 0, 16 * units))
+        collector.collect(known, x, setting, WorkUnit(0, Stream("units", law), 0, 16 * units))
         wall, processor = time.perf_counter() - wall, time.process_time() - processor
     print(
         f"a unit costs the driver {processor / units * 1e3:.2f} ms of a core, "

@@ -28,6 +28,7 @@ from scipy import special, stats
 
 from dsrs.confidence import clopper_pearson_lower, clopper_pearson_upper
 from dsrs.methods.goals import GIVING_UP
+from dsrs.noise.stream import Stream
 
 SIGMA, ALPHA, MOST, BATCH = 0.7, 0.001, 100_000, 64
 RADII = (0.25, 0.5, 1.0, 1.5, 2.0, 2.5)
@@ -235,11 +236,12 @@ def take(model: str, data: str, output: Path) -> None:
 
     dataset = load_dataset(data, "test", bounds=(0.0, 1.0))
     classifier = load_classifier(model, input_shape=dataset.input_shape, bounds=(0.0, 1.0))
-    setting = Setting(GeneralizedGaussian(math.prod(dataset.input_shape), SIGMA), 0, 256)
+    law = GeneralizedGaussian(math.prod(dataset.input_shape), SIGMA)
+    setting = Setting(0, 256)
     rows = []
     for index in range(0, len(dataset), 100):
         recording = Recording(classifier)
-        unit = WorkUnit(index, "estimation", None, 0, RECORDED)
+        unit = WorkUnit(index, Stream("estimation", law), 0, RECORDED)
         count_votes(recording, dataset.input(index), setting, unit)
         rows.append(np.concatenate(recording.classes)[:RECORDED] == dataset.label(index))
         print(f"input {index}: {rows[-1].mean():.4f}", flush=True)

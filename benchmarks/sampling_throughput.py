@@ -40,7 +40,7 @@ from dsrs.classifiers.onnx_file import from_onnx
 from dsrs.laws import GeneralizedGaussian, Truncated, Weighted
 from dsrs.laws.grid import Grid
 from dsrs.methods import Plan, certificates_of
-from dsrs.noise.stream import NoiseLaw, NoiseStream
+from dsrs.noise.stream import NoiseLaw, NoiseStream, Stream
 from dsrs.store import open_run
 from dsrs.votes import VoteCollector, WorkUnit
 from dsrs.votes.collect import VoteCounter
@@ -122,7 +122,7 @@ def by_command(home: Path, plan: Plan, workers: int, begin: Mark, end: Mark) -> 
 def batch_by_batch(model: bytes, shape: tuple[int, ...], plan: Plan, batches: int) -> None:
     """Processor time of one thread: a raw forward pass, then a batch of votes, and so on."""
     raw, classifier = Raw(model, shape, plan.batch, 1, 1), from_onnx(model)
-    unit = WorkUnit(0, ESTIMATION, None, 0, plan.n)
+    unit = WorkUnit(0, Stream(ESTIMATION, plan.law), 0, plan.n)
     counter = VoteCounter(classifier, np.full(shape, 0.5, np.float32), setting_of(plan), unit)
     spent: tuple[list[float], list[float]] = ([], [])
     for turn in range(batches):
@@ -198,7 +198,7 @@ def _weighted(law: GeneralizedGaussian) -> Weighted:
 
 def noise_cost(law: NoiseLaw, x: NDArray[np.float32], batch: int) -> float:
     """Processor seconds of one noisy copy."""
-    stream = NoiseStream(law, 0, 0, ESTIMATION, Grid.of_bounds((0.0, 1.0)))
+    stream = NoiseStream(Stream(ESTIMATION, law), 0, 0, Grid.of_bounds((0.0, 1.0)))
     noisy, norms = np.empty((batch, x.size), np.float32), np.empty(batch)
     stream.add_to(x, 0, noisy, norms)
     started = time.thread_time()

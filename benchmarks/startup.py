@@ -20,7 +20,7 @@ from dsrs.cli.tables import table
 
 REPEATS = 5
 RADIUS = ("-m", "dsrs", "radius", "--d", "784", "--k", "380", "--sigma", "0.5", "--p", "0.95",
-          "0.96", "--q", "0.99", "0.995", "--q-law")  # fmt: skip
+          "0.96", "--q-interval", "0.99", "0.995", "--q")  # fmt: skip
 
 
 class Seconds(NamedTuple):

@@ -34,8 +34,8 @@ from dsrs.landscape.profile import Profile
 from dsrs.landscape.tailored import tailored_law
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, parse_additional_law
 from dsrs.laws.bins import HISTOGRAM_BINS
-from dsrs.proofs.certificate import Interval, Observation
 from dsrs.proofs.certification import certify
+from dsrs.proofs.interval import Interval, Observation
 
 REFERENCE = Path(__file__).parents[2] / "shared" / "reference" / "accuracy_by_noise_norm.csv.gz"
 N, ALPHA = 100_000, 0.001

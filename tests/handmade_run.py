@@ -3,42 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, Truncated
+from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.methods import Plan
-from dsrs.proofs.certificate import Certificate, Interval, Observation, ProofStep
+from dsrs.methods.subject import subject_of
+from dsrs.noise.stream import NoiseLaw, Stream
+from dsrs.proofs.base import Step
+from dsrs.proofs.certificate import Certificate
+from dsrs.proofs.dual import Dual
+from dsrs.proofs.interval import Interval, Observation
 from dsrs.store import RunResult, start_run
 from dsrs.store.thumbnail import thumbnail
 from dsrs.votes.records import ESTIMATION, SampledInput, Votes
 
 LAW = GeneralizedGaussian(d=784, sigma=0.5, k=380)
-PLAN = Plan(LAW, ("np", "truncated:heuristic", "rescaled:0.8x"), n=1000)
+PLAN = Plan(LAW, ("np", "truncated:heuristic", "rescaled:0.8x"), n=1000, grid=None)
 
 
-def votes(start: int, total: int, share: float, law: AdditionalLaw | None = None) -> Votes:
+def votes(start: int, total: int, share: float, law: NoiseLaw = LAW) -> Votes:
     trials = np.full(HISTOGRAM_BINS, total // HISTOGRAM_BINS)
     trials[0] += total - trials.sum()
     hits = (trials * share).astype(int)
     counts = (int(hits.sum()), int((trials - hits).sum()))
-    return Votes(ESTIMATION, law, start, counts, tuple(trials.tolist()), tuple(hits.tolist()))
+    return Votes(
+        Stream(ESTIMATION, law), start, counts, tuple(trials.tolist()), tuple(hits.tolist())
+    )
 
 
 def certificate(radius: float, *seen: Observation) -> Certificate:
     return Certificate(
         law=LAW,
-        p=Interval(0.7, 0.7 + radius / 100),
-        additional=seen,
         radius=radius,
         np_radius=radius / 3,
         status="certified" if radius else "abstained",
-        method="double-sampling" if seen else "neyman-pearson",
-        proof=(ProofStep(radius, (0.1, 0.3)[: 1 + len(seen)], 0.5000001),) if radius else (),
+        proof=Dual(
+            Interval(0.7, 0.7 + radius / 100),
+            seen,
+            (Step(radius, (0.1, 0.3)[: 1 + len(seen)], 0.5000001),) if radius else (),
+        ),
     )
 
 
@@ -58,17 +67,21 @@ def result(index: int, *, labelled: bool = True) -> RunResult:
         ),
         choices={"truncated:heuristic": Truncated(LAW, 0.61)},
         seconds=float(generator.uniform(0, 5000)),
+        model="m1",
+        input=f"input {index}",
+    )
+    seen = (
+        (),
+        (Observation(Truncated(LAW, 0.61), Interval(0.91, 0.97)),),
+        (Observation(Rescaled(LAW, 0.4), Interval(0.85, 0.93)),),
     )
     return RunResult(
         sampled,
         {
-            "np": certificate(float(radii[0])),
-            "truncated": certificate(
-                float(radii[1]), Observation(Truncated(LAW, 0.61), Interval(0.91, 0.97))
-            ),
-            "rescaled": certificate(
-                float(radii[2]), Observation(Rescaled(LAW, 0.4), Interval(0.85, 0.93))
-            ),
+            PLAN.name_of(method): replace(
+                certificate(radius, *observed), subject=subject_of(sampled, PLAN, method)
+            )
+            for method, radius, observed in zip(PLAN.methods, radii.tolist(), seen, strict=True)
         },
         thumbnail(generator.random((1, 28, 28), dtype=np.float32)),
     )
@@ -79,6 +92,7 @@ def config() -> dict[str, Any]:
     return {
         "plan": PLAN.to_dict(),
         "model": {"description": "ONNX model net.onnx; input (1, 28, 28)", "fingerprint": "m1"},
+        "source": {"model": "/models/net.onnx"},
         "data": {"name": "digits", "fingerprint": "d1", "labels": True},
         "device": "cpu",
         "versions": {"dsrs": "0.1.0"},

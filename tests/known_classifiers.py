@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import integrate, special, stats
 
+from dsrs.classifiers import Classifier
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
 
 
 @dataclass(frozen=True)
-class Linear:
+class Linear(Classifier):
     """Class 1 where the first value is below `margin`, class 0 elsewhere, in d dimensions.
 
     Under Gaussian noise at 0: P_A = Phi(margin / sigma), and the true radius is `margin`.
@@ -57,7 +58,7 @@ class Linear:
 
 
 @dataclass(frozen=True)
-class Ball:
+class Ball(Classifier):
     """Class 1 within `reach` of the origin, class 0 elsewhere: P_A is the radial CDF at `reach`."""
 
     law: GeneralizedGaussian
@@ -91,7 +92,7 @@ class Ball:
                 inside = special.betainc(half, half, (1 + min(1.0, max(-1.0, cosine))) / 2)
                 return float(self.law.radial_pdf(norm) * inside)
 
-            far = float(self.law.radial_upper_quantile(1e-12))
+            far = float(self.law.radial_quantile(1 - 1e-12))
             kinks = [abs(self.reach - distance), min(far, self.reach + distance)]
             return float(integrate.quad(shell, 0, far, points=kinks, limit=400)[0])
 

@@ -14,6 +14,8 @@ if _TYPE_CHECKING:
     from dsrs.attack import AttackSettings as AttackSettings
     from dsrs.attack import attack_input as attack_input
     from dsrs.attack import attack_run as attack_run
+    from dsrs.audit import Verdict as Verdict
+    from dsrs.audit import check as check
     from dsrs.certifying.smoothed import SmoothedClassifier as SmoothedClassifier
     from dsrs.errors import DsrsError as DsrsError
     from dsrs.laws import GeneralizedGaussian as GeneralizedGaussian
@@ -21,10 +23,10 @@ if _TYPE_CHECKING:
     from dsrs.laws import Truncated as Truncated
     from dsrs.laws import Weighted as Weighted
     from dsrs.proofs.certificate import Certificate as Certificate
-    from dsrs.proofs.certificate import Interval as Interval
-    from dsrs.proofs.certificate import Observation as Observation
     from dsrs.proofs.certification import certify as certify
-    from dsrs.proofs.checking import check as check
+    from dsrs.proofs.interval import Interval as Interval
+    from dsrs.proofs.interval import Observation as Observation
+    from dsrs.proofs.least_probability import least_probability as least_probability
     from dsrs.proofs.table import certify_rows as certify_rows
     from dsrs.proofs.table import certify_table as certify_table
 
@@ -33,18 +35,20 @@ __version__ = "0.1.0"
 # The home of every public name, and the rooms that documentation and users reach as dsrs.ROOM.
 _HOMES = {
     "dsrs.attack": ("AttackSettings", "attack_input", "attack_run"),
+    "dsrs.audit": ("Verdict", "check"),
     "dsrs.certifying.smoothed": ("SmoothedClassifier",),
     "dsrs.errors": ("DsrsError",),
     "dsrs.laws": ("GeneralizedGaussian", "Rescaled", "Truncated", "Weighted"),
-    "dsrs.proofs.certificate": ("Certificate", "Interval", "Observation"),
+    "dsrs.proofs.certificate": ("Certificate",),
     "dsrs.proofs.certification": ("certify",),
-    "dsrs.proofs.checking": ("check",),
+    "dsrs.proofs.interval": ("Interval", "Observation"),
+    "dsrs.proofs.least_probability": ("least_probability",),
     "dsrs.proofs.table": ("certify_rows", "certify_table"),
 }
 _NAMES = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = (
     *("certifying", "classifiers", "confidence", "datasets", "exchange", "landscape", "laws"),
-    *("measures", "methods", "reports", "store", "training", "votes"),
+    *("measures", "methods", "reports", "store", "training", "tuning", "votes"),
 )
 
 __all__ = [*_NAMES]

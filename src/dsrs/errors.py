@@ -8,6 +8,7 @@ DsrsError
 ├── DataError             a file or array that cannot be read as what it should be
 │   └── NotRecorded       what a table or figure needs is not among the recorded data
 ├── ClassifierError       a model that cannot be loaded, or answers wrongly
+│   ├── NotAFunction      a row gets another class when it is asked again
 │   └── OutOfMemory       a batch is too much for the memory that there is
 ├── StoreError            a run folder that cannot be used
 │   ├── StoreMismatch     it belongs to another configuration, model or data
@@ -53,6 +54,10 @@ class ClassifierError(DsrsError):
     """A model cannot be loaded, or gives answers that cannot be used."""
 
 
+class NotAFunction(ClassifierError):
+    """A model gives a row another class when it is asked again, or beside other rows."""
+
+
 class OutOfMemory(ClassifierError):
     """A batch is too much for the memory that there is."""
 
@@ -86,6 +91,7 @@ class MissingExtra(DsrsError, ImportError):
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(
-            f"this needs the package `{package}`, which is not installed; "
-            f"install it with: pip install 'dsrs[{extra}]'"
+            f"this needs the package `{package}`, which is not installed; install it with: "
+            f"pip install {package}, or all that goes with it: pip install 'dsrs[{extra}]'"
         )
+        self.package = package

@@ -14,6 +14,7 @@ from dsrs.attack.backpropagation import FromBackPropagation
 from dsrs.attack.readings import FromVotes
 from dsrs.attack.shrinking import Bands
 from dsrs.laws import GeneralizedGaussian
+from dsrs.laws.grid import Grid
 from dsrs.votes import Setting
 from known_classifiers import Linear
 
@@ -21,9 +22,9 @@ D, SIGMA, MARGIN = 12, 0.5, 0.4
 
 
 def aim(law: GeneralizedGaussian, claim: str = "majority") -> Aim:
-    setting = Setting(law, seed=0, batch=256)
+    setting = Setting(seed=0, batch=256)
     zero = np.zeros(law.d, np.float32)
-    return Aim(Linear(law.d, MARGIN), zero, setting, 0, 1, claim)  # type: ignore[arg-type]
+    return Aim(Linear(law.d, MARGIN), zero, law, setting, 0, 1, claim)  # type: ignore[arg-type]
 
 
 def density_of_first(law: GeneralizedGaussian, at: float) -> float:
@@ -36,7 +37,7 @@ def density_of_first(law: GeneralizedGaussian, at: float) -> float:
         beta = (share * (1 - share)) ** (half - 1) / special.beta(half, half)
         return float(law.radial_pdf(norm) * beta / (2 * norm))
 
-    return float(integrate.quad(shell, at, float(law.radial_upper_quantile(1e-12)), limit=400)[0])
+    return float(integrate.quad(shell, at, float(law.radial_quantile(1 - 1e-12)), limit=400)[0])
 
 
 @pytest.mark.parametrize(
@@ -126,3 +127,21 @@ def test_a_module_back_propagates_its_softmax() -> None:
     # d(sum_c s_c p_c) = sum_c p_c (s_c - mean score) w_c
     expected = (shares * (scores - (shares @ scores)[:, None])) @ weights
     assert np.allclose(found.reshape(5, 12), expected, atol=1e-6)
+
+
+def test_a_module_that_makes_its_noise_is_read_like_any_other() -> None:
+    torch = pytest.importorskip("torch")
+    from dsrs.classifiers import from_torch
+
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(12, 3)).eval()
+    law = GeneralizedGaussian(12, SIGMA)
+    setting, x = Setting(0, 64, Grid(1 / 4080)), np.full((3, 2, 2), 0.5, np.float32)
+    readings = []
+    for beside in (False, True):
+        model = from_torch(net, (3, 2, 2), engine="eager", device_noise=beside)
+        assert model.makes_noise == beside
+        here = Aim(model, x, law, setting, 0, 1, "majority")
+        readings.append(FromVotes(here, Event()).read(np.zeros(12), 1024))
+    assert readings[0].counts == readings[1].counts
+    np.testing.assert_array_equal(readings[0].fall, readings[1].fall)

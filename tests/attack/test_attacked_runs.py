@@ -17,11 +17,13 @@ from dsrs.attack import attacking
 from dsrs.certifying.one_input import setting_of
 from dsrs.classifiers import Classifier, load_classifier
 from dsrs.datasets import Dataset, load_dataset
-from dsrs.errors import StoreCorrupted, StoreMismatch
+from dsrs.errors import StoreCorrupted, StoreError, StoreMismatch
+from dsrs.noise.stream import Stream
 from dsrs.proofs.counterexample import AttackedInput
 from dsrs.store import open_run
 from dsrs.store.attacks import attack_settings, attacked_inputs
 from dsrs.store.repair import repair_run
+from dsrs.store.schema import STORE_NAME
 from dsrs.votes import VoteCollector, WorkUnit
 
 SETTINGS = AttackSettings(budget=8192)
@@ -79,12 +81,12 @@ def test_the_votes_of_a_counterexample_can_be_taken_again(
     assert point is not None
     assert moved is not None
     perturbed = dataset.input(0) + moved
-    unit = WorkUnit(0, point.purpose, None, 0, point.votes)
+    unit = WorkUnit(0, Stream(point.purpose, plan.law), 0, point.votes)
     with VoteCollector(2) as collector:
-        votes = collector.collect(
+        counts = collector.collect(
             model, perturbed, replace(setting_of(plan), seed=point.seed), unit
         )
-    assert tuple(votes.sum(axis=1).tolist()) == point.counts
+    assert tuple(counts.votes.sum(axis=1).tolist()) == point.counts
     away = perturbed.astype(np.float64) - dataset.input(0)
     # The input and the point stand for grid points within rounding of these numbers.
     assert point.norm == pytest.approx(np.linalg.norm(away), abs=1e-6)
@@ -136,3 +138,29 @@ def test_an_attack_stops_soon(run: Path, source: tuple[Classifier, Dataset]) -> 
     stop.set()
     with pytest.raises(Stopped):
         attacking.attack_input(model, dataset.input(0), 1, certificate, SETTINGS, stop=stop)
+
+
+def test_a_run_of_others_is_attacked_in_a_copy(
+    run: Path, source: tuple[Classifier, Dataset], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, files = (run / STORE_NAME).read_bytes(), sorted(run.iterdir())
+    elsewhere = run.with_name("elsewhere")
+    # Tests may run as root, to whom every file is writable.
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path) not in (run, run / STORE_NAME))
+    with pytest.raises(StoreError, match=r"may not be written.*`output`"):
+        attack_run(run, *source, SETTINGS, workers=1)
+    found = attack_run(run, *source, SETTINGS, workers=1, output=elsewhere)
+    assert found.proved > 0
+    assert (run / STORE_NAME).read_bytes() == before
+    assert sorted(run.iterdir()) == files
+    with open_run(run) as own, open_run(elsewhere) as copy:
+        assert copy.plan == own.plan
+        assert [one.certificates for one in copy.results()] == [
+            one.certificates for one in own.results()
+        ]
+        assert attack_settings(own) is None
+        assert attack_settings(copy) == SETTINGS.to_dict()
+    # The same call goes on where it was.
+    first = kept(elsewhere)
+    assert attack_run(run, *source, SETTINGS, workers=1, output=elsewhere).votes == found.votes
+    assert kept(elsewhere) == first

@@ -7,15 +7,16 @@ from numpy.typing import NDArray
 from scipy import special
 
 from dsrs.attack import AttackSettings, attack_input
+from dsrs.classifiers import Classifier
 from dsrs.laws import GeneralizedGaussian
-from dsrs.proofs.certificate import Interval
-from dsrs.proofs.certification import certify
-from dsrs.proofs.leading import certify_leading
+from dsrs.proofs.certification import certificate_of, certify
+from dsrs.proofs.interval import Interval
+from dsrs.proofs.lead import find_lead
 
 SIGMA = 0.5
 
 
-class Slabs:
+class Slabs(Classifier):
     """Class 0 below 0.05, class 1 above 0.1 along the first value, class 2 between.
 
     At the origin the shares are 0.54, 0.42 and 0.04; P_0 is 1/2 at a shift of 0.05, P_0 = P_1 at
@@ -36,7 +37,8 @@ def test_a_lost_majority_does_not_end_a_lead() -> None:
     share = float(special.ndtr(0.05 / SIGMA))
     rival = float(special.ndtr(-0.1 / SIGMA))
     settings = AttackSettings(budget=400_000)
-    lead = attack_input(Slabs(), zero, 0, certify_leading(law, share, rival), settings)
+    led = certificate_of(law, find_lead(law, share, rival))
+    lead = attack_input(Slabs(), zero, 0, led, settings)
     majority = attack_input(Slabs(), zero, 0, certify(law, Interval(share, 1.0)), settings)
     assert (lead.claim, majority.claim) == ("lead", "majority")
     assert lead.attacked is not None

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from dsrs import SmoothedClassifier
 from dsrs.attack import AttackSettings, attack_input
+from dsrs.errors import InvalidInput
 from dsrs.laws import GeneralizedGaussian
-from dsrs.proofs.certificate import Certificate, Interval
+from dsrs.laws.grid import Grid
+from dsrs.methods import Plan
+from dsrs.proofs.certificate import Certificate
 from dsrs.proofs.counterexample import AttackedInput
+from dsrs.proofs.dual import Dual
+from dsrs.proofs.interval import Interval
 from known_classifiers import Linear
 
 SIGMA, D = 0.5, 48
 
 
 def attacked(law: GeneralizedGaussian, margin: float, **settings: object) -> AttackedInput:
-    certificate = Certificate(law, Interval(0.6, 1), (), 0.01, 0.01, "certified", "neyman-pearson")
+    certificate = Certificate(law, "certified", 0.01, 0.01, Dual(Interval(0.6, 1)))
     zero, chosen = np.zeros(D, np.float32), AttackSettings(**settings)  # type: ignore[arg-type]
     return attack_input(Linear(D, margin), zero, 1, certificate, chosen)
 
@@ -64,3 +72,22 @@ def test_a_class_that_never_loses_a_vote_is_not_refuted() -> None:
     found = attacked(GeneralizedGaussian(D, SIGMA), 100 * SIGMA, budget=8192)
     assert (found.attacked, found.ratio, found.candidates) == (None, None, ())
     assert 0 < found.votes <= 8192
+
+
+def test_without_a_plan_the_certificate_tells_the_grid() -> None:
+    """The grid belongs to the smoothed classifier: its noise is not that of float32."""
+    law, grid, x = GeneralizedGaussian(D, SIGMA), Grid(1 / 4080, -1.0), np.zeros(D, np.float32)
+    model, settings = Linear(D, 0.3, bounds=(-1.0, 1.0)), AttackSettings(budget=20_000)
+    smoothed = SmoothedClassifier(model, law, n=2000, method="np", seed=0, grid=grid)
+    certificate = smoothed.certify(x, 1)
+
+    def votes(grid: Grid | None) -> list[tuple[int, ...]]:
+        plan = Plan(law, ("np",), grid=grid)
+        found = attack_input(model, x, 1, certificate, settings, plan=plan)
+        return [candidate.counts for candidate in found.candidates]
+
+    alone = attack_input(model, x, 1, certificate, settings)
+    assert [candidate.counts for candidate in alone.candidates] == votes(grid) != votes(None)
+    old = replace(certificate, grid=replace(certificate.grid, origin=None))  # type: ignore
+    with pytest.raises(InvalidInput, match="does not say where its grid begins"):
+        attack_input(model, x, 1, old, settings)

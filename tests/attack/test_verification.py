@@ -11,11 +11,12 @@ from scipy import stats
 
 from dsrs.attack import AttackSettings, attack_input
 from dsrs.attack.verification import SHARES, Shares, proved
+from dsrs.classifiers import Classifier
 from dsrs.errors import AlphaOverspent
 from dsrs.laws import GeneralizedGaussian
-from dsrs.proofs.certificate import Interval
+from dsrs.proofs.base import Claim
 from dsrs.proofs.certification import certify
-from dsrs.proofs.counterexample import Claim
+from dsrs.proofs.interval import Interval
 
 
 def most(alpha: float, runs: int) -> int:
@@ -79,7 +80,7 @@ def test_proofs_at_adaptively_chosen_points_are_wrong_at_most_alpha_often(claim:
     assert wrong > 0.3 * alpha * runs  # and alpha is not wasted
 
 
-class Coin:
+class Coin(Classifier):
     """A fair coin at every point: the fraction of the first value, far finer than the noise."""
 
     num_classes, bounds = 2, (0.0, 1.0)

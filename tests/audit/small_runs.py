@@ -9,15 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from dsrs.audit import BoundsAudit, Verdict, audit_certificate
+from dsrs.audit import Verdict
+from dsrs.audit.checking import check_certificate
+from dsrs.audit.format_2 import as_format_3
+from dsrs.audit.methods import BoundsFromVotes
+from dsrs.audit.run_folder import RunFolder
 from dsrs.certifying.many_inputs import certify_run
 from dsrs.classifiers import from_callable
 from dsrs.datasets import Dataset
 from dsrs.laws import GeneralizedGaussian
 from dsrs.laws.grid import Grid
 from dsrs.methods import Plan
-from dsrs.store import open_run
-from dsrs.store.schema import STORE_NAME, checksum_of
+from dsrs.store.rows import OF_CERTIFICATE, OF_INPUT, InputRows, rows_of_index
+from dsrs.store.schema import STORE_NAME
 
 WIDE, GAUSSIAN = GeneralizedGaussian(16, 0.5, 6), GeneralizedGaussian(16, 0.5)
 NARROW = GeneralizedGaussian(16, 0.15, 6)
@@ -35,6 +39,7 @@ PLANS = {
     "double": Plan(
         GAUSSIAN, ("np", "tailored", "rescaled:0.8x", "truncated:heuristic", "truncated:0.6"), n=600
     ),
+    "no pilot": Plan(GAUSSIAN, ("np", "tailored"), n=200),
     "fallback": Plan(NARROW, ("rescaled:0.8x", "truncated:paper-heuristic"), n=400, fallback=True),
     "radius": Plan(GAUSSIAN, ("np", "tailored"), n=4000, radius=0.3, early_stop=True),
     "randomized": Plan(GAUSSIAN, ("np",), n=500, bound="randomized", radii=(0.1, 0.2)),
@@ -64,51 +69,38 @@ def make_run(folder: Path, plan: Plan) -> Path:
     return folder
 
 
+def format_3(fields: Any) -> Any:
+    """A certificate as JSON of format 3, whichever it was written in; a copy, to be changed."""
+    found = fields if "format" in fields else as_format_3(fields)
+    return json.loads(json.dumps(found))
+
+
 class Forgery:
-    """All that a run says of one certificate, to be changed and audited."""
+    """All that a run says of one certificate, to be changed and checked."""
 
     def __init__(self, folder: Path, index: int, method: str) -> None:
-        with open_run(folder) as run:
-            self.plan, self.sampled = run.plan_fields, run.sampled_plan_fields
-            self.votes, certificates = run.fields(index)
-        self.method, self.certificate = method, certificates[method]
+        run = RunFolder(folder)
+        self.plan, self.sampled = run.plan, run.sampled
+        self.method, self.votes = method, run.votes(index)
+        # Without a subject, which would contradict any other plan at once.
+        self.certificate = format_3(run.certificate(index, method)) | {"subject": None}
+        self.proof = self.certificate["proof"]
 
-    def audited(self) -> Verdict:
+    def checked(self) -> Verdict:
         copies = [json.loads(json.dumps(each)) for each in (self.plan, self.sampled, self.votes)]
         plan, sampled, votes = copies
-        return audit_certificate(
-            self.certificate, "forged", BoundsAudit(plan, sampled, self.method, votes)
-        )
+        bounds = BoundsFromVotes(plan, sampled, self.method, votes)
+        return check_certificate(self.certificate, "forged", bounds)
 
 
-def rewrite(folder: Path, index: int, change: Any) -> None:
-    """Change a certificate inside a run, with a checksum that fits."""
-    connection = sqlite3.connect(folder / STORE_NAME)
-    bodies = connection.execute(
-        "SELECT position, body FROM certificate WHERE idx = ?", (index,)
-    ).fetchall()
-    for position, body in bodies:
-        fields = json.loads(body)
-        change(fields)
-        connection.execute(
-            "UPDATE certificate SET body = ? WHERE idx = ? AND position = ?",
-            (json.dumps(fields), index, position),
+def rewrite(folder: Path, index: int, change: str) -> None:
+    """Change the certificates of an input inside a run, by SQL, with a checksum that fits."""
+    store = folder / STORE_NAME
+    with sqlite3.connect(store) as connection:
+        connection.execute(f"UPDATE certificate SET {change} WHERE idx = ?", (index,))
+        (*fields, thumbnail, _), votes, certificates = rows_of_index(
+            connection, index, store, OF_INPUT, OF_CERTIFICATE
         )
-    row = connection.execute(
-        "SELECT label, predicted, target, choices, seconds, queries, thumbnail FROM input "
-        "WHERE idx = ?",
-        (index,),
-    ).fetchone()
-    *own, thumbnail = row
-    lists = [
-        connection.execute(
-            f"SELECT {columns} FROM {name} WHERE idx = ? ORDER BY position", (index,)
-        ).fetchall()
-        for name, columns in (("votes", "body"), ("certificate", "method, status, radius, body"))
-    ]
-    text = json.dumps([[index, *own], *lists])
-    connection.execute(
-        "UPDATE input SET checksum = ? WHERE idx = ?", (checksum_of(text, thumbnail), index)
-    )
-    connection.commit()
+        rows = InputRows(fields, [body for (body,) in votes], certificates, thumbnail)
+        connection.execute("UPDATE input SET checksum = ? WHERE idx = ?", (rows.checksum, index))
     connection.close()

@@ -17,14 +17,15 @@ from dsrs.audit.bound import enclosed_bound
 from dsrs.audit.counts import fallback_holds, lower_holds, tail, upper_holds
 from dsrs.audit.falling import shape_of
 from dsrs.audit.grid_charge import variation
+from dsrs.audit.limits import Budget
 from dsrs.audit.mixture import Mixture
-from dsrs.audit.quadrature import Budget, integral
+from dsrs.audit.quadrature import integral
 from dsrs.audit.shells import Shells
 from dsrs.audit.variation import total_variation
 from dsrs.audit.weights import additional_law, smoothing_law
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
 from dsrs.laws.grid import Grid
-from dsrs.proofs.certificate import Interval, Observation
+from dsrs.proofs.interval import Interval, Observation
 from duality.random_problems import Case, random_case
 
 

@@ -13,7 +13,8 @@ import pytest
 pytest.importorskip("flint")
 
 from dsrs import certify_rows
-from dsrs.audit import Verdict, audit_certificate
+from dsrs.audit import Verdict
+from dsrs.audit import check as check_one
 from dsrs.cli.main import main
 
 REFERENCE = Path(__file__).parents[3] / "shared" / "reference"
@@ -35,7 +36,7 @@ def verdicts(double: int, alone: int) -> list[tuple[dict[str, str], Verdict]]:
     found = []
     for row, outcome in zip(rows, certify_rows(rows), strict=True):
         assert outcome.certificate is not None, outcome.error
-        found.append((row, audit_certificate(outcome.certificate.to_dict())))
+        found.append((row, check_one(outcome.certificate)))
     return found
 
 
@@ -70,6 +71,6 @@ def test_every_certificate_of_the_demo(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["demo", "--output", str(tmp_path / "demo"), "--quiet"]) == 0
     for name in ("usual", "tuned", "look"):
         capsys.readouterr()
-        assert main(["audit", str(tmp_path / "demo" / name), "--quiet"]) == 0
+        assert main(["check", str(tmp_path / "demo" / name), "--quiet"]) == 0
         said = capsys.readouterr().out
         assert " 0 refuted, 0 undecided" in said, said

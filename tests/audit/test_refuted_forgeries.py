@@ -11,15 +11,17 @@ import pytest
 
 pytest.importorskip("flint")
 
+from audit.small_runs import format_3
 from dsrs import Interval, Observation, Rescaled, Truncated, certify
-from dsrs.audit import audit_certificate
 from dsrs.audit.balls import arb
 from dsrs.audit.bound import Enclosure
-from dsrs.audit.claims import METHODS, STATUSES
+from dsrs.audit.checking import check_certificate
+from dsrs.audit.claims import STATUSES
 from dsrs.laws import GeneralizedGaussian, Weighted
-from dsrs.proofs.certificate import Certificate, Method, Status
-from dsrs.proofs.first_order import certify_first_order
-from dsrs.proofs.leading import certify_leading
+from dsrs.proofs.certificate import Certificate, Status
+from dsrs.proofs.certification import certificate_of
+from dsrs.proofs.lead import find_lead
+from dsrs.proofs.slab import find_slab
 
 MNIST, PLAIN = GeneralizedGaussian(784, 0.5, 380), GeneralizedGaussian(784, 0.5)
 SMALL, ROOT = GeneralizedGaussian(3, 1.0, 0.5), GeneralizedGaussian(100, 1.0, 45, 1.0)
@@ -56,9 +58,9 @@ TRUE: dict[str, Callable[[], Certificate]] = {
         MNIST, Interval(0.9, 0.95), Observation(Truncated(MNIST, 0.5), Interval(1.0, 1.0))
     ),
     "never wrong": lambda: certify(PLAIN, Interval(1.0, 1.0)),
-    "leading": lambda: certify_leading(MNIST, 0.5, 0.2),
-    "leading Gaussian": lambda: certify_leading(PLAIN, 0.5, 0.2),
-    "first order": lambda: certify_first_order(PLAIN, 0.9, 0.1),
+    "leading": lambda: certificate_of(MNIST, find_lead(MNIST, 0.5, 0.2)),
+    "leading Gaussian": lambda: certificate_of(PLAIN, find_lead(PLAIN, 0.5, 0.2)),
+    "first order": lambda: certificate_of(PLAIN, find_slab(PLAIN, 0.9, 0.1)),
     "abstained": lambda: certify(MNIST, Interval(0.3, 0.6)),
 }
 
@@ -69,35 +71,43 @@ def chain() -> Fields:
     found = certify(
         MNIST, Interval(0.97, 0.98), Observation(Rescaled(MNIST, 0.4), Interval(0.95, 0.96))
     )
-    assert 3 < len(found.proof) < 40
-    return found.to_dict()
+    fields: Fields = format_3(found.to_dict())
+    assert 3 < len(fields["proof"]["steps"]) < 40
+    return fields
 
 
 @pytest.mark.parametrize("name", TRUE)
 def test_true_certificates_are_verified(name: str) -> None:
     found = TRUE[name]()
-    verdict = audit_certificate(found.to_dict(), name)
-    assert (verdict.word, verdict.reason) == ("verified", "")
-    assert verdict.steps == len(found.proof)
-    if found.proof and math.isfinite(found.radius):
+    verdict = check_certificate(found.to_dict(), name)
+    assert (verdict.word, verdict.reason) == ("verified" if found.radius else "abstained", "")
+    assert bool(verdict) == (found.radius > 0)
+    assert (verdict.steps > 0, verdict.radius) == (found.radius > 0, found.radius)
+    if found.radius > 0 and math.isfinite(found.radius):
         assert verdict.surplus is not None
         assert 0 <= verdict.surplus < 1e-9
 
 
 def test_a_chain_is_verified_step_by_step_and_refuted_with_a_gap(chain: Fields) -> None:
-    assert audit_certificate(chain).word == "verified"
+    assert check_certificate(chain).word == "verified"
     broken = copy.deepcopy(chain)
-    del broken["proof"][1]
-    verdict = audit_certificate(broken)
+    del broken["proof"]["steps"][1]
+    verdict = check_certificate(broken)
     assert verdict.word == "refuted"
     assert "down to" in verdict.reason
     alone = copy.deepcopy(chain)
-    del alone["proof"][1:]
-    assert audit_certificate(alone).word == "refuted"
+    del alone["proof"]["steps"][1:]
+    assert check_certificate(alone).word == "refuted"
+
+
+def first_step(fields: Fields) -> Fields:
+    proof: Fields = fields["proof"]
+    step: Fields = proof["step"] if proof["kind"] == "slab" else proof["steps"][0]
+    return step
 
 
 def grown(fields: Fields) -> None:
-    for place in (fields, fields["proof"][0]):
+    for place in (fields, first_step(fields)):
         place["radius"] *= 1.00001
     fields["linf_radius"] *= 0.99
 
@@ -107,13 +117,13 @@ def larger_radius_only(fields: Fields) -> None:
 
 
 def multiplied(fields: Fields) -> None:
-    multipliers = fields["proof"][0]["multipliers"]
+    multipliers = first_step(fields)["multipliers"]
     place = max(range(len(multipliers)), key=lambda i: float(multipliers[i]))
     multipliers[place] *= 1.01
 
 
 def bolder(fields: Fields) -> None:
-    fields["proof"][0]["dual_bound"] += 4e-10
+    first_step(fields)["dual_bound"] += 4e-10
 
 
 def wrong_in_l_infinity(fields: Fields) -> None:
@@ -133,11 +143,11 @@ def other_shape(fields: Fields) -> None:
 
 
 def without_proof(fields: Fields) -> None:
-    fields["proof"] = []
+    fields["proof"] = None
 
 
 def without_length(fields: Fields) -> None:
-    fields["proof"][0]["radius"] = 0.0
+    first_step(fields)["radius"] = 0.0
 
 
 FORGERIES = [
@@ -149,76 +159,72 @@ FORGED = ("P alone", "Gaussian", "truncated", "weighted", "eta", "leading", "fir
 
 @pytest.mark.parametrize("name", FORGED)
 def test_forged_certificates_are_refuted(name: str) -> None:
-    true = TRUE[name]().to_dict()
+    true = format_3(TRUE[name]().to_dict())
     for forge in FORGERIES:
         fields = copy.deepcopy(true)
         forge(fields)
-        verdict = audit_certificate(fields)
+        verdict = check_certificate(fields)
         assert (verdict.word, bool(verdict.reason)) == ("refuted", True), (forge, verdict)
 
 
 def test_another_law_than_the_proofs_is_refuted() -> None:
-    fields = TRUE["truncated"]().to_dict()
+    fields = format_3(TRUE["truncated"]().to_dict())
     for change in (
         {"kind": "truncated", "percentile": 0.5999},
         {"kind": "rescaled", "beta": 0.4},
         {"kind": "truncated", "percentile": 1.5},
     ):
-        fields["additional"][0]["law"] = change
-        assert audit_certificate(fields).word == "refuted", change
-    fields["additional"][0]["law"] = {"kind": "unheard of"}
-    verdict = audit_certificate(fields)
+        fields["proof"]["additional"][0]["law"] = change
+        assert check_certificate(fields).word == "refuted", change
+    fields["proof"]["additional"][0]["law"] = {"kind": "unheard of"}
+    verdict = check_certificate(fields)
     assert verdict.word == "undecided"
     assert "unheard of" in verdict.reason
 
 
 @pytest.mark.parametrize("name", ["truncated", "leading", "first order"])
 def test_a_neyman_pearson_radius_that_is_too_large_is_refuted(name: str) -> None:
-    fields = TRUE[name]().to_dict()
-    fields["p"][0] = max(fields["p"][0], 0.6)
+    fields = format_3(TRUE[name]().to_dict())
     fields["np_radius"] = fields["radius"] * 0.999
-    verdict = audit_certificate(fields)
+    verdict = check_certificate(fields)
     assert verdict.word == "refuted"
-    if name == "truncated":
-        assert "Neyman-Pearson" in verdict.reason
+    assert "Neyman-Pearson" in verdict.reason
 
 
 def test_an_infinite_radius_needs_a_class_that_is_never_wrong() -> None:
-    fields = TRUE["never wrong"]().to_dict()
-    fields["p"] = [0.9999999, 1.0]
-    assert audit_certificate(fields).word == "refuted"
-    inside = TRUE["never wrong inside"]().to_dict()
-    step = inside["proof"][0]
+    fields = format_3(TRUE["never wrong"]().to_dict())
+    fields["proof"]["p"] = [0.9999999, 1.0]
+    assert check_certificate(fields).word == "refuted"
+    inside = format_3(TRUE["never wrong inside"]().to_dict())
     for name in ("radius", "linf_radius", "l1_radius"):
         inside[name] = "inf"
-    step["radius"] = "inf"
-    assert audit_certificate(inside).word == "refuted"
+    inside["proof"]["steps"][0]["radius"] = "inf"
+    assert check_certificate(inside).word == "refuted"
 
 
 def test_a_lead_needs_both_bounds() -> None:
-    fields = TRUE["leading"]().to_dict()
-    fields["rival"] = 0.21
-    assert audit_certificate(fields).word == "refuted"
-    fields["rival"] = None
-    assert audit_certificate(fields).word == "refuted"
+    fields = format_3(TRUE["leading"]().to_dict())
+    fields["proof"]["rival"] = 0.21
+    assert check_certificate(fields).word == "refuted"
+    del fields["proof"]["rival"]
+    assert "`rival` is missing" in check_certificate(fields).reason
 
 
-def test_the_words_of_certificates_are_those_of_the_records() -> None:
+def test_the_statuses_are_those_of_the_records() -> None:
     from typing import get_args
 
     assert set(get_args(Status)) == set(STATUSES)
-    assert set(get_args(Method)) == set(METHODS)
 
 
 def test_other_shapes_are_refuted_too() -> None:
-    fields = TRUE["P alone"]().to_dict()
+    fields = format_3(TRUE["P alone"]().to_dict())
     other_shape(fields)
-    assert audit_certificate(fields).word == "refuted"
+    assert check_certificate(fields).word == "refuted"
 
 
 def test_a_bound_without_an_enclosure_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     nothing = Enclosure(arb("nan"), arb(0))
-    monkeypatch.setattr("dsrs.audit.proof.enclosed_bound", lambda *_: nothing)
-    verdict = audit_certificate(TRUE["truncated"]().to_dict())
+    monkeypatch.setattr("dsrs.audit.kinds.steps.enclosed_bound", lambda *_: nothing)
+    verdict = check_certificate(format_3(TRUE["truncated"]().to_dict()))
     assert verdict.word == "undecided"
     assert verdict.reason.endswith("and no enclosure of B was found")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
+import logging
 from pathlib import Path
 
 import numpy as np
@@ -11,17 +10,18 @@ import pytest
 
 from dsrs.certifying.again import recertify_run
 from dsrs.certifying.many_inputs import certify_run
+from dsrs.certifying.one_input import sample_input
+from dsrs.certifying.smoothed import SmoothedClassifier
 from dsrs.classifiers import from_callable
 from dsrs.datasets import Dataset
-from dsrs.errors import StoreMismatch
+from dsrs.errors import InvalidInput, StoreMismatch
 from dsrs.exchange import export_run, import_rows
 from dsrs.laws import GeneralizedGaussian
 from dsrs.laws.grid import Grid
-from dsrs.methods import Plan
+from dsrs.methods import Plan, certificates_of
 from dsrs.proofs.checking import check
 from dsrs.proofs.table import certify_row
 from dsrs.store import open_run
-from dsrs.store.schema import STORE_NAME, checksum_of
 
 D = 16
 GRID = Grid.of_bounds((0.0, 1.0))
@@ -79,20 +79,63 @@ def test_a_run_is_not_continued_on_another_grid(path: Path, grid: Grid | None) -
         certify_run(MODEL, data(), PLAN.replace(grid=grid), range(4), path)
 
 
-def test_runs_of_earlier_versions_had_none(tmp_path: Path) -> None:
+def test_a_run_without_a_grid_goes_on_without_one(tmp_path: Path) -> None:
     path, plan = tmp_path / "old", PLAN.replace(grid=None)
     certify_run(MODEL, data(), plan, range(2), path)
-    with sqlite3.connect(path / STORE_NAME) as store:
-        ((text,),) = store.execute("SELECT config FROM run").fetchall()
-        config = json.loads(text)
-        del config["plan"]["grid"]
-        text = json.dumps(config)
-        store.execute("UPDATE run SET config = ?, checksum = ?", (text, checksum_of(text)))
-    with open_run(path) as run:
-        assert run.plan == plan
     with pytest.raises(StoreMismatch, match="--grid none"):
         certify_run(MODEL, data(), PLAN, range(4), path)
     certify_run(MODEL, data(), plan, range(4), path)
     with open_run(path) as run:
         assert len(run) == 4
         assert all(one.grid is None for each in run.results() for one in each.certificates.values())
+
+
+def test_the_default_grid_leaves_tabular_data_as_it_is() -> None:
+    """Values up to 5000 under noise of size 0.005: 4080 steps would be 1.2 each."""
+    middle = from_callable(
+        lambda batch: (batch[:, 0] > 2500).astype(np.int64),
+        (4,),
+        2,
+        bounds=(0.0, 5000.0),
+        fingerprint="middle",
+    )
+    x = np.array([2500.01, 3.0, 0.5, 4999.0], np.float32)
+    law = GeneralizedGaussian(4, 0.005)
+    found = {
+        grid: SmoothedClassifier(middle, law, n=4000, method="np", grid=grid).certify(x, 1)  # type: ignore[arg-type]
+        for grid in ("default", None)
+    }
+    assert found[None].status == found["default"].status == "certified"
+    assert found["default"].radius > 0.9 * found[None].radius
+    with pytest.raises(InvalidInput, match="must be at most sigma / 2"):
+        SmoothedClassifier(middle, law, grid=Grid(5000 / 4080))
+
+
+def test_inputs_that_move_far_are_noted_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    coarse = PLAN.replace(grid=Grid(0.25))
+    with caplog.at_level(logging.WARNING, "dsrs"):
+        certify_run(MODEL, data(), PLAN, range(4), tmp_path / "fine")
+        assert not caplog.messages
+        certify_run(MODEL, data(), coarse, range(4), tmp_path / "coarse")
+        (note,) = caplog.messages
+        assert "from the nearest point of the grid, more than a tenth of sigma = 0.5" in note
+        caplog.clear()
+        smoothed = SmoothedClassifier(MODEL, PLAN.law, n=200, grid=Grid(0.25))
+        smoothed.certify(data().input(0))
+        smoothed.certify(data().input(1))
+        assert len(caplog.messages) == 1
+
+
+def test_a_plan_has_the_default_grid_of_the_classifiers_bounds(tmp_path: Path) -> None:
+    plan = Plan(GeneralizedGaussian(D, 0.5), ("np",), n=64, batch=16)
+    certify_run(MODEL, data(), plan, [0], tmp_path / "run")
+    with open_run(tmp_path / "run") as run:
+        assert run.plan.grid == GRID
+        assert run.result(0).sampled.grid == GRID
+        assert run.result(0).certificates["np"].grid is not None
+    seen = sample_input(MODEL, data().input(0), plan, 0, 1)
+    assert certificates_of(seen, plan) == certificates_of(seen, plan.replace(grid=GRID))
+    with pytest.raises(InvalidInput, match="on_grid_of"):
+        plan.known_grid  # noqa: B018

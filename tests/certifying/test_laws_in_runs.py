@@ -1,11 +1,10 @@
-"""Laws with many parameters in the store and in tables, and stores of the first format."""
+"""Laws with many parameters in the store and in tables."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
-import sqlite3
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,24 +15,25 @@ from dsrs.certifying.many_inputs import certify_run
 from dsrs.certifying.one_input import sample_input
 from dsrs.classifiers import from_callable
 from dsrs.datasets import Dataset
-from dsrs.errors import InvalidInput, StoreError
+from dsrs.errors import InvalidInput
 from dsrs.exchange.exporting import export_run
 from dsrs.exchange.importing import import_rows
 from dsrs.laws import (
     AdditionalLaw,
     GeneralizedGaussian,
-    Rescaled,
-    Truncated,
     Weighted,
     parse_additional_law,
 )
 from dsrs.methods import Plan
-from dsrs.proofs.certificate import Certificate, Interval, Observation, ProofStep
+from dsrs.methods.subject import subject_of
+from dsrs.noise.stream import NoiseLaw, Stream
+from dsrs.proofs.base import Step
+from dsrs.proofs.certificate import Certificate
 from dsrs.proofs.checking import find_flaw
+from dsrs.proofs.dual import Dual
+from dsrs.proofs.interval import Interval, Observation
 from dsrs.proofs.table import certify_row
 from dsrs.store import RunResult, open_run, start_run
-from dsrs.store.reader import content_of
-from dsrs.store.schema import APPLICATION_ID, STORE_NAME, checksum_of
 from dsrs.votes.records import SampledInput, Votes
 
 BASE = GeneralizedGaussian(784, 0.5, 380)
@@ -42,9 +42,11 @@ TAILORED = Weighted(
 )
 
 
-def votes(law: AdditionalLaw | None, total: int, hits: int, start: int = 0) -> Votes:
+def votes(law: NoiseLaw, total: int, hits: int, start: int = 0) -> Votes:
     rest = (0,) * 63
-    return Votes("estimation", law, start, (total - hits, hits), (total, *rest), (hits, *rest))
+    return Votes(
+        Stream("estimation", law), start, (total - hits, hits), (total, *rest), (hits, *rest)
+    )
 
 
 def result(law: AdditionalLaw) -> RunResult:
@@ -52,21 +54,21 @@ def result(law: AdditionalLaw) -> RunResult:
     seen = Observation(law, Interval(0.1 + 0.2, 1 - 1 / 3))
     made = Certificate(
         law=BASE,
-        p=Interval(0.7, 0.9),
-        additional=(seen,),
         radius=1 / 3,
         np_radius=0.1,
         status="certified",
-        method="double-sampling",
-        proof=(ProofStep(1 / 3, (0.1, 0.3), 0.5000001),),
+        proof=Dual(Interval(0.7, 0.9), (seen,), (Step(1 / 3, (0.1, 0.3), 0.5000001),)),
     )
-    sampled = SampledInput(7, 1, 1, 1, (votes(None, 500, 400), votes(law, 500, 490)))
+    both = votes(law.base, 500, 400), votes(law, 500, 490)
+    sampled = SampledInput(7, 1, 1, 1, both, model="m1", input="i7")
+    plan = Plan.from_dict(config(law.text)["plan"])
+    made = replace(made, subject=subject_of(sampled, plan, law.text))
     return RunResult(sampled, {law.kind: made})
 
 
 def config(*methods: str) -> dict[str, Any]:
     return {
-        "plan": Plan(BASE, methods=methods, n=1000).to_dict(),
+        "plan": Plan(BASE, methods=methods, n=1000, grid=None).to_dict(),
         "model": {"description": "ONNX model net.onnx", "fingerprint": "m1"},
         "data": {"name": "digits", "fingerprint": "d1", "labels": True},
         "device": "cpu",
@@ -112,7 +114,7 @@ def test_votes_under_a_weighted_law_come_from_its_shells() -> None:
     plan = Plan(law, methods=(hollow.text,), n=8000)
     classifier = from_callable(lambda batch: np.zeros(len(batch), np.int64), (16,), 2)
     sampled = sample_input(classifier, np.zeros(16, np.float32), plan, 0, 0)
-    seen = sampled.first("estimation", hollow, 4000)
+    seen = sampled.first(Stream("estimation", hollow), 4000)
     edges = law.radial_quantile(np.arange(65) / 64)
     expected = 4000 * np.diff(hollow.radial_cdf(edges))
     counts = np.array(seen.trials)
@@ -134,93 +136,14 @@ def test_a_weighted_law_goes_all_the_way(tmp_path: Path) -> None:
     with open_run(tmp_path / "run") as run:
         export_run(run, tmp_path / "rows.csv", "csv", "weighted")
         made = run.result(1).certificates["weighted"]
-    assert made.additional[0].law == inner
+    assert made.observations[0].law == inner
     assert find_flaw(made) is None
     assert made.radius > made.np_radius > 0
     row = dataclasses.asdict(import_rows(tmp_path / "rows.csv")[1])
-    assert certify_row(row) == made
+    assert certify_row(row) == replace(made, subject=None)
 
 
 def test_a_column_pair_of_the_first_version_is_read(tmp_path: Path) -> None:
     (tmp_path / "old.csv").write_text("index,q_shape,q_value\n3,rescaled,0.4\n4,,\n")
     rows = import_rows(tmp_path / "old.csv")
     assert [row.q_law for row in rows] == ["rescaled:0.4", None]
-
-
-FIRST_TABLES = """
-CREATE TABLE run (config TEXT NOT NULL, checksum TEXT NOT NULL);
-CREATE TABLE session (started TEXT NOT NULL, versions TEXT NOT NULL);
-CREATE TABLE input (idx INTEGER PRIMARY KEY, label INTEGER, predicted INTEGER,
-    target INTEGER NOT NULL, stopped INTEGER NOT NULL, seconds REAL NOT NULL, thumbnail BLOB,
-    checksum TEXT NOT NULL);
-CREATE TABLE votes (idx INTEGER NOT NULL, position INTEGER NOT NULL, body TEXT NOT NULL,
-    PRIMARY KEY (idx, position)) WITHOUT ROWID;
-CREATE TABLE certificate (idx INTEGER NOT NULL, position INTEGER NOT NULL, method TEXT NOT NULL,
-    status TEXT NOT NULL, radius REAL NOT NULL, body TEXT NOT NULL,
-    PRIMARY KEY (idx, position)) WITHOUT ROWID;
-"""
-
-
-def first_format_run(folder: Path, law: AdditionalLaw, value: float) -> None:
-    """The run of `result(law)` as the first version wrote it: a law is a word and a number."""
-    made = result(law)
-    plan = {
-        "law": {"d": 784, "sigma": 0.5, "k": 380.0},
-        "n": 1000,
-        "n0": 100,
-        "alpha": 0.001,
-        "seed": 0,
-        "additional": [f"{law.kind}:{value}"],
-        "neyman_pearson": False,
-        "sample_share": 0.5,
-        "alpha_share": 0.5,
-        "fallback": False,
-        "early_stop": False,
-        "target": "label",
-        "batch": 256,
-    }
-    old_config = json.dumps(config(law.text) | {"plan": plan})
-    bodies = []
-    for stream, seen in zip(("p1", f"q:{law.kind}"), made.votes, strict=True):
-        counts = {name: list(getattr(seen, name)) for name in ("counts", "trials", "hits")}
-        q = None if seen.law is None else [law.kind, value]
-        bodies.append((json.dumps({"stream": stream, **counts, "q": q}),))
-    certificate = made.certificates[law.kind]
-    fields = certificate.to_dict()
-    del fields["law"]["eta"], fields["complete"]
-    # It rounded down by one number, needed or not.
-    fields["linf_radius"] = math.nextafter(math.nextafter(certificate.radius / 28, 0.0), 0.0)
-    seen = certificate.additional[0].interval
-    fields["additional"] = [{"kind": law.kind, "value": value, "q": [seen.lower, seen.upper]}]
-    rows = [(law.kind, certificate.status, certificate.radius, json.dumps(fields))]
-    checksum = checksum_of(content_of([7, 1, 1, 1, 0, 0.0], bodies, rows), None)
-    folder.mkdir()
-    connection = sqlite3.connect(folder / STORE_NAME)
-    connection.executescript(
-        f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 1;" + FIRST_TABLES
-    )
-    connection.execute("INSERT INTO run VALUES (?, ?)", (old_config, checksum_of(old_config)))
-    connection.execute("INSERT INTO input VALUES (7, 1, 1, 1, 0, 0.0, NULL, ?)", (checksum,))
-    for position, (body,) in enumerate(bodies):
-        connection.execute("INSERT INTO votes VALUES (7, ?, ?)", (position, body))
-    connection.execute("INSERT INTO certificate VALUES (7, 0, ?, ?, ?, ?)", rows[0])
-    connection.commit()
-    connection.close()
-
-
-@pytest.mark.parametrize(
-    ("law", "value"), [(Truncated(BASE, 0.1 + 0.2), 0.1 + 0.2), (Rescaled(BASE, 0.4), 0.4)], ids=str
-)
-def test_a_store_of_the_first_format_is_read_but_not_continued(
-    tmp_path: Path, law: AdditionalLaw, value: float
-) -> None:
-    first_format_run(tmp_path / "run", law, value)
-    with open_run(tmp_path / "run") as run:
-        assert run.plan.law == BASE
-        assert run.result(7) == result(law)
-        export_run(run, tmp_path / "rows.csv", "csv")
-    assert import_rows(tmp_path / "rows.csv")[0].q_law == law.text
-    before = (tmp_path / "run" / STORE_NAME).read_bytes()
-    with pytest.raises(StoreError, match=r"format 1 .* not continued"):
-        start_run(tmp_path / "run", config(law.text))
-    assert (tmp_path / "run" / STORE_NAME).read_bytes() == before

@@ -11,6 +11,7 @@ from dsrs.certifying.one_input import sample_input
 from dsrs.errors import DataError, InvalidInput
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, Truncated
 from dsrs.methods import Plan
+from dsrs.noise.stream import Stream
 from dsrs.votes import VoteCollector
 from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput
 from known_classifiers import Ball
@@ -33,8 +34,8 @@ def sample(
 
 def streams(sampled: SampledInput) -> list[tuple[str, AdditionalLaw | None, int]]:
     """Each stream in the order in which it was begun, with its number of votes."""
-    names = dict.fromkeys((votes.purpose, votes.law) for votes in sampled.votes)
-    return [(*name, sampled.taken(*name)) for name in names]
+    names = dict.fromkeys(votes.stream for votes in sampled.votes)
+    return [(name.purpose, name.additional, sampled.taken(name)) for name in names]
 
 
 def test_votes_do_not_depend_on_the_number_of_workers() -> None:
@@ -60,9 +61,12 @@ def test_the_votes_of_a_law_do_not_depend_on_the_other_methods(methods: tuple[st
     # By this name the law of `rescaled:0.8x` is the same as that of `rescaled:0.4`.
     law = Rescaled(LAW, 0.4)
     alone, together = sample(PLAN.replace(methods=methods)), sample()
-    assert alone.first(ESTIMATION, law, 4500) == together.first(ESTIMATION, law, 4500)
-    assert alone.first(ESTIMATION, None, 4500) == together.first(ESTIMATION, None, 4500)
-    assert alone.first(SELECTION, None, 300) == together.first(SELECTION, None, 300)
+    for stream, count in (
+        (Stream(ESTIMATION, law), 4500),
+        (Stream(ESTIMATION, LAW), 4500),
+        (Stream(SELECTION, LAW), 300),
+    ):
+        assert alone.first(stream, count) == together.first(stream, count)
 
 
 def test_streams_hold_what_the_plan_says() -> None:
@@ -78,7 +82,7 @@ def test_streams_hold_what_the_plan_says() -> None:
     assert seen.predicted == seen.target == 1
     for votes in seen.votes:
         assert votes.successes == votes.counts[1]
-    truncated = seen.first(ESTIMATION, chosen, 4500)
+    truncated = seen.first(Stream(ESTIMATION, chosen), 4500)
     share = chosen.percentile
     assert sum(truncated.trials[: int(64 * share)]) > 0.95 * truncated.total
     assert sum(truncated.trials[int(64 * share) + 1 :]) == 0
@@ -86,7 +90,7 @@ def test_streams_hold_what_the_plan_says() -> None:
 
 def test_a_label_needs_no_selection() -> None:
     seen = sample(label=0)
-    assert seen.taken(SELECTION, None) == 0
+    assert seen.taken(Stream(SELECTION, LAW)) == 0
     assert (seen.target, seen.predicted, seen.label) == (0, 1, 0)
     chosen = sample(PLAN.replace(target="predicted"), label=0)
     assert (chosen.target, chosen.predicted, chosen.label) == (1, 1, 0)
@@ -95,7 +99,7 @@ def test_a_label_needs_no_selection() -> None:
 def test_hopeless_inputs_are_given_up_early() -> None:
     assert streams(sample(label=0)) == [(ESTIMATION, None, 1024)]
     patient = sample(PLAN.replace(early_stop=False), label=0)
-    assert patient.taken(ESTIMATION, None) == 9000
+    assert patient.taken(Stream(ESTIMATION, LAW)) == 9000
 
 
 def test_the_fallback_goes_on_under_p() -> None:
@@ -117,7 +121,7 @@ def test_wrong_inputs_are_refused() -> None:
         sample_input(CLASSIFIER, X + np.float32("nan"), PLAN, 0)
     with pytest.raises(DataError, match="floating point"):
         sample_input(CLASSIFIER, np.zeros(12, np.uint8), PLAN, 0)
-    with pytest.raises(DataError, match="label of input 0 must be a class from 0 to 1, got 2"):
+    with pytest.raises(DataError, match=r"label of input 0 must be a class from 0 to 1, .*got 2"):
         sample_input(CLASSIFIER, X, PLAN, 0, 2)
     with pytest.raises(InvalidInput, match="use d = 12"):
         sample_input(CLASSIFIER, X, Plan(GeneralizedGaussian(10, 0.5)), 0)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dsrs.certifying.smoothed import SmoothedClassifier, told_apart
-from dsrs.errors import DataError
+from dsrs.errors import DataError, InvalidInput
 from dsrs.laws import GeneralizedGaussian
 from known_classifiers import Ball, Linear, margin_of
 
@@ -49,7 +49,7 @@ def test_predictions_are_wrong_at_most_alpha_often() -> None:
 
 
 def test_certify_the_predicted_class_or_a_label() -> None:
-    smoothed = SmoothedClassifier(Linear(8, 0.5), GAUSSIAN, n=10_000)
+    smoothed = SmoothedClassifier(Linear(8, 0.5), GAUSSIAN, n=10_000, seed=0)
     chosen = smoothed.certify(ORIGIN)
     assert chosen.status == "certified"
     assert 0.4 < chosen.radius <= 0.5
@@ -63,15 +63,17 @@ def test_double_sampling_beats_neyman_pearson_on_a_ball() -> None:
     x = np.zeros(200, dtype=np.float32)
     plain = SmoothedClassifier(classifier, law, n=20_000, method="np").certify(x)
     double = SmoothedClassifier(classifier, law, n=20_000).certify(x)
-    assert plain.method == "neyman-pearson"
-    assert double.method == "double-sampling"
+    assert not plain.observations
+    assert double.observations
     assert double.radius > 1.1 * plain.radius
     assert double.radius <= classifier.true_radius
 
 
 def test_the_same_seed_gives_the_same_answer_on_any_number_of_workers() -> None:
     answers = [
-        SmoothedClassifier(Linear(8, 0.3), GAUSSIAN, n=3000, workers=workers).certify(ORIGIN)
+        SmoothedClassifier(Linear(8, 0.3), GAUSSIAN, n=3000, seed=0, workers=workers).certify(
+            ORIGIN
+        )
         for workers in (1, 2, 5)
     ]
     assert answers[0] == answers[1] == answers[2]
@@ -79,11 +81,11 @@ def test_the_same_seed_gives_the_same_answer_on_any_number_of_workers() -> None:
     assert other != answers[0]
 
 
-def test_different_inputs_see_different_noise() -> None:
-    smoothed = SmoothedClassifier(Linear(8, 0.3), GAUSSIAN, n=3000)
-    elsewhere = ORIGIN.copy()
-    elsewhere[1] = 0.5
-    assert smoothed.sample(ORIGIN).votes != smoothed.sample(elsewhere).votes
+def test_with_a_seed_the_index_chooses_the_noise() -> None:
+    smoothed = SmoothedClassifier(Linear(8, 0.3), GAUSSIAN, n=3000, seed=0)
+    assert smoothed.sample(ORIGIN).votes == smoothed.sample(ORIGIN, index=0).votes
+    assert smoothed.sample(ORIGIN).votes != smoothed.sample(ORIGIN, index=1).votes
+    assert smoothed.predict(ORIGIN, index=1).counts != smoothed.predict(ORIGIN).counts
 
 
 def test_wrong_inputs_are_refused() -> None:
@@ -116,3 +118,48 @@ def test_votes_that_stray_do_not_name_a_class_that_only_ties(variation: float, v
     # It costs no more than the votes that may stray.
     most = 3 + variation * votes + 5 * (variation * votes) ** 0.5
     assert fewest(0.0) <= named <= fewest(0.0) + most
+
+
+def test_a_label_may_be_an_integer_of_any_library() -> None:
+    torch = pytest.importorskip("torch", reason="needs the extra `torch`")
+    smoothed = SmoothedClassifier(Linear(8, 0.4), GAUSSIAN, n=500, seed=3)
+    plain = smoothed.certify(ORIGIN, 1)
+    assert smoothed.certify(ORIGIN, torch.tensor(1)) == plain
+    assert smoothed.certify(ORIGIN, np.int64(1)) == plain
+    for label in (torch.tensor(1.0), True, 1.0, "1", torch.tensor([0, 1])):
+        with pytest.raises(DataError, match="must be a class from 0 to 1, a whole number"):
+            smoothed.certify(ORIGIN, label)
+
+
+def test_a_batch_is_told_from_an_input() -> None:
+    smoothed = SmoothedClassifier(Linear(8, 0.4), GAUSSIAN, n=500)
+    for ask in (smoothed.predict, smoothed.certify):
+        with pytest.raises(DataError, match=r"got \(4, 8\); inputs are taken one at a time"):
+            ask(np.zeros((4, 8), np.float32))
+
+
+def test_a_misspelt_option_is_named() -> None:
+    with pytest.raises(InvalidInput, match="no option `N`; did you mean `n`"):
+        SmoothedClassifier(Linear(8, 0.4), GAUSSIAN, N=1000)
+    with pytest.raises(InvalidInput, match="no option `zebra`; the options are law"):
+        SmoothedClassifier(Linear(8, 0.4), GAUSSIAN, zebra=1)
+
+
+def test_what_is_no_classifier_is_told_how_to_become_one() -> None:
+    torch = pytest.importorskip("torch", reason="needs the extra `torch`")
+    sklearn = pytest.importorskip("sklearn.linear_model", reason="needs the extra `sklearn`")
+    estimator = sklearn.LogisticRegression().fit([[0.0], [1.0]], [0, 1])
+
+    class Structural:
+        def classify(self, batch: NDArray[np.float32]) -> NDArray[np.int64]:
+            return np.zeros(len(batch), np.int64)
+
+    for model, way in [
+        (torch.nn.Linear(8, 2), r"got Linear; .*from_torch\(model\.eval\(\), input_shape\)"),
+        (estimator, r"got LogisticRegression; .*from_sklearn\(model\)"),
+        (Structural(), r"let Structural inherit from dsrs\.classifiers\.Classifier"),
+        (lambda batch: batch, r"from_callable\(model, input_shape\)"),
+        ("net.onnx", r"load_classifier\(name\)"),
+    ]:
+        with pytest.raises(InvalidInput, match=way):
+            SmoothedClassifier(model, GAUSSIAN)

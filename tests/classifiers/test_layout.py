@@ -93,9 +93,9 @@ def test_a_class_with_weights_is_made_loaded_and_evaluated(folder: Path) -> None
 @pytest.mark.usefixtures("folder")
 def test_an_architecture_is_found_in_the_working_folder() -> None:
     pytest.importorskip("torch")
-    from dsrs.training.architectures import build_architecture
+    from dsrs.training.models import fresh_model
 
-    model = build_architecture("layout_net:Net", (3,), 2, (0.0,), (1.0,))
+    model = fresh_model("layout_net:Net", (3,), 2, (0.0,), (1.0,))
     assert type(model).__name__ == "Net"
     with pytest.raises(ClassifierError, match="has no 'Missing'"):
-        build_architecture("layout_net:Missing", (3,), 2, (0.0,), (1.0,))
+        fresh_model("layout_net:Missing", (3,), 2, (0.0,), (1.0,))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -109,3 +111,22 @@ def test_wrong_answers_and_wrong_shapes_are_named() -> None:
         from_torch(broken, SHAPE, engine="eager")
     with pytest.raises(InvalidInput, match="engine"):
         from_torch(network(), SHAPE, engine="fast")  # type: ignore[arg-type]
+
+
+def test_the_exporter_of_pytorch_prints_nothing_when_it_fails(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """In a process of its own: PyTorch logs to the standard error that it found at its start."""
+    code = """
+import torch
+from dsrs.classifiers.torch_module import exported_to_onnx
+from dsrs.errors import ClassifierError
+try:
+    exported_to_onnx(torch.nn.Conv2d(3, 4, 3).eval(), (1, 8, 8), (0.0, 1.0), "net")
+except ClassifierError as error:
+    assert "cannot be exported" in str(error)
+else:
+    raise AssertionError("a wrong number of channels was exported")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert capfd.readouterr() == ("", "")

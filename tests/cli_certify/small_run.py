@@ -7,10 +7,12 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from dsrs.proofs.certificate import Certificate
 from dsrs.store import open_run
 
 HERE = Path(__file__).parent
@@ -55,12 +57,19 @@ def start_certify(folder: Path, output: str, *arguments: str) -> subprocess.Pope
 
 
 def contents(folder: Path) -> Comparable:
-    """Everything of a run but the time it took."""
+    """Everything of a run but the time it took and the model."""
     with open_run(folder) as run:
         return [
             (
                 *(result.index, result.label, result.predicted, result.target),
-                *(result.votes, result.certificates, result.thumbnail),
+                *(result.votes, _of_any_model(result.certificates), result.thumbnail),
             )
             for result in run.results()
         ]
+
+
+def _of_any_model(certificates: dict[str, Certificate]) -> dict[str, Certificate]:
+    return {
+        name: replace(found, subject=replace(found.subject, model=None))  # type: ignore[type-var]
+        for name, found in certificates.items()
+    }

@@ -103,7 +103,7 @@ def test_without_labels_the_votes_choose_the_class(
         for result in run.results():
             assert result.label is None
             assert result.target == result.predicted
-            assert result.votes[0].purpose == SELECTION
+            assert result.votes[0].stream.purpose == SELECTION
             assert result.votes[0].total == 50
 
 

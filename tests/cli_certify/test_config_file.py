@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from pathlib import Path
 
 import pytest
 from small_run import Certify, certify_arguments, contents
 
-from dsrs.cli.config_file import config_text, typed_texts, with_config
-from dsrs.cli.main import build_parser, main
+from dsrs.cli.config_file import config_text
+from dsrs.cli.main import main, parsed
+
+NEEDED = ("--model", "m", "--data", "d", "--output", "o")
 
 
-def words_of(text: str, *typed: str) -> list[str]:
-    """What the command line becomes with this file."""
+def arguments_of(text: str, *typed: str) -> argparse.Namespace:
+    """What the command gets with this file."""
     Path("my.toml").write_text(text)
-    words = ["certify", "--config", "my.toml", *typed]
-    return with_config(build_parser(("certify",)), "certify", words)
+    return parsed(["certify", "--config", "my.toml", *typed])[1]
 
 
 @pytest.mark.parametrize(
@@ -76,10 +78,12 @@ def test_a_tuned_law_is_written_out(certify: Certify) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("sgima = 1", "`sgima` is no option of certify; the options are adaptive, alpha,"),
+        ("sgima = 1", "`sgima` is no option of `dsrs certify`; the options are adaptive, alpha,"),
         ("config = 'x'", "`config` is no option"),
         ("[law]\nsigma = 1", "`law` must be a text, a number or a list"),
         ("sigma = true", "`sigma` must be a text"),
+        ("seed = 'many'", "my.toml: `seed`: expected a whole number"),
+        ("bounds = [0, 1, 2]", "`bounds` must be a list of 2 values"),
         ("no-labels = 'yes'", "`no-labels` must be true or false"),
         ("sigma = ", "cannot be read as TOML"),
         ("sigma = 1\nsigma = 2", "cannot be read as TOML"),
@@ -97,17 +101,21 @@ def test_bad_files_are_refused(
 
 
 @pytest.mark.usefixtures("certify")
-def test_values_become_words() -> None:
-    assert words_of("q = ['a', 'b']\nindices = [1, 2]\nmean = [-0.5, 1e-3]", "--seed", "1") == [
-        *("certify", "--q=a", "--q=b", "--indices=1,2", "--mean=-0.5,0.001"),
-        *("--config", "my.toml", "--seed", "1"),
-    ]
-    assert words_of("bounds = [-1, 1]\nfallback = true\nearly-stop = false")[1:5] == [
-        *("--bounds", "-1", "1", "--fallback"),
-    ]
-    assert words_of("adaptive = true\nradii = '0:1:0.1'\nsigma = 1", "--radius", "2")[1] == (
-        "--sigma=1"
-    )
+def test_values_of_a_file_are_read_as_if_they_were_typed() -> None:
+    text = "q = ['a', 'b']\nindices = [1, 2]\nmean = [-0.5, 1e-3]\nn = '1e3'\n"
+    read = arguments_of(text, "--seed", "1", *NEEDED)
+    assert (read.methods, read.indices, read.mean) == (["a", "b"], (1, 2), (-0.5, 0.001))
+    assert (read.n, read.seed) == (1000, 1)
+    read = arguments_of("bounds = [-1, 1]\nfallback = true\nearly-stop = false", *NEEDED)
+    assert (read.bounds, read.fallback, read.early_stop) == ([-1, 1], True, False)
+    assert "early-stop" not in read.texts
+
+
+@pytest.mark.usefixtures("certify")
+def test_what_cannot_be_used_with_a_typed_option_is_left_out() -> None:
+    text = "adaptive = true\nradii = '0:1:0.1'\nsigma = 1"
+    read = arguments_of(text, "--radius", "2", *NEEDED)
+    assert (read.adaptive, read.radii, read.radius, read.sigma) == (False, None, 2.0, 1.0)
 
 
 @pytest.mark.usefixtures("certify")
@@ -115,7 +123,7 @@ def test_values_become_words() -> None:
 def test_any_name_survives(name: str) -> None:
     text = config_text({"model": name}, "two\nlines")
     assert text.startswith("# two\n# lines\n")
-    assert words_of(text)[1] == f"--model={name}"
+    assert arguments_of(text, *NEEDED[2:]).model == name
 
 
 def test_a_failed_start_leaves_no_file(certify: Certify) -> None:
@@ -134,7 +142,7 @@ def test_a_refused_continuation_keeps_the_file(certify: Certify) -> None:
 
 @pytest.mark.usefixtures("certify")
 def test_who_did_the_work_is_not_kept() -> None:
-    words = ["certify", "--shard", "2/3", "--cluster", "local", "--threads-per-actor", "2"]
-    words += ["--workers", "1", "--n0", "7", "--config", "my.toml", "--output", "x", "--quiet"]
-    text = config_text(typed_texts(build_parser(("certify",)), "certify", words), "made by hand")
-    assert text == "# made by hand\nn0 = 7\n"
+    words = ["--shard", "2/3", "--cluster", "local", "--threads-per-actor", "2", "--workers", "1"]
+    words += ["--n0", "7", "--output", "x", "--quiet"]
+    read = arguments_of("data = 'd'\nmodel = 'm'", *words)
+    assert config_text(read.texts, "by hand") == '# by hand\ndata = "d"\nmodel = "m"\nn0 = 7\n'

@@ -20,7 +20,7 @@ PREDICT = ["predict", "--model", "tiny_classifier:bright", "--num-classes", "2",
 
 @pytest.mark.usefixtures("certify")
 def test_predict_answers_or_abstains(capsys: pytest.CaptureFixture[str]) -> None:
-    words = [*PREDICT, "--data", "data.npz", "--n", "40"]
+    words = [*PREDICT, "--data", "data.npz", "--n", "40", "--seed", "7"]
     assert main([*words, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [one["index"] for one in found] == list(range(INPUTS))
@@ -30,9 +30,34 @@ def test_predict_answers_or_abstains(capsys: pytest.CaptureFixture[str]) -> None
     assert all(sum(one["votes"]) == 40 for one in found)
     assert main(words) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == INPUTS + 2
+    assert len(lines) == INPUTS + 4
+    assert lines[-1] == "noise: public seed 7, for experiments"
     assert any("abstained" in line for line in lines)
+    right = sum(one["class"] == one["label"] for one in found)
+    silent = sum(one["class"] is None for one in found)
+    assert lines[-2].startswith(f"right: {right} of {INPUTS} inputs (")
+    assert lines[-2].endswith(f"abstained: {silent}")
     assert sorted(path.name for path in Path().iterdir()) == ["data.npz"]
+
+
+@pytest.mark.usefixtures("certify")
+def test_each_answer_of_predict_has_fresh_noise_whose_seed_it_tells(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = [*PREDICT, "--data", "data.npz", "--n", "64", "--json", "--indices"]
+    asked = []
+    for _ in range(2):
+        assert main([*words, "3,4"]) == 0
+        asked += json.loads(capsys.readouterr().out)
+    assert len({answer["seed"] for answer in asked}) == 4
+    assert not any(answer["seed_public"] for answer in asked)
+    assert asked[0]["votes"] != asked[2]["votes"]
+    # The votes can be taken again.
+    assert main([*words, "3", "--seed", str(asked[0]["seed"])]) == 0
+    (again,) = json.loads(capsys.readouterr().out)
+    assert again == asked[0] | {"seed_public": True}
+    assert main([*words[:-2], "--stop", "1"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "noise: fresh for each answer"
 
 
 @pytest.mark.usefixtures("certify")

@@ -54,20 +54,20 @@ def test_predict_takes_the_votes_of_its_grid(
 ) -> None:
     del certify  # its folder
     words = ["predict", "--model", "tiny_classifier:bright", "--num-classes", "2", "--json"]
-    words += ["--data", "data.npz", "--sigma", "0.5", "--n", "200", "--stop", "3"]
+    words += ["--data", "data.npz", "--sigma", "0.5", "--n", "200", "--stop", "3", "--seed", "1"]
     found = []
-    # A cell wider than the data: every input is black.
-    for grid in ([], ["--grid", "none"], ["--grid", "4"]):
+    for grid in ([], ["--grid", "none"], ["--grid", "0.25"]):
         assert main([*words, *grid]) == 0
         found.append(json.loads(capsys.readouterr().out))
     assert found[0] != found[1]
-    assert all(one["votes"][0] > one["votes"][1] for one in found[2])
+    assert found[0] != found[2]
+    assert main([*words, "--grid", "4"]) == 2
+    assert "must be at most sigma / 2 = 0.25" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["fine", "1/0", "1e999"])
 def test_what_is_no_step(certify: Certify, text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        certify("--grid", text)
+    assert certify("--grid", text) == 2
     assert "expected a step such as 0.001 or 1/4080" in capsys.readouterr().err
 
 

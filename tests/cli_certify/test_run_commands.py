@@ -72,8 +72,11 @@ def test_export_of_dsrs_logs_is_a_folder_and_comes_back(
     with open_run("run") as opened:
         expected = [result.certificates["truncated"] for result in opened.results()]
     for row, certificate in zip(import_rows(Path("joined.csv")), expected, strict=True):
-        assert (row.p_lower, row.p_upper) == (certificate.p.lower, certificate.p.upper)
-        assert row.q_law == certificate.additional[0].law.text
+        assert (row.p_lower, row.p_upper) == (
+            certificate.known_of_p.lower,
+            certificate.known_of_p.upper,
+        )
+        assert row.q_law == certificate.observations[0].law.text
         assert row.d == 16
 
 
@@ -124,3 +127,16 @@ def test_show_tells_settings_accuracy_and_one_input(capsys: pytest.CaptureFixtur
         result = opened.result(3)
     assert shown["votes"][0]["hits"] == list(result.votes[0].hits)
     assert shown["certificates"]["np"] == result.certificates["np"].to_dict()
+
+
+def test_export_writes_to_standard_output(
+    certify: Certify, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert certify("--quiet", "--stop", "2") == 0
+    assert main(["export", "run", "--output", "run.csv"]) == 0
+    capsysbinary.readouterr()
+    assert main(["export", "run", "--output", "-"]) == 0
+    assert capsysbinary.readouterr().out == Path("run.csv").read_bytes()
+    assert main(["export", "run", "--output", "-", "--format", "dsrs-logs"]) == 2
+    assert b"is a folder; name it with --output" in capsysbinary.readouterr().err
+    assert not Path("-").exists()

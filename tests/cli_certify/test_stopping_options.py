@@ -56,7 +56,7 @@ def test_adaptive_alone_means_one_percent(certify: Certify) -> None:
         (("--adaptive", "--radii", "1,2", "--precision", "0.1"), "choose one"),
         (("--adaptive", "--radii", "x"), "--radii is written"),
         (("--radius", "-1"), "must be a positive number"),
-        (("--radius", "1", "--q", "rescaled:0.8x"), "double sampling rests on two intervals"),
+        (("--radius", "1", "--q", "rescaled:0.8x"), "it has no looks with parts of alpha"),
     ],
 )
 def test_what_does_not_fit_together_is_refused(

@@ -9,6 +9,7 @@ import pytest
 from small_run import Certify
 
 from dsrs.cli.main import main
+from dsrs.cli.tune import COLUMNS, round_radii
 from dsrs.store import open_run
 
 MODEL = ["--model", "tiny_classifier:bright", "--num-classes", "2", "--data", "data.npz"]
@@ -52,3 +53,30 @@ def test_a_figure_that_cannot_be_drawn_leaves_nothing(
         assert main([*words, "--figure", figure, "--overwrite", "--quiet"]) == 0
         assert Path("tuned.json").exists()
         assert Path("old.svg").read_text() != "<svg/>"
+
+
+def test_votes_that_chose_a_law_do_not_certify_it(
+    certify: Certify, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`dsrs tune` looks at a run, and chooses the run's own law."""
+    assert certify("--quiet", "--stop", "3", "--seed", "4") == 0
+    assert main(["tune", "--landscape", "run", "--n", "300", "--output", "t.json", "--quiet"]) == 0
+    tuned = json.loads(Path("t.json").read_text())
+    assert tuned["landscape"]["seed"] == 4
+    tuned["law"] = dict(tuned["landscape"]["law"])
+    Path("t.json").write_text(json.dumps(tuned))
+    words = ["certify", *MODEL, "--law", "t.json", "--n", "400", "--stop", "1", "--quiet"]
+    capsys.readouterr()
+    assert main([*words, "--output", "same", "--seed", "4"]) == 2
+    assert "the votes of seed 4 chose this law" in capsys.readouterr().err
+    assert main([*words, "--output", "other", "--seed", "5"]) == 0
+    tuned["law"]["sigma"] *= 2
+    Path("t.json").write_text(json.dumps(tuned))
+    assert main([*words, "--output", "wider", "--seed", "4"]) == 0
+
+
+@pytest.mark.parametrize(("top", "last"), [(0.0, None), (0.999, 0.8), (1.7, 1.5), (2e-9, 2e-9)])
+def test_the_columns_are_round_radii_that_something_reaches(top: float, last: float | None) -> None:
+    radii = round_radii(top)
+    assert (radii[-1] if radii else None) == last
+    assert len(radii) <= COLUMNS

@@ -4,42 +4,47 @@ from __future__ import annotations
 
 import pytest
 
-from dsrs.cli.main import main
-from dsrs.exchange import EXPORTS, FORMATS
+from dsrs.cli.main import known_commands
+from dsrs.cli.options import Option
+from dsrs.errors import InvalidInput
+from dsrs.exchange import FORMATS
 from dsrs.paper.published import TITLES
 from dsrs.paper.table_formats import FORMATS as TABLE_FORMATS
+from dsrs.paper.theory_checks import CHECKS
 from dsrs.training.defaults import DATA
 from dsrs.training.recipes import RECIPES
 
 CHOICES = {
-    ("export", "--format"): EXPORTS,
-    ("import", "--format"): FORMATS,
+    ("export", "--format"): FORMATS,
+    ("import", "--format"): [name for name, form in FORMATS.items() if form.read],
     ("train", "--recipe"): RECIPES,
     ("train", "--like"): DATA,
     ("paper tables", "--format"): TABLE_FORMATS,
     ("paper tables", "--table"): TITLES,
+    ("theory", "--only"): CHECKS,
 }
 
 
-@pytest.mark.parametrize(("verb", "option"), CHOICES)
-def test_help_names_every_choice(
-    verb: str, option: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        main([*verb.split(), "--help"])
-    text = " ".join(capsys.readouterr().out.split()).replace("- ", "-")
-    described = text.partition(f"{option} {option.strip('-').upper()} ")[2].partition(" --")[0]
-    for name in CHOICES[verb, option]:
-        assert name in described
+def option_of(verb: str, name: str) -> Option:
+    (found,) = (
+        option
+        for command in known_commands((verb.split()[0].replace("import", "import_"),)).leaves()
+        for option in command.all_options()
+        if (command.name, option.name) == (f"dsrs {verb}", name)
+    )
+    return found
 
 
-@pytest.mark.parametrize(("verb", "option"), CHOICES)
-def test_another_choice_is_refused(
-    verb: str, option: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main([*verb.split(), option, "nonsense"])
-    assert stop.value.code == 2
-    told = " ".join(capsys.readouterr().err.split())
-    assert f"argument {option}: expected one of" in told
-    assert "got 'nonsense'" in told
+@pytest.mark.parametrize(("verb", "name"), CHOICES)
+def test_help_names_every_choice(verb: str, name: str) -> None:
+    for choice in CHOICES[verb, name]:
+        assert choice in option_of(verb, name).help
+
+
+@pytest.mark.parametrize(("verb", "name"), CHOICES)
+def test_another_choice_is_refused(verb: str, name: str) -> None:
+    option = option_of(verb, name)
+    with pytest.raises(InvalidInput, match=f"^{name}: expected one of .*, got 'nonsense'$"):
+        option.value("nonsense", name)
+    for choice in CHOICES[verb, name]:
+        assert option.value(choice, name) == choice

@@ -17,7 +17,7 @@ from dsrs.cli.tables import table
 from dsrs.measures.rounding import floor_text
 
 LAW = ["--d", "3072", "--k", "1530", "--sigma", "0.5"]
-SECOND = ["--q-law", "truncated:0.8", "--q", "0.995", "1.0"]
+SECOND = ["--q", "truncated:0.8", "--q-interval", "0.995", "1.0"]
 HEADER = "name,d,k,sigma,p_lower,p_upper,q_shape,q_value,q_lower,q_upper"
 GOOD = "a,3072,1530,0.5,0.97,0.98,truncated,0.8,0.995,1.0"
 
@@ -36,10 +36,10 @@ def test_json_of_radius_is_a_certificate_that_check_accepts(capsys, tmp_path: Pa
     assert found["radius"] > found["np_radius"] > 0.88
     (tmp_path / "good.json").write_text(text)
     assert main(["check", str(tmp_path / "good.json")]) == 0
-    found["p"] = [0.95, 0.98]
+    found["proof"]["p"] = [0.95, 0.98]
     (tmp_path / "bad.json").write_text(json.dumps(found))
     assert main(["check", str(tmp_path / "bad.json")]) == 1
-    assert "DOES NOT HOLD" in capsys.readouterr().out
+    assert "REFUTED" in capsys.readouterr().out
 
 
 def test_radius_reads_every_form_of_a_law_and_every_family(capsys) -> None:  # type: ignore[no-untyped-def]
@@ -47,13 +47,13 @@ def test_radius_reads_every_form_of_a_law_and_every_family(capsys) -> None:  # t
         assert main(["radius", *LAW, "--p", "0.97", "0.98", *words, "--json"]) == 0
         return dict(json.loads(capsys.readouterr().out))
 
-    q = ["--q", "0.995", "1.0"]
-    assert found("--q-law", "rescaled:0.8x", *q) == found("--q-law", "rescaled:0.4", *q)
+    q = ["--q-interval", "0.995", "1.0"]
+    assert found("--q", "rescaled:0.8x", *q) == found("--q", "rescaled:0.4", *q)
     assert found("--eta", "2") == found()
     # A sharper edge of the noise: another law, another radius.
-    sharp = found("--eta", "4", "--q-law", "weighted:3:0,9:-4,outer=-9", *q)
+    sharp = found("--eta", "4", "--q", "weighted:3:0,9:-4,outer=-9", *q)
     assert sharp["law"]["eta"] == 4  # type: ignore[index]
-    assert sharp["additional"][0]["law"]["knots"] == [3, 9]  # type: ignore[index]
+    assert sharp["proof"]["additional"][0]["law"]["knots"] == [3, 9]  # type: ignore[index]
     assert 0 < sharp["np_radius"] != found()["np_radius"]  # type: ignore[operator]
 
 
@@ -61,11 +61,12 @@ def test_votes_spend_alpha_between_the_laws(capsys) -> None:  # type: ignore[no-
     votes = ["--p-votes", "48750/50000", "--alpha", "0.001", "--json"]
     main(["radius", *LAW, *votes])
     alone = json.loads(capsys.readouterr().out)
-    main(["radius", *LAW, *votes, "--q-law", "rescaled:0.4", "--q-votes", "49800/50000"])
+    main(["radius", *LAW, *votes, "--q", "rescaled:0.4", "--q-votes", "49800/50000"])
     both = json.loads(capsys.readouterr().out)
     # One-sided with all of alpha against two-sided with half of it.
-    assert alone["p"][0] > both["p"][0]
-    assert alone["p"][1] == 1.0 > both["p"][1] > 0.975
+    alone_p, both_p = alone["proof"]["p"], both["proof"]["p"]
+    assert alone_p[0] > both_p[0]
+    assert alone_p[1] == 1.0 > both_p[1] > 0.975
     assert both["radius"] > both["np_radius"]
 
 
@@ -76,10 +77,10 @@ def test_votes_spend_alpha_between_the_laws(capsys) -> None:  # type: ignore[no-
         (["--p", "0.9", "nan"], "`upper` must be a probability"),
         (["--p-votes", "5/4", "--alpha", "0.1"], "successes"),
         (["--p-votes", "many", "--alpha", "0.1"], "RIGHT/ALL"),
-        (["--p-votes", "4/5"], "--alpha belongs to votes"),
-        (["--p", "0.9", "1", "--alpha", "0.1"], "--alpha belongs to votes"),
-        (["--p", "0.9", "1", "--q-law", "truncated:0.8"], "each --q needs"),
-        (["--p", "0.9", "1", "--q-law", "cauchy:1", "--q", "0.9", "1"], "KIND:VALUE"),
+        (["--p-votes", "4/5"], "--p-votes needs --alpha, the failure probability, such as 0.001"),
+        (["--p", "0.9", "1", "--alpha", "0.1"], "--alpha is for --p-votes and --q-votes"),
+        (["--p", "0.9", "1", "--q", "truncated:0.8"], "each --q needs"),
+        (["--p", "0.9", "1", "--q", "cauchy:1", "--q-interval", "0.9", "1"], "KIND:VALUE"),
         (["--p", "0.5", "0.6", *SECOND], "no classifier"),
     ],
 )
@@ -99,6 +100,29 @@ def rows(path: Path) -> list[dict[str, str]]:
     raw = path.read_bytes()
     text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode()
     return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_a_gain_is_claimed_only_where_there_is_something_to_compare_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A row that knows nothing of P_A, as of a tailored law, has no Neyman-Pearson radius."""
+    known, unknown = "b,784,0,0.5,0.9,1.0,,,,", "c,784,0,0.5,0,1,rescaled,0.5,0.999,1"
+    assert recertify(tmp_path, known, unknown) == 0
+    found = {row["name"]: row for row in rows(tmp_path / "out.csv")}
+    assert found["c"]["np_radius"] == ""
+    assert float(found["c"]["certified_radius"]) > 1
+    said = capsys.readouterr().out
+    assert [line.split()[-2:] for line in said.splitlines()[2:4]] == [
+        ["0.640775", "-"],
+        ["0.640775", "0"],
+    ]
+    assert "1 rows know nothing of P_A" in said
+    words = ["recertify", str(tmp_path / "in.csv"), "--output", str(tmp_path / "o.csv"), "--json"]
+    assert main(words) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert (summary["rows"], summary["compared"], summary["improved"]) == (2, 1, 0)
+    assert summary["mean_compared_radius"] == summary["mean_np_radius"]
+    assert summary["mean_certified_radius"] > summary["mean_np_radius"]
 
 
 def test_recertify_keeps_columns_and_appends_results(tmp_path: Path) -> None:

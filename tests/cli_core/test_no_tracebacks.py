@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -116,7 +117,7 @@ def test_what_cannot_be_is_named(run: Run, words: list[str], sentence: str) -> N
         (["--output", LONG], "File name too long"),
         (["--output", "new", "--decay-at=-1"], "decay"),
         (["--output", "new", "--resume"], "new holds no training run to resume"),
-        (["--output", "new", "--threads", "1" + "0" * 20], "threads.* from 1 to 1024"),
+        (["--output", "new", "--workers", "1" + "0" * 20], "workers.* from 1 to 1024"),
         (["--output", "new", "--architecture", "raising_models:build"], "OSError: no weights here"),
     ],
 )
@@ -141,3 +142,10 @@ def test_ctrl_c_while_a_command_is_still_loading(run: Run, monkeypatch: pytest.M
     code, err = run("show", "file")
     assert code == 130
     assert "interrupted" in err
+
+
+def test_the_demo_names_its_own_extra(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    code, err = run("demo", "--output", "demo")
+    assert code == 2
+    assert "pip install onnxruntime, or all that goes with it: pip install 'dsrs[demo]'" in err

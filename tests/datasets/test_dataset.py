@@ -191,3 +191,18 @@ def test_indices_are_kept_in_their_order() -> None:
 def test_impossible_choices_are_refused(arguments: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
         select(TEN, **arguments)
+
+
+def test_tensors_become_arrays_and_other_objects_are_named() -> None:
+    torch = pytest.importorskip("torch", reason="needs the extra `torch`")
+    images, labels = torch.rand(5, 1, 4, 4), torch.arange(5)
+    made = Dataset.from_arrays(images, labels)
+    same = Dataset.from_arrays(images.numpy(), labels.numpy())
+    assert made.fingerprint == same.fingerprint
+    both = torch.utils.data.TensorDataset(images, labels)
+    with pytest.raises(DataError, match=r"got TensorDataset; .*from_arrays\(\*data\.tensors\)"):
+        Dataset.from_arrays(both)
+    with pytest.raises(DataError, match=r"tensor\.detach\(\)\.cpu\(\)\.numpy\(\)"):
+        Dataset.from_arrays(images.requires_grad_())
+    with pytest.raises(DataError, match=r"inputs must be uint8.*or floats, got object"):
+        Dataset.from_arrays(None)

@@ -2,45 +2,31 @@
 
 from __future__ import annotations
 
-import ast
-import re
+import subprocess
+import sys
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from test_documentation import PAGES, README, blocks
+from run_examples import blocks, run_example
+from test_documentation import PAGES, README
 
 from dsrs.certifying.many_inputs import certify_run
 from dsrs.classifiers import from_callable
-from dsrs.cli.main import build_parser
+from dsrs.cli.main import parsed
 from dsrs.datasets import Dataset, load_dataset
 from dsrs.laws import GeneralizedGaussian
 from dsrs.methods import Plan
 
+RUNNER = Path(__file__).with_name("run_examples.py")
 SLOW = "training.md"  # it trains for 15 epochs
 WITH_EXAMPLES = [
     pytest.param(page, id=page.name, marks=[pytest.mark.slow] if page.name == SLOW else [])
     for page in PAGES
     if blocks(page, "python")
 ]
-VALUE = re.compile(r" (\d|'|\(|\[|True|False|array\(|dtype\()")  # other comments are words
 NEEDS = {"training.md": "torch", "classifiers.md": "safetensors"}
-
-
-def run_example(source: str, names: dict[str, Any], page: str) -> None:
-    """Execute an example; an expression with a comment behind it must have that value."""
-    lines = source.splitlines()
-    for statement in ast.parse(source).body:
-        assert statement.end_lineno is not None
-        comment = lines[statement.end_lineno - 1][statement.end_col_offset :].partition("#")[2]
-        if isinstance(statement, ast.Expr):
-            value = eval(compile(ast.Expression(statement.value), page, "eval"), names)
-            if VALUE.match(comment):
-                assert repr(value) == comment.strip(), f"{page}: {ast.unparse(statement)}"
-        else:
-            exec(compile(ast.Module([statement], []), page, "exec"), names)
 
 
 def prepare(page: str) -> None:
@@ -85,9 +71,10 @@ def test_the_examples_of_a_page_run(
         pytest.importorskip(NEEDS[page.name])
     monkeypatch.chdir(tmp_path)
     prepare(page.name)
-    names: dict[str, Any] = {"__name__": "example"}
-    for example in blocks(page, "python"):
-        run_example(example, names, page.name)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", RUNNER, page.resolve()], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_wrong_comment_is_found() -> None:
@@ -98,7 +85,7 @@ def test_a_wrong_comment_is_found() -> None:
 
 def test_the_numbers_of_the_readme_are_those_of_the_demo() -> None:
     text = " ".join(README.read_text().split())
-    demo = build_parser(["demo"]).parse_args(["demo"])
+    _, demo = parsed(["demo"])
     others = len(load_dataset(Path(str(files("dsrs") / "demo" / "tuning.npz"))))
     assert f"under noise on {others} images" in text
     assert f"certifies {demo.images} other images" in text

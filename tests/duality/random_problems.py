@@ -9,8 +9,8 @@ import numpy as np
 
 from dsrs.duality.bound import Problem, dual_bound
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, Truncated, Weighted
-from dsrs.proofs.certificate import Interval, Observation
 from dsrs.proofs.constraints import constraints_of, problem_of
+from dsrs.proofs.interval import Interval, Observation
 from oracle import mixtures
 
 DIMENSIONS = (2, 3, 4, 5, 8, 20, 63, 64, 100, 784, 3072, 150528)

@@ -9,8 +9,8 @@ from dsrs.duality.bound import Problem, chosen_ends
 from dsrs.duality.measure import measure
 from dsrs.duality.nodes import Search
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, Truncated, Weighted
-from dsrs.proofs.certificate import Interval, Observation
 from dsrs.proofs.constraints import WORK, constraints_of, problem_of
+from dsrs.proofs.interval import Interval, Observation
 
 MNIST = GeneralizedGaussian(784, 1.0, 380.0)
 SMALL = GeneralizedGaussian(10, 1.0, 2.0, 1.0)

@@ -7,8 +7,8 @@ import pytest
 
 from dsrs.duality.bound import dual_bound
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
-from dsrs.proofs.certificate import Interval, Observation
 from dsrs.proofs.constraints import constraints_of, problem_of
+from dsrs.proofs.interval import Interval, Observation
 from oracle.shells import dual_bound as exact_bound
 
 P, Q = 0.93, 0.96

@@ -61,13 +61,13 @@ def random_certificate(seed: int) -> Certificate:
 
 def best_beyond(found: Certificate) -> float:
     """The largest trusted bound just beyond the radius, from four starts."""
-    problem = problem_of(found.law, constraints_of(found.law, found.p, found.additional))
+    problem = problem_of(found.law, constraints_of(found.law, found.known_of_p, found.observations))
     rho = (found.radius + BEYOND * found.law.sigma) / found.law.scale
 
     def shortfall(x: np.ndarray) -> float:  # type: ignore[type-arg]
         return -float(dual_bound(problem, np.sinh(x), rho))
 
-    start = np.minimum(np.arcsinh(np.array(found.proof[0].multipliers)), 25.0)
+    start = np.minimum(np.arcsinh(np.array(found.proof.outermost.multipliers)), 25.0)
     starts = (start, start + np.array([0.3, -0.3]), start * [1, -1] + 0.1, start * [1, 0])
     options = {"xatol": 1e-7, "fatol": 1e-12, "maxiter": 400}
     return max(

@@ -20,8 +20,8 @@ from dsrs.duality.quadrature import curve_integrand, line_integrand
 from dsrs.duality.rules import NESTED_NODES, NESTED_WEIGHTS
 from dsrs.duality.two_terms import UNSURE
 from dsrs.laws import GeneralizedGaussian, additional_law
-from dsrs.proofs.certificate import Interval, Observation
 from dsrs.proofs.constraints import constraints_of, problem_of
+from dsrs.proofs.interval import Interval, Observation
 
 PANELS = 7
 ENDS = Interval(0.93, 0.93), Interval(0.96, 0.96)

@@ -16,8 +16,8 @@ from dsrs.duality.kernel import compile_kernels, entry
 from dsrs.duality.signs import Signs, signs_on
 from dsrs.duality.two_terms import NEGATIVE, POSITIVE
 from dsrs.laws import GeneralizedGaussian, Rescaled, Weighted
-from dsrs.proofs.certificate import Interval, Observation
 from dsrs.proofs.constraints import constraints_of, problem_of
+from dsrs.proofs.interval import Interval, Observation
 from duality.random_problems import random_base
 
 

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from dsrs.cli.main import main
 from dsrs.errors import DataError, DsrsError, InvalidInput, MissingExtra
 from dsrs.exchange import ResultRow, export_run, format_of, import_rows, write_rows
+from dsrs.exchange.csv_table import csv_text, read_csv
+from dsrs.exchange.json_lines import jsonl_text, read_jsonl
 from dsrs.exchange.row import COLUMNS, rows_of
-from dsrs.exchange.table import csv_text, jsonl_text, read_csv, read_jsonl
 from dsrs.exchange.tsv import clock, read_tsv, tsv_text
 from dsrs.laws import heuristic_percentile
 from dsrs.store import RunResult, open_run, start_run
@@ -181,7 +182,7 @@ TSV = b"idx\tlabel\tpredict\tradius\tcorrect\ttime\n"
 BAD_FILES = [
     (b"", "format is not known"),
     (b"a,b\n1,2\n", "format is not known"),
-    (b"\xff\xfe\x00rubbish", "neither text nor Parquet"),
+    (b"\xff\xfe\x00rubbish", "bytes that are no text"),
     (b"PAR1 cut", "Parquet"),
     (b"\x1f\x8b cut", "damaged .gz"),
     (b"index,radius\n1,0.5\n2\n", "line 3: expected 2 cells"),
@@ -285,25 +286,28 @@ def test_dsrs_logs_follow_the_recorded_layout(run_folder: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("description", "name"),
+    ("source", "name"),
     [
-        ("ONNX net.onnx (cpu, onnxruntime); input (1, 28, 28) in [0, 1]", "net"),
-        ("exported program ../a.b.pt2 (cuda:0, PyTorch); input (3,)", "a.b"),
-        ("brightness 1; input (1, 28, 28) in [0, 1]", "brightness_1"),
-        ("../..; input", "model"),
+        ({"model": "/models/net.onnx"}, "net"),
+        ({"model": "../a.b.pt2"}, "a.b"),
+        ({"model": "mine:make net"}, "mine_make_net"),
+        ({"model": "../.."}, "model"),
+        (None, "model"),  # a run that was made from Python
     ],
 )
 def test_dsrs_logs_are_named_after_the_model(
     tmp_path: Path,
     config: dict[str, Any],
     make_result: Callable[..., RunResult],
-    description: str,
+    source: dict[str, str] | None,
     name: str,
 ) -> None:
     folders = set()
     for fingerprint in ("one", "two"):
-        model = {"description": description, "fingerprint": fingerprint}
-        with start_run(tmp_path / fingerprint, config | {"model": model}) as writer:
+        model = {"description": "ONNX other.onnx (cpu)", "fingerprint": fingerprint}
+        settings = {name: value for name, value in config.items() if name != "source"}
+        settings |= {"model": model} | ({} if source is None else {"source": source})
+        with start_run(tmp_path / fingerprint, settings) as writer:
             writer.add(make_result(1))
         with open_run(tmp_path / fingerprint) as run:
             files = export_run(run, tmp_path / "logs", "dsrs-logs", "np")
@@ -336,19 +340,6 @@ def test_dsrs_logs_come_back_with_intervals_and_radii(run_folder: Path, tmp_path
         assert (back.index, back.radius, back.status) == (row.index, row.radius, row.status)
 
 
-def test_intervals_of_a_fallback_are_not_taken_for_those_of_q(tmp_path: Path) -> None:
-    header = "x disttype general-gaussian\nx k 380\nx std 0.5\nx N 500\nx alpha 0.0005\n"
-    p_log = tmp_path / "general-gaussian-380-0.5-500-0.0005.txt"
-    p_log.write_text(header + "o 1 0.9 0.97\no 2 0.98 1.0\no 3 0.9 0.97\n")
-    for rule, kept in [("x", [True, True, True]), ("x+", [True, False, False])]:
-        q_log = tmp_path / f"general-gaussian-380-0.5-500-0.0005-{rule}.txt"
-        # 500 votes prove at most 0.00025^(1/500) = 0.9836 with this alpha.
-        q_log.write_text(header + "o 1 0.95 0.99\no 2 0.97 1.0\no 3 0.99 1.0\n")
-        rows = import_rows(p_log, q_log=q_log)
-        assert [row.q_law is not None for row in rows] == kept
-        assert [row.n == 1000 for row in rows] == kept
-
-
 def test_a_q_log_must_be_that_of_another_law(run_folder: Path, tmp_path: Path) -> None:
     with open_run(run_folder) as run:
         export_run(run, tmp_path, "dsrs-logs")
@@ -370,7 +361,8 @@ def test_a_certificate_of_two_laws_has_no_row(
 ) -> None:
     result = make_result(1)
     certificate = result.certificates["truncated"]
-    double = dataclasses.replace(certificate, additional=certificate.additional * 2)
+    two_laws = dataclasses.replace(certificate.proof, additional=certificate.observations * 2)  # type: ignore
+    double = dataclasses.replace(certificate, proof=two_laws)
     both = dataclasses.replace(result, certificates={"both": double})
     with pytest.raises(InvalidInput, match="2 additional laws"):
         list(rows_of([both], config["plan"]))

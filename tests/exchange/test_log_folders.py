@@ -32,7 +32,7 @@ HEADER = "x disttype general-gaussian\nx k 6\nx std {}\nx N {}\nx alpha 0.001\n"
 
 def run_of(folder: Path, methods: tuple[str, ...], **options: Any) -> Path:
     model = from_callable(lambda b: (b.mean(axis=(1, 2, 3)) > 0.5).astype(int), (1, 4, 4), 2)
-    plan = Plan(GeneralizedGaussian(16, 0.5, 3.25), methods, n=200, **options)
+    plan = Plan(GeneralizedGaussian(16, 0.5, 3.25), methods, n=200, **{"grid": None, **options})
     data = Dataset.from_arrays(IMAGES, [0, 1, 0, 1])
     certify_run(model, data, plan, range(4), folder, workers=1)
     return folder
@@ -51,6 +51,7 @@ def known(row: ResultRow) -> tuple[object, ...]:
         (("np", "truncated:0.8"), {"sample_share": 0.3, "alpha_share": 0.2, "early_stop": True}),
         (("truncated:T=2.5",), {}),
         (("np", "truncated:heuristic"), {"alpha": 1e-5, "grid": Grid(2.0**-24)}),
+        (("np", "truncated:heuristic"), {"fallback": True}),
     ],
 )
 def test_every_export_comes_back(
@@ -74,7 +75,8 @@ def test_every_export_comes_back(
         (("np",), {"grid": Grid(0.01)}, "moved to a grid"),
         (("np",), {"radius": 0.2}, "stopped after different numbers"),
         (("np",), {"bound": "randomized"}, "`bound` = randomized"),
-        (("np", "truncated:0.8"), {"fallback": True}, "fall-back"),
+        (("np", "truncated:0.8"), {"fallback": True}, "fall-back of truncated:heuristic only"),
+        (("np",), {"target": "predicted"}, "about the labels"),
     ],
 )
 def test_what_the_logs_cannot_say_is_not_exported(
@@ -112,7 +114,8 @@ def test_the_command_reads_a_folder_one_model_of_it_and_several(
     assert import_rows(tmp_path / "one.csv") == whole
     for kind in (tmp_path / "logs").iterdir():
         shutil.copytree(kind / model.name, kind / "other.pth")
-    assert main(["import", str(tmp_path / "logs"), "--output", str(tmp_path / "x.csv")]) == 2
+    words = ["--d", "model=16", "--d", "other=16", "--output"]
+    assert main(["import", str(tmp_path / "logs"), *words, str(tmp_path / "x.csv")]) == 2
     assert "logs of 2 models" in capsys.readouterr().err
     assert (
         main(["import", str(tmp_path / "logs"), "--d", "16", "--output", str(tmp_path / "t")]) == 0
@@ -130,7 +133,8 @@ def test_a_broken_log_is_named_and_the_others_are_read(
     )
     broken = tmp_path / "logs" / "general-gaussian-6-0.5-200-0.001.txt"
     broken.write_text(HEADER.format(0.5, 200) + "o 0 0.9\n")
-    assert main(["import", str(tmp_path / "logs"), "--output", str(tmp_path / "t.csv")]) == 1
+    words = ["import", str(tmp_path / "logs"), "--d", "16", "--output", str(tmp_path / "t.csv")]
+    assert main(words) == 1
     assert f"cannot use {broken}" in capsys.readouterr().err
     assert [row.p_lower for row in import_rows(tmp_path / "t.csv")] == [0.9]
 
@@ -140,10 +144,50 @@ def test_logs_that_may_belong_together_in_two_ways_are_refused(tmp_path: Path) -
         text = HEADER.format(sigma, n) + "o 0 0.9 0.95\n"
         (tmp_path / f"general-gaussian-6-{sigma}-{n}-0.001.txt").write_text(text)
     with pytest.raises(DataError, match="which is that of P"):
-        import_folder(tmp_path)
+        import_folder(tmp_path, d=16)
     (tmp_path / "orig-rad-general-gaussian-6-0.5-100-0.001.txt").write_text("0 0.25\n")
-    (rows,) = import_folder(tmp_path).tables.values()
+    (rows,) = import_folder(tmp_path, d=16).tables.values()
     assert {row.method: row.radius for row in rows} == {"np": 0.25, "rescaled": None}
+
+
+def test_the_dimension_is_that_of_the_data_set_in_the_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = HEADER.format(0.5, 100) + "o 0 0.9 0.95\n"
+    for model in ("cohen-mnist-6-0.50", "salman-tinyimagenet-0.50", "macer-svhn-6-0.50"):
+        folder = tmp_path / "logs" / "sampling" / f"{model}.pth"
+        folder.mkdir(parents=True)
+        (folder / "general-gaussian-6-0.5-100-0.001.txt").write_text(text)
+    out = tmp_path / "tables"
+    assert main(["import", str(tmp_path / "logs"), "--output", str(out)]) == 1
+    errors = capsys.readouterr().err
+    assert "no data set in 'macer-svhn-6-0.50' is known" in errors
+    assert "--d WORD=D" in errors
+    known = {path.stem: [row.d for row in import_rows(path)] for path in out.iterdir()}
+    assert known == {"cohen-mnist-6-0.50": [784], "salman-tinyimagenet-0.50": [12_288]}
+    words = ["import", str(tmp_path / "logs"), "--d", "svhn=3072", "--output", str(out)]
+    assert main([*words, "--overwrite"]) == 0
+    assert [row.d for row in import_rows(out / "macer-svhn-6-0.50.csv")] == [3072]
+    assert main([*words, "--d", "10", "--d", "20", "--overwrite"]) == 2
+    assert "two dimensions for all models" in capsys.readouterr().err
+    assert main(["import", str(folder / "general-gaussian-6-0.5-100-0.001.txt")]) == 2
+    assert "the logs do not say the dimension" in capsys.readouterr().err
+
+
+def test_a_report_of_logs_knows_that_the_class_is_the_label(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs = tmp_path / "orig-radius" / "cohen-mnist-380-0.50.pth"
+    logs.mkdir(parents=True)
+    (logs / "orig-rad-general-gaussian-380-0.5-100-0.001.txt").write_text("0 0.5\n1 0\n")
+    table = tmp_path / "table.csv"
+    assert main(["import", str(tmp_path), "--output", str(table)]) == 0
+    assert [row.correct for row in import_rows(table)] == [True, False]
+    page = tmp_path / "report.html"
+    assert main(["report", str(table), "--output", str(page)]) == 0
+    shown = capsys.readouterr().out
+    assert "certified" in page.read_text()
+    assert not any("is not known" in text for text in (shown, page.read_text()))
 
 
 def test_a_folder_without_logs_is_refused(tmp_path: Path) -> None:

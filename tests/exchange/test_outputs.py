@@ -79,9 +79,9 @@ def test_nothing_is_written_into_a_run_folder(
         assert len(list(run.results())) == 9
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", [name for name, form in FORMATS.items() if form.read])
 def test_every_format_of_export_asks_first(run_folder: Path, tmp_path: Path, form: str) -> None:
-    output = tmp_path / f"out{FORMATS[form]}"
+    output = tmp_path / f"out{FORMATS[form].ending}"
     command = ["export", str(run_folder), "--format", form, "--method", "np"]
     command += ["--output", str(output)]
     assert main(command) == 0

@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-import tarfile
 from collections import Counter
 from pathlib import Path
-
-import pytest
 
 from dsrs.errors import DsrsError
 from dsrs.exchange import ResultRow, import_rows
 
-ARCHIVE = Path(__file__).parents[3] / "shared" / "reference" / "original_logs.tar.xz"
 REFUSALS = ("another norm", "seconds", "no l2 radii", "truncated law", "rescaled Q")
-needs_logs = pytest.mark.skipif(not ARCHIVE.exists(), reason="needs the public logs")
-
-
-@pytest.fixture(scope="module")
-def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("logs")
-    with tarfile.open(ARCHIVE) as archive:
-        archive.extractall(folder, filter="data")
-    return folder
 
 
 def attempt(path: Path, q_log: Path | None = None) -> list[ResultRow] | str:
@@ -31,12 +18,11 @@ def attempt(path: Path, q_log: Path | None = None) -> list[ResultRow] | str:
         return str(error)
 
 
-@needs_logs
-def test_each_log_is_taken_for_what_it_is(logs: Path) -> None:
+def test_each_log_is_taken_for_what_it_is(original_logs: Path) -> None:
     reasons: Counter[str] = Counter()
-    for path in sorted(logs.rglob("*.txt")):
+    for path in sorted(original_logs.rglob("*.txt")):
         rows = attempt(path)
-        kind = path.relative_to(logs).parts[0]
+        kind = path.relative_to(original_logs).parts[0]
         name = path.name
         if not isinstance(rows, str):
             # Whatever is read is an l2 log of P, or of radii.
@@ -52,9 +38,11 @@ def test_each_log_is_taken_for_what_it_is(logs: Path) -> None:
         else:
             reasons["other"] += 1
             assert kind in ("landscape_sampling", "theory_simulations") or not path.stat().st_size
-    other_norms = sum(path.name.startswith(("L1-", "infty-")) for path in logs.rglob("*.txt"))
+    other_norms = sum(
+        path.name.startswith(("L1-", "infty-")) for path in original_logs.rglob("*.txt")
+    )
     assert reasons["another norm"] == other_norms == 66  # two of them have their header twice
-    timed = [path for path in logs.rglob("time-*.txt") if path.stat().st_size]
+    timed = [path for path in original_logs.rglob("time-*.txt") if path.stat().st_size]
     assert reasons["seconds"] == len(timed) > 150
     assert reasons["truncated law"] > 50
     assert reasons["rescaled Q"] > 20
@@ -63,18 +51,17 @@ def test_each_log_is_taken_for_what_it_is(logs: Path) -> None:
     assert reasons["new-radius read"] > 80
 
 
-@needs_logs
-def test_a_log_of_q_must_belong_to_that_of_p(logs: Path) -> None:
-    folder = logs / "sampling" / "consistency-mnist-380-0.50.pth"
+def test_a_log_of_q_must_belong_to_that_of_p(original_logs: Path, tmp_path: Path) -> None:
+    folder = original_logs / "sampling" / "consistency-mnist-380-0.50.pth"
     p_log = folder / "general-gaussian-380-0.5-50000-0.0005.txt"
     q_log = next(folder.glob("general-gaussian-380-0.5-50000-0.0005-x*.txt"))
     rows = attempt(p_log, q_log)
     assert not isinstance(rows, str)
     assert any(row.q_law and row.q_law.startswith("truncated:") for row in rows)
-    other = logs / "sampling" / "consistency-mnist-380-1.00.pth"
+    other = original_logs / "sampling" / "consistency-mnist-380-1.00.pth"
     wrong = next(other.glob("general-gaussian-380-1.0-50000-0.0005-*.txt"))
     assert "is of the model" in str(attempt(p_log, wrong))
-    moved = logs / wrong.name
+    moved = tmp_path / wrong.name
     moved.write_bytes(wrong.read_bytes())
     assert "truncated at sigma = 1" in str(attempt(p_log, moved))
     assert "no log of a Q" in str(attempt(p_log, p_log))

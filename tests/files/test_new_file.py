@@ -44,7 +44,7 @@ def test_a_figure_says_its_format_and_replaces_only_figures(tmp_path: Path) -> N
         (["theory", "--only", "gamma", "--figure", "x.bmp"], "must end in .png"),
         (["theory", "--only", "gamma", "--figure", "old.png"], "old.png exists"),
         (["paper", "figures", "--output", "old"], "dimension.png exists"),
-        (["paper", "tables", "--out", "old.txt", "--logs", "."], "old.txt exists"),
+        (["paper", "tables", "--output", "old.txt", "--logs", "."], "old.txt exists"),
         (["paper", "tables", "--output", "old.txt/x", "--logs", "."], "is not a folder"),
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,8 @@ from scipy import special, stats
 
 from dsrs.landscape.profile import Profile
 from dsrs.laws import GeneralizedGaussian
+from dsrs.methods import Plan
+from dsrs.methods.registry import entry_of
 
 Floats = NDArray[np.float64]
 Accuracy = Callable[[Floats], Floats]
@@ -58,3 +60,13 @@ def pilot_votes(
     place = np.minimum((64 * base.radial_cdf(norms)).astype(int), 63)
     trials = np.bincount(place, minlength=64).astype(np.float64)
     return np.bincount(place, right, 64).astype(np.float64), trials
+
+
+def predicted_radii(
+    profiles: Sequence[Profile], law: GeneralizedGaussian, method: str, n: int, alpha: float
+) -> NDArray[np.float64]:
+    """What a method forecasts for each profile."""
+    plan = Plan(law, (method,), n=n, alpha=alpha)
+    radii = entry_of(method).load()(plan, method).forecast(profiles)
+    assert radii is not None
+    return radii

@@ -10,16 +10,17 @@ import pytest
 from scipy import integrate, special
 
 from dsrs.landscape.expected import bound_curve, expected_hits, expected_lower, unproved_at
-from dsrs.landscape.prediction import limit_and_norm, predicted_radii, probability
+from dsrs.landscape.prediction import limit_and_norm, probability
 from dsrs.landscape.profile import Profile
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
-from dsrs.proofs.certificate import Interval
 from dsrs.proofs.certification import certify
+from dsrs.proofs.interval import Interval
 from landscape.known_profiles import (
     Floats,
     ball,
     exact_profile,
     half_space,
+    predicted_radii,
     rising,
     wrong_in_the_centre,
 )

@@ -11,8 +11,8 @@ from scipy import integrate, special, stats
 from dsrs.landscape.shells import CAP_REACH, cosine_of_score, shells_of
 from dsrs.landscape.tailored import neyman_pearson_radius
 from dsrs.laws import GeneralizedGaussian
-from dsrs.proofs.certificate import Interval
 from dsrs.proofs.certification import certify
+from dsrs.proofs.interval import Interval
 
 LAWS = [
     GeneralizedGaussian(784, 1.0),

@@ -19,10 +19,11 @@ from dsrs.landscape.prediction import probability
 from dsrs.landscape.shells import shells_of
 from dsrs.landscape.tailored import best_caps, proved_shifts
 from dsrs.laws import GeneralizedGaussian, Weighted
-from dsrs.proofs.certificate import Certificate, Interval, Observation
+from dsrs.proofs.certificate import Certificate
 from dsrs.proofs.certification import certify
 from dsrs.proofs.checking import check
 from dsrs.proofs.constraints import constraints_of, problem_of
+from dsrs.proofs.interval import Interval, Observation
 from landscape.known_profiles import (
     Accuracy,
     ball,
@@ -72,7 +73,7 @@ def test_a_law_for_a_known_curve(name: str, base: GeneralizedGaussian) -> None:
     assert chosen.law.falls
     assert probability(profile, chosen.law) == pytest.approx(chosen.q, abs=2e-3)
     found = certificate(chosen.law, base, probability(profile, chosen.law))
-    assert len(found.proof) == 1
+    assert len(found.proof.steps) == 1
     assert check(found)
     # A jump between two shells is placed at the inner one, which the prediction does not know.
     assert found.radius == pytest.approx(chosen.radius, rel=0.03 if name == "ball" else 0.01)

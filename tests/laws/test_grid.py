@@ -13,13 +13,18 @@ from numpy.typing import NDArray
 
 from dsrs import GeneralizedGaussian, SmoothedClassifier, check
 from dsrs.certifying.one_input import sample_input
+from dsrs.classifiers import Classifier
 from dsrs.confidence import clopper_pearson_lower
 from dsrs.errors import InvalidInput
 from dsrs.laws import Truncated, Weighted
 from dsrs.laws.grid import Grid
 from dsrs.methods import Plan, certificates_of
 from dsrs.methods.ball import BallOfVotes
+from dsrs.noise.stream import Stream
 from dsrs.proofs.certificate import Certificate, OnGrid, radius_less
+from dsrs.proofs.dual import Dual
+from dsrs.proofs.interval import NOTHING_KNOWN
+from dsrs.proofs.lead import Lead
 from dsrs.votes.records import SampledInput
 from known_classifiers import Linear
 
@@ -28,7 +33,7 @@ GRID = Grid.of_bounds((0.0, 1.0))
 METHODS = ("np", "tailored", "truncated:0.5", "rescaled:0.8x")
 
 
-class Gossip:
+class Gossip(Classifier):
     """A linear classifier, unless the low bits of its input say where it came from.
 
     A black pixel under noise has random low bits. A pixel of another value v has not: where the
@@ -79,10 +84,10 @@ def test_every_method_charges_its_bounds_and_says_so(method: str) -> None:
     assert found.status == "certified"
     assert found.grid is not None
     assert (found.grid.step, found.grid.moved) == (1 / 4080, 0.0)
-    laws = [LAW, *(one.law for one in found.additional)]
+    laws = [LAW, *(one.law for one in found.observations)]
     assert found.grid.variation == max(map(GRID.variation, laws)) > 0
-    pairs = [(found.p, free.p, GRID.variation(LAW))]
-    for one, other in zip(found.additional, free.additional, strict=True):
+    pairs = [(found.known_of_p, free.known_of_p, GRID.variation(LAW))]
+    for one, other in zip(found.observations, free.observations, strict=True):
         pairs.append((one.interval, other.interval, GRID.variation(one.law)))
     for charged, interval, variation in pairs:
         if interval.lower > 0:
@@ -99,7 +104,7 @@ def test_a_ball_of_votes_is_charged_for_its_own_mass_too() -> None:
     seen = sample_input(Linear(48, 0.4), np.zeros(48, np.float32), plan, 0, 1)
     found = BallOfVotes(plan, "truncated:0.5", 4000).certificate(seen)
     free = BallOfVotes(plan.replace(grid=None), "truncated:0.5", 4000).certificate(seen)
-    paid = free.additional[0].interval.lower - found.additional[0].interval.lower
+    paid = free.observations[0].interval.lower - found.observations[0].interval.lower
     assert paid >= 4 * GRID.variation(LAW) * (1 - 1e-6)
 
 
@@ -108,11 +113,10 @@ def test_leading_classes_are_charged_on_both_sides() -> None:
     seen = SampledInput(0, None, 1, 1, _three_classes())
     (found,) = certificates_of(seen, plan).values()
     (free,) = certificates_of(seen, plan.replace(grid=None)).values()
-    assert found.method == free.method == "leading-class"
-    assert found.rival is not None
-    assert free.rival is not None
-    assert found.rival > free.rival
-    assert found.p.lower < free.p.lower
+    assert isinstance(found.proof, Lead)
+    assert isinstance(free.proof, Lead)
+    assert found.proof.rival > free.proof.rival
+    assert found.proof.lower < free.proof.lower
     assert check(found)
 
 
@@ -121,13 +125,13 @@ def _three_classes() -> tuple:  # type: ignore[type-arg]
 
     def votes(purpose: str, *counts: int) -> Votes:
         bins = (sum(counts), *[0] * 63)
-        return Votes(purpose, None, 0, counts, bins, (counts[1], *[0] * 63))
+        return Votes(Stream(purpose, LAW), 0, counts, bins, (counts[1], *[0] * 63))
 
     return votes(SELECTION, 28, 44, 28), votes(ESTIMATION, 1120, 1760, 1120)
 
 
 def test_an_input_off_the_grid_moves_and_its_radius_shrinks_by_as_much() -> None:
-    smoothed = SmoothedClassifier(Linear(48, 0.4), LAW, n=4000, method="np")
+    smoothed = SmoothedClassifier(Linear(48, 0.4), LAW, n=4000, method="np", seed=0)
     cells = np.full(48, 160.0)
     on, off = GRID.values(cells), GRID.values(cells + 0.25)
     here, there = smoothed.certify(on, 1, index=3), smoothed.certify(off, 1, index=3)
@@ -135,7 +139,7 @@ def test_an_input_off_the_grid_moves_and_its_radius_shrinks_by_as_much() -> None
     distance = 0.25 / 4080 * math.sqrt(48)
     assert distance < there.moved < distance * (1 + 1e-5)
     # The same votes, because the point that was sampled is the same.
-    assert there.p == here.p
+    assert there.known_of_p == here.known_of_p
     assert Fraction(there.radius) + Fraction(there.moved) <= Fraction(here.radius)
     assert there.radius == pytest.approx(here.radius - there.moved, abs=1e-15)
     assert check(there)
@@ -147,17 +151,17 @@ def test_an_input_off_the_grid_moves_and_its_radius_shrinks_by_as_much() -> None
 
 def test_nothing_is_claimed_where_the_input_moved_farther_than_the_radius() -> None:
     smoothed = SmoothedClassifier(
-        Linear(48, 0.4), LAW, n=4000, method="np", grid=Grid(1.0), bound="plain"
+        Linear(48, 0.4), LAW, n=4000, method="np", grid=Grid(0.25), bound="plain"
     )
-    found = smoothed.certify(np.full(48, 0.4, np.float32), 1)
+    found = smoothed.certify(np.full(48, 0.124, np.float32), 1)
     assert found.grid is not None
-    assert (found.status, found.radius, found.proof) == ("abstained", 0.0, ())
-    assert found.moved == pytest.approx(0.4 * math.sqrt(48))
-    assert check(found)
+    assert (found.status, found.radius, found.proof) == ("abstained", 0.0, Dual(NOTHING_KNOWN))
+    assert found.moved == pytest.approx(0.124 * math.sqrt(48))
+    assert check(found).word == "abstained"
 
 
 def test_a_radius_that_is_asked_for_is_that_of_the_input_itself() -> None:
-    plan = Plan(LAW, ("np",), n=20_000, radius=0.3, grid=Grid(0.5))
+    plan = Plan(LAW, ("np",), n=20_000, radius=0.3, grid=Grid(0.25))
     classifier = Linear(48, 2.0)
     near = sample_input(classifier, np.full(48, 0.01, np.float32), plan, 0, 1)
     far = sample_input(classifier, np.full(48, 0.1, np.float32), plan, 0, 1)
@@ -166,7 +170,7 @@ def test_a_radius_that_is_asked_for_is_that_of_the_input_itself() -> None:
     assert proved.radius >= 0.3
     assert far.moved == pytest.approx(0.1 * math.sqrt(48))
     # The looks go on until the radius is reached less the distance.
-    assert near.taken("estimation", None) < far.taken("estimation", None)
+    assert near.taken(Stream("estimation", LAW)) < far.taken(Stream("estimation", LAW))
     assert (short.status == "certified") == (short.radius >= 0.3)
 
 
@@ -201,6 +205,37 @@ def test_an_input_in_double_precision_is_where_it_is() -> None:
     seen = sample_input(Linear(48, 0.4), x, Plan(LAW, ("np",), n=64, grid=GRID), 0, 1)
     assert Fraction(seen.moved) ** 2 >= 48 * away**2
     assert seen.moved > GRID.distance(coarse)
+
+
+@pytest.mark.parametrize("d", [784, 150_528])
+def test_an_input_in_double_precision_is_no_grid_point_because_its_float32_is(d: int) -> None:
+    """The nearest float32 of x is that of a grid point, and x lies beside the point."""
+    rng = np.random.default_rng(0)
+    points = rng.integers(2048, 4080, d) / 4080
+    x = points.astype(np.float32) + rng.choice([-1, 1], d) * 2.9e-8  # half a unit is 2.98e-8
+    np.testing.assert_array_equal(x.astype(np.float32), points.astype(np.float32))
+    true = float(np.linalg.norm(x - points))
+    assert true > 2e-8 * math.sqrt(d)
+    assert true <= GRID.distance(x) <= true * (1 + 1e-6)
+    assert GRID.distance(points.astype(np.float32)) == 0
+    assert GRID.distance(GRID.origin + GRID.cells(x) * GRID.step) == 0
+
+
+def test_the_default_step_is_halved_until_it_is_a_sixteenth_of_sigma() -> None:
+    assert Grid.of_bounds((0.0, 1.0), GeneralizedGaussian(4, 0.25)) == GRID
+    tabular = Grid.of_bounds((0.0, 5000.0), GeneralizedGaussian(4, 0.005))
+    assert 0.005 / 32 < tabular.step <= 0.005 / 16
+    assert math.log2(5000 / 4080 / tabular.step).is_integer()
+    fine = Grid.of_bounds((0.0, 1.0), GeneralizedGaussian(4, 1e-4))
+    levels = np.arange(256, dtype=np.float32) / np.float32(255)
+    assert fine.step <= 1e-4 / 16
+    assert fine.distance(levels) == 0
+
+
+def test_a_step_longer_than_half_of_sigma_is_refused_with_the_reason() -> None:
+    Grid(0.25).refuse_coarse(LAW)
+    with pytest.raises(InvalidInput, match=r"0\.26, must be at most sigma / 2 = 0\.25: .*rounded"):
+        Grid(0.26).refuse_coarse(LAW)
 
 
 def test_halves_are_rounded_up_on_either_side_of_zero() -> None:
@@ -256,6 +291,8 @@ def test_the_lower_bound_is_clopper_and_pearsons_less_the_variation() -> None:
     plan = Plan(LAW, ("np",), n=2000, grid=GRID)
     seen = sample_input(Linear(48, 0.4), np.zeros(48, np.float32), plan, 0, 1)
     (found,) = certificates_of(seen, plan).values()
-    plain = clopper_pearson_lower(seen.first("estimation", None, 2000).successes, 2000, 0.001)
-    assert found.p.lower == pytest.approx(plain - GRID.variation(LAW), abs=1e-15)
-    assert found.grid == OnGrid(1 / 4080, 0.0, GRID.variation(LAW))
+    plain = clopper_pearson_lower(
+        seen.first(Stream("estimation", LAW), 2000).successes, 2000, 0.001
+    )
+    assert found.known_of_p.lower == pytest.approx(plain - GRID.variation(LAW), abs=1e-15)
+    assert found.grid == OnGrid(1 / 4080, 0.0, 0.0, GRID.variation(LAW))

@@ -34,7 +34,6 @@ def test_radial_law_is_a_scaled_gamma(law: GeneralizedGaussian) -> None:
     reference = stats.gamma(law.d / 2 - law.k)
     t = norms**2 / (2 * law.sigma**2 * law.d / (law.d - 2 * law.k))
     assert np.allclose(law.radial_cdf(norms), reference.cdf(t), rtol=1e-12)
-    assert np.allclose(law.radial_sf(norms), reference.sf(t), rtol=1e-12)
     assert np.allclose(law.radial_cdf(norms), [0.01, 0.3, 0.9], rtol=1e-12)
 
 
@@ -42,7 +41,7 @@ def test_radial_law_is_a_scaled_gamma(law: GeneralizedGaussian) -> None:
 def test_density_integrates_to_the_distribution_and_the_second_moment(
     law: GeneralizedGaussian,
 ) -> None:
-    end = float(law.radial_upper_quantile(1e-14))
+    end = float(law.radial_quantile(1 - 1e-14))
     low, high = law.radial_quantile(np.array([0.2, 0.7]))
     mass = integrate.quad(law.radial_pdf, low, high)[0]
     assert mass == pytest.approx(0.5, abs=1e-9)
@@ -58,11 +57,8 @@ def test_gaussian_case_is_the_chi_distribution() -> None:
     assert np.allclose(law.radial_pdf(norms), stats.chi(50, scale=0.7).pdf(norms), rtol=1e-10)
 
 
-def test_tails_keep_their_digits() -> None:
+def test_the_lower_tail_keeps_its_digits() -> None:
     law = GeneralizedGaussian(784, 0.5, 380)
-    assert float(law.radial_sf(law.radial_upper_quantile(1e-200))) == pytest.approx(
-        1e-200, rel=1e-9
-    )
     assert float(law.radial_cdf(law.radial_quantile(1e-200))) == pytest.approx(1e-200, rel=1e-9)
 
 

@@ -18,7 +18,10 @@ from dsrs.laws import (
     register,
     sample_additional,
 )
-from dsrs.proofs.certificate import Certificate, Interval, Observation
+from dsrs.noise.stream import Stream
+from dsrs.proofs.certificate import Certificate
+from dsrs.proofs.dual import Dual
+from dsrs.proofs.interval import Interval, Observation
 from dsrs.votes.records import ESTIMATION, Votes
 from laws.annulus import Annulus
 
@@ -52,9 +55,9 @@ def test_it_is_sampled_from_its_own_shells(annulus: Annulus) -> None:
 
 def test_it_travels_with_records(annulus: Annulus) -> None:
     seen = Observation(annulus, Interval(0.9, 1.0))
-    made = Certificate(BASE, Interval(0.8, 0.9), (seen,), 0.0, 0.0, "abstained", "neyman-pearson")
+    made = Certificate(BASE, "abstained", 0.0, 0.0, Dual(Interval(0.8, 0.9), (seen,)))
     assert Certificate.from_json(made.to_json()) == made
-    votes = Votes(ESTIMATION, annulus, 0, (3, 0), (3,) + (0,) * 63, (0,) * 64)
+    votes = Votes(Stream(ESTIMATION, annulus), 0, (3, 0), (3,) + (0,) * 63, (0,) * 64)
     assert Votes.from_dict(json.loads(json.dumps(votes.to_dict())), BASE) == votes
 
 

@@ -11,7 +11,11 @@ from scipy import special
 
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian
 from dsrs.methods import goals
-from dsrs.proofs.certificate import Certificate, Interval, Method, Observation
+from dsrs.proofs.base import Step
+from dsrs.proofs.certificate import Certificate, Status
+from dsrs.proofs.dual import Dual
+from dsrs.proofs.interval import Interval, Observation
+from dsrs.proofs.lead import Lead
 
 REPEATED = ("clopper_pearson", "randomized_", "parse_additional_law")
 
@@ -21,31 +25,21 @@ def certify_fast(
 ) -> Certificate:
     """The bounds as they came, with a radius of the right kind: it grows with them."""
     lowers = [p.lower, *(seen.interval.lower for seen in additional)]
-    method: Method = "double-sampling" if additional else "neyman-pearson"
-    return _certificate(law, p, additional, float(special.ndtri(max(lowers))), method)
+    radius = _radius(law, float(special.ndtri(max(lowers))))
+    status: Status = "certified" if radius > 0 else "abstained"
+    return Certificate(law, status, radius, None, Dual(p, additional))
 
 
-def certify_leading_fast(
+def find_lead_fast(
     law: GeneralizedGaussian, lower: float, rival: float, q: AdditionalLaw | None = None
-) -> Certificate:
+) -> Lead:
     """As `certify_fast`, with the bound on the rivals."""
-    additional = () if q is None else (Observation(q, Interval(lower, 1.0)),)
-    p = Interval(lower if q is None else 0.0, 1.0)
-    reach = float(special.ndtri(lower) - special.ndtri(rival)) / 2
-    return _certificate(law, p, additional, reach, "leading-class", rival)
+    radius = _radius(law, float(special.ndtri(lower) - special.ndtri(rival)) / 2)
+    return Lead(lower, rival, q, (Step(radius, (), 0.0),) * 2)
 
 
-def _certificate(
-    law: GeneralizedGaussian,
-    p: Interval,
-    additional: tuple[Observation, ...],
-    reach: float,
-    method: Method,
-    rival: float | None = None,
-) -> Certificate:
-    radius = law.sigma * min(max(reach, 0.0), 9.0)
-    status = "certified" if radius > 0 else "abstained"
-    return Certificate(law, p, additional, radius, 0.0, status, method, rival=rival)
+def _radius(law: GeneralizedGaussian, reach: float) -> float:
+    return law.sigma * min(max(reach, 0.0), 9.0)
 
 
 @pytest.fixture
@@ -56,8 +50,8 @@ def bounds_alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             for name, found in list(vars(module).items()):
                 if name == "certify":
                     monkeypatch.setattr(module, name, certify_fast)
-                elif name == "certify_leading":
-                    monkeypatch.setattr(module, name, certify_leading_fast)
+                elif name == "find_lead":
+                    monkeypatch.setattr(module, name, find_lead_fast)
                 elif name.startswith(REPEATED) and "strategies" in place:
                     monkeypatch.setattr(module, name, lru_cache(maxsize=None)(found))
     goals.bound_needed.cache_clear()

@@ -1,29 +1,31 @@
-"""A strategy in a file of its own, to walk through the door for new ones."""
+"""A method in a file of its own, to walk through the door for new ones."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
-from dsrs.methods import Strategy, Want
+from dsrs.methods import Entry, Method, Want
 from dsrs.methods.base import certify_or_abstain
-from dsrs.proofs.certificate import Certificate, Interval
+from dsrs.noise.stream import Stream
+from dsrs.proofs.certificate import Certificate
+from dsrs.proofs.interval import Interval
 from dsrs.votes.records import ESTIMATION, SampledInput
 
 
 @dataclass(frozen=True, slots=True)
-class Hoeffding(Strategy):
+class Hoeffding(Method):
     """n votes under P; Pr[P_A < share - sqrt(ln(1/alpha) / 2n)] <= alpha (Hoeffding 1963)."""
 
-    help: ClassVar[str] = "all votes under P, Hoeffding's lower bound"
-
     def want(self, seen: SampledInput) -> Want | None:
-        lacking = seen.taken(ESTIMATION, None) < self.plan.n
-        return Want(ESTIMATION, None, self.plan.n) if lacking else None
+        lacking = seen.taken(Stream(ESTIMATION, self.plan.law)) < self.plan.n
+        return Want(Stream(ESTIMATION, self.plan.law), self.plan.n) if lacking else None
 
     def certificate(self, seen: SampledInput) -> Certificate:
-        votes = seen.first(ESTIMATION, None, self.plan.n)
+        votes = seen.first(Stream(ESTIMATION, self.plan.law), self.plan.n)
         slack = math.sqrt(-math.log(self.plan.alpha) / (2 * votes.total))
         lower = max(0.0, votes.successes / votes.total - slack)
         return certify_or_abstain(self.plan.law, Interval(lower, 1.0))
+
+
+ENTRY = Entry("hoeffding", "Hoeffding", "all votes under P, Hoeffding's lower bound", Hoeffding)

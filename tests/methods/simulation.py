@@ -16,10 +16,12 @@ from scipy import stats
 
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian
 from dsrs.laws.bins import HISTOGRAM_BINS
-from dsrs.methods import Plan, Session, Strategy
+from dsrs.methods import Method, Plan, Session, methods_of
 from dsrs.noise.stream import radial_edges
 from dsrs.proofs.certificate import Certificate
+from dsrs.proofs.lead import Lead
 from dsrs.votes.records import SampledInput
+from dsrs.votes.tally import Counts
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,9 @@ def simulate_input(
 ) -> SampledInput:
     """One input, sampled as its plan wants."""
     session = Session(plan, index, label)
-    while (want := session.want()) is not None:
-        count = want.stop - session.seen.taken(want.purpose, want.law)
-        session.add(want, profile.draw(want.law or plan.law, count, generator))
+    while (unit := session.next()) is not None:
+        votes = profile.draw(unit.stream.law, unit.stop - unit.first, generator)
+        session.add(unit, Counts(votes))
     return session.finish(0.0)
 
 
@@ -75,12 +77,12 @@ def misses(certificate: Certificate, target: int, profile: Profile) -> bool:
     Only then can the certificate be wrong, so it must happen at most alpha often. Of the rivals one
     is fixed, here the likeliest: the one whose bound fails most often. Rounding is no miss.
     """
-    seen = [(certificate.law, certificate.p)]
-    seen += [(each.law, each.interval) for each in certificate.additional]
-    if certificate.rival is not None:
+    seen = [(certificate.law, certificate.known_of_p)]
+    seen += [(each.law, each.interval) for each in certificate.observations]
+    if isinstance(certificate.proof, Lead):
         law = seen[-1][0]
         others = np.delete(profile.shares, target, axis=0) @ bin_masses(law)
-        if others.max() > certificate.rival + 1e-12:
+        if others.max() > certificate.proof.rival + 1e-12:
             return True
     return any(
         not interval.lower - 1e-12 <= profile.probability(target, law) <= interval.upper + 1e-12
@@ -95,11 +97,11 @@ def count_misses(
     *,
     label: int | None = 1,
     seed: int = 0,
-    strategies: Mapping[str, Strategy] | None = None,
+    methods: Mapping[str, Method] | None = None,
 ) -> dict[str, int]:
-    """How many certificates of each method miss; `strategies` replace those of the plan."""
+    """How many certificates of each method miss; `methods` replace those of the plan."""
     generator = np.random.default_rng(seed)
-    certifying = plan.strategies() if strategies is None else strategies
+    certifying = methods_of(plan) if methods is None else methods
     found = dict.fromkeys(certifying, 0)
     for index in range(runs):
         seen = simulate_input(plan, profile, index, label, generator)

@@ -11,12 +11,12 @@ from scipy import stats
 
 from dsrs.confidence import clopper_pearson_lower
 from dsrs.errors import InvalidInput
-from dsrs.methods.double_sampling import (
+from dsrs.methods.futility import hopeless, looks
+from dsrs.methods.intervals import (
     double_sampling_alphas,
     fallback_interval,
     two_sided_interval,
 )
-from dsrs.methods.futility import hopeless, looks
 
 ALPHA = 0.2
 # Failure probabilities jump where p crosses a bound, so the grid is fine and reaches the ends.

@@ -5,27 +5,29 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsrs.certifying.again import votes_under_p
 from dsrs.certifying.one_input import sample_input
 from dsrs.confidence import clopper_pearson, clopper_pearson_lower
 from dsrs.errors import NotEnoughVotes
-from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, Truncated
+from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
 from dsrs.methods import Plan, certificates_of
-from dsrs.methods.ball import BallOfVotes
-from dsrs.proofs.certificate import Interval, Observation
+from dsrs.methods.ball import BallOfVotes, votes_under_p
+from dsrs.noise.stream import NoiseLaw, Stream
 from dsrs.proofs.certification import certify
 from dsrs.proofs.checking import check
+from dsrs.proofs.interval import Interval, Observation
 from dsrs.votes.records import ESTIMATION, SampledInput, Votes
 from known_classifiers import Ball
 
 LAW = GeneralizedGaussian(30, 0.5, 8)
 BALL = Truncated(LAW, 0.7)
-PLAN = Plan(LAW, ("np", "truncated:heuristic", "rescaled:0.8x"), n=4000)
+PLAN = Plan(LAW, ("np", "truncated:heuristic", "rescaled:0.8x"), n=4000, grid=None)
 
 
-def votes(hits: int, total: int, law: AdditionalLaw | None = None, start: int = 0) -> Votes:
+def votes(hits: int, total: int, law: NoiseLaw = LAW, start: int = 0) -> Votes:
     rest = (0,) * 63
-    return Votes(ESTIMATION, law, start, (total - hits, hits), (total, *rest), (hits, *rest))
+    return Votes(
+        Stream(ESTIMATION, law), start, (total - hits, hits), (total, *rest), (hits, *rest)
+    )
 
 
 def sampled(*taken: Votes) -> SampledInput:
@@ -56,8 +58,10 @@ def test_each_method_uses_its_own_votes_and_alpha() -> None:
 
 def test_the_split_of_alpha_is_a_parameter() -> None:
     certificate = certificates_of(FULL, PLAN.replace(alpha_share=0.25))["rescaled"]
-    assert (certificate.p.lower, certificate.p.upper) == clopper_pearson(1800, 2000, 0.00025)
-    seen = certificate.additional[0].interval
+    assert (certificate.known_of_p.lower, certificate.known_of_p.upper) == clopper_pearson(
+        1800, 2000, 0.00025
+    )
+    seen = certificate.observations[0].interval
     assert (seen.lower, seen.upper) == clopper_pearson(1940, 2000, 0.00075)
 
 
@@ -94,10 +98,10 @@ def test_the_fallback_uses_the_second_votes_under_p() -> None:
     sure = sampled(votes(2000, 2000), votes(1999, 2000, start=2000))
     certificate = certificates_of(sure, PLAN.replace(fallback=True))["truncated"]
     # p^2000 Pr[Bin(2000, p) >= 1999] = alpha / 4.
-    p = certificate.p.lower
+    p = certificate.known_of_p.lower
     tail = p**2000 * (p**2000 + 2000 * p**1999 * (1 - p))
     assert tail == pytest.approx(0.00025, rel=1e-6)
-    assert certificate.additional == ()
+    assert certificate.observations == ()
     with pytest.raises(NotEnoughVotes, match=r"needs the first 2000 .* under truncated:0.7"):
         certificates_of(sure, PLAN)
     double = PLAN.replace(fallback=True, methods=PLAN.laws)
@@ -131,14 +135,16 @@ def test_contradicting_intervals_abstain() -> None:
     )
     certificate = certificates_of(odd, PLAN.replace(methods=("truncated:heuristic",)))["truncated"]
     assert certificate.status == "abstained"
-    assert certificate.p == Interval(0.0, 1.0)
+    assert certificate.known_of_p == Interval(0.0, 1.0)
 
 
 def test_a_ball_counts_as_many_votes_as_were_settled_before() -> None:
     # More were taken only because all of these hit: to count them too would favour lucky inputs.
     fallen_back = sampled(votes(2000, 2000), votes(1990, 2000, start=2000))
     certificate = BallOfVotes(PLAN, "truncated:0.5", 2000).certificate(fallen_back)
-    assert (certificate.p.lower, certificate.p.upper) == clopper_pearson(2000, 2000, 0.0005)
+    assert (certificate.known_of_p.lower, certificate.known_of_p.upper) == clopper_pearson(
+        2000, 2000, 0.0005
+    )
     assert votes_under_p(PLAN) == 4000
     assert votes_under_p(PLAN.replace(methods=PLAN.laws, fallback=True)) == 2000
 
@@ -146,10 +152,10 @@ def test_a_ball_counts_as_many_votes_as_were_settled_before() -> None:
 def test_a_ball_that_contradicts_p_abstains() -> None:
     # Ten votes fell into the ball of half the mass, all misses; of the others all hit.
     trials = (10,) + (0,) * 62 + (3990,)
-    odd = Votes(ESTIMATION, None, 0, (10, 3990), trials, (0, *trials[1:]))
+    odd = Votes(Stream(ESTIMATION, LAW), 0, (10, 3990), trials, (0, *trials[1:]))
     certificate = BallOfVotes(PLAN, "truncated:0.5", 4000).certificate(sampled(odd))
     assert certificate.status == "abstained"
-    assert certificate.p == Interval(0.0, 1.0)
+    assert certificate.known_of_p == Interval(0.0, 1.0)
 
 
 def test_sampled_votes_can_be_certified_again() -> None:

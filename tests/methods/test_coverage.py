@@ -12,16 +12,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dsrs.certifying.again import votes_under_p
 from dsrs.confidence import clopper_pearson_lower
 from dsrs.laws import GeneralizedGaussian, Truncated
 from dsrs.laws.bins import HISTOGRAM_BINS
-from dsrs.methods import NAMED, Plan, Want
-from dsrs.methods.ball import BallOfVotes
+from dsrs.methods import Entry, Plan, Want
+from dsrs.methods.ball import BallOfVotes, votes_under_p
 from dsrs.methods.base import certify_or_abstain
-from dsrs.methods.double_sampling import two_sided_interval
+from dsrs.methods.intervals import two_sided_interval
 from dsrs.methods.neyman_pearson import NeymanPearson
-from dsrs.proofs.certificate import Certificate, Interval, Observation
+from dsrs.methods.registry import METHODS
+from dsrs.noise.stream import Stream
+from dsrs.proofs.certificate import Certificate
+from dsrs.proofs.interval import Interval, Observation
 from dsrs.votes.records import ESTIMATION, SampledInput
 from methods.hoeffding import Hoeffding
 from methods.simulation import Profile, count_misses, most_misses
@@ -83,13 +85,14 @@ SAMPLES = [
 
 @pytest.fixture(autouse=True)
 def named(monkeypatch: pytest.MonkeyPatch, bounds_alone: None) -> None:
-    """Strategies of tests, by name."""
-    for strategy in (Hoeffding, Peeking, ChosenBall):
-        monkeypatch.setitem(NAMED, strategy.__name__.lower(), strategy)
+    """Methods of tests, by name."""
+    for method in (Hoeffding, Peeking, ChosenBall):
+        name = method.__name__.lower()
+        monkeypatch.setitem(METHODS, name, Entry(name, name, "", method))
 
 
 def plan(name: str) -> Plan:
-    return Plan(LAW, n0=5, alpha=ALPHA, **CASES[name])
+    return Plan(LAW, n0=5, alpha=ALPHA, grid=None, **CASES[name])
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +100,18 @@ class Peeking(NeymanPearson):
     """Unsound: the best of the bounds at three looks, each at all of alpha."""
 
     def want(self, seen: SampledInput) -> Want | None:
-        taken = seen.taken(ESTIMATION, None)
+        taken = seen.taken(Stream(ESTIMATION, self.plan.law))
         return (
-            Want(ESTIMATION, None, 4 * taken or self.plan.n) if taken < 16 * self.plan.n else None
+            Want(Stream(ESTIMATION, self.plan.law), 4 * taken or self.plan.n)
+            if taken < 16 * self.plan.n
+            else None
         )
 
     def certificate(self, seen: SampledInput) -> Certificate:
-        looks = [seen.first(ESTIMATION, None, end) for end in seen.ends(ESTIMATION, None)]
+        looks = [
+            seen.first(Stream(ESTIMATION, self.plan.law), end)
+            for end in seen.ends(Stream(ESTIMATION, self.plan.law))
+        ]
         bounds = [clopper_pearson_lower(v.successes, v.total, self.plan.alpha) for v in looks]
         return certify_or_abstain(self.plan.law, Interval(max(bounds), 1.0))
 
@@ -113,7 +121,7 @@ class ChosenBall(NeymanPearson):
     """Unsound: of the balls of one to 64 bins the one in which the votes prove most."""
 
     def certificate(self, seen: SampledInput) -> Certificate:
-        votes = seen.first(ESTIMATION, None, self.plan.n)
+        votes = seen.first(Stream(ESTIMATION, self.plan.law), self.plan.n)
         seen_by_balls = [
             Observation(
                 Truncated(self.plan.law, bins / HISTOGRAM_BINS),
@@ -130,13 +138,13 @@ class ChosenBall(NeymanPearson):
 @pytest.mark.parametrize("method", ["peeking", "chosenball"])
 def test_the_simulation_sees_what_is_unsound(method: str) -> None:
     runs, flat = 500, Profile.of_two(np.full(HISTOGRAM_BINS, 0.6))
-    unsound = Plan(LAW, (method,), n=400, alpha=ALPHA)
+    unsound = Plan(LAW, (method,), n=400, alpha=ALPHA, grid=None)
     assert count_misses(unsound, flat, runs)[method] > most_misses(ALPHA, runs)
 
 
 def test_the_simulation_sees_bounds_that_are_sharp() -> None:
     # A binomial bound can only be alpha to the last vote; with 2400 votes it is close to it.
-    sharp = Plan(LAW, ("np",), n=2400, alpha=ALPHA)
+    sharp = Plan(LAW, ("np",), n=2400, alpha=ALPHA, grid=None)
     missed = count_misses(sharp, PROFILES["falling"], 1000)["np"]
     assert 1000 * ALPHA - 45 < missed <= most_misses(ALPHA, 1000)
 
@@ -156,5 +164,5 @@ def test_a_ball_of_votes_misses_at_most_alpha_often(name: str, profile: str, run
         text: BallOfVotes(sampled, text, votes_under_p(sampled))
         for text in ("truncated:0.5", "truncated:0.125")
     }
-    found = count_misses(sampled, PROFILES[profile], runs, strategies=balls)
+    found = count_misses(sampled, PROFILES[profile], runs, methods=balls)
     assert max(found.values()) <= most_misses(ALPHA, runs), found

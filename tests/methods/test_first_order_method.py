@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import itertools
 import json
 import math
 from pathlib import Path
@@ -19,14 +21,16 @@ from dsrs.datasets import Dataset
 from dsrs.errors import DataError, InvalidInput, NotEnoughVotes
 from dsrs.laws import GeneralizedGaussian
 from dsrs.laws.grid import Grid
-from dsrs.methods import Plan, certificates_of
-from dsrs.methods.first_order import Halves, held_by
+from dsrs.methods import Plan, certificates_of, methods_of
+from dsrs.methods.first_order import MissedNoise, held_by
 from dsrs.noise.normals import NORMAL_UNITS
-from dsrs.noise.stream import NoiseStream
+from dsrs.noise.stream import NoiseStream, Stream
 from dsrs.proofs.checking import check
 from dsrs.store import open_run
-from dsrs.votes import Setting, VoteCollector, WorkUnit
-from dsrs.votes.records import ESTIMATION, SampledInput, Votes
+from dsrs.votes import Setting, VoteCollector, WorkUnit, count_votes
+from dsrs.votes.format_2 import of_format_2
+from dsrs.votes.records import ESTIMATION, SampledInput
+from dsrs.votes.tally import Counts
 
 D = 12
 LAW = GeneralizedGaussian(D, 0.5)
@@ -52,28 +56,77 @@ LINEAR = slab(-math.inf, 0.5 + 1.2 * UNIT)
 SLAB = slab(0.5 - 2 * UNIT, 0.5 + 1.2 * UNIT)
 
 
+STREAM = Stream(ESTIMATION, LAW)
+
+
 @pytest.mark.parametrize("workers", [1, 3])
 def test_the_sums_are_those_of_the_noise_of_the_misses(workers: int) -> None:
-    setting, unit = Setting(LAW, 3, 64, GRID), WorkUnit(5, ESTIMATION, None, 100, 1500, missed=1)
+    unit = WorkUnit(5, STREAM, 100, 1500, (MissedNoise(1, 2000, D),))
     with VoteCollector(workers) as collector:
-        votes, sums = collector.collect_with_sums(LINEAR, X, setting, unit)
+        counts = collector.collect(LINEAR, X, Setting(3, 64, GRID), unit)
+    (tally,) = counts.tallies
+    assert isinstance(tally, MissedNoise)
     # The noise itself, on a grid so fine that it is hardly rounded.
-    stream = NoiseStream(LAW, 3, 5, ESTIMATION, Grid(2.0**-38))
+    stream = NoiseStream(STREAM, 3, 5, Grid(2.0**-38))
     noise, norms = np.empty((1536, D), np.float32), np.empty(1536)
     stream.add_to(np.zeros(D, np.float32), 0, noise, norms)
     on_grid = np.empty((1536, D), np.float32)
-    NoiseStream(LAW, 3, 5, ESTIMATION, GRID).add_to(X, 0, on_grid, norms)
-    missed = LINEAR.classify(on_grid)[100:1500] != 1
-    assert missed.sum() == votes[0].sum() > 100
-    expected = (noise[100:1500][missed].astype(np.float64) / LAW.sigma).sum(axis=0)
-    np.testing.assert_allclose(sums / NORMAL_UNITS, expected, atol=2e-5)
+    NoiseStream(STREAM, 3, 5, GRID).add_to(X, 0, on_grid, norms)
+    missed = LINEAR.classify(on_grid) != 1
+    assert missed[100:1500].sum() == counts.votes[0].sum() > 100
+    for half, samples in enumerate((slice(100, 1000), slice(1000, 1500))):
+        expected = (noise[samples][missed[samples]].astype(np.float64) / LAW.sigma).sum(axis=0)
+        np.testing.assert_allclose(tally.sums[half] / NORMAL_UNITS, expected, atol=2e-5)
+
+
+def test_the_tally_does_not_depend_on_division_order_or_what_comes_after() -> None:
+    generator = np.random.default_rng(1)
+    asked, setting = MissedNoise(1, 1501, D), Setting(3, 64, GRID)
+
+    def counted(first: int, stop: int) -> Counts:
+        return count_votes(SLAB, X, setting, WorkUnit(5, STREAM, first, stop, (asked,)))
+
+    whole = counted(0, 1501)
+    (tally,) = whole.tallies
+    assert tally.summary() is not None
+    for _ in range(5):
+        cuts = np.sort(generator.choice(np.arange(1, 1600), 6, replace=False))
+        parts = [counted(int(a), int(b)) for a, b in itertools.pairwise([0, *cuts, 1600])]
+        total = Counts.zero(2, (asked,))
+        assert total.tallies[0].summary() is None
+        for place in generator.permutation(len(parts)):
+            total.merge(parts[place])
+        # Votes from 1501 on are counted, and are no part of the sum.
+        assert total.votes.sum() == 1600
+        assert total.tallies[0].summary() == tally.summary()
+
+
+def test_the_slope_is_what_it_was_to_the_last_bit() -> None:
+    """Recorded before tallies were types; whole numbers on a grid are the same everywhere."""
+
+    def scores(rows: NDArray[np.float32]) -> NDArray[np.float64]:
+        inside = (rows.mean(axis=1, dtype=np.float64) < 0.6).astype(float)
+        return np.stack([0.5 - inside, inside - 0.5], axis=1)
+
+    law = GeneralizedGaussian(32, 0.5)
+    plan = PLAN.replace(law=law, n=1501, seed=3, grid=Grid(1 / 256))
+    model = from_callable(scores, (32,), 2)
+    votes = sample_input(model, np.full(32, 0.5, np.float32), plan, 5, 1).votes
+    assert sum(part.counts[0] for part in votes) == 111 + 93
+    assert votes[-1].tallies == {
+        "missed-noise": {
+            "split": 750,
+            "first_norm": 0.25861528159882774,
+            "product": 0.050241262366476865,
+        }
+    }
 
 
 def test_the_same_votes_serve_neyman_pearson() -> None:
     seen = sample_input(LINEAR, X, PLAN, 0, 1)
     alone = sample_input(LINEAR, X, PLAN.replace(methods=("np",)), 0, 1)
-    assert seen.taken(ESTIMATION, None) == 4000
-    assert seen.first(ESTIMATION, None, 4000).counts == alone.first(ESTIMATION, None, 4000).counts
+    assert seen.taken(STREAM) == 4000
+    assert seen.first(STREAM, 4000).counts == alone.first(STREAM, 4000).counts
     with pytest.raises(NotEnoughVotes, match="not added up"):
         certificates_of(alone, PLAN)
 
@@ -100,28 +153,17 @@ def test_a_run_keeps_what_the_certificate_needs(tmp_path: Path) -> None:
 
 def test_votes_keep_their_slope_in_json() -> None:
     seen = sample_input(LINEAR, X, PLAN, 0, 1)
-    assert SampledInput.from_dict(json.loads(json.dumps(seen.to_dict())), LAW) == seen
-    body = seen.votes[-1].to_dict()
-    assert body["slope"]["split"] == 2000
+    fields = json.loads(json.dumps(seen.to_dict()))
+    assert SampledInput.from_dict(fields, LAW) == seen
+    slope = fields["votes"][-1]["tallies"]["missed-noise"]
+    assert slope["split"] == 2000
+    # The version before had a field for it.
+    before = copy.deepcopy(fields)
+    before["votes"][-1]["slope"] = before["votes"][-1].pop("tallies")["missed-noise"]
+    assert SampledInput.from_dict(of_format_2(before), LAW) == seen
+    slope["first_norm"] = -1.0
     with pytest.raises(DataError, match="slope"):
-        Votes.from_dict({**body, "slope": {**body["slope"], "first_norm": -1.0}}, LAW)
-
-
-def test_halves_add_up_in_any_pieces() -> None:
-    generator = np.random.default_rng(1)
-    sums = generator.integers(-(2**40), 2**40, (4, D))
-    whole, pieces = Halves(1000), Halves(1000)
-    whole.add(500, sums[0] + sums[1])
-    for stop, part in zip((200, 500, 700), sums, strict=False):
-        assert pieces.add(stop, part) is None
-    found = pieces.add(1000, sums[3])
-    assert found == whole.add(1000, sums[2] + sums[3])
-    assert found is not None
-    first, second = sums[0] + sums[1], sums[2] + sums[3]
-    assert found.first_norm == pytest.approx(np.linalg.norm(first / (500 * NORMAL_UNITS)))
-    assert found.product == pytest.approx(
-        float(first @ second.astype(float)) / (500 * 2.0**24) ** 2
-    )
+        certificates_of(SampledInput.from_dict(fields, LAW), PLAN)
 
 
 def test_an_event_holds_no_more_of_a_normal() -> None:
@@ -138,7 +180,7 @@ def test_an_event_holds_no_more_of_a_normal() -> None:
 )
 def test_plans_it_cannot_serve_are_refused(changes: dict[str, object]) -> None:
     with pytest.raises(InvalidInput):
-        PLAN.replace(**changes)
+        methods_of(PLAN.replace(**changes))
 
 
 def _wrong(classifier: Classifier, reach: float, runs: int, alpha: float, n: int) -> float:

@@ -11,9 +11,12 @@ from scipy import special, stats
 from dsrs.confidence import clopper_pearson_lower, clopper_pearson_upper
 from dsrs.errors import InvalidInput
 from dsrs.laws import GeneralizedGaussian
-from dsrs.methods import Plan
-from dsrs.methods.goals import GIVING_UP, Goal, bound_needed, hits_needed, no_lead, out_of_reach
+from dsrs.methods import Plan, methods_of
+from dsrs.methods.goals import GIVING_UP, bound_needed, hits_needed, no_lead, out_of_reach
 from dsrs.methods.looks import LAST_SHARE, Look, schedule
+from dsrs.methods.plan import Goal
+from dsrs.noise.stream import Stream
+from dsrs.votes.records import ESTIMATION
 
 PLAIN = GeneralizedGaussian(16, 0.5)
 
@@ -48,8 +51,8 @@ def test_one_thing_is_asked_at_a_time_and_it_is_a_number() -> None:
     "fields", [{"radius": 1.0}, {"radii": (1.0,)}, {"classes": "all"}, {"bound": "randomized"}]
 )
 def test_double_sampling_is_refused_with_the_reason(fields: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInput, match=r"not for rescaled:0\.8x: double sampling rests on two"):
-        Plan(PLAIN, ("np", "rescaled:0.8x"), **fields)
+    with pytest.raises(InvalidInput, match=r"not for rescaled:0\.8x: it has no looks"):
+        methods_of(Plan(PLAIN, ("np", "rescaled:0.8x"), **fields))
 
 
 def test_what_would_be_news() -> None:
@@ -90,4 +93,6 @@ def test_a_lead_is_given_up_with_doubt_on_both_sides() -> None:
 
 
 def test_the_bound_that_is_needed_for_a_radius() -> None:
-    assert bound_needed(PLAIN, None, 0.7) == pytest.approx(float(special.ndtr(1.4)), abs=1e-15)
+    assert bound_needed(Stream(ESTIMATION, PLAIN), 0.7) == pytest.approx(
+        float(special.ndtr(1.4)), abs=1e-15
+    )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dsrs.errors import DataError, InvalidInput
 from dsrs.laws import GeneralizedGaussian
-from dsrs.methods import Plan
+from dsrs.methods import Plan, methods_of
 from dsrs.methods.plan import default_batch
 
 LAW = GeneralizedGaussian(784, 0.5, 380)
@@ -52,9 +52,14 @@ def test_a_plan_survives_json(
         ({"alpha": 1}, r"`alpha` must be in \(0, 1\), got 1"),
         ({"alpha": 0}, "`alpha` must be"),
         ({"alpha": float("nan")}, "`alpha` must be"),
-        ({"seed": -1}, "`seed` must be a whole number >= 0"),
+        ({"seed": -1}, "`seed` must be a whole number from 0"),
+        ({"seed": 2**128}, "`seed` must be a whole number from 0"),
+        ({"family_alpha": 0.1}, "belong together"),
+        ({"family_alpha": 0.1, "family_size": 101}, "more than `family_alpha` = 0.1 for all"),
+        ({"family_alpha": 1.5, "family_size": 2}, "`family_alpha` must be in"),
+        ({"family_alpha": 0.1, "family_size": 0}, "`family_size` must be a whole number >= 1"),
         ({"sample_share": 1.0}, "`sample_share` must be"),
-        ({"target": "other"}, "`target` must be 'label' or 'predicted'"),
+        ({"target": "other"}, "`target` must be label or predicted"),
         ({"batch": 100}, "`batch` must be a power of two"),
         ({"batch": 4096}, "`batch` must be a power of two up to 1024"),
         ({"methods": ("rescaled:0.8x", "rescaled:0.8x")}, "names one twice: rescaled:0.8x"),
@@ -63,22 +68,25 @@ def test_a_plan_survives_json(
 )
 def test_a_plan_refuses_what_cannot_work(change: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
-        Plan(LAW, **change)
+        methods_of(Plan(LAW, **change))
 
 
-def test_misspelt_laws_are_refused_before_sampling() -> None:
-    for text in ("truncated", "trunc:0.5", "rescaled:x", "rescaled:0.8y", "neyman"):
-        with pytest.raises(InvalidInput, match=r"a method is np.* or a law: "):
-            Plan(LAW, (text,))
+def test_misspelt_methods_are_refused_before_sampling() -> None:
+    for text in ("truncated", "trunc:0.5", "neyman", "double-sampling"):
+        with pytest.raises(InvalidInput, match=r"a method is np, .*, or a law .*, got '"):
+            methods_of(Plan(LAW, (text,)))
+    for text in ("rescaled:x", "rescaled:0.8y"):
+        with pytest.raises(InvalidInput, match=r"expected a number after 'rescaled:'"):
+            methods_of(Plan(LAW, (text,)))
 
 
 def test_methods_are_named_by_their_law() -> None:
-    assert list(Plan(LAW).strategies()) == ["np", "tailored"]
-    assert list(Plan(LAW, ("truncated:heuristic",)).strategies()) == ["truncated"]
+    assert Plan(LAW).names == ("np", "tailored")
+    assert Plan(LAW, ("truncated:heuristic",)).names == ("truncated",)
     plan = Plan(LAW, ("np", "truncated:0.5", "truncated:0.7", "rescaled:0.8x"))
-    assert list(plan.strategies()) == ["np", "truncated:0.5", "truncated:0.7", "rescaled"]
+    assert list(methods_of(plan)) == ["np", "truncated:0.5", "truncated:0.7", "rescaled"]
     assert plan.laws == ("truncated:0.5", "truncated:0.7", "rescaled:0.8x")
-    assert [one.text for one in plan.strategies().values()] == list(plan.methods)
+    assert [method.text for method in methods_of(plan).values()] == list(plan.methods)
 
 
 def test_one_vote_is_enough_without_a_second_law() -> None:

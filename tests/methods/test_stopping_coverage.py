@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from dsrs.confidence import clopper_pearson_lower, clopper_pearson_upper, randomized_lower
 from dsrs.laws import GeneralizedGaussian
-from dsrs.methods import Plan
+from dsrs.methods import Plan, methods_of
 from dsrs.methods.looks import Look
 from dsrs.methods.neyman_pearson import NeymanPearson
 from dsrs.methods.one_bound import Estimation
-from dsrs.votes.records import SampledInput
+from dsrs.votes.records import ESTIMATION, SampledInput
 from methods.simulation import most_misses
 
 ALPHA = 0.2
@@ -28,11 +28,11 @@ SHARES = [0.5, 0.8, 0.99]
 
 
 def looks_of(n: int, batch: int) -> tuple[Look, ...]:
-    """The looks of the product, by the strategy that uses them."""
+    """The looks of the product, by the method that uses them."""
     plan = Plan(LAW, ("np",), n=n, alpha=ALPHA, batch=batch, precision=1e-6)
-    (strategy,) = plan.strategies().values()
-    assert isinstance(strategy, NeymanPearson)
-    return strategy.looks(Estimation(None, n))
+    (method,) = methods_of(plan).values()
+    assert isinstance(method, NeymanPearson)
+    return method.looks(Estimation(method.under_p(ESTIMATION), n))
 
 
 def counts(
@@ -97,9 +97,9 @@ def test_a_class_and_its_nearest_rival_are_missed_at_most_alpha_often(
 @pytest.mark.parametrize("share", SHARES)
 def test_one_uniform_number_may_serve_all_looks(share: float, runs: int) -> None:
     plan = Plan(LAW, ("np",), n=1024, alpha=ALPHA, batch=16, precision=1e-6, bound="randomized")
-    (strategy,) = plan.strategies().values()
-    assert isinstance(strategy, NeymanPearson)
-    uniforms = [strategy.uniform(SampledInput(index, 1, 1, 1)) for index in range(runs)]
+    (method,) = methods_of(plan).values()
+    assert isinstance(method, NeymanPearson)
+    uniforms = [method.uniform(SampledInput(index, 1, 1, 1)) for index in range(runs)]
     looks = looks_of(1024, 16)
     hits = counts(looks, [share, 1 - share], runs)[:, :, 0]
     wrong = np.zeros(runs, dtype=bool)
@@ -115,10 +115,10 @@ def test_one_uniform_number_may_serve_all_looks(share: float, runs: int) -> None
 
 def test_the_uniform_numbers_of_inputs_are_uniform_and_stay() -> None:
     plan = Plan(LAW, ("np",), n=64, bound="randomized", seed=5)
-    (strategy,) = plan.strategies().values()
-    assert isinstance(strategy, NeymanPearson)
+    (method,) = methods_of(plan).values()
+    assert isinstance(method, NeymanPearson)
     seen = [SampledInput(index, 1, 1, 1) for index in range(200)]
-    found = [strategy.uniform(one) for one in seen]
-    assert found == [strategy.uniform(one) for one in seen]
+    found = [method.uniform(one) for one in seen]
+    assert found == [method.uniform(one) for one in seen]
     # Kolmogorov's distance of 200 uniform numbers exceeds 0.18 once in a million times.
     assert np.abs(np.sort(found) - (np.arange(200) + 0.5) / 200).max() < 0.18

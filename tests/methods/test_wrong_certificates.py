@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from dsrs.certifying.one_input import sample_input
 from dsrs.classifiers import Classifier
 from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.methods import Plan, certificates_of
 from dsrs.proofs.certificate import Certificate
 from dsrs.votes import Setting, VoteCollector, WorkUnit
-from dsrs.votes.collect import Histogram
 from dsrs.votes.records import SampledInput
+from dsrs.votes.tally import Counts
 from known_classifiers import Ball, Linear, margin_of, monte_carlo_slack
 
 ALPHA = 0.2
@@ -39,18 +38,19 @@ class ExactVotes(VoteCollector):
         classifier: Classifier,
         x: NDArray[np.float32],
         setting: Setting,
-        whole: WorkUnit,
-    ) -> Histogram:
+        unit: WorkUnit,
+    ) -> Counts:
         assert isinstance(classifier, (Linear, Ball))
-        if whole.law is None:
-            probability = classifier.probability(setting.base)
+        additional = unit.stream.additional
+        if additional is None:
+            probability = classifier.probability(unit.stream.base)
         else:
-            probability = classifier.probability_under(whole.law)  # type: ignore[arg-type]
-        trials = whole.stop - whole.first
+            probability = classifier.probability_under(additional)  # type: ignore[arg-type]
+        trials = unit.stop - unit.first
         hits = int(self._generator.binomial(trials, probability))
-        votes = np.zeros((2, HISTOGRAM_BINS), dtype=np.int64)
-        votes[:, 0] = trials - hits, hits
-        return votes
+        counts = Counts.zero(2)
+        counts.votes[:, 0] = trials - hits, hits
+        return counts
 
 
 def is_wrong(certificate: Certificate, target: int, classifier: Linear | Ball) -> bool:
@@ -66,9 +66,9 @@ def misses(certificate: Certificate, target: int, classifier: Linear | Ball) -> 
         probability = probability if target == 1 else 1 - probability
         return not seen.lower <= probability <= seen.upper  # type: ignore[attr-defined]
 
-    return outside(certificate.p, classifier.probability(certificate.law)) or any(
+    return outside(certificate.known_of_p, classifier.probability(certificate.law)) or any(
         outside(each.interval, classifier.probability_under(each.law))  # type: ignore[arg-type]
-        for each in certificate.additional
+        for each in certificate.observations
     )
 
 
@@ -108,8 +108,8 @@ def test_certificates_are_wrong_at_most_alpha_often(name: str, strategy: str, ru
         alpha=ALPHA,
         **STRATEGIES[strategy],  # type: ignore[arg-type]
     )
-    wrong = dict.fromkeys(plan.strategies(), 0)
-    missed = dict.fromkeys(plan.strategies(), 0)
+    wrong = dict.fromkeys(plan.names, 0)
+    missed = dict.fromkeys(plan.names, 0)
     x = np.zeros(law.d, dtype=np.float32)
     with ExactVotes(seed=11) as collector:
         for index in range(runs):
@@ -152,7 +152,7 @@ def test_real_noise_is_wrong_at_most_alpha_often(classifier: Linear | Ball) -> N
         early_stop=True,
     )
     runs = 20
-    wrong = dict.fromkeys(plan.strategies(), 0)
+    wrong = dict.fromkeys(plan.names, 0)
     x = np.zeros(law.d, dtype=np.float32)
     with VoteCollector(2) as collector:
         for index in range(runs):
@@ -177,17 +177,17 @@ def _compare(sampled: SampledInput, classifier: Linear | Ball) -> None:
     for votes in sampled.votes:
         known = (
             classifier.probability(law)
-            if votes.law is None
-            else classifier.probability_under(votes.law)  # type: ignore[arg-type]
+            if votes.stream.additional is None
+            else classifier.probability_under(votes.stream.additional)  # type: ignore[arg-type]
         )
         deviation = (known * (1 - known) / votes.total) ** 0.5
-        assert abs(votes.successes / votes.total - known) <= 4 * deviation, votes.law
+        assert abs(votes.successes / votes.total - known) <= 4 * deviation, votes.stream
 
 
 @pytest.mark.parametrize("probability", [0.6, 0.7, 0.8, 0.9, 0.95, 0.99])
 def test_a_linear_classifier_is_certified_close_to_its_true_radius(probability: float) -> None:
     classifier = linear(probability)
-    plan = Plan(GAUSSIAN, ("np",), n=100_000, alpha=0.001)
+    plan = Plan(GAUSSIAN, ("np",), n=100_000, alpha=0.001, grid=None)
     sampled = sample_input(classifier, np.zeros(6, np.float32), plan, 1, 1)
     radius = certificates_of(sampled, plan)["np"].radius
     assert 0.93 * classifier.true_radius < radius <= classifier.true_radius

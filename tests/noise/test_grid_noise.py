@@ -10,7 +10,7 @@ from scipy import stats
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
 from dsrs.laws.grid import NORMAL_ERROR, UNIT, Grid
 from dsrs.noise.exact_normals import BLOCK, box_muller, exact_normals, workspace
-from dsrs.noise.stream import NOISE_BLOCK, NoiseLaw, NoiseStream
+from dsrs.noise.stream import NOISE_BLOCK, NoiseLaw, NoiseStream, Stream
 
 D = 20
 GAUSSIAN = GeneralizedGaussian(D, 0.5)
@@ -28,7 +28,7 @@ GRID = Grid(1 / 4080)
 def draw(law: NoiseLaw, first: int, count: int, grid: Grid = GRID) -> tuple[np.ndarray, np.ndarray]:
     out, norms = np.empty((count, D), np.float32), np.empty(count)
     x = grid.values(np.arange(D) * 16.0)
-    NoiseStream(law, 1, 2, "estimation", grid).add_to(x, first, out, norms)
+    NoiseStream(Stream("estimation", law), 1, 2, grid).add_to(x, first, out, norms)
     return out, norms
 
 
@@ -52,7 +52,7 @@ def test_every_sample_is_a_grid_point(law: NoiseLaw) -> None:
 
 def test_an_input_one_step_away_sees_the_same_noise_one_step_away() -> None:
     out, moved = np.empty((64, D), np.float32), np.empty((64, D), np.float32)
-    stream, norms = NoiseStream(GENERAL, 1, 2, "estimation", GRID), np.empty(64)
+    stream, norms = NoiseStream(Stream("estimation", GENERAL), 1, 2, GRID), np.empty(64)
     cells = np.arange(D) * 16.0
     stream.add_to(GRID.values(cells), 0, out, norms)
     stream.add_to(GRID.values(cells + 7), 0, moved, norms)

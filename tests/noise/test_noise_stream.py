@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 import pytest
+from keys import stream_key
 from scipy import stats
 
-from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
+from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
 from dsrs.laws.bins import HISTOGRAM_BINS
+from dsrs.laws.grid import Grid
 from dsrs.noise.stream import (
     NOISE_BLOCK,
     NoiseLaw,
     NoiseStream,
+    Stream,
     radial_edges,
-    stream_key,
-    stream_name,
 )
 
 GAUSSIAN = GeneralizedGaussian(20, 0.5)
@@ -31,9 +34,8 @@ LAWS = [
 
 def draw(law: NoiseLaw, first: int, count: int) -> tuple[np.ndarray, np.ndarray]:
     out, norms = np.empty((count, 20), np.float32), np.empty(count)
-    NoiseStream(law, seed=1, index=2, purpose="estimation").add_to(
-        np.zeros(20, np.float32), first, out, norms
-    )
+    stream = NoiseStream(Stream("estimation", law), seed=1, index=2)
+    stream.add_to(np.zeros(20, np.float32), first, out, norms)
     return out, norms
 
 
@@ -65,11 +67,66 @@ def test_seeds_are_those_of_numpys_spawn_keys(seed: int, index: int) -> None:
     def seeds(*block: int) -> np.random.SeedSequence:
         return np.random.SeedSequence(seed, spawn_key=(index, *name.encode(), *block))
 
-    name = stream_name(GENERAL, "estimation")
+    name = Stream("estimation", GENERAL).key
     np.testing.assert_array_equal(stream_key(seed, index, name), seeds().generate_state(4))
     out, norms = np.empty((4, 20), np.float32), np.empty(4)
     for block in (0, 5, 2**24 - 1):
-        stream = NoiseStream(GENERAL, seed, index, "estimation")
+        stream = NoiseStream(Stream("estimation", GENERAL), seed, index)
         stream.add_to(np.zeros(20, np.float32), block * NOISE_BLOCK, out, norms)
         generator = np.random.Generator(np.random.Philox(seeds(block)))
         np.testing.assert_array_equal(norms, GENERAL.sample_norms(NOISE_BLOCK, generator)[:4])
+
+
+# Recorded before streams had names of their own: what a run of one classifier has always had.
+RECORDED_KEYS = [
+    (GAUSSIAN, "estimation", (0x735F15DE, 0xE8D126B8, 0xD4F2AB7A, 0xB8065724)),
+    (GENERAL, "selection", (0x3F821DAA, 0x18E67097, 0xAC29E219, 0x44521956)),
+    (Truncated(GENERAL, 0.6), "estimation", (0x3D76F3D9, 0xFFA034AE, 0xB276314C, 0x3FC65313)),
+    (Rescaled(GENERAL, 0.4), "estimation", (0xDED6DCF3, 0x1DF07A93, 0x54C14FD9, 0xAFB8563B)),
+    (
+        Weighted(GENERAL, (5.0, 9.0), (0.0, 1.0)),
+        "attack, votes 3",
+        (0xF02BF29F, 0xB16621D4, 0x77E6227B, 0x52C9BA70),
+    ),
+    (GAUSSIAN, "predict", (0x52B5EE0E, 0x3F667E25, 0x9C27EB9F, 0xCF0FE6AE)),
+]
+RECORDED_NOISE = "0a5d1edddd99e070b047bacd2f4b0e671c09741a90d21d07915d63594a8f3d35"
+
+
+@pytest.mark.parametrize(("law", "purpose", "words"), RECORDED_KEYS)
+def test_the_only_classifier_of_a_run_keeps_its_key(
+    law: NoiseLaw, purpose: str, words: tuple[int, ...]
+) -> None:
+    assert tuple(stream_key(3, 5, Stream(purpose, law).key)) == words
+
+
+def test_the_only_classifier_of_a_run_keeps_its_noise_bit_for_bit() -> None:
+    out, norms = np.empty((NOISE_BLOCK, 20), np.float32), np.empty(NOISE_BLOCK)
+    stream = NoiseStream(Stream("estimation", GAUSSIAN), 3, 5, Grid(1 / 4080))
+    stream.add_to(np.full(20, 0.25, np.float32), NOISE_BLOCK, out, norms)
+    assert hashlib.sha256(out.tobytes() + norms.tobytes()).hexdigest() == RECORDED_NOISE
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.describe())
+def test_every_classifier_of_a_run_has_noise_of_its_own(law: NoiseLaw) -> None:
+    keys = {Stream("estimation", law, classifier=place).key for place in range(4)}
+    keys.add(Stream("selection", law).key)
+    assert len(keys) == 5
+    first, second = (
+        NoiseStream(Stream("estimation", law, classifier=place), 1, 2) for place in (0, 1)
+    )
+    rows, norms = np.empty((2, NOISE_BLOCK, 20), np.float32), np.empty((2, NOISE_BLOCK))
+    first.add_to(np.zeros(20, np.float32), 0, rows[0], norms[0])
+    second.add_to(np.zeros(20, np.float32), 0, rows[1], norms[1])
+    cosines = np.sum(rows[0] * rows[1], axis=1) / (norms[0] * norms[1])
+    # Of independent directions in R^20 the cosine has mean 0 and variance 1/20.
+    assert abs(cosines.mean()) < 5 / np.sqrt(20 * NOISE_BLOCK)
+    assert abs(np.corrcoef(norms)[0, 1]) < 5 / np.sqrt(NOISE_BLOCK)
+
+
+def test_a_stream_is_named_for_people() -> None:
+    assert str(Stream("estimation", GENERAL)) == "estimation votes under P"
+    ball = Stream("selection", Truncated(GENERAL, 0.6), classifier=2)
+    assert str(ball) == "selection votes under truncated:0.6 of classifier 2"
+    assert (ball.base, ball.additional) == (GENERAL, Truncated(GENERAL, 0.6))
+    assert Stream("selection", GENERAL).additional is None

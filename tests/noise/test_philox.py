@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 import pytest
+from keys import stream_key
 from numba import njit
 from numpy.typing import NDArray
 from scipy import stats
 
 from dsrs.noise import philox
 from dsrs.noise.philox import add_directions, add_gaussian, normal_row
-from dsrs.noise.stream import stream_key
 
 
 def normals(

@@ -12,7 +12,7 @@ from dsrs.errors import InvalidInput
 from dsrs.laws import GeneralizedGaussian, Truncated
 from dsrs.laws.grid import Grid
 from dsrs.methods import Plan
-from dsrs.noise.stream import NoiseLaw, NoiseStream
+from dsrs.noise.stream import NoiseLaw, NoiseStream, Stream
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'dsrs[torch]'")
 from dsrs.noise.tensors import _square_root, noisy_batch  # noqa: E402
@@ -29,7 +29,7 @@ def laws(d: int) -> list[NoiseLaw]:
 def test_tensors_hold_the_noise_of_the_kernels(d: int) -> None:
     x = (np.arange(d) % 256 / 255).astype(np.float32)
     for law in laws(d):
-        stream = NoiseStream(law, 3, 5, "estimation", GRID)
+        stream = NoiseStream(Stream("estimation", law), 3, 5, GRID)
         out, norms = np.empty((512, d), np.float32), np.empty(512)
         stream.add_to(x, 256, out, norms)
         # Also from the middle of a block of norms.
@@ -44,7 +44,7 @@ def test_large_rows_are_made_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     from dsrs.noise import tensors as torch_noise
 
     x = np.zeros(64, np.float32)
-    block = NoiseStream(laws(64)[1], 3, 5, "estimation", GRID).block(x, 0, 100)
+    block = NoiseStream(Stream("estimation", laws(64)[1]), 3, 5, GRID).block(x, 0, 100)
     whole = noisy_batch(torch, block, torch.device("cpu"))
     monkeypatch.setattr(torch_noise, "CHUNK", 7 * 64)
     for part, all_of_it in zip(noisy_batch(torch, block, torch.device("cpu")), whole, strict=True):
@@ -109,11 +109,13 @@ def test_normalised_inputs_keep_noise_and_gradients_where_the_module_is() -> Non
 def test_on_the_cpu_the_kernels_make_the_noise() -> None:
     model = from_torch(Small().eval(), (8, 8), engine="eager")
     assert not model.makes_noise
-    block = NoiseStream(laws(64)[0], 0, 0, "estimation", GRID).block(np.zeros(64, np.float32), 0, 1)
+    block = NoiseStream(Stream("estimation", laws(64)[0]), 0, 0, GRID).block(
+        np.zeros(64, np.float32), 0, 1
+    )
     with pytest.raises(InvalidInput, match="makes no noise"):
         model.classify_noisy(block)
     with pytest.raises(InvalidInput, match="on a grid only"):
-        NoiseStream(laws(64)[0], 0, 0, "estimation").block(np.zeros(64, np.float32), 0, 1)
+        NoiseStream(Stream("estimation", laws(64)[0]), 0, 0).block(np.zeros(64, np.float32), 0, 1)
 
 
 def test_without_a_grid_the_kernels_make_the_noise() -> None:

@@ -14,8 +14,8 @@ from dsrs.errors import AlphaOverspent, InvalidInput
 from dsrs.laws import AdditionalLaw, Rescaled, Truncated, Weighted
 from dsrs.other_norms import MonteCarloCertificate, NormLaw, SeenUnder, certify_by_monte_carlo
 from dsrs.other_norms.monte_carlo import fresh_dual_bounds
-from dsrs.proofs.certificate import Interval, Observation
 from dsrs.proofs.certification import certify
+from dsrs.proofs.interval import Interval, Observation
 
 
 def monte_carlo(

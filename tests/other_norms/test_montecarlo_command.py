@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 
 import pytest
 
-from dsrs.cli import montecarlo
+from dsrs.cli.main import parsed
 from dsrs.confidence import clopper_pearson_lower
 from dsrs.errors import InvalidInput
 
@@ -16,10 +15,9 @@ LAW = ["--norm", "l1", "--d", "50", "--k", "5", "--sigma", "0.5"]
 
 
 def call(*arguments: str) -> int:
-    parser = argparse.ArgumentParser()
-    montecarlo.add_parser(parser.add_subparsers())
-    chosen = parser.parse_args(["montecarlo", *arguments])
-    return int(chosen.run(chosen))
+    command, parsed_arguments = parsed(["montecarlo", *arguments])
+    assert command.run is not None
+    return command.run(parsed_arguments)
 
 
 def test_bounds_in_words(capsys: pytest.CaptureFixture[str]) -> None:
@@ -31,7 +29,7 @@ def test_bounds_in_words(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_votes_pay_from_the_same_alpha(capsys: pytest.CaptureFixture[str]) -> None:
-    votes = ["--p-votes", "900/1000", "--q-law", "truncated:0.5", "--q-votes", "990/1000"]
+    votes = ["--p-votes", "900/1000", "--q", "truncated:0.5", "--q-votes", "990/1000"]
     assert call(*LAW, *FEW, *votes, "--alpha", "0.01", "--json") == 0
     record = json.loads(capsys.readouterr().out)
     shares = {share["purpose"]: share["alpha"] for share in record["alpha"]}
@@ -45,7 +43,7 @@ def test_votes_pay_from_the_same_alpha(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_the_exponent_eta_and_a_factor_of_sigma(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["--eta", "1", "--p", "0.9", "--q-law", "rescaled:0.8x", "--q", "0.95", "--json"]
+    words = ["--eta", "1", "--p", "0.9", "--q", "rescaled:0.8x", "--q-lower", "0.95", "--json"]
     assert call(*LAW, *FEW, *words) == 0
     record = json.loads(capsys.readouterr().out)
     assert record["law"]["eta"] == 1
@@ -61,9 +59,9 @@ def test_abstaining_is_said(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--p", "0.9", "--q", "0.9"], "needs both --q"),
-        (["--p", "0.9", "--q-law", "truncated:0.5"], "needs both --q"),
-        (["--p", "0.9", "--q-law", "truncated:T=3", "--q", "0.9"], "share of the mass"),
+        (["--p", "0.9", "--q-lower", "0.9"], "needs both --q"),
+        (["--p", "0.9", "--q", "truncated:0.5"], "needs both --q"),
+        (["--p", "0.9", "--q", "truncated:T=3", "--q-lower", "0.9"], "share of the mass"),
         (["--p-votes", "9:10"], "RIGHT/ALL"),
         (["--p-votes", "11/10"], "`successes` must not exceed `trials`"),
         (["--p", "nan"], "`p_lower`"),

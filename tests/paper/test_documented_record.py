@@ -15,6 +15,7 @@ from scipy import stats
 
 from dsrs.laws import GeneralizedGaussian, heuristic_percentile
 from dsrs.paper.certification_time import PAPER_SECONDS, recorded_seconds, runs_to_time
+from dsrs.paper.figures.class_probability import imagenet_lower_bounds, tinyimagenet_lower_bounds
 from dsrs.paper.logs import LogFolder, read_logs
 from dsrs.paper.opt_truncation import OptSettings, truncation_at
 from dsrs.paper.published import published_accuracy
@@ -53,6 +54,11 @@ def test_fall_back_rows(double_sampling: Rows) -> None:
     small = [r for r in double_sampling if r["q_rule"] == "x+" and r["dataset"] != "imagenet"]
     fallback = sum(row["fallback"] == "1" for row in small)
     assert f"uses: {fallback:,} of {len(small):,} rows" in page
+    forgotten = [
+        row for row in double_sampling if row["fallback"] == "1" and float(row["p_upper"]) < 1
+    ]
+    every = sum(row["fallback"] == "1" for row in double_sampling)
+    assert f"{len(forgotten)} of the {every:,} fall-back rows" in page
     radii = Counter(
         f"{float(row['radius']):.3f}"
         for row in double_sampling
@@ -117,6 +123,21 @@ def test_no_original_log_is_broken(logs: LogFolder) -> None:
         "tinyimagenet" in str(path) or "norm" in why or "must hold" in why
         for path, why in logs.left_out
     )
+
+
+def test_p_grows_from_tinyimagenet_to_imagenet(logs: LogFolder, original_logs: Path) -> None:
+    tiny, _ = tinyimagenet_lower_bounds(original_logs)
+    medians = {
+        bound.model: f"{np.median(bound.p_lower[bound.p_lower > 0.5]):.3f}"
+        for bound in (*tiny, *imagenet_lower_bounds(logs.runs))
+    }
+    small = [medians[f"{word}-tinyimagenet-4700-0.50"] for word in ("cohen", "consistency")]
+    large = [medians[f"{word}-imagenet-75260-1.00"] for word in ("cohen", "consistency")]
+    for page in ("method", "differences"):
+        text = stated(page)
+        assert all(median in text for median in (*small, *large))
+    assert f"the median is {small[0]} (Consistency {small[1]}) on TinyImageNet" in text
+    assert f"{large[0]} ({large[1]}) on ImageNet" in text
 
 
 def test_recorded_seconds_are_ten_times_the_printed_ones(

@@ -8,7 +8,6 @@ import re
 
 import pytest
 
-from dsrs.cli.theory import EXPONENTS, RATES
 from dsrs.measures.rounding import floor_printed
 from dsrs.paper.concentration import (
     first_impossible_dimension,
@@ -20,6 +19,7 @@ from dsrs.paper.dimension import paper_dimensions
 from dsrs.paper.multiclass import check_multiclass
 from dsrs.paper.nested_classes import check_nested_classes
 from dsrs.paper.opt_truncation import PAPER_WEIGHTS, OptSettings
+from dsrs.paper.theory_checks import EXPONENTS, RATES
 from dsrs.paper.tightness import check_theorem_1, regions
 from paper.documentation import DOCS, row, stated
 

@@ -11,7 +11,7 @@ from scipy import special, stats
 
 from dsrs.errors import DataError, InvalidInput
 from dsrs.laws import GeneralizedGaussian, Truncated, heuristic_percentile
-from dsrs.paper.opt_comparison import compare_truncations, load_trained_module
+from dsrs.paper.opt_comparison import Votes, compare_truncations, load_trained_module
 from dsrs.paper.opt_truncation import (
     OptSettings,
     loss_slope,
@@ -107,13 +107,14 @@ def test_settings_are_checked() -> None:
 @pytest.mark.parametrize(("votes", "alpha", "name"), [(0, 0.001, "votes"), (10, 2.0, "alpha")])
 def test_votes_and_alpha_are_checked(votes: int, alpha: float, name: str) -> None:
     with pytest.raises(InvalidInput, match=name):
-        compare_truncations(Ball(1.0, 1.0), [(0, X, 0)], LAW, votes, alpha, 0, OptSettings())
+        Votes(votes, alpha, 0)
 
 
 def test_both_truncations_are_certified_from_their_own_votes() -> None:
     settings = OptSettings(samples=40, steps=2, weight=1e-4)
     inputs = [(3, X, 0), (4, X, 1)]
-    rows = compare_truncations(Ball(2.3, 4.0), inputs, LAW, 2000, 0.001, 0, settings)
+    votes = Votes(2000, 0.001, 0)
+    rows = list(compare_truncations(Ball(2.3, 4.0), inputs, LAW, votes, settings))
     right, wrong = rows
     # Class 0 inside a ball that holds most of the noise; the other class abstains.
     inside = float(LAW.radial_cdf(2.3))
@@ -122,7 +123,7 @@ def test_both_truncations_are_certified_from_their_own_votes() -> None:
     assert right.heuristic_radius > right.np_radius > 0
     assert 0.1 <= right.opt_percentile <= 0.9
     assert (wrong.np_radius, wrong.heuristic_radius, wrong.opt_radius) == (0, 0, 0)
-    again = compare_truncations(Ball(2.3, 4.0), inputs[:1], LAW, 2000, 0.001, 0, settings)
+    again = list(compare_truncations(Ball(2.3, 4.0), inputs[:1], LAW, votes, settings))
     assert again == [right]
 
 

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 
 import pytest
 
-from dsrs.cli import paper, theory
+from dsrs.cli.main import parsed
 from dsrs.errors import InvalidInput
 
 HEADER = "x disttype general-gaussian\nx k 380\nx std 1.0\nx N {n}\nx alpha {alpha}\n"
 
 
 def call(*words: str) -> int:
-    parser = argparse.ArgumentParser()
-    verbs = parser.add_subparsers(required=True)
-    paper.add_parser(verbs)
-    theory.add_parser(verbs)
-    arguments = parser.parse_args(words)
-    code: int = arguments.run(arguments)
-    return code
+    command, arguments = parsed(words)
+    assert command.run is not None
+    return command.run(arguments)
 
 
 @pytest.fixture
@@ -73,7 +68,7 @@ def test_quiet_says_nothing_of_logs_that_are_left_out_but_names_broken_ones(
 
 def test_tables_into_a_file(logs: Path, tmp_path: Path) -> None:
     out = tmp_path / "tables.md"
-    words = ["--table", "acr", "--format", "markdown", "--radii", "recorded", "--out", str(out)]
+    words = ["--table", "acr", "--format", "markdown", "--radii", "recorded", "--output", str(out)]
     call("paper", "tables", "--logs", str(logs), *words)
     assert "| mnist | gaussian | 1.00 | neyman-pearson | paper | 1.550 |" in out.read_text()
 
@@ -86,16 +81,15 @@ def test_tables_need_a_source() -> None:
 def test_figures_that_need_recorded_data_say_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert call("paper", "figures", "--figure", "heuristic", "--out", str(tmp_path)) == 1
+    assert call("paper", "figures", "--figure", "heuristic", "--output", str(tmp_path)) == 1
     assert "left out heuristic: it needs --logs" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        call("paper", "figures", "--figure", "dimensions", "--out", str(tmp_path))
-    assert "expected one of dimension, relaxed" in capsys.readouterr().err
+    with pytest.raises(InvalidInput, match="expected one of dimension, relaxed"):
+        call("paper", "figures", "--figure", "dimensions", "--output", str(tmp_path))
 
 
 def test_the_figure_of_theorem_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
-    call("paper", "figures", "--figure", "theorem-1", "--out", str(tmp_path), "--format", "svg")
+    call("paper", "figures", "--figure", "theorem-1", "--output", str(tmp_path), "--format", "svg")
     assert capsys.readouterr().out.strip() == str(tmp_path / "theorem-1.svg")
     assert (tmp_path / "theorem-1.svg").exists()
 
@@ -124,7 +118,7 @@ def test_what_cannot_be_drawn_is_left_out_and_the_rest_is_drawn(
 
     few = {name: catalogue.FIGURES[name] for name in ("votes", "curves", "noise-norm")}
     monkeypatch.setattr(catalogue, "FIGURES", few)
-    assert call("paper", "figures", "--logs", str(logs), "--out", str(tmp_path), "--quiet") == 0
+    assert call("paper", "figures", "--logs", str(logs), "--output", str(tmp_path), "--quiet") == 0
     shown = capsys.readouterr()
     assert shown.out.split() == [str(tmp_path / "curves.png")]
     assert "left out votes: " in shown.err
@@ -138,7 +132,7 @@ def test_what_cannot_be_drawn_is_left_out_and_the_rest_is_drawn(
             "figures",
             "--logs",
             str(logs),
-            "--out",
+            "--output",
             str(tmp_path),
             "--quiet",
             "--overwrite",

@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dsrs.errors import DataError
+from dsrs.errors import DataError, NotRecorded
 from dsrs.laws import GeneralizedGaussian
-from dsrs.paper.noise_norm_logs import read_noise_norm_logs
+from dsrs.paper.noise_norm_logs import EMPTY, read_noise_norm_logs
 from dsrs.paper.recorded import RecordedRadii, RecordedRun, RunName
 from dsrs.paper.recorded_accuracy import RecordedAccuracy
 from dsrs.paper.titles import model_title
+from dsrs.reports.style import print_style
 
 pytest.importorskip("matplotlib")
 
@@ -95,48 +96,110 @@ def test_histograms_of_the_class_probability(tmp_path: Path) -> None:
     log = "x disttype general-gaussian\nx k 4700\nx std 0.5\nx N 100000\nx alpha 0.001\n"
     log += "o 0 0.999 1\no 1 0.2 0.3\n"
     (tiny / "general-gaussian-4700-0.5-100000-0.001.txt").write_text(log)
-    bounds = class_probability.tinyimagenet_lower_bounds(tmp_path)
-    bounds += class_probability.imagenet_lower_bounds([right, half])
+    damaged = tiny.parent / "consistency-tinyimagenet-4700-0.50.pth"
+    damaged.mkdir()
+    (damaged / "general-gaussian-4700-0.5-100000-0.001.txt").write_text("o 1\n")
+    bounds, broken = class_probability.tinyimagenet_lower_bounds(tmp_path)
+    assert [path.parent.name for path, _ in broken] == [damaged.name]
+    wide = GeneralizedGaussian(150_528, 1.0, 75260)
+    name = RunName("cohen-imagenet-75260-1.00", wide, 100_000, 0.001)
+    bounds += class_probability.imagenet_lower_bounds([right, half, run(name, [0.0], 0.8)])
     assert [(b.model, b.k, b.p_lower.tolist()) for b in bounds] == [
         ("cohen-tinyimagenet-4700-0.50", 4700, [0.999, 0.2]),
+        ("cohen-imagenet-75260-1.00", 75260, [0.8]),  # without a log at sigma = 0.5
         ("salman-imagenet-0.50", 75260, [0.9, 0.9, 0.9]),
     ]
     class_probability.draw_histograms(bounds, tmp_path / "p.svg")
     text = (tmp_path / "p.svg").read_text(encoding="utf-8")
     assert "1 of 2 inputs" in text
+    assert "median 0.999" in text
     assert "smoothed with" in text
     with pytest.raises(DataError, match="TinyImageNet"):
         class_probability.draw_histograms([], tmp_path / "p.svg")
 
 
-def test_accuracy_on_spheres_is_read_from_the_log_that_shows_most(tmp_path: Path) -> None:
+def spheres(inputs: int) -> str:
+    return "".join(f"o {index} {norm} 1.0\n" for index in range(inputs) for norm in (0.0, 30.0))
+
+
+def test_accuracy_on_spheres_is_read_from_the_log_with_most_inputs_and_votes(
+    tmp_path: Path,
+) -> None:
     model = tmp_path / "landscape_sampling" / "cohen-mnist-380-1.00.pth"
     model.mkdir(parents=True)
-    (model / "0.0-80.0-50-100.txt").write_text("o 0 0.0 0.1\n")
-    (model / "0.0-50.0-50-1000.txt").write_text("o 0 0.0 0.2\n")
-    (model / "0.0-60.0-50-1000.txt").write_text("o 0 0.0 1.0\no 0 30.0 0.5\no 7 0.0 0.9\n")
+    (model / "0.0-80.0-2-100.txt").write_text(spheres(9))
+    (model / "0.0-50.0-2-1000.txt").write_text("o 0 0.0 0.2\n")
+    (model / "0.0-60.0-2-500.txt").write_text("o 0 0.0 1.0\no 0 30.0 0.5\no 7 0.0 0.9\n")
     gaussian = tmp_path / "landscape_sampling" / "cohen-imagenet-1.00-orig.pth"
     gaussian.mkdir()
     (gaussian / "0.0-60.0-50-1000.txt").write_text("o 500 3.0 1.0\n")
-    orig, curve = read_noise_norm_logs(tmp_path)
+    found = read_noise_norm_logs(tmp_path)
+    orig, curve = found.curves
     assert (orig.law.d, orig.law.k, orig.law.sigma) == (150_528, 0, 1)
     assert (curve.law.d, curve.law.k, curve.law.sigma) == (784, 380, 1)
+    # 1000 = 2 x 500 = 1 x 1000 > 9 x 100: of the two equal ones that which reaches furthest.
     assert curve.index.tolist() == [0, 0, 7]
     assert curve.accuracy.tolist() == [1.0, 0.5, 0.9]
+    assert found.unused == []
     noise_norm.draw_accuracy_by_norm([orig, curve], tmp_path / "norm.svg")
     assert "(2 inputs)" in (tmp_path / "norm.svg").read_text(encoding="utf-8")
-    (model / "0.0-60.0-50-1000.txt").write_text("o 0 0.0 1.0\no 0 30.0 1.5\n")
-    with pytest.raises(DataError, match=r"1000\.txt, line 2"):
-        read_noise_norm_logs(tmp_path)
-    with pytest.raises(DataError, match="landscape_sampling"):
+    (model / "0.0-60.0-2-500.txt").write_text(spheres(30))
+    assert len(np.unique(read_noise_norm_logs(tmp_path).curves[1].index)) == 30
+
+
+@pytest.mark.parametrize("damage", ["o 0 0.0 1.0\no 0 30.0 1.5\n", "o 0 0.0 1.0\no 0 30", "x\nyes"])
+def test_a_bad_log_costs_its_own_panel(tmp_path: Path, damage: str) -> None:
+    logs = tmp_path / "landscape_sampling"
+    for model in ("cohen-mnist-1.00", "cohen-cifar-0.50", "cohen-cifar-1530-0.50"):
+        (logs / f"{model}.pth").mkdir(parents=True)
+        (logs / f"{model}.pth" / "0.0-60.0-2-1000.txt").write_text(spheres(2))
+    bad, empty = (
+        logs / f"{model}.pth" / "0.0-60.0-2-1000.txt"
+        for model in ("cohen-mnist-1.00", "cohen-cifar-0.50")
+    )
+    bad.write_text(damage)
+    empty.write_text("")
+    found = read_noise_norm_logs(tmp_path)
+    assert [curve.model for curve in found.curves] == ["cohen-cifar-1530-0.50"]
+    reasons = dict(found.unused)
+    assert set(reasons) == {bad, empty}
+    assert (str(bad) in reasons[bad], reasons[empty]) == (True, EMPTY)
+    # Another log of the same model stands in for the bad one, which is still named.
+    (bad.parent / "0.0-50.0-2-10.txt").write_text(spheres(1))
+    found = read_noise_norm_logs(tmp_path)
+    assert [curve.model for curve in found.curves] == ["cohen-cifar-1530-0.50", "cohen-mnist-1.00"]
+    assert set(dict(found.unused)) == {bad, empty}
+
+
+def test_logs_on_spheres_that_are_not_there_are_no_failure_and_bad_ones_are(tmp_path: Path) -> None:
+    with pytest.raises(NotRecorded, match="landscape_sampling"):
         read_noise_norm_logs(tmp_path / "elsewhere")
+    model = tmp_path / "landscape_sampling" / "cohen-mnist-1.00.pth"
+    model.mkdir(parents=True)
+    (model / "0.0-60.0-2-1000.txt").write_text("o 0\n")
+    with pytest.raises(DataError, match=r"1000\.txt, line 1") as error:
+        read_noise_norm_logs(tmp_path)
+    assert not isinstance(error.value, NotRecorded)
+
+
+def test_titles_are_not_wider_than_their_panels(tmp_path: Path) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    longest = "salman-tinyimagenet-75260-1.00-orig"
+    figure = Figure(figsize=(2.9, 2.2), dpi=130)
+    FigureCanvasAgg(figure)
+    with print_style():
+        title = figure.subplots().set_title(model_title(longest), fontsize=7)
+    figure.draw_without_rendering()
+    assert title.get_window_extent().width < 2.9 * 130
 
 
 def test_titles_are_for_people() -> None:
     assert model_title("cohen-mnist-380-1.00") == (
-        r"MNIST, Gaussian augmentation, $k$ = 380, $\sigma$ = 1.00"
+        "MNIST, Gaussian augmentation\n$k$ = 380, $\\sigma$ = 1.00"
     )
     assert model_title("salman-imagenet-0.50") == (
-        r"ImageNet, SmoothAdv (Salman et al.), $\sigma$ = 0.50"
+        "ImageNet, SmoothAdv (Salman et al.)\n$\\sigma$ = 0.50"
     )
-    assert model_title("macer-svhn-0.25") == r"macer, svhn, $\sigma$ = 0.25"
+    assert model_title("macer-svhn-0.25") == "macer\nsvhn, $\\sigma$ = 0.25"

@@ -32,10 +32,11 @@ def write_log(folder: Path, name: str, rows: dict[int, tuple[float, float]], sig
 def logs(tmp_path: Path) -> Path:
     model = tmp_path / "sampling" / "cohen-mnist-380-1.00.pth"
     p = {0: (0.9, 0.91), 10: (0.99983, 1.0), 20: (0.3, 0.32), 30: (0.995, 0.997)}
+    all_right = (0.0005 ** (1 / 100_000), 1.0)  # of 100,000 votes, at alpha = 0.001
     write_log(model, "general-gaussian-380-1.0-50000-0.0005.txt", p, 1.0)
     rescaled = {0: (0.95, 0.96), 10: (0.999, 1.0), 20: (0.2, 0.3)}
     write_log(model, "general-gaussian-380-0.8-50000-0.0005.txt", rescaled, 0.8)
-    truncated = {0: (0.97, 0.98), 10: (0.99992, 1.0), 20: (0.4, 0.42), 30: (0.99989, 0.99999)}
+    truncated = {0: (0.97, 0.98), 10: all_right, 20: (0.4, 0.42), 30: all_right}
     write_log(model, "general-gaussian-380-1.0-50000-0.0005-x+.txt", truncated, 1.0)
     radii = tmp_path / "orig-radius" / "cohen-mnist-380-1.00.pth"
     radii.mkdir(parents=True)
@@ -75,8 +76,11 @@ def test_truncated_logs_know_their_percentile_and_the_fallback(logs: Path) -> No
     run = by_shape(read_logs(logs).runs)["truncated"]
     assert run.q_value is not None
     assert run.fallback is not None
-    # Input 10: all first votes agreed. Input 30: more than 50,000 votes can prove.
+    # Input 10: all first votes agreed. Input 30: more than 50,000 votes can prove, and the first
+    # votes are lost, so one of them may have been a miss.
     assert run.fallback.tolist() == [False, True, False, True]
+    np.testing.assert_allclose(run.p_lower, [0.9, 0.9999239939, 0.3, 0.9999000177], rtol=1e-9)
+    assert set(run.notes) == {30}
     expected = [-0.08 * math.log(0.1) + 0.2, np.nan, 0.5, np.nan]
     np.testing.assert_allclose(run.q_value, expected, rtol=1e-14)
     np.testing.assert_array_equal(run.recorded_radius, [1.3, np.nan, 0.0, np.nan])
@@ -198,7 +202,10 @@ def test_compact_tables(tmp_path: Path) -> None:
     seen = {**common, **p, **q, "index": 0, "q_value": 0.4, "fallback": 0}
     write_table(
         tmp_path / "double_sampling.csv.gz",
-        [seen, {**seen, "index": 10, "q_value": "", "fallback": 1}],
+        [
+            seen,
+            {**seen, "index": 10, "q_value": "", "fallback": 1, "p_upper": 1, "q_upper": 1},
+        ],
     )
     write_table(tmp_path / "neyman_pearson.csv.gz", [{**common, **p, "index": 7}])
     double, alone = read_reference(tmp_path)
@@ -206,6 +213,7 @@ def test_compact_tables(tmp_path: Path) -> None:
     assert double.fallback is not None
     assert double.fallback.tolist() == [False, True]
     np.testing.assert_array_equal(double.q_value, [0.4, np.nan])
+    np.testing.assert_array_equal(double.p_lower, [0.9, 0.97])  # of all votes in the second row
     assert alone.index.tolist() == [7]
     assert alone.name.q_shape is None
 

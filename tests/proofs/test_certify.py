@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ from scipy import special, stats
 import dsrs
 from dsrs import Certificate, GeneralizedGaussian, Interval, Observation, Rescaled, Truncated
 from dsrs.errors import InfeasibleBox, InvalidInput
+from dsrs.proofs.checking import check
+from dsrs.proofs.dual import Dual
 from oracle.linear_program import primal_worst_case
 from oracle.shells import dual_bound as exact_bound
 from oracle.textbook import textbook_np_radius, textbook_radius
@@ -31,8 +34,17 @@ def double(
     base: GeneralizedGaussian, p: tuple[float, float], *additional: Observation
 ) -> Certificate:
     found = dsrs.certify(base, Interval(*p), *additional)
-    assert dsrs.check(found)
+    assert check(found)
     return found
+
+
+def with_proof(found: Certificate, radius: float | None = None, **change: Any) -> Certificate:
+    """The certificate with other fields of its proof."""
+    assert isinstance(found.proof, Dual)
+    proof = dataclasses.replace(found.proof, **change)
+    return dataclasses.replace(
+        found, radius=found.radius if radius is None else radius, proof=proof
+    )
 
 
 # --- Neyman-Pearson
@@ -122,7 +134,7 @@ def test_certain_inside_the_ball_gives_the_radius_of_the_shifted_ball() -> None:
     found = double(base, (0.8, 0.8), seen(ball, 1.0, 1.0))
     mass = stats.ncx2(10, found.radius**2).cdf(ball.radius**2)
     assert mass == pytest.approx(0.5, abs=1e-6)
-    assert found.multipliers[1] == math.inf
+    assert found.proof.steps[0].multipliers[1] == math.inf
 
 
 def test_wrong_inside_the_ball_does_not_certify_beyond_a_gap() -> None:
@@ -136,20 +148,20 @@ def test_wrong_inside_the_ball_does_not_certify_beyond_a_gap() -> None:
 
 def test_hollow_proof_is_a_chain_without_gaps() -> None:
     found = double(CIFAR, (0.97, 0.98), seen(Rescaled(CIFAR, 0.4), 0.95, 0.96))
-    assert found.multipliers[1] < 0
-    assert len(found.proof) > 2
-    broken = dataclasses.replace(found, proof=found.proof[:1] + found.proof[3:])
-    assert not dsrs.check(broken)
+    assert found.proof.steps[0].multipliers[1] < 0
+    assert len(found.proof.steps) > 2
+    broken = with_proof(found, steps=found.proof.steps[:1] + found.proof.steps[3:])
+    assert not check(broken)
 
 
 def test_check_refuses_a_larger_claim() -> None:
     found = double(CIFAR, (0.97, 0.98), seen(Truncated(CIFAR, 0.8), 0.995, 1.0))
-    step = found.proof[0]
+    step = found.proof.steps[0]
     larger = dataclasses.replace(step, radius=step.radius + 1e-6)
-    assert not dsrs.check(dataclasses.replace(found, radius=larger.radius, proof=(larger,)))
-    assert not dsrs.check(dataclasses.replace(found, radius=larger.radius))
-    weaker = dataclasses.replace(found, p=Interval(0.9699, 0.98))
-    assert not dsrs.check(weaker)
+    assert not check(with_proof(found, radius=larger.radius, steps=(larger,)))
+    assert not check(dataclasses.replace(found, radius=larger.radius))
+    weaker = with_proof(found, p=Interval(0.9699, 0.98))
+    assert not check(weaker)
 
 
 # --- laws that every certificate obeys
@@ -205,7 +217,7 @@ def test_several_laws_prove_at_least_as_much_as_each() -> None:
     assert mixed.radius >= max(alone[0], alone[2])
     # Two truncations cut space into three rings, which one of them cannot: a real gain.
     assert two.radius > max(alone[:2]) + 1e-3
-    assert len(two.multipliers) == 3
+    assert len(two.proof.steps[0].multipliers) == 3
 
 
 def test_a_law_that_is_p_itself_shares_the_better_interval() -> None:
@@ -227,7 +239,7 @@ def test_edges_of_the_feasible_region() -> None:
     right_outside = double(base, (top, top), seen(ball, 0.9, 0.9))
     assert right_outside.radius >= right_outside.np_radius > 0
     # On this knife's edge the linear program is blunt; mpmath confirms the bound instead.
-    step = right_outside.proof[0]
+    step = right_outside.proof.steps[0]
     exact = exact_bound(20, 5, 0.5, step.radius, *step.multipliers, top, 0.9, "truncated", 0.4)
     assert exact > 0.5
     # Nothing is known.
@@ -271,7 +283,7 @@ def test_certificate_survives_json_with_infinities() -> None:
     ):
         again = Certificate.from_json(found.to_json())
         assert again == found
-        assert dsrs.check(again)
+        assert check(again)
 
 
 def test_other_norms_follow_from_l2() -> None:
@@ -285,7 +297,7 @@ def test_other_norms_follow_from_l2() -> None:
 @pytest.mark.parametrize("d", [2, 3, 4097, 150528])
 def test_the_linf_radius_is_rounded_down_but_no_further(d: int, radius: float) -> None:
     base = GeneralizedGaussian(d, 1.0)
-    found = Certificate(base, Interval(0.9, 1.0), (), radius, 0.0, "certified", "neyman-pearson")
+    found = Certificate(base, "certified", radius, None, None)
     linf = found.linf_radius
     assert Fraction(linf) ** 2 * d <= Fraction(radius) ** 2
     assert Fraction(math.nextafter(math.nextafter(linf, 9e307), 9e307)) ** 2 * d > (

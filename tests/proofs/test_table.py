@@ -23,7 +23,7 @@ def test_columns_give_the_same_as_single_certificates() -> None:
         single = certify_row(row)
         assert found["certified_radius"][i] == single.radius
         assert found["np_radius"][i] == single.np_radius
-        assert found["lambda_q"][i] == single.multipliers[1]
+        assert found["lambda_q"][i] == single.proof.outermost.multipliers[1]
     assert list(found["status"]) == ["certified"] * 3
 
 

@@ -10,7 +10,10 @@ import pytest
 
 from dsrs.laws import GeneralizedGaussian, Truncated
 from dsrs.laws.bins import HISTOGRAM_BINS
-from dsrs.proofs.certificate import Certificate, Interval, Observation, Status
+from dsrs.noise.stream import Stream
+from dsrs.proofs.certificate import Certificate, Status
+from dsrs.proofs.dual import Dual
+from dsrs.proofs.interval import Interval, Observation
 from dsrs.reports import RunSummary
 from dsrs.votes.records import ESTIMATION, SELECTION, Votes
 
@@ -39,7 +42,7 @@ def votes(purpose: str, start: int, trials: int, hits: int) -> Votes:
     """Votes under P with the same numbers of trials and hits in every radial bin."""
     counts = ((trials - hits) * HISTOGRAM_BINS, hits * HISTOGRAM_BINS)
     bins = (trials,) * HISTOGRAM_BINS, (hits,) * HISTOGRAM_BINS
-    return Votes(purpose, None, start, counts, *bins)
+    return Votes(Stream(purpose, LAW), start, counts, *bins)
 
 
 def certificate(
@@ -47,11 +50,9 @@ def certificate(
 ) -> Certificate:
     """A certificate of this radius; the report never looks at its proof."""
     if method == "np":
-        p, seen = Interval(0.75, 1.0), ()
-        return Certificate(law, p, seen, radius, radius, status, "neyman-pearson")
+        return Certificate(law, status, radius, radius, Dual(Interval(0.75, 1.0)))
     observed = (Observation(Truncated(law, 0.5), Interval(0.90001, 0.99991)),)
-    p = Interval(0.70006, 0.80001)
-    return Certificate(law, p, observed, radius, 0.0, status, "double-sampling")
+    return Certificate(law, status, radius, 0.0, Dual(Interval(0.70006, 0.80001), observed))
 
 
 def result(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 
 from dsrs.cli import report as verb
+from dsrs.cli.main import parsed
 from dsrs.errors import DsrsError, InvalidInput, StoreError
 from dsrs.laws import GeneralizedGaussian
 from dsrs.methods import Plan
@@ -29,7 +29,7 @@ def store(
     """A run folder with inputs whose radius is sigma, and 1.5 sigma by double sampling."""
     law = GeneralizedGaussian(16, sigma, 2.0)
     config = {
-        "plan": Plan(law, seed=7).to_dict(),
+        "plan": Plan(law, seed=7, grid=None).to_dict(),
         "model": {"fingerprint": str(sigma)},
         "data": {"name": "hand-made", "fingerprint": data, "class_names": ["cat", "dog"]},
     }
@@ -42,11 +42,9 @@ def store(
 
 
 def command(*words: object) -> int:
-    parser = argparse.ArgumentParser()
-    verb.add_parser(parser.add_subparsers())
-    arguments = parser.parse_args(["report", "--resamples", "100", *map(str, words)])
-    code: int = arguments.run(arguments)
-    return code
+    chosen, arguments = parsed(["report", "--resamples", "100", *map(str, words)])
+    assert chosen.run is not None
+    return chosen.run(arguments)
 
 
 def test_a_stored_run_is_read_whole(tmp_path: Path, make_result: Any) -> None:

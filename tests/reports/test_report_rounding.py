@@ -11,8 +11,9 @@ from dsrs.measures.rounding import (
     ceil_text,
     floor_number,
     floor_text,
+    nearest_number,
+    nearest_text,
     percent,
-    percent_up,
     signed,
 )
 
@@ -49,8 +50,20 @@ def test_floor_of_known_numbers(value: float, places: int, text: str) -> None:
 
 def test_accuracy_goes_down_and_abstention_goes_up() -> None:
     assert percent(Fraction(2, 3)) == "66.6"
-    assert percent_up(Fraction(1, 3)) == "33.4"
-    assert percent(Fraction(1, 1)) == percent_up(1) == "100.0"
+    assert ceil_text(Fraction(100, 3), 1) == "33.4"
+    assert percent(Fraction(1, 1)) == ceil_text(100, 1) == "100.0"
+
+
+@given(numbers, digits)
+def test_a_gain_is_off_by_half_a_digit_at_most(value: float, places: int) -> None:
+    printed = Fraction(nearest_text(value, places))
+    assert abs(printed - Fraction(value)) <= Fraction(1, 2 * 10**places)
+
+
+def test_a_tiny_loss_is_not_made_ten_times_as_large() -> None:
+    assert nearest_text(0.1931 - 0.1932, 3) == "0.000"
+    assert nearest_text(-0.0006, 3) == "-0.001"
+    assert nearest_number(-0.25, 1) == -0.2
 
 
 def test_numbers_read_like_their_text() -> None:

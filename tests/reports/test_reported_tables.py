@@ -36,7 +36,7 @@ def accuracies(run: RunSummary, radii: list[float]) -> list[tuple[str, float | N
 def run_folder(tmp_path: Path, make_result: Any) -> Path:
     law = GeneralizedGaussian(16, 1.0, 2.0)
     config = {
-        "plan": Plan(law, ("np", "truncated:0.5"), n=100).to_dict(),
+        "plan": Plan(law, ("np", "truncated:0.5"), n=100, grid=None).to_dict(),
         "model": {"fingerprint": "m"},
         "data": {"name": "hand-made", "fingerprint": "d", "labels": True},
     }

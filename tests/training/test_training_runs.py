@@ -19,6 +19,7 @@ pytest.importorskip("onnxscript")
 
 from dsrs.classifiers import load_classifier  # noqa: E402
 from dsrs.cli import train as verb  # noqa: E402
+from dsrs.cli.main import parsed as arguments_of  # noqa: E402
 from dsrs.datasets import Dataset, load_dataset  # noqa: E402
 from dsrs.errors import (  # noqa: E402
     ClassifierError,
@@ -29,7 +30,8 @@ from dsrs.errors import (  # noqa: E402
     StoreTooNew,
 )
 from dsrs.laws import GeneralizedGaussian  # noqa: E402
-from dsrs.training import TrainingSettings, architectures, recommended_settings, train_model  # noqa: E402
+from dsrs.networks.cifar_resnet import CifarResNet  # noqa: E402
+from dsrs.training import TrainingSettings, models, recommended_settings, train_model  # noqa: E402
 from dsrs.training.loop import Trained, train  # noqa: E402
 
 
@@ -113,9 +115,16 @@ class WithDropout(torch.nn.Sequential):
         super().__init__(torch.nn.Flatten(), torch.nn.Dropout(0.5), torch.nn.Linear(144, 3))
 
 
+class ForColour(torch.nn.Conv2d):
+    """A user's module for images of three channels."""
+
+    def __init__(self) -> None:
+        super().__init__(3, 4, 12)
+
+
 def shallow_resnet() -> torch.nn.Module:
     """A user's function that makes a module; it has batch statistics to resume."""
-    return architectures.CifarResNet((1, 12, 12), 3, depth=8)
+    return CifarResNet((1, 12, 12), 3, depth=8)
 
 
 @pytest.fixture
@@ -147,7 +156,7 @@ def test_a_damaged_or_newer_checkpoint_is_refused(
     torch.save({"format": 99}, path)
     with pytest.raises(StoreTooNew, match="format 99"):
         train(dataset, settings, path.parent)
-    torch.save({"format": 1, "settings": Path("code that would run")}, path)
+    torch.save({"format": 2, "settings": Path("code that would run")}, path)
     with pytest.raises(StoreCorrupted, match="cannot be read"):
         train(dataset, settings, path.parent)
 
@@ -161,9 +170,7 @@ def test_divergence_is_an_error(dataset: Dataset, tmp_path: Path) -> None:
 
 
 def parsed(*words: str) -> argparse.Namespace:
-    parser = argparse.ArgumentParser()
-    verb.add_parser(parser.add_subparsers())
-    return parser.parse_args(["train", *words])
+    return arguments_of(["train", *words])[1]
 
 
 @pytest.fixture(scope="module")
@@ -206,7 +213,7 @@ def test_the_exported_model_answers_as_the_module(command: tuple[list[str], Path
     _, folder, _ = command
     from safetensors.torch import load_file
 
-    model = architectures.build_architecture("mnist-cnn", (1, 12, 12), 3, [0.0], [1.0])
+    model = models.fresh_model("mnist-cnn", (1, 12, 12), 3, [0.0], [1.0])
     model.load_state_dict(load_file(folder / "model.safetensors"))
     model.eval()
     images, _ = stripes(37, seed=2)
@@ -217,7 +224,7 @@ def test_the_exported_model_answers_as_the_module(command: tuple[list[str], Path
     assert classifier.input_shape == (1, 12, 12)
     np.testing.assert_array_equal(classifier.classify(batch), expected)
     np.testing.assert_array_equal(classifier.classify(batch[:1]), expected[:1])
-    assert b"architectures.py" not in (folder / "model.onnx").read_bytes()
+    assert b"mnist_cnn.py" not in (folder / "model.onnx").read_bytes()
 
 
 def test_the_card_says_what_was_done(command: tuple[list[str], Path, str]) -> None:
@@ -277,23 +284,27 @@ def test_options_reach_the_settings(dataset: Dataset) -> None:
 
 @pytest.mark.parametrize("depth", [20, 110])
 def test_resnet_depth_is_the_number_of_weighted_layers(depth: int) -> None:
-    model = architectures.CifarResNet((3, 32, 32), 10, depth)
-    weighted = [m for m in model.modules() if isinstance(m, torch.nn.Conv2d | torch.nn.Linear)]
+    model = CifarResNet((3, 32, 32), 10, depth)
+    weighted = [
+        part
+        for name, part in model.named_modules()
+        if isinstance(part, torch.nn.Conv2d | torch.nn.Linear) and "downsample" not in name
+    ]
     assert len(weighted) == depth
     with pytest.raises(InvalidInput, match="6n"):
-        architectures.CifarResNet((3, 32, 32), 10, depth + 1)
+        CifarResNet((3, 32, 32), 10, depth + 1)
 
 
 @pytest.mark.parametrize("name", ["mnist-cnn", "mnist-cnn-large"])
 def test_mnist_cnn_has_4_convolutions_and_3_linear_layers(name: str) -> None:
-    model = architectures.build_architecture(name, (1, 28, 28), 10, [0.1], [0.3])
+    model = models.fresh_model(name, (1, 28, 28), 10, [0.1], [0.3])
     kinds = [type(m) for m in model.modules()]
     assert (kinds.count(torch.nn.Conv2d), kinds.count(torch.nn.Linear)) == (4, 3)
 
 
 def test_architectures_normalise_their_input() -> None:
     torch.manual_seed(0)
-    model = architectures.build_architecture("mnist-cnn", (1, 12, 12), 3, [0.25], [0.5]).eval()
+    model = models.fresh_model("mnist-cnn", (1, 12, 12), 3, [0.25], [0.5]).eval()
     images = torch.rand(4, 1, 12, 12)
     assert torch.allclose(model(images), model[1]((images - 0.25) / 0.5))
 
@@ -305,17 +316,16 @@ def test_architectures_normalise_their_input() -> None:
         ("no.such.module:net", "cannot be imported"),
         ("math:tau", "torch.nn.Module"),
         ("test_training_runs:WithDropout", "logits of shape"),
+        ("test_training_runs:ForColour", r"does not take images of shape \(1, 12, 12\)"),
     ],
 )
 def test_unusable_architectures_are_refused(spec: str, message: str) -> None:
     with pytest.raises((InvalidInput, ClassifierError), match=message):
-        architectures.build_architecture(spec, (1, 12, 12), 4, [0.0], [1.0])
+        models.fresh_model(spec, (1, 12, 12), 4, [0.0], [1.0])
 
 
 def test_the_default_for_imagenet_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torchvision", None)
     monkeypatch.delitem(sys.modules, "torchvision.models", raising=False)
     with pytest.raises(MissingExtra, match=r"torchvision.*pip install 'dsrs\[imagenet\]'"):
-        architectures.build_architecture(
-            "torchvision.models:resnet50", (3, 224, 224), 1000, [0.0], [1.0]
-        )
+        models.fresh_model("torchvision.models:resnet50", (3, 224, 224), 1000, [0.0], [1.0])

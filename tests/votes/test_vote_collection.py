@@ -13,17 +13,19 @@ from numpy.typing import NDArray
 
 from dsrs.classifiers import Classifier
 from dsrs.errors import ClassifierError, InvalidInput
-from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, Truncated
+from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
 from dsrs.laws.bins import HISTOGRAM_BINS
+from dsrs.noise.stream import NoiseLaw, Stream
 from dsrs.votes import Setting, VoteCollector, WorkUnit, count_votes
-from dsrs.votes.collect import UNIT_SAMPLES, Histogram, Stopped
+from dsrs.votes.collect import UNIT_SAMPLES, Stopped
+from dsrs.votes.tally import Histogram
 from known_classifiers import Ball, Linear
 
 LAW = GeneralizedGaussian(12, 0.5, 2)
 GAUSSIAN = GeneralizedGaussian(12, 0.5)
 CLASSIFIER = Ball(LAW, reach=float(LAW.radial_quantile(0.8)))
-SETTING = Setting(LAW, seed=3, batch=64)
-WHOLE = WorkUnit(5, "estimation", None, 0, 3 * UNIT_SAMPLES + 77)
+SETTING = Setting(seed=3, batch=64)
+WHOLE = WorkUnit(5, Stream("estimation", LAW), 0, 3 * UNIT_SAMPLES + 77)
 X = np.zeros(12, dtype=np.float32)
 
 
@@ -34,11 +36,11 @@ def collect(
     classifier: Classifier = CLASSIFIER,
 ) -> Histogram:
     with VoteCollector(workers) as collector:
-        return collector.collect(classifier, X, setting, unit)
+        return collector.collect(classifier, X, setting, unit).votes
 
 
 def count(first: int, stop: int, classifier: Classifier = CLASSIFIER) -> Histogram:
-    return count_votes(classifier, X, SETTING, replace(WHOLE, first=first, stop=stop))
+    return count_votes(classifier, X, SETTING, replace(WHOLE, first=first, stop=stop)).votes
 
 
 @pytest.mark.parametrize("workers", [2, 3, 7])
@@ -52,28 +54,28 @@ def test_votes_do_not_depend_on_the_batch(batch: int) -> None:
     np.testing.assert_array_equal(collect(replace(SETTING, batch=batch)), collect())
 
 
-@pytest.mark.parametrize("law", [None, Truncated(LAW, 0.7), Rescaled(LAW, 0.4)])
-def test_votes_do_not_depend_on_the_order_of_units(law: AdditionalLaw | None) -> None:
-    whole = replace(WHOLE, law=law)
+@pytest.mark.parametrize("law", [LAW, Truncated(LAW, 0.7), Rescaled(LAW, 0.4)])
+def test_votes_do_not_depend_on_the_order_of_units(law: NoiseLaw) -> None:
+    whole = replace(WHOLE, stream=Stream("estimation", law))
     cuts = [2 * UNIT_SAMPLES, 0, 3 * UNIT_SAMPLES, UNIT_SAMPLES]
     parts = [
         count_votes(
             CLASSIFIER, X, SETTING, replace(whole, first=c, stop=min(c + UNIT_SAMPLES, whole.stop))
-        )
+        ).votes
         for c in cuts
     ]
-    np.testing.assert_array_equal(sum(parts), count_votes(CLASSIFIER, X, SETTING, whole))
+    np.testing.assert_array_equal(sum(parts), count_votes(CLASSIFIER, X, SETTING, whole).votes)
 
 
 @pytest.mark.parametrize("base", [LAW, GAUSSIAN], ids=["general", "gaussian"])
 @pytest.mark.parametrize("cut", [1, 37, 255, 257, UNIT_SAMPLES + 100])
 def test_votes_do_not_depend_on_where_a_unit_begins(base: GeneralizedGaussian, cut: int) -> None:
-    setting = replace(SETTING, base=base)
+    whole = replace(WHOLE, stream=Stream("estimation", base))
     parts = [
-        collect(setting, replace(WHOLE, stop=cut), workers=2),
-        collect(setting, replace(WHOLE, first=cut), workers=2),
+        collect(unit=replace(whole, stop=cut), workers=2),
+        collect(unit=replace(whole, first=cut), workers=2),
     ]
-    np.testing.assert_array_equal(sum(parts), collect(setting))
+    np.testing.assert_array_equal(sum(parts), collect(unit=whole))
 
 
 @pytest.mark.parametrize(("first", "stop"), [(0, 1001), (1, 2), (63, 65), (300, 777)])
@@ -103,10 +105,11 @@ def test_fewer_votes_are_the_first_ones_of_more() -> None:
     [
         (replace(SETTING, seed=4), WHOLE),
         (SETTING, replace(WHOLE, index=6)),
-        (SETTING, replace(WHOLE, purpose="selection")),
+        (SETTING, replace(WHOLE, stream=Stream("selection", LAW))),
+        (SETTING, replace(WHOLE, stream=Stream("estimation", LAW, classifier=1))),
         (SETTING, replace(WHOLE, first=WHOLE.stop, stop=2 * WHOLE.stop)),
     ],
-    ids=["seed", "index", "purpose", "samples"],
+    ids=["seed", "index", "purpose", "classifier", "samples"],
 )
 def test_votes_do_depend_on_what_names_them(setting: Setting, unit: WorkUnit) -> None:
     votes = collect(setting, unit)
@@ -122,7 +125,9 @@ def test_votes_are_counted_by_class_and_norm() -> None:
     assert votes[1, 52:].sum() == 0
     # Equal-mass bins under P: about 25 votes in each.
     assert votes.sum(axis=0).max() < 60
-    truncated = collect(unit=replace(WHOLE, law=Truncated(LAW, 0.5))).sum(axis=0)
+    truncated = collect(unit=replace(WHOLE, stream=Stream("estimation", Truncated(LAW, 0.5)))).sum(
+        axis=0
+    )
     assert truncated[32:].sum() == 0
     assert truncated[:32].min() > 20
 
@@ -181,8 +186,8 @@ def test_inputs_share_the_workers() -> None:
     with VoteCollector(2) as workers, ThreadPoolExecutor(4) as inputs:
         together = workers.until(threading.Event())
         found = inputs.map(lambda unit: together.collect(CLASSIFIER, X, SETTING, unit), units)
-        for unit, votes in zip(units, found, strict=True):
-            np.testing.assert_array_equal(votes, collect(unit=unit))
+        for unit, counts in zip(units, found, strict=True):
+            np.testing.assert_array_equal(counts.votes, collect(unit=unit))
 
 
 def test_counting_ends_soon_after_a_stop() -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from dsrs.errors import DataError, InvalidInput, NotEnoughVotes
-from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Truncated
+from dsrs.laws import GeneralizedGaussian, Truncated
+from dsrs.noise.stream import NoiseLaw, Stream
+from dsrs.votes.format_2 import of_format_2
 from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput, Votes
 
 LAW = GeneralizedGaussian(784, 0.5, 380)
@@ -15,11 +18,9 @@ BALL = Truncated(LAW, 0.1 + 0.2)
 REST = (0,) * 63
 
 
-def votes(
-    hits: int = 3, law: AdditionalLaw | None = None, start: int = 0, purpose: str = ESTIMATION
-) -> Votes:
+def votes(hits: int = 3, law: NoiseLaw = LAW, start: int = 0, purpose: str = ESTIMATION) -> Votes:
     """Five votes, all of them in the first bin."""
-    return Votes(purpose, law, start, (5 - hits, hits), (5, *REST), (hits, *REST))
+    return Votes(Stream(purpose, law), start, (5 - hits, hits), (5, *REST), (hits, *REST))
 
 
 SAMPLED = SampledInput(
@@ -48,37 +49,63 @@ def test_votes_survive_json() -> None:
 
 
 def test_a_stream_is_read_from_its_beginning() -> None:
-    assert SAMPLED.taken(ESTIMATION, None) == 15
-    assert SAMPLED.taken(ESTIMATION, Truncated(LAW, 0.1 + 0.2)) == 5
-    assert SAMPLED.taken(SELECTION, BALL) == 0
-    assert SAMPLED.ends(ESTIMATION, None) == [5, 10, 15]
-    assert SAMPLED.first(ESTIMATION, None, 5) == SAMPLED.votes[1]
-    both = SAMPLED.first(ESTIMATION, None, 10)
+    assert SAMPLED.taken(Stream(ESTIMATION, LAW)) == 15
+    assert SAMPLED.taken(Stream(ESTIMATION, Truncated(LAW, 0.1 + 0.2))) == 5
+    assert SAMPLED.taken(Stream(SELECTION, BALL)) == 0
+    assert SAMPLED.ends(Stream(ESTIMATION, LAW)) == [5, 10, 15]
+    assert SAMPLED.first(Stream(ESTIMATION, LAW), 5) == SAMPLED.votes[1]
+    both = SAMPLED.first(Stream(ESTIMATION, LAW), 10)
     assert (both.start, both.counts, both.successes) == (0, (6, 4), 4)
-    assert SAMPLED.first(SELECTION, None, 5).successes == 5
+    assert SAMPLED.first(Stream(SELECTION, LAW), 5).successes == 5
 
 
 @pytest.mark.parametrize("count", [4, 7, 16])
 def test_counts_that_were_not_kept_are_refused(count: int) -> None:
     with pytest.raises(NotEnoughVotes, match=rf"input 4 needs the first {count} .*P \(15\)"):
-        SAMPLED.first(ESTIMATION, None, count)
+        SAMPLED.first(Stream(ESTIMATION, LAW), count)
 
 
 def test_votes_under_another_law_are_not_taken_for_it() -> None:
     with pytest.raises(NotEnoughVotes, match=r"needs the first 5 estimation votes under trunc"):
-        SAMPLED.first(ESTIMATION, Truncated(LAW, 0.31), 5)
+        SAMPLED.first(Stream(ESTIMATION, Truncated(LAW, 0.31)), 5)
 
 
 def test_votes_that_contradict_themselves_are_refused() -> None:
     with pytest.raises(InvalidInput, match="between 0 and `trials`"):
         votes(hits=6)
     with pytest.raises(InvalidInput, match="64 bins"):
-        Votes(ESTIMATION, None, 0, (1,), (1,), (1,))
+        Votes(Stream(ESTIMATION, LAW), 0, (1,), (1,), (1,))
     with pytest.raises(InvalidInput, match="count the same votes"):
-        Votes(ESTIMATION, None, 0, (1, 1), (1, *REST), (1, *REST))
+        Votes(Stream(ESTIMATION, LAW), 0, (1, 1), (1, *REST), (1, *REST))
     with pytest.raises(InvalidInput, match="`start` must not be negative, got -1"):
         votes(start=-1)
     with pytest.raises(DataError, match="the fields of votes"):
         Votes.from_dict({"purpose": ESTIMATION}, LAW)
     with pytest.raises(DataError, match="one sampled input"):
         SampledInput.from_dict({"index": 1}, LAW)
+
+
+def test_a_choice_of_p_survives_json_and_is_read_from_the_version_before() -> None:
+    sampled = replace(SAMPLED, choices={"tailored": LAW, "truncated:heuristic": BALL})
+    fields = json.loads(json.dumps(sampled.to_dict()))
+    assert fields["choices"]["tailored"] is None
+    assert SampledInput.from_dict(fields, LAW) == sampled
+    whole = {"kind": "truncated", "percentile": 1.0}
+    before = fields | {"choices": {"tailored": whole, "truncated:heuristic": whole}}
+    read = SampledInput.from_dict(of_format_2(before), LAW)
+    # Double sampling that chose the whole of P has votes of its own under it.
+    assert read.choices == {"tailored": LAW, "truncated:heuristic": Truncated(LAW, 1.0)}
+    for votes in before["votes"]:
+        del votes["classifier"]  # it was not written: a run had one
+    assert SampledInput.from_dict(before, LAW).votes == SAMPLED.votes
+
+
+def test_votes_of_two_classifiers_are_two_streams() -> None:
+    second = replace(votes(2), stream=Stream(ESTIMATION, LAW, classifier=1))
+    both = replace(SAMPLED, votes=(votes(3), second))
+    assert both.first(Stream(ESTIMATION, LAW), 5).successes == 3
+    assert both.first(Stream(ESTIMATION, LAW, 1), 5).successes == 2
+    assert both.taken(Stream(ESTIMATION, LAW)) == 5
+    fields = json.loads(json.dumps(both.to_dict()))
+    assert SampledInput.from_dict(fields, LAW) == both
+    assert "under P of classifier 1 (5)" in both.inventory()

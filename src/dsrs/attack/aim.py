@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.classifiers import Classifier
-from dsrs.proofs.counterexample import Claim
+from dsrs.laws import GeneralizedGaussian
+from dsrs.proofs.base import Claim
 from dsrs.votes import Setting
 
 Floats = NDArray[np.float64]
@@ -30,6 +31,7 @@ class Aim:
 
     classifier: Classifier
     x: NDArray[np.float32]
+    law: GeneralizedGaussian  # the smoothing law
     setting: Setting
     index: int
     target: int
@@ -39,7 +41,7 @@ class Aim:
     def slack(self) -> float:
         """How much sampled probabilities may differ from those of the ideal noise."""
         grid = self.setting.grid
-        return 0.0 if grid is None else grid.variation(self.setting.base)
+        return 0.0 if grid is None else grid.variation(self.law)
 
     def point(self, perturbation: Floats) -> NDArray[np.float32]:
         """The perturbed input, as the classifier would be given it."""

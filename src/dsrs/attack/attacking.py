@@ -23,11 +23,13 @@ from dsrs.classifiers import Classifier
 from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput, StoreMismatch
 from dsrs.measures.accuracy import proves
-from dsrs.methods import Plan
+from dsrs.methods import NEYMAN_PEARSON, Plan
+from dsrs.noise.seeds import check_seed
 from dsrs.proofs.certificate import Certificate
-from dsrs.proofs.counterexample import AttackedInput, claim_of
+from dsrs.proofs.counterexample import AttackedInput
 from dsrs.store import Run, RunResult, open_run
 from dsrs.store.attacks import attacked_inputs, start_attack
+from dsrs.store.copying import copy_run
 from dsrs.store.thumbnail import thumbnail
 from dsrs.votes import Setting, VoteCollector
 
@@ -56,8 +58,7 @@ class AttackSettings:
             raise InvalidInput(f"`budget` must be from 1 to {MOST_BUDGET} votes, got {self.budget}")
         if not 0 < self.alpha < 1:
             raise InvalidInput(f"`alpha` must be in (0, 1), got {self.alpha!r}")
-        if self.seed < 0:
-            raise InvalidInput(f"`seed` must be a whole number >= 0, got {self.seed}")
+        check_seed(self.seed)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, without loss."""
@@ -84,15 +85,17 @@ def attack_input(
 ) -> AttackedInput:
     """Look for the nearest perturbation of `x` that ends what `certificate` claims of `target`.
 
-    The smoothing law is the certificate's. `plan` is the plan that the certificate came from: its
-    grid belongs to the smoothed classifier. Without one noise is added in float32. `index` chooses
-    the noise, as in a run.
+    The smoothing law and the grid are the certificate's. `plan` is the plan that it came from, if
+    that is known: its batch says how many votes are taken at once. `index` chooses the noise, as in
+    a run.
     """
     chosen = settings or AttackSettings()
-    sampled = plan or Plan(certificate.law, ("np",))
+    grid = None if certificate.grid is None or plan is not None else certificate.grid.grid
+    sampled = plan or Plan(certificate.law, (NEYMAN_PEARSON,), grid=grid)
     check_budget(chosen.budget, sampled.batch)
     image = checked_input(classifier, x, sampled, index)
-    aim = Aim(classifier, image, _setting(sampled, chosen), index, target, claim_of(certificate))
+    setting, claim = _setting(sampled, chosen), certificate.claim
+    aim = Aim(classifier, image, sampled.law, setting, index, target, claim)
     found = pursue(
         aim,
         Room(image, classifier.bounds if chosen.clip else None),
@@ -115,22 +118,29 @@ def attack_run(
     workers: int | None = None,
     restart: bool = False,
     progress: Watch | None = None,
+    output: str | Path | None = None,
 ) -> AttackSummary:
     """Attack every certified input of the run at `path` (or `indices` of them); keep it there.
 
     The model and the data must be those of the run. What is finished already is not done again; an
     attack of other settings is refused unless `restart` drops it. A stop at any moment loses only
-    the inputs in work; results depend on neither stops nor `workers`.
+    the inputs in work; results depend on neither stops nor `workers`. With `output` the run is left
+    as it is: it is copied into this folder, and its attack is kept there.
     """
     chosen = settings or AttackSettings()
+    if output is not None:
+        with open_run(path) as run:
+            _check_source(run, classifier, dataset)
+        copy_run(path, output)
+        path = output
     with VoteCollector(workers) as counted:
         threads = counted.workers
     with open_run(path) as run:
         _check_source(run, classifier, dataset)
         plan = run.plan
-        if chosen.method is not None and chosen.method not in plan.strategies():
+        if chosen.method is not None and chosen.method not in plan.names:
             raise InvalidInput(
-                f"`method` must be one of {', '.join(plan.strategies())}, got {chosen.method!r}"
+                f"`method` must be one of {', '.join(plan.names)}, got {chosen.method!r}"
             )
         wanted = run.indices() if indices is None else _known(indices, run)
         targets = {

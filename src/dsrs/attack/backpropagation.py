@@ -9,17 +9,21 @@ the perturbation, is still told by the votes of the same rows: they are what is 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from threading import Event
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dsrs.attack.aim import Aim, Floats
 from dsrs.attack.readings import FromVotes, Reading, VoteSums
-from dsrs.classifiers.callable import ScoreGradient
+from dsrs.classifiers.base import ScoreGradient
 from dsrs.laws import GeneralizedGaussian
 from dsrs.proofs.counterexample import Source
+from dsrs.votes.tally import Batch
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class FromBackPropagation(FromVotes):
@@ -33,7 +37,7 @@ class FromBackPropagation(FromVotes):
         self._gradient = gradient
 
     def _sums(self, perturbation: Floats, widen: float) -> VoteSums:
-        base = self._aim.setting.base
+        base = self._aim.law
         law = GeneralizedGaussian(base.d, widen * base.sigma, base.k, base.eta)
         point, scores = self._aim.point(perturbation), self._aim.scores(self._rival)
         return _GradientSums(point, law, scores, self._gradient)
@@ -44,27 +48,29 @@ class FromBackPropagation(FromVotes):
         return replace(reading, fall=fall, variance=variance)
 
 
+@dataclass(eq=False)
 class _GradientSums(VoteSums):
     """Sums of the votes, and of the gradients of the same rows."""
 
-    def __init__(
-        self,
-        point: NDArray[np.float32],
-        law: GeneralizedGaussian,
-        scores: Floats,
-        gradient: ScoreGradient,
-    ) -> None:
-        super().__init__(point, law, scores)
-        self._shape, self._gradient, self._classes = point.shape, gradient, scores
-        self._slopes, self._sizes, self._seen = np.zeros(point.size), 0.0, 0
+    gradient: ScoreGradient
 
-    def add(self, rows: NDArray[np.float32], norms: Floats, classes: NDArray[np.int64]) -> None:
-        super().add(rows, norms, classes)
-        found = self._gradient(rows.reshape(-1, *self._shape), self._classes)
-        flat = found.reshape(len(rows), -1).astype(np.float64)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._slopes, self._sizes, self._seen = np.zeros(self.point.size), 0.0, 0
+
+    def add(self, batch: Batch) -> None:
+        super().add(batch)
+        rows = batch.rows.reshape(-1, *self.point.shape)
+        flat = self.gradient(rows, self.scores).reshape(len(rows), -1).astype(np.float64)
         self._slopes += flat.sum(axis=0)
         self._sizes += float(np.einsum("ij,ij->", flat, flat))
         self._seen += len(rows)
+
+    def merge(self, other: Self) -> None:
+        super().merge(other)
+        self._slopes += other._slopes
+        self._sizes += other._sizes
+        self._seen += other._seen
 
     def back_propagated(self) -> tuple[Floats, float]:
         """The mean gradient downhill, and the variance of a coordinate of its error."""

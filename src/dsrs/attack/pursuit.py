@@ -17,6 +17,7 @@ from dsrs.attack.shrinking import Bands
 from dsrs.attack.verification import Shares, proved
 from dsrs.attack.walk import SURELY, Path, walk, whole
 from dsrs.errors import InvalidInput
+from dsrs.noise.stream import Stream
 from dsrs.proofs.counterexample import AttackedInput, Candidate
 from dsrs.votes import InlineCollector, WorkUnit
 
@@ -78,9 +79,9 @@ def pursue(
 ) -> AttackedInput:
     """Attack one input with at most `budget` votes, all in whole batches."""
     started = perf_counter()
-    law, batch = aim.setting.base, aim.setting.batch
+    law, batch = aim.law, aim.setting.batch
     compasses: list[Compass] = [FromVotes(aim, stop)]
-    gradient = getattr(aim.classifier, "score_gradient", None)
+    gradient = aim.classifier.score_gradient
     if gradient is not None:
         compasses.append(FromBackPropagation(aim, stop, gradient))
     paths, bands = [], Bands(aim.x.shape)
@@ -120,9 +121,9 @@ def _prove(
     rival, candidates, perturbations = aim.rival(path.counts), list[Candidate](), list[Floats]()
 
     def votes_at(delta: Floats, votes: int, purpose: str) -> tuple[int, ...]:
-        unit = WorkUnit(aim.index, purpose, None, 0, votes)
+        unit = WorkUnit(aim.index, Stream(purpose, aim.law), 0, votes)
         counted = InlineCollector(stop).collect(aim.classifier, aim.point(delta), aim.setting, unit)
-        return tuple(counted.sum(axis=1).tolist())
+        return tuple(counted.votes.sum(axis=1).tolist())
 
     nearest: int | None = None
     while shares.next > 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from threading import Event
-from typing import Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,13 @@ from numpy.typing import NDArray
 from dsrs.attack.aim import Aim, Floats
 from dsrs.attack.score import Score
 from dsrs.laws import GeneralizedGaussian, Rescaled
+from dsrs.noise.stream import Stream
 from dsrs.proofs.counterexample import Source
 from dsrs.votes import InlineCollector, WorkUnit
+from dsrs.votes.tally import Batch, Tally
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 RADIAL_BINS = 16  # of equal mass
 
@@ -57,8 +62,7 @@ class FromVotes:
         self._rival: int | None = None  # from the reading before: fixed before the votes
 
     def read(self, perturbation: Floats, votes: int, widen: float = 1.0) -> Reading:
-        sums = self._sums(perturbation, widen)
-        counts = self._counted(perturbation, votes, widen, sums)
+        counts, sums = self._counted(perturbation, votes, widen)
         share, fall, variance = sums.fall()
         length = float(np.linalg.norm(perturbation))
         rate = float(fall @ perturbation) / length if length else 0.0
@@ -69,27 +73,30 @@ class FromVotes:
         return reading
 
     def _sums(self, perturbation: Floats, widen: float) -> VoteSums:
-        base = self._aim.setting.base
+        base = self._aim.law
         law = GeneralizedGaussian(base.d, widen * base.sigma, base.k, base.eta)
         return VoteSums(self._aim.point(perturbation), law, self._aim.scores(self._rival))
 
     def _counted(
-        self, perturbation: Floats, votes: int, widen: float, sums: VoteSums
-    ) -> tuple[int, ...]:
+        self, perturbation: Floats, votes: int, widen: float
+    ) -> tuple[tuple[int, ...], VoteSums]:
+        """The votes by class of so many fresh rows, and their sums."""
         aim = self._aim
-        base = aim.setting.base
-        law = None if widen == 1 else Rescaled(base, widen * base.sigma)
-        unit = WorkUnit(aim.index, f"attack, {self.source} {self._readings}", law, 0, votes)
+        law = aim.law if widen == 1 else Rescaled(aim.law, widen * aim.law.sigma)
+        stream = Stream(f"attack, {self.source} {self._readings}", law)
+        unit = WorkUnit(aim.index, stream, 0, votes, (self._sums(perturbation, widen),))
         self._readings += 1
         self.spent += votes * self.cost
-        collector = InlineCollector(self._stop, sums.add)
+        collector = InlineCollector(self._stop)
         counted = collector.collect(aim.classifier, aim.point(perturbation), aim.setting, unit)
-        counts = tuple(counted.sum(axis=1).tolist())
+        counts, (sums,) = tuple(counted.votes.sum(axis=1).tolist()), counted.tallies
+        assert isinstance(sums, VoteSums)
         self._rival = aim.rival(counts)
-        return counts
+        return counts, sums
 
 
-class VoteSums:
+@dataclass(eq=False)
+class VoteSums(Tally):
     """Sums over noisy rows that make the gradient from votes.
 
     Given its norm, noise has a uniform direction, so E[g | norm] = 0: from the score of a vote the
@@ -97,18 +104,24 @@ class VoteSums:
     takes out what is due to the norm alone: votes of short noise all agree, and count for nothing.
     """
 
-    def __init__(
-        self, point: NDArray[np.float32], law: GeneralizedGaussian, scores: Floats
-    ) -> None:
-        self._point = point.ravel().astype(np.float64)
-        self._score, self._scores = Score(law), scores
-        self._edges = law.radial_quantile(np.arange(1, RADIAL_BINS) / RADIAL_BINS)
-        self._by_bin = np.zeros((RADIAL_BINS, point.size))  # sums of g
-        self._scored = np.zeros(point.size)  # sum of score times g
+    name: ClassVar[str] = "attack"
+    needs_rows: ClassVar[bool] = True
+
+    point: NDArray[np.float32]
+    law: GeneralizedGaussian
+    scores: Floats  # of a vote for each class
+
+    def __post_init__(self) -> None:
+        self._point = self.point.ravel().astype(np.float64)
+        self._score = Score(self.law)
+        self._edges = self.law.radial_quantile(np.arange(1, RADIAL_BINS) / RADIAL_BINS)
+        self._by_bin = np.zeros((RADIAL_BINS, self.point.size))  # sums of g
+        self._scored = np.zeros(self.point.size)  # sum of score times g
         self._totals = np.zeros((4, RADIAL_BINS))  # rows, scores, their squares, |g|^2
 
-    def add(self, rows: NDArray[np.float32], norms: Floats, classes: NDArray[np.int64]) -> None:
-        weights, scores = self._score.weights(norms), self._scores[classes]
+    def add(self, batch: Batch) -> None:
+        rows, norms = batch.rows, batch.norms
+        weights, scores = self._score.weights(norms), self.scores[batch.classes]
         bins = np.searchsorted(self._edges, norms)
         factors = np.zeros((RADIAL_BINS + 1, len(rows)))
         factors[bins, np.arange(len(rows))] = weights
@@ -121,6 +134,11 @@ class VoteSums:
             (np.ones(len(rows)), scores, scores**2, (weights * norms) ** 2)
         ):
             self._totals[place] += np.bincount(bins, values, minlength=RADIAL_BINS)
+
+    def merge(self, other: Self) -> None:
+        self._by_bin += other._by_bin
+        self._scored += other._scored
+        self._totals += other._totals
 
     def fall(self) -> tuple[float, Floats, float]:
         """p, -grad p, and the variance of one of its coordinates."""

@@ -25,7 +25,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dsrs.confidence import AlphaBudget, clopper_pearson_lower, clopper_pearson_upper
-from dsrs.proofs.counterexample import Claim, Shown
+from dsrs.proofs.base import Claim
+from dsrs.proofs.counterexample import Shown
 
 FEWEST = 2000  # votes that can show another class ahead where noise is not ideal
 SHARES = (0.1, 0.7, 0.15, 0.05)  # the second point is meant to be the nearest

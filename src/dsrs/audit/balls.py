@@ -11,12 +11,7 @@ from contextlib import contextmanager
 from fractions import Fraction
 from typing import TypeVar
 
-from dsrs.errors import MissingExtra
-
-try:
-    from flint import acb, arb, ctx
-except ImportError:
-    raise MissingExtra("python-flint", "audit") from None
+from flint import acb, arb, ctx
 
 __all__ = [
     "Ball",

@@ -23,10 +23,11 @@ from fractions import Fraction
 from dsrs.audit.angle import angle_of
 from dsrs.audit.balls import arb, between, bits, centre, exact, greater, lesser
 from dsrs.audit.curve import Term, crossing_on, ratio_on, rough_crossing
-from dsrs.audit.findings import Undecided
 from dsrs.audit.integrands import AlongCurve, AlongLine, Density
+from dsrs.audit.limits import Budget
 from dsrs.audit.mixture import DEPTH, Mixture
-from dsrs.audit.quadrature import SHARP, Budget, integral
+from dsrs.audit.quadrature import SHARP, integral
+from dsrs.audit.verdicts import Undecided
 from dsrs.audit.weights import ends_of, smoothing_law
 
 

@@ -1,4 +1,4 @@
-"""What a certificate says, read from its JSON and believed in nothing."""
+"""What a certificate says, read from its JSON (format 3, and format 2 by `format_2`)."""
 
 from __future__ import annotations
 
@@ -8,205 +8,208 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dsrs.audit.findings import Refuted
-from dsrs.errors import DataError
+from dsrs.audit.format_2 import as_format_3
+from dsrs.audit.reading import (
+    Fields,
+    choice,
+    field,
+    number,
+    numbers,
+    only,
+    optional,
+    optional_number,
+    shown,
+    whole,
+)
+from dsrs.audit.verdicts import NotACertificate, Refuted, Undecided
 
+FORMAT = 3
 STATUSES = ("certified", "short", "abstained", "undecided")
-METHODS = ("neyman-pearson", "double-sampling", "leading-class", "first-order")
+OTHER_NORMS = ("linf_radius", "l1_radius")
+NAMES = (
+    *("format", "schema", "status", "radius", "np_radius", *OTHER_NORMS, "complete", "law"),
+    *("grid", "uniform", "proof", "subject"),
+)
+LARGEST_DIMENSION = 2**53  # every such number is a double
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
-    """A probability is said to lie between these."""
-
-    lower: float
-    upper: float
-
-    @property
-    def says_nothing(self) -> bool:
-        return self.lower == 0 and self.upper == 1
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """An additional law, as JSON, and the interval of its probability."""
-
-    law: Mapping[str, Any]
-    interval: Interval
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """At this shift these multipliers are said to give this bound."""
-
-    radius: float
-    multipliers: tuple[float, ...]
-    bound: float
-
-
-@dataclass(frozen=True, slots=True)
-class OnGrid:
-    """Input and noise were rounded to a grid, the input moved by so much."""
-
-    step: float
-    moved: float
-    variation: float
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A certificate."""
+class SmoothingLaw:
+    """The parameters of the smoothing law P (docs/math.md 1)."""
 
     d: int
     sigma: float
     k: float
     eta: float
-    p: Interval
-    additional: tuple[Seen, ...]
-    radius: float
-    np_radius: float
-    status: str
-    method: str
-    proof: tuple[Step, ...]
-    rival: float | None = None
-    uniform: float | None = None
-    gradient: float | None = None  # bound of sigma |grad P_A|
-    grid: OnGrid | None = None
-    other_radii: Mapping[str, float] | None = None  # of other norms
 
     @classmethod
-    def from_dict(cls, fields: Any) -> Claim:
-        """A certificate from its JSON; DataError where it is none."""
-        law = _field(fields, "law", dict)
-        return cls(
-            d=_whole(_field(law, "d")),
-            sigma=_number(_field(law, "sigma")),
-            k=_number(_field(law, "k")),
-            eta=_number(law.get("eta", 2.0)),
-            p=_interval(_field(fields, "p", list)),
-            additional=tuple(_seen(each) for each in _field(fields, "additional", list)),
-            radius=_number(_field(fields, "radius")),
-            np_radius=_number(_field(fields, "np_radius")),
-            status=_field(fields, "status", str),
-            method=_field(fields, "method", str),
-            proof=tuple(_step(each) for each in _field(fields, "proof", list)),
-            rival=_optional(fields, "rival"),
-            uniform=_optional(fields, "uniform"),
-            gradient=_optional(fields, "gradient"),
-            grid=_grid(fields.get("grid")),
-            other_radii={
-                name: _number(fields[name])
-                for name in ("linf_radius", "l1_radius")
-                if name in fields
-            },
+    def read(cls, fields: Any) -> SmoothingLaw:
+        """The law of a JSON object; Undecided where it names what this check does not know."""
+        law = cls(
+            whole(fields, "d", 2, LARGEST_DIMENSION),
+            number(fields, "sigma"),
+            number(fields, "k"),
+            2.0 if optional_number(fields, "eta") is None else number(fields, "eta"),
         )
+        only(fields, ("d", "sigma", "k", "eta"), "the smoothing law")
+        if not (law.sigma > 0 and law.eta > 0 and 0 <= law.k < law.d / 2):
+            raise Refuted("no smoothing law has these parameters")
+        return law
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A probability is said to lie in [lower, upper]."""
+
+    lower: float
+    upper: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.lower <= self.upper <= 1:
+            raise Refuted(f"[{self.lower!r}, {self.upper!r}] is no interval of a probability")
+
+    @classmethod
+    def read(cls, ends: Any, name: str) -> Interval:
+        """An interval from a list of two numbers."""
+        found = numbers(ends, name)
+        if len(found) != 2:
+            raise NotACertificate(f"`{name}` must have two ends, got {len(found)}")
+        return cls(*found)
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether every probability lies in it."""
+        return self.lower == 0 and self.upper == 1
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """At a shift of length `radius` these multipliers are said to make B at least `bound`."""
+
+    radius: float
+    multipliers: tuple[float, ...]
+    bound: float
+
+    @classmethod
+    def read(cls, fields: Any) -> Step:
+        """A step from a JSON object."""
+        multipliers = field(fields, "multipliers", list)
+        step = cls(
+            number(fields, "radius", infinite=True),
+            numbers(multipliers, "multipliers", infinite=True),
+            number(fields, "dual_bound"),
+        )
+        if step.radius <= 0:
+            raise Refuted(f"a step of the proof is for a shift of length {step.radius!r}")
+        only(fields, ("radius", "multipliers", "dual_bound"), "a step of the proof")
+        return step
+
+
+@dataclass(frozen=True, slots=True)
+class OnGrid:
+    """Input and noise were rounded to a grid of this `step`, which moved the input by `moved`."""
+
+    step: float
+    moved: float
+    variation: float
+
+    @classmethod
+    def read(cls, fields: Any) -> OnGrid:
+        """The note from a JSON object; `origin` is where the grid begins."""
+        grid = cls(*(number(fields, name) for name in ("step", "moved", "variation")))
+        optional_number(fields, "origin")
+        only(fields, ("step", "moved", "variation", "origin"), "the grid")
+        if not (grid.step > 0 and grid.moved >= 0 and 0 <= grid.variation <= 1):
+            raise Refuted(f"there is no such grid: {grid}")
+        return grid
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Everything that a certificate says but its proof, which is kept as `kind` and JSON."""
+
+    law: SmoothingLaw
+    status: str
+    radius: float
+    np_radius: float | None
+    other_radii: Mapping[str, float]
+    grid: OnGrid | None
+    uniform: float | None
+    kind: str | None
+    proof: Fields | None
+    subject: Fields | None
+
+    @classmethod
+    def read(cls, fields: Any) -> Claim:
+        """A certificate from its JSON."""
+        if not isinstance(fields, Mapping):
+            raise NotACertificate(f"expected a JSON object, got {shown(fields)}")
+        if "format" not in fields:
+            fields = as_format_3(fields)
+        if fields["format"] != FORMAT:
+            raise Undecided(f"this check does not know the format {shown(fields['format'])}")
+        proof, grid = optional(fields, "proof", dict), optional(fields, "grid", dict)
+        claim = cls(
+            law=SmoothingLaw.read(field(fields, "law", dict)),
+            status=choice(fields, "status", STATUSES),
+            radius=number(fields, "radius", infinite=True),
+            np_radius=_np_radius(fields),
+            other_radii={
+                name: number(fields, name, infinite=True) for name in OTHER_NORMS if name in fields
+            },
+            grid=None if grid is None else OnGrid.read(grid),
+            uniform=optional_number(fields, "uniform"),
+            kind=None if proof is None else field(proof, "kind", str),
+            proof=proof,
+            subject=_subject(fields),
+        )
+        only(fields, NAMES, "a certificate")
+        return claim
 
     def beyond_move(self, radius: float) -> Fraction:
         """How far from the grid point a finite radius around the input reaches."""
         return Fraction(radius) + Fraction(self.grid.moved if self.grid else 0)
 
-    def check_words(self) -> None:
-        """Raise Refuted where the parts of the claim contradict each other."""
-        if self.status not in STATUSES or self.method not in METHODS:
-            raise Refuted(f"there is no status {self.status!r} with method {self.method!r}")
-        if not (self.radius >= 0 and self.np_radius >= 0):
+    def check_words(self, steps: int) -> None:
+        """Raise Refuted where the parts of the claim contradict each other or its `steps`."""
+        if not (self.radius >= 0 and (self.np_radius is None or self.np_radius >= 0)):
             raise Refuted("a radius is negative")
         proves = self.status == "certified" or (self.status == "short" and self.radius > 0)
-        if proves != (self.radius > 0) or proves != bool(self.proof):
+        if proves != (self.radius > 0) or proves != (steps > 0):
             raise Refuted(f"status {self.status}, radius {self.radius!r} and proof do not fit")
-        if self.np_radius > self.radius:
-            raise Refuted("the Neyman-Pearson radius exceeds the radius")
-        if (self.method == "leading-class") != (self.rival is not None):
-            raise Refuted("a bound of the rivals belongs to the method leading-class alone")
-        if (self.method == "first-order") != (self.gradient is not None):
-            raise Refuted("a bound of the gradient belongs to the method first-order alone")
-        if self.rival is not None and not 0 <= self.rival <= 1:
-            raise Refuted(f"the rivals have probability {self.rival!r}")
+        if not proves and self.np_radius:
+            raise Refuted("it claims a Neyman-Pearson radius, and no radius")
         if self.uniform is not None and not 0 <= self.uniform <= 1:
             raise Refuted(f"the uniform number is {self.uniform!r}")
-        for interval in (self.p, *(seen.interval for seen in self.additional)):
-            if not 0 <= interval.lower <= interval.upper <= 1:
-                raise Refuted(f"[{interval.lower!r}, {interval.upper!r}] is no interval")
-        if not (self.d >= 2 and self.sigma > 0 and self.eta > 0 and 0 <= self.k < self.d / 2):
-            raise Refuted("there is no such smoothing law")
-        if self.grid and not (
-            0 < self.grid.step < math.inf
-            and 0 <= self.grid.moved < math.inf
-            and 0 <= self.grid.variation <= 1
-        ):
-            raise Refuted(f"there is no such grid: {self.grid}")
-        for step in self.proof:
-            bounds = 1 + len(self.additional) + (self.gradient is not None)
-            if len(step.multipliers) != bounds:
-                raise Refuted("a step has not one multiplier for each bound")
-            if any(map(math.isnan, (step.radius, step.bound, *step.multipliers))):
-                raise Refuted("a number of the proof is not a number")
+        self._check_other_norms()
 
-    def check_other_norms(self) -> None:
+    def _check_other_norms(self) -> None:
         """The ball of radius r in l-infinity lies in that of r sqrt(d) in l2, that of l1 in l2."""
-        for name, value in (self.other_radii or {}).items():
-            most = self.d if name == "linf_radius" else 1
-            if math.isnan(value) or (math.isinf(value) and not math.isinf(self.radius)):
-                raise Refuted(f"`{name}` is {value!r}")
-            if math.isfinite(value) and math.isfinite(self.radius):
-                above = Fraction(value) ** 2 * most > Fraction(self.radius) ** 2
-                if value < 0 or above:
-                    raise Refuted(f"`{name}` {value!r} does not follow from {self.radius!r}")
+        for name, value in self.other_radii.items():
+            most = self.law.d if name == "linf_radius" else 1
+            if value < 0 or (math.isinf(value) and not math.isinf(self.radius)):
+                raise Refuted(f"`{name}` is {value!r}, and the radius {self.radius!r}")
+            if math.isinf(self.radius):
+                continue
+            if Fraction(value) ** 2 * most > Fraction(self.radius) ** 2:
+                raise Refuted(f"`{name}` {value!r} does not follow from {self.radius!r}")
 
 
-def _field(fields: Any, name: str, kind: type = object) -> Any:
-    if not isinstance(fields, Mapping) or name not in fields:
-        raise DataError(f"this is not a certificate: `{name}` is missing")
-    if not isinstance(fields[name], kind):
-        raise DataError(f"this is not a certificate: `{name}` is of the wrong kind")
-    return fields[name]
+def _np_radius(fields: Fields) -> float | None:
+    """The Neyman-Pearson radius; None where nothing is said of P."""
+    if "np_radius" not in fields:
+        raise NotACertificate("`np_radius` is missing")
+    absent = fields["np_radius"] is None
+    return None if absent else number(fields, "np_radius", infinite=True)
 
 
-def _number(value: Any) -> float:
-    if value in ("inf", "-inf"):
-        return float(value)
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise DataError(f"this is not a certificate: expected a number, got {str(value)[:60]!r}")
-    try:
-        return float(value)
-    except OverflowError:
-        raise DataError("this is not a certificate: a number is too large") from None
-
-
-def _optional(fields: Mapping[str, Any], name: str) -> float | None:
-    return None if fields.get(name) is None else _number(fields[name])
-
-
-def _grid(fields: Any) -> OnGrid | None:
-    names = ("step", "moved", "variation")
-    return None if fields is None else OnGrid(*(_number(_field(fields, name)) for name in names))
-
-
-def _whole(value: Any) -> int:
-    number = _number(value)
-    if not number.is_integer():
-        raise DataError(f"this is not a certificate: a dimension of {number!r}")
-    return int(number)
-
-
-def _interval(ends: list[Any]) -> Interval:
-    if len(ends) != 2:
-        raise DataError("this is not a certificate: an interval has two ends")
-    return Interval(_number(ends[0]), _number(ends[1]))
-
-
-def _seen(fields: Any) -> Seen:
-    # The first version wrote the law's `kind` and `value` beside its interval.
-    law = fields.get("law", fields) if isinstance(fields, Mapping) else None
-    if not isinstance(law, Mapping) or not isinstance(law.get("kind"), str):
-        raise DataError("this is not a certificate: an additional law has no `kind`")
-    own = {name: value for name, value in law.items() if name != "q"}
-    return Seen(own, _interval(_field(fields, "q", list)))
-
-
-def _step(fields: Any) -> Step:
-    return Step(
-        _number(_field(fields, "radius")),
-        tuple(_number(value) for value in _field(fields, "multipliers", list)),
-        _number(_field(fields, "dual_bound")),
-    )
+def _subject(fields: Fields) -> Fields | None:
+    """What the certificate is about: texts, numbers and truth values, which are shown as such."""
+    subject = optional(fields, "subject", dict)
+    for name, value in (subject or {}).items():
+        if not isinstance(value, (str, int, float, bool, type(None))):
+            raise NotACertificate(f"`{name}` of the subject is {shown(value)}")
+    alpha = None if subject is None else optional_number(subject, "alpha")
+    if alpha is not None and not 0 < alpha < 1:
+        raise Refuted(f"its alpha is {alpha!r}")
+    return subject

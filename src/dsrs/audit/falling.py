@@ -20,9 +20,9 @@ from dataclasses import dataclass
 
 from dsrs.audit.balls import arb, between, centre
 from dsrs.audit.curve import Term, ratio_on
-from dsrs.audit.findings import Undecided
 from dsrs.audit.mixture import Mixture
 from dsrs.audit.shells import Shells
+from dsrs.audit.verdicts import Undecided
 
 MOST_CELLS = 4000
 LARGEST_RISE = 1e-6  # what rounding never makes

@@ -17,8 +17,8 @@ from collections.abc import Callable
 from statistics import NormalDist
 
 from dsrs.audit.balls import arb, between, exact
-from dsrs.audit.findings import Undecided
 from dsrs.audit.gaussian import normal_below, normal_density
+from dsrs.audit.verdicts import Undecided
 
 NORMAL = NormalDist()
 

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from dsrs.audit.balls import acb, arb, exact
-from dsrs.audit.quadrature import Budget, integral
+from dsrs.audit.limits import Budget
+from dsrs.audit.quadrature import integral
+from dsrs.audit.reading import field, number
 from dsrs.audit.shells import Shells
 from dsrs.audit.weights import Piece, additional_law, ends_of
 
@@ -26,11 +28,14 @@ ROOM = 0.01  # of the charge: the mean norm is computed roughly where the charge
 def variation(
     shells: Shells, law: Mapping[str, Any] | None, sigma: float, eta: float, step: float
 ) -> arb:
-    """How much the probability of an event may differ, less the room; None is P."""
-    if law is None or law["kind"] == "rescaled":
+    """A lower bound of how much probabilities under a law are to be charged; None is P.
+
+    It is `ROOM` below the formula, in which the mean norm is not known to the last digit.
+    """
+    if law is None or field(law, "kind", str) == "rescaled":
         factor = arb(1)
         if law is not None:
-            factor = exact(law.get("beta", law.get("value"))) / exact(sigma)
+            factor = exact(number(law, "beta")) / exact(sigma)
         mean = factor * _mean_norm_of_p(shells)
         units = arb(NORMAL) if shells.gaussian else _units(shells)
     else:
@@ -38,8 +43,8 @@ def variation(
         mean = sum((_mean_norm(piece, shells) for piece in pieces), arb(0))
         units = _units(shells)
     d = exact(shells.d)
-    found = units * arb(2) ** -53 * (4 * d + 2 * d.sqrt() * mean / exact(step))
-    return (found * (1 - exact(ROOM))).min(arb(1)).lower()
+    charge = units * arb(2) ** -53 * (4 * d + 2 * d.sqrt() * mean / exact(step))
+    return (charge * (1 - exact(ROOM))).min(arb(1)).lower()
 
 
 def _units(shells: Shells) -> arb:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from typing import Any
 
 from dsrs.audit.balls import arb, exact
-from dsrs.audit.findings import Undecided
+from dsrs.audit.reading import field, number, numbers, optional_number, shown
 from dsrs.audit.shells import Shells
+from dsrs.audit.verdicts import Undecided
 
+PARAMETERS = {"truncated": "percentile", "rescaled": "beta"}
 NEARLY = 1e-9  # laws that differ by rounding are one, as rescaled:0.8x and rescaled:0.4
 
 
@@ -27,8 +30,8 @@ def law_of_text(
         if kind == "weighted":
             return _weighted(value)
     except ValueError:
-        raise Undecided(f"the law {text!r} cannot be read") from None
-    raise Undecided(f"an audit does not know the law {text!r}")
+        raise Undecided(f"the law {shown(text)} cannot be read") from None
+    raise Undecided(f"this check does not know the law {shown(text)}")
 
 
 def _truncated(value: str, shells: Shells, p_lower: float | None) -> dict[str, Any] | None:
@@ -50,16 +53,16 @@ def _truncated(value: str, shells: Shells, p_lower: float | None) -> dict[str, A
 
 
 def _weighted(value: str) -> dict[str, Any]:
-    found: dict[str, Any] = {"kind": "weighted", "inner": None, "outer": None}
+    law: dict[str, Any] = {"kind": "weighted", "inner": None, "outer": None}
     points = []
     for part in value.split(","):
         name, equals, slope = part.partition("=")
         if equals:
-            found[name] = float(slope)
+            law[name] = float(slope)
         else:
             knot, _, log = part.partition(":")
             points.append((float(knot), float(log)))
-    return found | {
+    return law | {
         "knots": [knot for knot, _ in points],
         "log_weights": [log for _, log in points],
     }
@@ -69,12 +72,14 @@ def canonical(law: Mapping[str, Any] | None) -> tuple[Any, ...] | None:
     """What makes two laws the same, exactly; None is P."""
     if law is None:
         return None
-    parameter = {"truncated": "percentile", "rescaled": "beta"}.get(law["kind"])
-    if parameter is not None:
-        # The first version called it `value`.
-        return law["kind"], float(law.get(parameter, law.get("value", math.nan)))
-    lists = (tuple(map(float, law.get(name, ()))) for name in ("knots", "log_weights"))
-    return law["kind"], *lists, law.get("inner"), law.get("outer")
+    kind = field(law, "kind", str)
+    if kind in PARAMETERS:
+        return kind, number(law, PARAMETERS[kind])
+    if kind == "weighted":
+        names = ("knots", "log_weights")
+        lists = (numbers(field(law, name, list), name, infinite=True) for name in names)
+        return kind, *lists, *(optional_number(law, name) for name in ("inner", "outer"))
+    return kind, json.dumps(law, sort_keys=True)
 
 
 def alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

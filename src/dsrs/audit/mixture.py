@@ -9,8 +9,8 @@ from itertools import pairwise
 
 from dsrs.audit.balls import arb, exact, greater, lesser
 from dsrs.audit.curve import Term
-from dsrs.audit.findings import Undecided
 from dsrs.audit.shells import Shells
+from dsrs.audit.verdicts import Undecided
 from dsrs.audit.weights import Law, ends_of, smoothing_law, tail_of
 
 DEPTH = 48.0  # shells with less than e^-DEPTH of density are left to the bounds of tails
@@ -41,16 +41,20 @@ class Mixture:
             for piece in law.pieces
         )
 
-    def intervals(self, low: arb, high: arb) -> Iterator[tuple[arb, arb]]:
-        """Between `low` and `high`, cut where a law begins or ends."""
-        edges = {
+    def edges(self) -> dict[str, arb]:
+        """The shells where a law with a multiplier begins or ends, by name."""
+        return {
             edge.name: edge.u
             for value, law in zip(self.multipliers, self.laws, strict=True)
             for piece in law.pieces
             for edge in (piece.start, piece.stop)
-            if value != 0 and edge is not None and not (edge.u <= low or edge.u >= high)
+            if value != 0 and edge is not None
         }
-        ends = [low, *sorted(edges.values(), key=float), high]
+
+    def intervals(self, low: arb, high: arb) -> Iterator[tuple[arb, arb]]:
+        """Between `low` and `high`, cut where a law begins or ends."""
+        edges = [u for u in self.edges().values() if not (u <= low or u >= high)]
+        ends = [low, *sorted(edges, key=float), high]
         for a, b in pairwise(ends):
             if not a < b:
                 raise Undecided("two laws begin or end on shells too close to tell apart")
@@ -75,11 +79,11 @@ class Mixture:
         return (low - wide).mid(), (lesser(most, top) + wide).mid()
 
     def mass_below(self, low: arb, sign: int) -> arb:
-        """At least the mass of |g| below a shell, over the terms of one sign."""
+        """An upper bound of the mass of |g| below a shell, over the terms of one sign."""
         return self._beyond(low, sign, above=False)
 
     def mass_above(self, high: arb, sign: int) -> arb:
-        """The same above it."""
+        """An upper bound of the mass of |g| above a shell, over the terms of one sign."""
         return self._beyond(high, sign, above=True)
 
     def _beyond(self, u: arb, sign: int, *, above: bool) -> arb:

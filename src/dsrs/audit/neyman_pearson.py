@@ -13,12 +13,14 @@ from statistics import NormalDist
 from dsrs.audit.angle import angle_of
 from dsrs.audit.balls import arb, bits, exact, lesser
 from dsrs.audit.bound import enclosed_bound
+from dsrs.audit.claims import Claim
 from dsrs.audit.curve import Term, crossing_on, ratio_on
-from dsrs.audit.findings import Refuted, Undecided
 from dsrs.audit.gaussian import normal_below
+from dsrs.audit.kinds import Proof
+from dsrs.audit.limits import Budget
 from dsrs.audit.mixture import Mixture
-from dsrs.audit.quadrature import Budget
 from dsrs.audit.shells import Shells
+from dsrs.audit.verdicts import Refuted, Undecided
 from dsrs.audit.weights import ends_of, smoothing_law
 
 POINTS = 60
@@ -27,7 +29,22 @@ ASIDE = 1e-3  # ln of the multipliers on both sides
 ROUNDS = 4
 
 
-def check_alone(shells: Shells, lower: float, radius: Fraction) -> None:
+def check_alone(claim: Claim, proof: Proof, shells: Shells) -> None:
+    """Raise unless the lower bound of P_A alone proves the Neyman-Pearson radius of a claim."""
+    if not claim.np_radius:
+        return
+    if proof.p_lower is None:
+        raise Refuted("it claims a Neyman-Pearson radius, and knows nothing of P_A")
+    if math.isinf(claim.np_radius):
+        if proof.p_lower != 1:
+            raise Refuted("an infinite radius needs a class that is never wrong")
+        return
+    radius = claim.beyond_move(claim.np_radius)
+    if not (proof.uses_p_alone and proof.steps[0].radius >= radius):
+        _check(shells, proof.p_lower, radius)
+
+
+def _check(shells: Shells, lower: float, radius: Fraction) -> None:
     """Raise unless P_A >= lower proves `radius`."""
     what = f"the Neyman-Pearson radius {float(radius)!r}"
     if lower == 1:

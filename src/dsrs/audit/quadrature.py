@@ -17,28 +17,16 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 from dsrs.audit.balls import acb, arb, between, bits
-from dsrs.audit.findings import Undecided
+from dsrs.audit.limits import Budget
+from dsrs.audit.verdicts import Undecided
 
 AXIS = 3  # z: the best compromise between wide ellipses and fast convergence
 RULES = (6, 10, 14, 18, 24, 30, 38)
 SHARP = 1e-14  # the remainder that a panel may have
 DEEPEST = 120  # halvings
-
-
-@dataclass
-class Budget:
-    """How many integrands one proof step may still evaluate."""
-
-    left: int = 20_000
-
-    def spend(self, count: int) -> None:
-        self.left -= count
-        if self.left < 0:
-            raise Undecided("an integral needs more evaluations than an audit spends on one")
 
 
 class Integrand(Protocol):

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from dsrs.audit.angle import Angle, angle_of
 from dsrs.audit.balls import acb, arb, between, bits
+from dsrs.audit.limits import Budget
 from dsrs.audit.mixture import DEPTH
-from dsrs.audit.quadrature import Budget, integral
+from dsrs.audit.quadrature import integral
 from dsrs.audit.shells import Shells
 from dsrs.audit.weights import ends_of, smoothing_law
 

@@ -10,15 +10,17 @@ On a piece of the shells every law of the package has ln(q/p) = height + slope u
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from dsrs.audit.balls import Ball, acb, arb, centre, exact
-from dsrs.audit.findings import Refuted, Undecided
-from dsrs.audit.quadrature import Budget, integral
+from dsrs.audit.limits import Budget
+from dsrs.audit.quadrature import integral
+from dsrs.audit.reading import Fields, field, number, numbers, only, optional_number, shown
 from dsrs.audit.shells import Shells
+from dsrs.audit.verdicts import Refuted, Undecided
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,26 +83,16 @@ def smoothing_law() -> Law:
 
 
 def additional_law(fields: Mapping[str, Any], shells: Shells, sigma: float, eta: float) -> Law:
-    """The law of a JSON object, as certificates hold them."""
-    kind = fields["kind"]
-    if kind == "truncated":
-        return _truncated(_number(fields, "percentile"), shells)
-    if kind == "rescaled":
-        return _rescaled(_number(fields, "beta"), shells, sigma, eta)
-    if kind == "weighted":
-        return _weighted(fields, shells)
-    raise Undecided(f"an audit does not know laws of kind {kind!r}")
+    """The law of a JSON object, as certificates hold them; Undecided where its kind is unknown."""
+    kind = field(fields, "kind", str)
+    if kind not in LAWS:
+        raise Undecided(f"this check does not know laws of the kind {shown(kind)}")
+    return LAWS[kind](fields, shells, sigma, eta)
 
 
-def _number(fields: Mapping[str, Any], name: str) -> float:
-    # The first version called the one parameter of a law `value`.
-    value = fields.get(name, fields.get("value"))
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise Refuted(f"`{name}` of a law must be a number, and it is {value!r}")
-    return float(value)
-
-
-def _truncated(share: float, shells: Shells) -> Law:
+def _truncated(fields: Fields, shells: Shells, sigma: float, eta: float) -> Law:
+    only(fields, ("kind", "percentile"), "a truncated law")
+    share = number(fields, "percentile")
     if not 0 < share <= 1:
         raise Refuted(f"a law cannot be truncated to {share!r} of the mass")
     if share == 1:
@@ -138,7 +130,9 @@ def _distribution(shells: Shells, u: arb) -> arb:
     return 1 - shells.gamma(u).gamma_upper(shells.m, 1)
 
 
-def _rescaled(beta: float, shells: Shells, sigma: float, eta: float) -> Law:
+def _rescaled(fields: Fields, shells: Shells, sigma: float, eta: float) -> Law:
+    only(fields, ("kind", "beta"), "a rescaled law")
+    beta = number(fields, "beta")
     if not beta > 0:
         raise Refuted(f"a law cannot be rescaled to {beta!r}")
     if beta == sigma:
@@ -147,29 +141,18 @@ def _rescaled(beta: float, shells: Shells, sigma: float, eta: float) -> Law:
     return Law((Piece(shells.m * rate.log(), arb(0), rate - 1),))
 
 
-def _weighted(fields: Mapping[str, Any], shells: Shells) -> Law:
-    knots = [_real(value) for value in fields["knots"]]
-    logs = [-math.inf if log == "-inf" else _real(log) for log in fields["log_weights"]]
-    inner, outer = fields.get("inner"), fields.get("outer")
-    if not knots or len(knots) != len(logs) or sorted(knots) != knots or knots[0] <= 0:
+def _weighted(fields: Fields, shells: Shells, sigma: float, eta: float) -> Law:
+    only(fields, ("kind", "knots", "log_weights", "inner", "outer"), "a weighted law")
+    knots = numbers(field(fields, "knots", list), "knots")
+    logs = numbers(field(fields, "log_weights", list), "log_weights", infinite=True)
+    inner, outer = (optional_number(fields, name) for name in ("inner", "outer"))
+    if not knots or len(knots) != len(logs) or list(knots) != sorted(knots) or knots[0] <= 0:
         raise Refuted("the knots of a weighted law must rise, with a weight each")
-    edges = [Edge(f"knot {Fraction(t)}", exact(t).log() - shells.log_m) for t in knots]
-    pieces = []
-    if inner is not None:
-        pieces.append(_line(exact(_real(inner)), edges[0], logs[0], None, edges[0]))
-    for i in range(len(knots) - 1):
-        if knots[i + 1] > knots[i] and (logs[i] == -math.inf) != (logs[i + 1] == -math.inf):
-            raise Refuted("a piece of a weighted law is zero at one of its ends only")
-        if knots[i + 1] > knots[i] and logs[i] > -math.inf:
-            rise = exact(logs[i + 1]) - exact(logs[i])
-            slope = rise / (edges[i + 1].u - edges[i].u)
-            pieces.append(_line(slope, edges[i], logs[i], edges[i], edges[i + 1]))
-    if outer is not None:
-        pieces.append(_line(exact(_real(outer)), edges[-1], logs[-1], edges[-1], None))
-    if not pieces:
-        raise Refuted("a weighted law is zero everywhere")
-    if inner is not None and not shells.m + exact(_real(inner)) > 0:
+    if math.inf in logs:
+        raise Refuted("a weighted law has an infinite weight")
+    if inner is not None and not shells.m + exact(inner) > 0:
         raise Refuted("a weighted law has infinite mass near 0")
+    pieces = _lines(knots, logs, inner, outer, shells)
     # The scale of the weights is free; with the largest density at 1, errors are shares of it.
     top = max(_largest_log(piece, shells) for piece in pieces)
     pieces = [replace(piece, height=piece.height - top) for piece in pieces]
@@ -179,10 +162,38 @@ def _weighted(fields: Mapping[str, Any], shells: Shells) -> Law:
     return Law(tuple(replace(piece, height=piece.height - total.log()) for piece in pieces))
 
 
-def _real(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise Refuted(f"a number of a weighted law is {value!r}")
-    return float(value)
+# A law is added here: its kind, and the function that reads it.
+LAWS: dict[str, Callable[[Fields, Shells, float, float], Law]] = {
+    "truncated": _truncated,
+    "rescaled": _rescaled,
+    "weighted": _weighted,
+}
+
+
+def _lines(
+    knots: Sequence[float],
+    logs: Sequence[float],
+    inner: float | None,
+    outer: float | None,
+    shells: Shells,
+) -> list[Piece]:
+    """The pieces of a weighted law, before its mass is known."""
+    edges = [Edge(f"knot {Fraction(t)}", exact(t).log() - shells.log_m) for t in knots]
+    pieces = []
+    if inner is not None:
+        pieces.append(_line(exact(inner), edges[0], logs[0], None, edges[0]))
+    for i in range(len(knots) - 1):
+        if knots[i + 1] > knots[i] and (logs[i] == -math.inf) != (logs[i + 1] == -math.inf):
+            raise Refuted("a piece of a weighted law is zero at one of its ends only")
+        if knots[i + 1] > knots[i] and logs[i] > -math.inf:
+            rise = exact(logs[i + 1]) - exact(logs[i])
+            slope = rise / (edges[i + 1].u - edges[i].u)
+            pieces.append(_line(slope, edges[i], logs[i], edges[i], edges[i + 1]))
+    if outer is not None:
+        pieces.append(_line(exact(outer), edges[-1], logs[-1], edges[-1], None))
+    if not pieces:
+        raise Refuted("a weighted law is zero everywhere")
+    return pieces
 
 
 def _line(slope: arb, at: Edge, log: float, start: Edge | None, stop: Edge | None) -> Piece:
@@ -233,7 +244,7 @@ def _mass(piece: Piece, shells: Shells) -> arb:
 
 
 def tail_of(piece: Piece, shells: Shells, u: arb, *, above: bool) -> arb:
-    """At least the mass that the piece's law, if it went on, would have beyond shell u."""
+    """An upper bound of the mass that the law of a piece, if it went on, has beyond shell u."""
     return shells.tail(
         u,
         above=above,
@@ -244,8 +255,10 @@ def tail_of(piece: Piece, shells: Shells, u: arb, *, above: bool) -> arb:
 
 
 def ends_of(piece: Piece, shells: Shells, depth: float, factor: float = 1.0) -> tuple[arb, arb]:
-    """Between which shells `factor` times the piece's density exceeds e^-depth, but for the mass
-    that `Shells.tail` bounds."""
+    """About the shells between which `factor` times the density of a piece exceeds e^-depth.
+
+    The mass outside is bounded by `tail_of`, so that the choice proves nothing.
+    """
     height = float(shells.log_top + shells.m + piece.height) + math.log(factor)
     exponent = float(shells.m + piece.slope)
     rate = float(shells.m * (1 + piece.excess))

@@ -11,15 +11,13 @@ from typing import TypeVar
 from dsrs.certifying.many_inputs import Watch
 from dsrs.duality.kernel import prepare
 from dsrs.errors import InvalidInput
-from dsrs.exchange.exporting import format_of, write_rows
+from dsrs.exchange.exporting import write_rows
 from dsrs.exchange.outputs import check_output
+from dsrs.exchange.registry import format_of
 from dsrs.exchange.row import rows_of
-from dsrs.laws import chosen_from_votes, parse_additional_law, short_law_text
+from dsrs.laws import short_law_text
 from dsrs.measures.certified_accuracy import MethodAccuracy, certified_accuracy
-from dsrs.methods import NEYMAN_PEARSON, Plan, Strategy
-from dsrs.methods.ball import BallOfVotes
-from dsrs.methods.double_sampling import DoubleSampling
-from dsrs.proofs.certificate import Certificate
+from dsrs.methods import NEYMAN_PEARSON, Plan, methods_of
 from dsrs.store.reader import Run, open_run
 from dsrs.store.result import RunResult
 from dsrs.store.writer import start_run
@@ -52,19 +50,12 @@ def recertify_run(
         plan = replanned(run.plan, alpha=alpha, method=method, q=q)
         prepare(len(run) * len(plan.methods))
         # All is certified before anything is written: one input may be refused.
-        certified = dict(_watched(certify_again(run, plan), len(run), progress))
-        results = (
-            replace(run.result(index), certificates=certificates)
-            for index, certificates in certified.items()
-        )
-        if output is None:
-            return certified_accuracy(results)
-        target = Path(output)
-        if form is None:
-            return certified_accuracy(_kept(run, plan, results, target))
-        kept = list(results)
-        write_rows(rows_of(kept, plan.to_dict()), target, form)
-        return certified_accuracy(kept)
+        results = list(_watched(certify_again(run, plan), len(run), progress))
+        if output is not None and form is None:
+            _keep(run, plan, results, Path(output))
+        elif output is not None and form is not None:
+            write_rows(rows_of(results, plan.to_dict()), Path(output), form)
+        return certified_accuracy(results)
 
 
 def replanned(
@@ -80,7 +71,9 @@ def replanned(
         kept = [NEYMAN_PEARSON] if NEYMAN_PEARSON in methods else []
         laws = [text for text in q if text != "none"]
         methods = tuple(kept + laws) or (NEYMAN_PEARSON,)
-    changed = plan.replace(alpha=plan.alpha if alpha is None else alpha, methods=methods)
+    changed = plan.replace(methods=methods)
+    if alpha is not None:
+        changed = changed.replace(alpha=alpha, family_alpha=None, family_size=None)
     if method is None:
         return changed
     wanted = [
@@ -96,36 +89,13 @@ def replanned(
     return changed.replace(methods=tuple(wanted) or (NEYMAN_PEARSON,))
 
 
-def certify_again(run: Run, plan: Plan) -> Iterator[tuple[int, dict[str, Certificate]]]:
+def certify_again(run: Run, plan: Plan) -> Iterator[RunResult]:
     """Each finished input of a run with its certificates under another plan."""
     sampled = run.sampled_plan
-    strategies = {
-        name: BallOfVotes(plan, one.text, votes_under_p(sampled))
-        if _not_sampled(one, sampled)
-        else one
-        for name, one in plan.strategies().items()
-    }
+    methods = {name: method.again(sampled) for name, method in methods_of(plan).items()}
     for result in run.results():
-        yield (
-            result.index,
-            {name: one.certificate(result.sampled) for name, one in strategies.items()},
-        )
-
-
-def votes_under_p(sampled: Plan) -> int:
-    """How many votes under P every input has that was not given up."""
-    return sampled.n if NEYMAN_PEARSON in sampled.methods else sampled.n_first
-
-
-def _not_sampled(one: Strategy, sampled: Plan) -> bool:
-    """Whether a law of double sampling has no votes of its own."""
-    if not isinstance(one, DoubleSampling) or one.text in sampled.methods:
-        return False
-    if chosen_from_votes(one.text):
-        return True
-    law = parse_additional_law(one.text, one.plan.law)
-    fixed = [text for text in sampled.laws if not chosen_from_votes(text)]
-    return not any(parse_additional_law(text, sampled.law).resembles(law) for text in fixed)
+        certificates = {name: one.certified(result.sampled) for name, one in methods.items()}
+        yield replace(result, certificates=certificates)
 
 
 def _watched(work: Iterable[T], total: int, progress: Watch | None) -> Iterator[T]:
@@ -136,8 +106,8 @@ def _watched(work: Iterable[T], total: int, progress: Watch | None) -> Iterator[
                 counter.advance()
 
 
-def _kept(run: Run, plan: Plan, results: Iterable[RunResult], output: Path) -> Iterator[RunResult]:
-    """The results, after each was added to a new run folder."""
+def _keep(run: Run, plan: Plan, results: Iterable[RunResult], output: Path) -> None:
+    """Write the results into a new run folder."""
     config = run.config | {
         "plan": plan.to_dict(),
         "sampled_plan": run.sampled_plan.to_dict(),
@@ -148,4 +118,3 @@ def _kept(run: Run, plan: Plan, results: Iterable[RunResult], output: Path) -> I
         for result in results:
             if result.index not in finished:
                 writer.add(result)
-            yield result

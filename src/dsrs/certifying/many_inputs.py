@@ -10,11 +10,12 @@ from threading import Event
 from typing import Any, Protocol
 
 from dsrs.certifying.in_flight import keep_all
-from dsrs.certifying.one_input import sample_input
-from dsrs.classifiers.base import Classifier
+from dsrs.certifying.one_input import note_on_distance, sample_input
+from dsrs.classifiers.base import Classifier, checked_classifier
+from dsrs.classifiers.function_check import refuse_unless_function
 from dsrs.datasets.dataset import Dataset
 from dsrs.duality.kernel import prepare
-from dsrs.methods import Plan, certificates_of
+from dsrs.methods import Plan, certificates_of, methods_of
 from dsrs.store.config import run_config
 from dsrs.store.result import RunResult
 from dsrs.store.thumbnail import thumbnail
@@ -62,7 +63,10 @@ def certify_run(
     `executor` counts the votes: `workers` threads unless another one is given. `settings` is for
     people: the text of the folder's run.toml.
     """
+    checked_classifier(classifier)
     dataset.check_fits(classifier.input_shape, classifier.num_classes, classifier.bounds)
+    plan = plan.on_grid_of(classifier.bounds)
+    methods_of(plan)  # refuses a plan that does not fit
     config = run_config(classifier, dataset, plan, device, source)
     counting = executor or ThreadExecutor(workers)
     with start_run(output, config, settings) as writer:
@@ -80,7 +84,13 @@ def certify_run(
                 certificates = certificates_of(sampled, plan)
                 return RunResult(sampled, certificates, thumbnail(x, classifier.bounds))
 
+            notes: list[str] = []
+
             def keep(result: RunResult) -> None:
+                note = note_on_distance(result.sampled.moved, plan)
+                if note and not notes:
+                    notes.append(note)
+                    LOG.warning(note)
                 # Ctrl-C may fall between writing a result and knowing it.
                 if not writer.holds(result.index):
                     writer.add(result)
@@ -89,6 +99,7 @@ def certify_run(
 
             if not todo:
                 return
+            refuse_unless_function(classifier, dataset.input(todo[0]), plan.law.sigma, plan.batch)
             LOG.info("counting votes with %s, %s", counting.place, _where(classifier, device))
             with counting:
                 at_once = counting.in_flight(_votes_at_once(plan), len(todo))
@@ -108,11 +119,11 @@ def certify_run(
 
 
 def _votes_at_once(plan: Plan) -> int:
-    """About how many votes a strategy asks for: all of them, or with looks a few batches."""
+    """About how many votes a method asks for: all of them, or with looks a few batches."""
     return plan.n if plan.goal.is_open else plan.batch
 
 
 def _where(classifier: Classifier, device: str) -> str:
     """For people: where the model runs and its noise is made."""
-    beside = getattr(classifier, "makes_noise", False)
+    beside = classifier.makes_noise
     return f"the model on {device}, its noise {'there' if beside else 'made by the processor'}"

@@ -1,12 +1,12 @@
-"""Take the votes of one input: whatever the strategies of its plan want, from a classifier."""
+"""Take the votes of one input: whatever the methods of its plan want, from a classifier."""
 
 from __future__ import annotations
 
 import math
+import operator
 from contextlib import nullcontext
 from dataclasses import replace
 from time import perf_counter
-from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,13 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 from dsrs.classifiers import Classifier
 from dsrs.errors import DataError, InvalidInput
 from dsrs.methods import Plan, Session
-from dsrs.votes import Collector, Setting, VoteCollector, WorkUnit
+from dsrs.proofs.subject import input_fingerprint
+from dsrs.votes import Collector, Setting, VoteCollector
 from dsrs.votes.records import SampledInput
 
 
 def setting_of(plan: Plan) -> Setting:
     """What the sampler needs to know of a plan."""
-    return Setting(plan.law, plan.seed, plan.batch, plan.grid)
+    return Setting(plan.seed, plan.batch, plan.known_grid)
 
 
 def sample_input(
@@ -38,47 +39,63 @@ def sample_input(
     used for this call.
     """
     started = perf_counter()
+    plan = plan.on_grid_of(classifier.bounds)
     image = checked_input(classifier, x, plan, index)
     known = None if label is None else checked_label(classifier, label, index)
-    moved = 0.0 if plan.grid is None else plan.grid.distance(np.asarray(x))
+    grid = plan.known_grid
+    moved = 0.0 if grid is None else grid.distance(np.asarray(x))
     session, setting, queries = Session(plan, index, known, moved), setting_of(plan), 0
     with VoteCollector() if collector is None else nullcontext(collector) as workers:
-        while (want := session.want()) is not None:
-            start = session.seen.taken(want.purpose, want.law)
-            unit = WorkUnit(index, want.purpose, want.law, start, want.stop)
-            if want.sums:
-                unit = replace(unit, missed=session.seen.target)
-                session.add(want, *workers.collect_with_sums(classifier, image, setting, unit))
-            else:
-                session.add(want, workers.collect(classifier, image, setting, unit))
+        while (unit := session.next()) is not None:
+            session.add(unit, workers.collect(classifier, image, setting, unit))
             queries += unit.rows(setting.batch)
-    return session.finish(perf_counter() - started, queries)
+    sampled = session.finish(perf_counter() - started, queries)
+    return replace(sampled, model=classifier.fingerprint, input=input_fingerprint(image))
+
+
+def note_on_distance(moved: float, plan: Plan) -> str | None:
+    """What to say of an input that the grid moved this far, if that is much beside the noise."""
+    if moved <= plan.law.sigma / 10:
+        return None
+    return (
+        f"an input lies {moved:.3g} (l2) from the nearest point of the grid, more than a tenth of "
+        f"sigma = {plan.law.sigma:g}: it is classified there, and its radius is less by as much; "
+        "use a smaller step for a larger radius"
+    )
 
 
 def checked_label(classifier: Classifier, label: object, index: int) -> int:
     """`label` as an int, or an error unless it is a whole number that names a class."""
-    if not is_whole(label) or not 0 <= label < classifier.num_classes:
+    number = whole(label)
+    if number is None or not 0 <= number < classifier.num_classes:
         raise DataError(
             f"the label of input {index} must be a class from 0 to {classifier.num_classes - 1}, "
-            f"got {label!r}"
+            f"a whole number, got {label!r}"
         )
-    return int(label)
+    return number
 
 
-def is_whole(value: object) -> TypeGuard[int]:
-    """Whether this is an integer of Python or NumPy, and no truth value."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+def whole(value: object) -> int | None:
+    """An integer of Python, NumPy or PyTorch as an int; None for truth values and all others."""
+    if isinstance(value, bool):
+        return None
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None
 
 
 def checked_input(
-    classifier: Classifier, x: ArrayLike, plan: Plan, index: int
+    classifier: Classifier, x: ArrayLike, plan: Plan, index: int | None
 ) -> NDArray[np.float32]:
     """`x` as float32, or an error that says what does not fit the classifier and the law."""
-    image = np.asarray(x)
-    if image.shape != tuple(classifier.input_shape):
+    image, name = np.asarray(x), "the input" if index is None else f"input {index}"
+    shape = tuple(classifier.input_shape)
+    if image.shape != shape:
+        batch = image.shape[1:] == shape
         raise DataError(
-            f"input {index} must have the classifier's shape {tuple(classifier.input_shape)}, "
-            f"got {image.shape}"
+            f"{name} must have the classifier's shape {shape}, got {image.shape}"
+            + ("; inputs are taken one at a time, not in batches" if batch else "")
         )
     if image.size != plan.law.d:
         raise InvalidInput(
@@ -87,16 +104,16 @@ def checked_input(
         )
     if not np.issubdtype(image.dtype, np.floating):
         raise DataError(
-            f"input {index} must be floating point in the classifier's units "
+            f"{name} must be floating point in the classifier's units "
             f"{classifier.bounds}, got {image.dtype}"
         )
     if not np.isfinite(image).all():
-        raise DataError(f"input {index} must be finite numbers, but it holds NaN or infinity")
+        raise DataError(f"{name} must be finite numbers, but it holds NaN or infinity")
     found = np.ascontiguousarray(image, dtype=np.float32)
     lower, upper = (np.float32(bound) for bound in classifier.bounds)
     if found.min() < lower or found.max() > upper:
         raise DataError(
-            f"input {index} must lie in the classifier's bounds [{lower:g}, {upper:g}], got values "
+            f"{name} must lie in the classifier's bounds [{lower:g}, {upper:g}], got values "
             f"from {found.min():g} to {found.max():g}; radii are in these units"
         )
     return found

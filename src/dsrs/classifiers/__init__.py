@@ -1,20 +1,26 @@
 """Classifiers from any framework, behind one small interface: one adapter a file."""
 
-from dsrs.classifiers.base import Classifier, checked_classes
+from dsrs.classifiers.adapters import Adapter, ModelOptions, by_suffix
+from dsrs.classifiers.base import Classifier, checked_classes, checked_classifier
 from dsrs.classifiers.callable import from_callable
-from dsrs.classifiers.loading import load_classifier
+from dsrs.classifiers.loading import load_classifier, register
 from dsrs.classifiers.onnx_file import from_onnx
 from dsrs.classifiers.sklearn_estimator import from_sklearn
 from dsrs.classifiers.torch_file import from_torch_file
 from dsrs.classifiers.torch_module import from_torch
 
 __all__ = [
+    "Adapter",
     "Classifier",
+    "ModelOptions",
+    "by_suffix",
     "checked_classes",
+    "checked_classifier",
     "from_callable",
     "from_onnx",
     "from_sklearn",
     "from_torch",
     "from_torch_file",
     "load_classifier",
+    "register",
 ]

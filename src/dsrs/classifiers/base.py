@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.errors import ClassifierError, DsrsError, InvalidInput, OutOfMemory
 from dsrs.noise.normals import NoiseBlock
+
+ScoreGradient = Callable[[NDArray[np.float32], NDArray[np.float64]], NDArray[np.float32]]
 
 UNIT_BOUNDS = (0.0, 1.0)
 # As CUDA, PyTorch on the CPU, ONNX Runtime, C++, and TensorFlow and JAX say it.
@@ -21,41 +24,72 @@ LACK_OF_MEMORY = re.compile(
 )
 
 
-@runtime_checkable
-class Classifier(Protocol):
+class Classifier(ABC):
     """A function from inputs to classes, with what must be known to sample and to name it.
 
-    `input_shape` is the shape of one input, without the batch axis. `bounds` are the units that
-    the model was made for: the least and greatest value of a clean input, before noise. Radii are
-    in the same units. `fingerprint` tells one model from another: a hash of its bytes, or a name
-    given by the user. `classify` may be called from several threads at once.
+    `classify` may be called from several threads at once. What a class does not say, it cannot do:
+    the members below `classify` have a default.
+
+    Attributes:
+        input_shape: the shape of one input, without the batch axis.
+        num_classes: the number of classes.
+        bounds: the units that the model was made for: the least and greatest value of a clean
+            input, before noise. Radii are in the same units.
+        description: what the model is, for people.
+        score_gradient: from a batch and a score of each class: for each row the gradient of its
+            mean score under the probabilities (softmax) that the model gives to the classes. None
+            where the framework cannot back-propagate.
     """
 
-    @property
-    def input_shape(self) -> tuple[int, ...]: ...
-    @property
-    def bounds(self) -> tuple[float, float]: ...
-    @property
-    def num_classes(self) -> int: ...
-    @property
-    def fingerprint(self) -> str: ...
-    @property
-    def description(self) -> str: ...
+    input_shape: tuple[int, ...]
+    num_classes: int
+    bounds: tuple[float, float]
+    description: str
+    score_gradient: ScoreGradient | None = None
 
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """What tells this model from others: a hash of its bytes, or a name given by the user."""
+
+    @abstractmethod
     def classify(self, batch: NDArray[np.float32]) -> NDArray[np.int64]:
         """The class of each row of a batch of shape (n, *input_shape)."""
-        ...
-
-
-class NoiseMaker(Protocol):
-    """A classifier that makes the noise of its batches itself, bit for bit as the sampler does."""
 
     @property
-    def makes_noise(self) -> bool: ...
+    def rows_at_once(self) -> int | None:
+        """Rows of a forward pass since memory ran out; None if it did not."""
+        return None
+
+    @property
+    def makes_noise(self) -> bool:
+        """Whether `classify_noisy` is there, and the faster way."""
+        return False
 
     def classify_noisy(self, block: NoiseBlock) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The class of each noisy copy of a block, and its noise norm."""
-        ...
+        """The class of each noisy copy of a block, and its noise norm.
+
+        The noise is made where the model is, bit for bit as the sampler makes it.
+        """
+        raise InvalidInput(f"{self.description} makes no noise")
+
+
+def checked_classifier(model: object) -> Classifier:
+    """`model`, or InvalidInput that says how a classifier is made from it."""
+    if isinstance(model, Classifier):
+        return model
+    kind = type(model).__name__
+    if hasattr(model, "state_dict"):
+        way = f"wrap the {kind} with dsrs.classifiers.from_torch(model.eval(), input_shape)"
+    elif hasattr(model, "predict") and hasattr(model, "classes_"):
+        way = f"wrap the {kind} with dsrs.classifiers.from_sklearn(model)"
+    elif hasattr(model, "classify"):
+        way = f"let {kind} inherit from dsrs.classifiers.Classifier"
+    elif callable(model):
+        way = f"wrap the {kind} with dsrs.classifiers.from_callable(model, input_shape)"
+    else:
+        way = "load it with dsrs.classifiers.load_classifier(name)"
+    raise InvalidInput(f"expected a dsrs.classifiers.Classifier, got {kind}; {way}")
 
 
 def answer_of(

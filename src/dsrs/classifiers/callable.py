@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from dsrs.classifiers.answers import answers_fingerprint
 from dsrs.classifiers.base import (
     UNIT_BOUNDS,
+    Classifier,
+    ScoreGradient,
     answer_of,
     checked_batch,
     checked_bounds,
@@ -25,9 +27,6 @@ from dsrs.errors import ClassifierError, InvalidInput
 from dsrs.noise.normals import NoiseBlock
 
 Forward = Callable[[NDArray[np.float32]], Any]
-# From a batch and a score of each class: for each row the gradient of its mean score under the
-# probabilities (softmax) that the model gives to the classes.
-ScoreGradient = Callable[[NDArray[np.float32], NDArray[np.float64]], NDArray[np.float32]]
 # Pairs of a shift and a scale: what is done to inputs on their way to a model, in order.
 Units = tuple[tuple[NDArray[np.float32], NDArray[np.float32]], ...]
 # The answers to noisy copies that the model's adapter makes itself, and their noise norms.
@@ -37,7 +36,7 @@ PROBE_ROWS = 3
 
 
 @dataclass(frozen=True, eq=False)
-class CallableClassifier:
+class CallableClassifier(Classifier):
     """A forward function with all that is known of it; every answer is checked.
 
     `identity` is the fingerprint of a model whose weights were hashed. A `probed` one is told by
@@ -63,13 +62,13 @@ class CallableClassifier:
 
     @property
     def makes_noise(self) -> bool:
-        """Whether `classify_noisy` is there, and the faster way."""
+        """Whether this model was made with `noisy`."""
         return self.noisy is not None
 
     def classify_noisy(self, block: NoiseBlock) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The class of each noisy copy of a block, and its noise norm."""
         if self.noisy is None:
-            raise InvalidInput(f"{self.description} makes no noise")
+            return super().classify_noisy(block)
         noisy, norms = self.noisy, np.empty(block.count)
 
         def ask(start: int, stop: int) -> Any:

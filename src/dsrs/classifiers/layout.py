@@ -53,10 +53,10 @@ def normalised(
     def forward(batch: NDArray[np.float32]) -> NDArray[np.int64]:
         return classifier.classify((batch - shift) / scale)
 
-    noisy, gradient = (
-        getattr(classifier, "noisy", None),
-        getattr(classifier, "score_gradient", None),
-    )
+    noisy, gradient = None, classifier.score_gradient
+    memory = FittingRows()
+    if isinstance(classifier, CallableClassifier):
+        noisy, memory = classifier.noisy, classifier.memory
     units = f"mean {','.join(f'{v:g}' for v in mean)}, std {','.join(f'{v:g}' for v in std)}"
     inner = classifier.description.partition(";")[0]
     return CallableClassifier(
@@ -69,7 +69,7 @@ def normalised(
         noisy=noisy and (lambda block, units: noisy(block, (*units, (shift, scale)))),
         score_gradient=gradient
         and (lambda batch, scores: gradient((batch - shift) / scale, scores) / scale),
-        memory=getattr(classifier, "memory", None) or FittingRows(),
+        memory=memory,
     )
 
 

@@ -2,100 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
+from dsrs.classifiers import named_network, onnx_file, python_object, torch_file
+from dsrs.classifiers.adapters import Adapter, ModelOptions, by_suffix, check_options
 from dsrs.classifiers.base import UNIT_BOUNDS, Classifier, checked_bounds
 from dsrs.classifiers.layout import normalised
-from dsrs.classifiers.onnx_file import from_onnx
-from dsrs.classifiers.python_object import OBJECT_SPEC, from_python_object
-from dsrs.classifiers.torch_file import from_torch_file, refusal
-from dsrs.classifiers.torch_module import Engine
 from dsrs.errors import ClassifierError, InvalidInput
 
+# The first one that accepts a name reads the model.
+ADAPTERS: list[Adapter] = [
+    onnx_file.ADAPTER,
+    torch_file.ADAPTER,
+    python_object.ADAPTER,
+    named_network.ADAPTER,
+]
 # TorchScript or pickles, whatever they are called.
-REFUSED_SUFFIXES = (
+is_refused = by_suffix(
     *(".ts", ".jit", ".torchscript", ".pt", ".pth"),
     *(".pkl", ".pickle", ".joblib", ".ckpt", ".bin"),
 )
 
 
-def load_classifier(
-    spec: str | Path,
-    *,
-    input_shape: tuple[int, ...] | None = None,
-    num_classes: int | None = None,
-    bounds: tuple[float, float] = UNIT_BOUNDS,
-    threads: int = 1,
-    device: str = "cpu",
-    engine: Engine = "auto",
-    output: str | None = None,
-    weights: str | Path | None = None,
-    channels_last: bool = False,
-    mean: Sequence[float] = (),
-    std: Sequence[float] = (),
-) -> Classifier:
-    """The classifier that `spec` names: net.onnx, net.pt2 or package.module:name.
+def register(adapter: Adapter) -> None:
+    """Let `load_classifier` and the command line read another kind of model."""
+    ADAPTERS.append(adapter)
 
-    `input_shape` and `num_classes` are needed only where the model does not say them. `output`
-    chooses an output of an ONNX model, `weights` and `channels_last` are for
-    `package.module:name`; see the adapters. `mean` and `std` are for a model that was trained on
-    normalised inputs and does not normalise them itself.
+
+def load_classifier(spec: str | Path, **options: Any) -> Classifier:
+    """The classifier that `spec` names: net.onnx, net.pt2, package.module:name or a network.
+
+    Args:
+        spec: the name of a file, of Python code, or of a network of `dsrs.networks`.
+        options: the fields of `ModelOptions`, such as `input_shape=(1, 28, 28)`.
     """
-    if mean or std:
-        inner = load_classifier(
-            spec,
-            input_shape=input_shape,
-            num_classes=num_classes,
-            threads=threads,
-            device=device,
-            engine=engine,
-            output=output,
-            weights=weights,
-            channels_last=channels_last,
+    known = {field.name for field in fields(ModelOptions)}
+    for option in options.keys() - known:
+        raise InvalidInput(
+            f"load_classifier has no option `{option}`; the options are {', '.join(sorted(known))}"
         )
-        return normalised(inner, mean or (0.0,), std or (1.0,), checked_bounds(bounds))
-    text, suffix = str(spec), Path(spec).suffix.lower()
-    if weights is not None and not OBJECT_SPEC.fullmatch(text):
-        raise InvalidInput(f"`weights` go with package.module:name, got the model {text!r}")
-    if channels_last and not OBJECT_SPEC.fullmatch(text):
-        raise InvalidInput(f"`channels_last` goes with package.module:name, got {text!r}")
-    if output is not None and suffix != ".onnx":
-        raise InvalidInput(f"`output` is for ONNX models, got the model {text!r}")
-    if suffix == ".onnx":
-        return from_onnx(
-            spec,
-            input_shape=input_shape,
-            num_classes=num_classes,
-            bounds=bounds,
-            threads=threads,
-            device=device,
-            output=output,
-        )
-    if suffix == ".pt2":
-        return from_torch_file(
-            spec, input_shape=input_shape, num_classes=num_classes, bounds=bounds, device=device
-        )
-    if suffix in REFUSED_SUFFIXES:
-        raise ClassifierError(refusal(Path(spec)))
-    if suffix == ".safetensors":
+    chosen, name = ModelOptions(**options), str(spec)
+    adapter = _adapter_of(name)
+    check_options(adapter, name, chosen, ADAPTERS)
+    # Weights may stand behind a normalisation of their own, which the adapter must then know of.
+    inside = "mean" in adapter.takes or chosen.weights is not None
+    if inside or not (chosen.mean or chosen.std):
+        return adapter.load(name, chosen)
+    # The model knows its inputs as they are after normalisation, where the bounds are others.
+    inner = adapter.load(name, replace(chosen, mean=(), std=(), bounds=UNIT_BOUNDS))
+    bounds = checked_bounds(chosen.bounds)
+    return normalised(inner, chosen.mean or (0.0,), chosen.std or (1.0,), bounds)
+
+
+def _adapter_of(name: str) -> Adapter:
+    """The adapter that accepts this name, or ClassifierError."""
+    for adapter in ADAPTERS:
+        if adapter.accepts(name):
+            return adapter
+    if is_refused(name):
+        raise ClassifierError(torch_file.refusal(Path(name)))
+    if by_suffix(".safetensors")(name):
         raise ClassifierError(
-            f"{Path(spec).name} holds weights without a model: name the code that builds the "
-            "model (package.module:name) and give this file as `weights`"
+            f"{Path(name).name} holds weights without a model: name the code that builds the "
+            "model (package.module:name) or a network, and give this file as `weights`"
         )
-    if OBJECT_SPEC.fullmatch(text):
-        return from_python_object(
-            text,
-            input_shape=input_shape,
-            num_classes=num_classes,
-            bounds=bounds,
-            engine=engine,
-            threads=threads,
-            device=device,
-            weights=weights,
-            channels_last=channels_last,
-        )
-    raise ClassifierError(
-        f"{text!r} is not a known kind of model: expected a file ending in .onnx or .pt2, "
-        "or package.module:name"
-    )
+    forms = ", ".join(adapter.form for adapter in ADAPTERS)
+    hint = _hint(name)
+    raise ClassifierError(f"{name!r} is not a known kind of model: expected {forms}{hint}")
+
+
+def _hint(name: str) -> str:
+    """Advice for names that are nearly right."""
+    if re.fullmatch(r".+\.py:\w+", name):
+        return f"; write {name.replace('.py:', ':').replace('/', '.')}, in the folder above it"
+    return "; a folder is no model" if Path(name).is_dir() else ""

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.classifiers.base import UNIT_BOUNDS, failure
+from dsrs.classifiers.adapters import Adapter, ModelOptions, by_suffix
+from dsrs.classifiers.base import UNIT_BOUNDS, Classifier, failure
 from dsrs.classifiers.callable import CallableClassifier, Forward, from_callable
 from dsrs.classifiers.fixed_batch import in_fixed_batches
 from dsrs.classifiers.onnx_weights import external_weights
@@ -31,9 +32,19 @@ def from_onnx(
 ) -> CallableClassifier:
     """A classifier from an ONNX file, or from the bytes of one.
 
-    It holds one session with `threads` threads inside an operator. Several threads may run it
-    at once; one classifier for each worker with `threads=1` is the faster way to use all cores.
-    `input_shape` is needed when the model leaves it open, `output` when it has more than one.
+    It holds one session, which several threads may run at once.
+
+    Args:
+        model: the name of the file, or its content.
+        input_shape: the shape of one input, needed where the model leaves it open.
+        num_classes: the number of classes, needed where the model answers class ids.
+        bounds: the least and the greatest value of a clean input.
+        threads: threads inside of an operator. One classifier for each worker with one thread is
+            the faster way to use all cores.
+        device: "cpu" or "cuda".
+        output: the output with the logits or class ids, needed where there are several.
+        name: what the description calls the model.
+        fingerprint: a hash of the model, where the caller knows a better one than the file's.
     """
     if threads < 1:
         raise InvalidInput(f"`threads` must be at least 1, got {threads}")
@@ -57,6 +68,14 @@ def from_onnx(
         name=f"{title} ({device}, onnxruntime)",
         fingerprint=identity,
     )
+
+
+def _load(name: str, options: ModelOptions) -> Classifier:
+    names = ("input_shape", "num_classes", "bounds", "threads", "device", "output")
+    return from_onnx(name, **options.chosen(*names))
+
+
+ADAPTER = Adapter("net.onnx", by_suffix(".onnx"), _load, frozenset({"output"}))
 
 
 def _runtime() -> ModuleType:
@@ -119,7 +138,7 @@ def _input_shape(source: Any, asked: tuple[int, ...] | None, title: str) -> tupl
     )
     if not fits:
         raise ClassifierError(
-            f"{title} takes inputs of shape {tuple(declared)}, `input_shape` says {tuple(asked)}"
+            f"{title} takes inputs of shape {tuple(declared)}, but `input_shape` is {tuple(asked)}"
         )
     return tuple(asked)
 

@@ -12,75 +12,72 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from dsrs.classifiers.base import UNIT_BOUNDS, Classifier, raised
+from dsrs.classifiers.adapters import Adapter, ModelOptions
+from dsrs.classifiers.base import Classifier, raised
 from dsrs.classifiers.callable import from_callable
 from dsrs.classifiers.layout import channels_last as on_images
 from dsrs.classifiers.sklearn_estimator import from_sklearn
-from dsrs.classifiers.torch_module import Engine, from_torch
-from dsrs.errors import ClassifierError, InvalidInput, MissingExtra
+from dsrs.classifiers.torch_module import from_torch
+from dsrs.classifiers.weights import read_weights, with_weights
+from dsrs.errors import ClassifierError, InvalidInput
 
 OBJECT_SPEC = re.compile(r"(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Za-z_][\w.]*)")
 
 
-def from_python_object(
-    spec: str,
-    *,
-    input_shape: tuple[int, ...] | None = None,
-    num_classes: int | None = None,
-    bounds: tuple[float, float] = UNIT_BOUNDS,
-    engine: Engine = "auto",
-    threads: int = 1,
-    device: str = "cpu",
-    weights: str | Path | None = None,
-    channels_last: bool = False,
-) -> Classifier:
+def from_python_object(spec: str, options: ModelOptions) -> Classifier:
     """A classifier from what `package.module:name` names.
 
     That is a Classifier, a PyTorch module, a fitted scikit-learn estimator, a callable on
     batches, or a function or class that makes one of these when called without arguments.
-    Modules in the working directory are found too. `weights`, a .safetensors file, is loaded
-    into a PyTorch module, which is then evaluated. `channels_last` is for callables. The
-    fingerprint of a callable includes its module's source and answers.
+    Modules in the working directory are found too. `weights`, a file of tensors, is loaded into
+    a PyTorch module, which is then evaluated. `channels_last` is for callables. The fingerprint of
+    a callable includes its module's source and answers.
     """
     home, made = _resolved(spec)
-    plain = not (
-        _is_torch_module(made) or isinstance(made, Classifier) or hasattr(made, "classes_")
-    )
-    if channels_last and not plain:
-        raise InvalidInput(f"`channels_last` is for a function on batches, {spec} is {_kind(made)}")
-    if _is_torch_module(made):
-        if weights is not None:
-            _load_weights(made, Path(weights), spec)
-            made.eval()  # loaded weights are no longer trained; a class makes it in training mode
-        return from_torch(
-            made,
-            _needed(input_shape, spec),
-            num_classes,
-            bounds=bounds,
-            engine=engine,
-            threads=threads,
-            device=device,
-            name=spec,
-        )
-    if weights is not None:
+    is_module, is_estimator = _is_torch_module(made), hasattr(made, "classes_")
+    if options.weights is not None and not is_module:
         raise InvalidInput(f"`weights` are for a PyTorch module, {spec} is {_kind(made)}")
+    if options.channels_last and (is_module or is_estimator or isinstance(made, Classifier)):
+        raise InvalidInput(f"`channels_last` is for a function on batches, {spec} is {_kind(made)}")
+    if is_module:
+        return _from_module(made, spec, options)
     if isinstance(made, Classifier):
         return made
-    if hasattr(made, "predict") and hasattr(made, "classes_"):
-        return from_sklearn(made, input_shape, bounds=bounds, name=spec)
+    if is_estimator and hasattr(made, "predict"):
+        return from_sklearn(made, options.input_shape, bounds=options.bounds, name=spec)
     if not callable(made):
+        advice = "; let its class inherit from it" if hasattr(made, "classify") else ""
         raise ClassifierError(
-            f"{spec} must be a Classifier, a PyTorch module, a fitted scikit-learn estimator, "
-            f"a callable on batches, or make one without arguments; it is {_kind(made)}"
+            f"{spec} must be a dsrs.classifiers.Classifier, a PyTorch module, a fitted "
+            "scikit-learn estimator, a callable on batches, or make one without arguments; it is "
+            f"{_kind(made)}{advice}"
         )
     return from_callable(
-        on_images(made) if channels_last else made,
-        _needed(input_shape, spec),
-        num_classes,
-        bounds=bounds,
+        on_images(made) if options.channels_last else made,
+        _needed(options.input_shape, spec),
+        options.num_classes,
+        bounds=options.bounds,
         name=spec,
         source=_source_of(home),
     )
+
+
+ADAPTER = Adapter(
+    "package.module:name",
+    lambda name: OBJECT_SPEC.fullmatch(name) is not None,
+    from_python_object,
+    frozenset({"engine", "weights", "channels_last"}),
+)
+
+
+def _from_module(module: Any, spec: str, options: ModelOptions) -> Classifier:
+    if options.weights is not None:
+        title = f"the weights of {Path(options.weights).name} and {spec}"
+        tensors = read_weights(options.weights)
+        module = with_weights(module, tensors, title, options.mean, options.std)
+    shape = _needed(options.input_shape, spec)
+    names = ("num_classes", "bounds", "engine", "threads", "device")
+    return from_torch(module, shape, **options.chosen(*names), name=spec)
 
 
 def _resolved(spec: str) -> tuple[ModuleType, Any]:
@@ -137,23 +134,6 @@ def _is_torch_module(found: Any) -> bool:
     # Whoever has a module has imported torch already.
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(found, torch.nn.Module)
-
-
-def _load_weights(module: Any, path: Path, spec: str) -> None:
-    try:
-        from safetensors import SafetensorError
-        from safetensors.torch import load_file
-    except ImportError:
-        raise MissingExtra("safetensors", "torch") from None
-    if path.suffix != ".safetensors":
-        raise ClassifierError(
-            f"`weights` must be a .safetensors file, got {path.name}; "
-            "save them with safetensors.torch.save_file(module.state_dict(), path)"
-        )
-    try:
-        module.load_state_dict(load_file(path))
-    except (SafetensorError, OSError, RuntimeError) as error:
-        raise ClassifierError(f"{path.name} cannot be loaded into {spec}: {error}") from error
 
 
 def _needed(input_shape: tuple[int, ...] | None, spec: str) -> tuple[int, ...]:

@@ -70,6 +70,6 @@ def _input_shape(estimator: Any, asked: tuple[int, ...] | None, title: str) -> t
     if features is not None and math.prod(shape) != features:
         raise ClassifierError(
             f"{title} was fitted on {features} features, "
-            f"`input_shape` {shape} has {math.prod(shape)}"
+            f"but `input_shape` is {shape}, which has {math.prod(shape)}"
         )
     return shape

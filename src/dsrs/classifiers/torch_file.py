@@ -8,7 +8,8 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from dsrs.classifiers.base import UNIT_BOUNDS
+from dsrs.classifiers.adapters import Adapter, ModelOptions, by_suffix
+from dsrs.classifiers.base import UNIT_BOUNDS, Classifier
 from dsrs.classifiers.callable import CallableClassifier, from_callable
 from dsrs.classifiers.exported_archive import without_code
 from dsrs.classifiers.fixed_batch import in_fixed_batches
@@ -17,7 +18,7 @@ from dsrs.errors import ClassifierError
 
 HOW_TO_EXPORT = (
     "Export the model to ONNX (torch.onnx.export) or to a .pt2 file (torch.export.save), or name "
-    "the Python code that builds it (package.module:name) and give its weights as .safetensors"
+    "the Python code that builds it (package.module:name) and give its weights beside it"
 )
 
 
@@ -59,7 +60,7 @@ def from_torch_file(
     rows, declared = _exported_input(program, title)
     if input_shape is not None and tuple(input_shape) != declared:
         raise ClassifierError(
-            f"{title} takes inputs of shape {declared}, `input_shape` says {tuple(input_shape)}"
+            f"{title} takes inputs of shape {declared}, but `input_shape` is {tuple(input_shape)}"
         )
     module.to(device)
     module.training = False
@@ -74,6 +75,13 @@ def from_torch_file(
         fingerprint=_fingerprint(file),
         noisy=noise_beside(module, place, title, declared) if rows is None else None,
     )
+
+
+def _load(name: str, options: ModelOptions) -> Classifier:
+    return from_torch_file(name, **options.chosen("input_shape", "num_classes", "bounds", "device"))
+
+
+ADAPTER = Adapter("net.pt2", by_suffix(".pt2"), _load)
 
 
 def refusal(path: Path) -> str:

@@ -9,19 +9,25 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.classifiers.base import UNIT_BOUNDS, checked_bounds, checked_shape, failure
+from dsrs.classifiers.adapters import Engine
+from dsrs.classifiers.base import (
+    UNIT_BOUNDS,
+    ScoreGradient,
+    checked_bounds,
+    checked_shape,
+    failure,
+)
 from dsrs.classifiers.callable import (
     CallableClassifier,
     Forward,
     NoisyForward,
-    ScoreGradient,
     Units,
     from_callable,
     probe_batch,
@@ -31,11 +37,11 @@ from dsrs.errors import ClassifierError, DsrsError, InvalidInput, MissingExtra
 from dsrs.noise.normals import NoiseBlock
 from dsrs.noise.tensors import noisy_batch
 
-Engine = Literal["auto", "onnx", "eager"]
 ENGINES = ("auto", "onnx", "eager")
 
 # Two float32 engines sum in another order; a wrong export is off by far more than this share.
 EXPORT_TOLERANCE = 1e-3
+EXPORTER_LOGGERS = ("torch.onnx", "torch.export", "torch._dynamo")
 
 
 def from_torch(
@@ -52,13 +58,22 @@ def from_torch(
 ) -> CallableClassifier:
     """A classifier from a `torch.nn.Module` in evaluation mode.
 
-    `engine`: "onnx" exports the module in memory and runs it with ONNX Runtime on `threads`
-    threads; "eager" runs PyTorch itself, with PyTorch's own number of threads; "auto" takes
-    ONNX on CPU if the export works and answers as the module does, else eager, and the
-    description says why. `device` moves the module there; by default it stays where it is.
     The fingerprint is of the module's structure and weights now: do not change them afterwards.
-    `device_noise` says whether eager votes make their noise where the module is: by default unless
-    that is the CPU. The votes do not depend on it there.
+
+    Args:
+        module: the module.
+        input_shape: the shape of one input, without the batch axis.
+        num_classes: the number of classes, needed where the module answers class ids.
+        bounds: the least and the greatest value of a clean input.
+        engine: "onnx" exports the module in memory and runs it with ONNX Runtime on `threads`
+            threads; "eager" runs PyTorch itself, with PyTorch's own number of threads; "auto" takes
+            ONNX on CPU if the export works and answers as the module does, else eager, and the
+            description says why.
+        threads: threads inside of a forward pass of ONNX Runtime.
+        device: moves the module there; by default it stays where it is.
+        name: what the description calls the model.
+        device_noise: whether eager votes make their noise where the module is: by default unless
+            that is the CPU. The votes do not depend on it there.
     """
     if engine not in ENGINES:
         raise InvalidInput(f"`engine` must be one of {', '.join(ENGINES)}, got {engine!r}")
@@ -67,44 +82,73 @@ def from_torch(
     refuse_training_mode(module, title)
     if device is not None:
         module.to(device)
-    place = _device_of(module)
-    hashed = fingerprint_of_module(module)
-    eager = eager_forward(module, place, title)
+    placed = _Placed(module, _device_of(module), title, fingerprint_of_module(module))
+    if engine == "onnx" and placed.place.type != "cpu":
+        raise InvalidInput(f"`engine` 'onnx' is for the CPU, the module is on {placed.place}")
+    note = ""
+    if engine != "eager" and placed.place.type == "cpu":
+        try:
+            return placed.exported(shape, num_classes, units, threads)
+        except DsrsError as error:
+            if engine == "onnx":
+                raise
+            note = f", as ONNX is not possible: {str(error).splitlines()[0]}"
+    return placed.eager(shape, num_classes, units, note, device_noise)
 
-    def run_eagerly(note: str) -> CallableClassifier:
-        label = f"{title} ({place}, eager{note})"
-        found = from_callable(
-            eager,
+
+@dataclass(frozen=True)
+class _Placed:
+    """A module on its device, with the name and the hash that it has."""
+
+    module: Any
+    place: Any
+    title: str
+    fingerprint: str
+
+    def eager(
+        self,
+        shape: tuple[int, ...],
+        num_classes: int | None,
+        bounds: tuple[float, float],
+        note: str,
+        device_noise: bool | None,
+    ) -> CallableClassifier:
+        """The module run by PyTorch; `note` says in the description why."""
+        made = from_callable(
+            eager_forward(self.module, self.place, self.title),
             shape,
             num_classes,
-            bounds=units,
-            name=label,
-            fingerprint=hashed,
-            noisy=noise_beside(module, place, title, shape, device_noise),
+            bounds=bounds,
+            name=f"{self.title} ({self.place}, eager{note})",
+            fingerprint=self.fingerprint,
+            noisy=noise_beside(self.module, self.place, self.title, shape, device_noise),
         )
-        return replace(found, score_gradient=score_gradient(module, place, title))
+        return replace(made, score_gradient=score_gradient(self.module, self.place, self.title))
 
-    if engine == "eager" or (engine == "auto" and place.type != "cpu"):
-        return run_eagerly("")
-    if place.type != "cpu":
-        raise InvalidInput(f"`engine` 'onnx' is for the CPU, the module is on {place}")
-    try:
-        exported = from_onnx(
-            exported_to_onnx(module, shape, units, title),
+    def exported(
+        self,
+        shape: tuple[int, ...],
+        num_classes: int | None,
+        bounds: tuple[float, float],
+        threads: int,
+    ) -> CallableClassifier:
+        """The module exported in memory and run by ONNX Runtime, if it answers alike there."""
+        eager, probes = (
+            eager_forward(self.module, self.place, self.title),
+            probe_batch(shape, bounds),
+        )
+        eager(probes)  # what does not fit the module fails here, in a moment and in its own words
+        made = from_onnx(
+            exported_to_onnx(self.module, shape, bounds, self.title),
             input_shape=shape,
             num_classes=num_classes,
-            bounds=units,
+            bounds=bounds,
             threads=threads,
-            name=title,
-            fingerprint=hashed,
+            name=self.title,
+            fingerprint=self.fingerprint,
         )
-        _check_same_answers(exported.forward, eager, probe_batch(shape, units), title)
-    except DsrsError as error:
-        if engine == "onnx":
-            raise
-        reason = str(error).splitlines()[0]
-        return run_eagerly(f", as ONNX is not possible: {reason}")
-    return replace(exported, score_gradient=score_gradient(module, place, title))
+        _check_same_answers(made.forward, eager, probes, self.title)
+        return replace(made, score_gradient=score_gradient(self.module, self.place, self.title))
 
 
 def refuse_training_mode(module: Any, title: str) -> None:
@@ -272,13 +316,16 @@ def _check_same_answers(
 
 @contextmanager
 def _quiet_exporter() -> Iterator[None]:
-    # The exporter warns of its own internals and logs every optional package that is absent.
-    logger = logging.getLogger("torch.onnx")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
+    # The exporter warns of its own internals, logs every optional package that is absent, and
+    # logs what it raises.
+    loggers = [logging.getLogger(name) for name in EXPORTER_LOGGERS]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        logger.setLevel(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)

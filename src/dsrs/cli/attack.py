@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dsrs.cli.model_options import (
     add_source_options,
@@ -14,9 +14,10 @@ from dsrs.cli.model_options import (
     dataset_from,
     with_stored_source,
 )
-from dsrs.cli.model_options import whole_numbers as indices_text
+from dsrs.cli.options import Commands
 from dsrs.cli.progress import Progress
 from dsrs.cli.tables import table
+from dsrs.cli.values import whole_numbers
 from dsrs.measures.rounding import ceil_text, floor_text
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ examples:
       votes an input. Stop it with Ctrl-C and give the same command again: it continues.
   dsrs attack runs/mine --budget 200000 --clip --json
       More votes, perturbed images that are still images, and numbers for a program.
+  dsrs attack theirs/run --output runs/attacked --model net.onnx --data MNIST/
+      A run that is not yours, or may not be written: the attack is kept in a copy.
   dsrs attack runs/old --model net.onnx --data MNIST/
       A run that does not know where its model and data are.
 
@@ -44,14 +47,13 @@ exit codes: 0 done, {REFUTED} a certificate was refuted (a proved counterexample
 """
 
 
-def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "attack",
         help="look for the nearest provable counterexamples to a run's certificates",
         description="For every certified input of a run, look for the nearest perturbation that "
         "changes the smoothed answer, prove it with fresh votes, and keep it in the run.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("run_folder", metavar="RUN", help="run folder of `dsrs certify`")
     options = parser.add_argument_group("the attack")
@@ -74,12 +76,17 @@ def add_parser(subparsers: Any) -> None:
         help="perturbed inputs stay within the bounds of the data (certificates cover all of R^d)",
     )
     options.add_argument("--method", help="attack this method (default: the largest radius)")
-    options.add_argument("--indices", type=indices_text, help="these inputs, such as 3,14,15")
+    options.add_argument("--indices", type=whole_numbers, help="these inputs, such as 3,14,15")
     options.add_argument(
         "--replace",
         action="store_true",
         dest="restart",
         help="drop an earlier attack of this run, which had other settings",
+    )
+    options.add_argument(
+        "--output",
+        metavar="FOLDER",
+        help="leave the run as it is: copy it into this folder, and keep the attack there",
     )
     add_workers(options)
     options.add_argument("--json", action="store_true", help="print the result as JSON")
@@ -110,6 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
         indices=arguments.indices,
         workers=arguments.workers,
         restart=arguments.restart,
+        output=arguments.output,
         progress=lambda total: Progress(total, "attacking", quiet=arguments.quiet),
     )
     print(json.dumps(found.to_dict(), indent=2) if arguments.json else attack_text(found))

@@ -6,13 +6,20 @@ import argparse
 import json
 import math
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dsrs.cli.accuracy_table import accuracy_table
 from dsrs.cli.cluster_options import add_cluster_options, counted_model
-from dsrs.cli.config_file import add_config_option, config_text, typed_texts
+from dsrs.cli.config_file import add_config_option, config_text
 from dsrs.cli.grid_option import add_grid, grid_from
-from dsrs.cli.law_options import LAW_FORMS, add_law_options, law_from, note_on_law, tuned_method
+from dsrs.cli.law_options import (
+    LAW_FORMS,
+    add_law_options,
+    law_from,
+    note_on_law,
+    refuse_votes_that_chose,
+    tuned_method,
+)
 from dsrs.cli.model_options import (
     add_batch_size,
     add_model_options,
@@ -21,15 +28,19 @@ from dsrs.cli.model_options import (
     dataset_from,
     source_of,
 )
+from dsrs.cli.options import Commands, Options
 from dsrs.cli.progress import Progress
+from dsrs.cli.seed_option import add_seed, seed_of_run
 from dsrs.cli.sharding import add_shard
 from dsrs.cli.stopping import (
     add_stopping_options,
-    needs_one_bound,
     randomized_note,
     stopping_from,
 )
 from dsrs.errors import InvalidInput
+from dsrs.methods import defaults
+from dsrs.methods.defaults import NEYMAN_PEARSON
+from dsrs.methods.registry import METHODS, entry_of
 
 if TYPE_CHECKING:
     from dsrs.classifiers.base import Classifier
@@ -39,8 +50,8 @@ if TYPE_CHECKING:
 EPILOG = """\
 examples:
   dsrs certify --model net.onnx --data images.npz --sigma 0.5 --k 380 --output runs/mine
-      Neyman-Pearson and double sampling with 100,000 votes an input. Stop it with Ctrl-C (or pull
-      the plug) and give the same command again: it continues where it was.
+      Neyman-Pearson and a tailored law, 100,000 votes of each for every input. Stop it with Ctrl-C
+      (or pull the plug) and give the same command again: it continues where it was.
   dsrs certify --model net.onnx --data MNIST/ --skip 10 --sigma 0.5 --k 380 --n 10000 \\
       --q truncated:heuristic --q rescaled:0.8x --output runs/two-laws
       Every 10th test image, fewer votes, two additional laws from the same votes under P.
@@ -71,67 +82,97 @@ SETTINGS_COMMENT = """\
 The command that continues the run writes this file anew."""
 
 
-def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "certify",
         help="certify inputs of a classifier by sampling it under noise",
         description="Sample a classifier under noise, certify every chosen input by "
-        "Neyman-Pearson and double sampling, and keep votes and certificates in a run folder.",
-        epilog=EPILOG + LAW_FORMS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "Neyman-Pearson and other methods, and keep votes and certificates in a run folder.",
+        epilog=EPILOG + _methods_help() + LAW_FORMS,
     )
-    add_model_options(parser.add_argument_group("model and data"))
+    add_model_options(parser.add_argument_group("model and data"), voters="the first --n0 votes")
     _add_plan_options(parser.add_argument_group("noise, votes and alpha"))
     add_stopping_options(parser.add_argument_group("fewer votes, more from them"))
     run_options = parser.add_argument_group("the run")
-    run_options.add_argument("--output", required=True, help="run folder, new or to continue")
+    run_options.add_argument(
+        "--output", required=True, kept=False, help="run folder, new or to continue"
+    )
     add_config_option(run_options)
     add_workers(run_options)
     add_shard(run_options)
     add_cluster_options(run_options)
-    run_options.add_argument("--json", action="store_true", help="print the end result as JSON")
+    run_options.add_argument(
+        "--json", action="store_true", kept=False, help="print the end result as JSON"
+    )
     level = run_options.add_mutually_exclusive_group()
-    level.add_argument("--quiet", action="store_true", help="no progress, no advice")
-    level.add_argument("--verbose", action="store_true", help="also what is done, in detail")
+    level.add_argument("--quiet", action="store_true", kept=False, help="no progress, no advice")
+    level.add_argument(
+        "--verbose", action="store_true", kept=False, help="also what is done, in detail"
+    )
     parser.set_defaults(run=run)
 
 
-def _add_plan_options(group: argparse._ArgumentGroup) -> None:
+def _methods_help() -> str:
+    """What each method does, as the registry says it."""
+    lines = (f"  {entry.form or entry.name}: {entry.help}" for entry in METHODS.values())
+    return "methods:\n" + "\n".join(lines) + "\n\n"
+
+
+def _add_plan_options(group: Options) -> None:
     add_law_options(group, from_file=True)
     group.add_argument(
         "--n",
         type=int,
-        default=100_000,
-        help="votes of each method, up to 2^32 - 2^16 (default: 100000)",
+        default=defaults.N,
+        help=f"votes of each method, up to 2^32 - 2^16 (default: {defaults.N})",
     )
     group.add_argument(
-        "--n0", type=int, default=100, help="votes that choose the class (default: 100)"
+        "--n0",
+        type=int,
+        default=defaults.N0,
+        help=f"votes that choose the class (default: {defaults.N0})",
     )
-    group.add_argument(
+    spent = group.add_mutually_exclusive_group()
+    spent.add_argument(
         "--alpha",
         type=float,
-        default=0.001,
-        help="failure probability of a certificate, between 0 and 1 (default: 0.001)",
+        help=f"failure probability of a certificate, between 0 and 1 (default: {defaults.ALPHA:g})",
     )
-    group.add_argument("--seed", type=int, default=0, help="same seed, same votes (default: 0)")
+    spent.add_argument(
+        "--family-alpha",
+        type=float,
+        metavar="ALPHA",
+        help="instead of --alpha: failure probability of all N certificates of the chosen inputs "
+        "and methods together; each has the part ALPHA / N",
+    )
+    add_seed(
+        group,
+        default=defaults.SEED,
+        help=f"same seed, same votes (default: {defaults.SEED}); random draws one and keeps it in "
+        "the run",
+    )
     group.add_argument(
         "--q",
         action="append",
         dest="methods",
         metavar="LAW",
-        help="tailored (default): a law Q chosen for each input; or a law of double sampling (see "
-        "below); or first-order (a bound of the gradient, Gaussian noise); or none; "
-        "give it again for several",
+        help=f"methods beside np, or none (default: {', '.join(defaults.METHODS[1:])}; see methods "
+        "below); give it again for several",
     )
     group.add_argument(
         "--share",
         type=float,
-        default=0.5,
+        default=defaults.SAMPLE_SHARE,
         dest="sample_share",
-        help="share of votes under P (default: 0.5)",
+        help="double sampling: share of the votes that are taken under P; the others are taken "
+        f"under Q (default: {defaults.SAMPLE_SHARE:g})",
     )
     group.add_argument(
-        "--alpha-share", type=float, default=0.5, help="share of alpha for P (default: 0.5)"
+        "--alpha-share",
+        type=float,
+        default=defaults.ALPHA_SHARE,
+        help="double sampling: share of alpha for the bounds under P "
+        f"(default: {defaults.ALPHA_SHARE:g})",
     )
     group.add_argument(
         "--fallback",
@@ -149,8 +190,8 @@ def run(arguments: argparse.Namespace) -> int:
     from dsrs.certifying.many_inputs import certify_run
 
     dataset = dataset_from(arguments)
-    indices = arguments.shard.of(chosen_inputs(arguments, dataset))
-    plan = _plan(arguments, dataset)
+    chosen = chosen_inputs(arguments, dataset)
+    indices, plan = arguments.shard.of(chosen), _plan(arguments, dataset, len(chosen))
     classifier, executor = counted_model(arguments, dataset)
     if not arguments.quiet:
         note_on_law(arguments, plan.law)
@@ -174,41 +215,37 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _settings(arguments: argparse.Namespace, plan: Plan) -> str:
     """The run.toml of this run. A law from a file is written out: the file may change."""
-    from dsrs.cli.main import build_parser
-    from dsrs.methods import NEYMAN_PEARSON
-
     decided = {
         "sigma": plan.law.sigma,
         "k": plan.law.k,
         "eta": plan.law.eta,
         "q": [text for text in plan.methods if text != NEYMAN_PEARSON] or ["none"],
-        **{name: getattr(plan, name) for name in ("n", "n0", "alpha", "seed")},
+        **{name: getattr(plan, name) for name in ("n", "n0", "seed")},
+        **({"alpha": plan.alpha} if plan.family_alpha is None else {}),
         "share": plan.sample_share,
         "alpha-share": plan.alpha_share,
         "batch-size": plan.batch,
     }
-    typed = typed_texts(build_parser(("certify",)), "certify", arguments.words)
-    return config_text(typed | decided, SETTINGS_COMMENT)
+    return config_text(arguments.texts | decided, SETTINGS_COMMENT)
 
 
-def _plan(arguments: argparse.Namespace, dataset: Dataset) -> Plan:
-    from dsrs.methods import DEFAULT_METHODS, NAMED, NEYMAN_PEARSON, Plan
+def _plan(arguments: argparse.Namespace, dataset: Dataset, inputs: int) -> Plan:
+    from dsrs.methods import Plan, methods_of
 
-    stopping = stopping_from(arguments)
-    laws = tuple(
-        arguments.methods or (tuned_method(arguments) if arguments.law else DEFAULT_METHODS[1:])
+    methods = tuple(
+        arguments.methods or (tuned_method(arguments) if arguments.law else defaults.METHODS[1:])
     )
-    if not arguments.methods and needs_one_bound(stopping):
-        laws = tuple(text for text in laws if text in NAMED) or ("none",)
-    if "none" in laws and len(laws) > 1:
-        raise InvalidInput(f"--q none cannot be used with other laws, got {', '.join(laws)}")
-    return Plan(
+    if NEYMAN_PEARSON in methods:
+        raise InvalidInput("np always runs; give --q none for np alone")
+    if "none" in methods and len(methods) > 1:
+        raise InvalidInput(f"--q none cannot be used with other methods, got {', '.join(methods)}")
+    plan = Plan(
         law=law_from(arguments, math.prod(dataset.input_shape)),
         n=arguments.n,
         n0=arguments.n0,
-        alpha=arguments.alpha,
-        seed=arguments.seed,
-        methods=(NEYMAN_PEARSON, *(() if laws == ("none",) else laws)),
+        **({} if arguments.alpha is None else {"alpha": arguments.alpha}),
+        **seed_of_run(arguments.seed, arguments.output),
+        methods=(NEYMAN_PEARSON, *(() if methods == ("none",) else methods)),
         sample_share=arguments.sample_share,
         alpha_share=arguments.alpha_share,
         fallback=arguments.fallback,
@@ -216,20 +253,29 @@ def _plan(arguments: argparse.Namespace, dataset: Dataset) -> Plan:
         target=arguments.target,
         batch=arguments.batch,
         grid=grid_from(arguments),
-        **stopping,
-    )
+        **stopping_from(arguments),
+    ).on_grid_of(tuple(arguments.bounds))
+    if plan.needs_one_bound and not arguments.methods:
+        fitting = (text for text in plan.methods if entry_of(text).load().one_bound)
+        plan = plan.replace(methods=tuple(fitting))
+    methods_of(plan)  # refuses a plan that does not fit
+    refuse_votes_that_chose(arguments, plan.law, plan.seed)
+    if arguments.family_alpha is None:
+        return plan
+    return plan.for_all_of(inputs, arguments.family_alpha)
 
 
 def _describe(classifier: Classifier, dataset: Dataset, plan: Plan, count: int) -> None:
     from dsrs.laws import short_law_text
 
+    grid = plan.known_grid
     lines = [
         f"model: {classifier.description}",
         f"data: {dataset.name}, {count} of {len(dataset)} inputs, "
         f"{'without' if dataset.labels is None else 'with'} labels",
         f"noise: {plan.law.describe()}, "
-        + ("added in float32" if plan.grid is None else f"on a grid of step {plan.grid.text}"),
-        f"methods: {', '.join(map(short_law_text, plan.strategies()))}; "
+        + ("added in float32" if grid is None else f"on a grid of step {grid.text}"),
+        f"methods: {', '.join(map(short_law_text, plan.names))}; "
         f"n = {plan.n:,}, alpha = {plan.alpha:g}",
     ]
     print("\n".join(lines), file=sys.stderr)
@@ -241,8 +287,9 @@ def _conclude(arguments: argparse.Namespace) -> int:
 
     with open_run(arguments.output) as finished:
         plan, labelled = finished.plan, finished.config["data"]["labels"]
-        accuracies = certified_accuracy(finished.results(), plan.goal.asked)
-        spent = votes_spent(finished.results(), plan)
+        results = list(finished.results())
+    accuracies = certified_accuracy(results, plan.goal.asked)
+    spent = votes_spent(results, plan)
     if arguments.json:
         found = {
             "run": arguments.output,

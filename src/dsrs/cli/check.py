@@ -1,53 +1,271 @@
-"""`dsrs check`: verify saved certificates without any search."""
+"""`dsrs check`: certificates proved again in ball arithmetic, from a run, a table or a file."""
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
+import random
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dsrs.errors import DataError
+from dsrs.cli.options import Commands
+from dsrs.cli.progress import Progress
+from dsrs.errors import DataError, DsrsError, InvalidInput, MissingExtra
+from dsrs.files.csv_rows import open_csv
+from dsrs.files.foreign_text import one_line
 from dsrs.measures.rounding import floor_text
 
+if TYPE_CHECKING:
+    from dsrs.audit import Verdict
+    from dsrs.audit.items import Item
 
-def add_parser(verbs: Any) -> None:
-    parser = verbs.add_parser(
+VERIFIED, REFUTED, UNDECIDED = 0, 1, 3  # exit codes
+MOST_SHOWN = 20
+PARQUET_MAGIC = b"PAR1"
+
+DESCRIPTION = """\
+Prove certificates again with Arb (python-flint): every integral is enclosed, and no code is shared
+with what made them. A certificate is
+
+  verified   everything that it says is proved
+  refuted    something that it says is provably false, or does not follow from its votes or proof
+  undecided  an enclosure is too wide, or something is missing or unknown; the reason is given
+  abstained  it claims nothing
+
+For a run its votes are counted again: the class, the laws that were sampled, the parts of alpha and
+the bounds. In a file of certificates or a table the bounds are taken as given. docs/check.md says
+what a verdict rests on.
+"""
+EPILOG = """\
+examples:
+  dsrs check runs/mine                  every certificate of a run, with its votes
+  dsrs check certificates.json          certificates as `dsrs radius --json` prints them
+  dsrs check radii.csv --sample 1000    rows that `dsrs recertify` or `dsrs export` wrote
+
+exit codes: 0 all verified, 1 any refuted, 3 none refuted but any undecided, or nothing to verify,
+2 bad arguments or input, 130 interrupted (Ctrl-C).
+"""
+
+
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "check",
-        help="verify the proof of a certificate, without any search",
-        description="Read certificates in JSON, one a line (as `dsrs radius --json` prints them), "
-        "evaluate the dual bound of each proof and recompute every derived number. "
-        "Exit code 1 if one does not hold.",
+        help="prove certificates again in ball arithmetic, sharing no code with the solver",
+        description=DESCRIPTION,
+        epilog=EPILOG,
     )
-    parser.add_argument("file", help="a file of certificates, or - for standard input")
+    parser.add_argument(
+        "source",
+        help="a run folder; certificates in JSON, - for standard input; or a table of `dsrs "
+        "recertify` or `dsrs export` (CSV, JSON lines, Parquet)",
+    )
+    parser.add_argument("--sample", type=int, metavar="N", help="only N of them, drawn at random")
+    parser.add_argument("--seed", type=int, default=0, help="of --sample (default: 0)")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=30.0,
+        help="processor seconds after which a certificate is undecided (default: 30)",
+    )
+    parser.add_argument(
+        "--fast",
+        action="store_true",
+        help="prove nothing: compare with what our own floats give, and exit with 3",
+    )
+    parser.add_argument("--json", action="store_true", help="print the verdicts as JSON")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.sample is not None and arguments.sample < 1:
+        raise InvalidInput(f"`sample` must be at least 1, got {arguments.sample}")
+    if not arguments.seconds > 0:
+        raise InvalidInput(f"`seconds` must be positive, got {arguments.seconds}")
+    try:
+        from dsrs.audit.verdicts import Unreadable
+
+        items = _items_of(arguments.source)
+    except Unreadable as error:
+        raise DataError(str(error)) from None
+    except ModuleNotFoundError as error:
+        if error.name != "flint":
+            raise
+        return _nothing_proved()
+    if not items:
+        raise DataError(f"{arguments.source} holds no certificates")
+    if arguments.sample is not None and arguments.sample < len(items):
+        chosen = random.Random(arguments.seed).sample(range(len(items)), arguments.sample)
+        items = [items[place] for place in sorted(chosen)]
+    if arguments.fast:
+        return _compare_with_floats(items)
+    began, verdicts = time.monotonic(), []
+    with Progress(len(items), "checking", quiet=arguments.quiet) as bar:
+        for item in items:
+            verdicts.append(item.check(arguments.seconds))
+            bar.advance()
+    try:
+        _report(verdicts, time.monotonic() - began, arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # `dsrs check ... | head`: what was found is found, whoever reads it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return exit_code(verdicts)
+
+
+def exit_code(verdicts: list[Verdict]) -> int:
+    """What the verdicts come to; abstentions claim nothing."""
+    words = {verdict.word for verdict in verdicts}
+    if "refuted" in words:
+        return REFUTED
+    return VERIFIED if words - {"abstained"} == {"verified"} else UNDECIDED
+
+
+def _nothing_proved() -> int:
+    from dsrs.audit import NOTHING_PROVED
+
+    print(f"dsrs: {NOTHING_PROVED}", file=sys.stderr)
+    return UNDECIDED
+
+
+def _items_of(source: str) -> list[Item]:
+    """What there is to check in a folder, a table, a file or standard input."""
+    from dsrs.audit.items import items_of_json, items_of_run
+
+    if source == "-":
+        return items_of_json(sys.stdin.read())
+    path = Path(source)
+    if path.is_dir():
+        return items_of_run(path)
+    if path.name.endswith((".csv", ".csv.gz")):
+        return list(_items_of_csv(path))
+    try:
+        content = path.read_bytes()
+        if content.startswith(PARQUET_MAGIC):
+            return list(_items_of_parquet(content, source))
+        return items_of_json(content.decode())
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"cannot read {source}: {error}") from None
+
+
+def _items_of_csv(path: Path) -> Iterator[Item]:
+    from dsrs.audit.items import Item, item_of_row
+    from dsrs.audit.verdicts import NotACertificate
+
+    def refuse(reason: str) -> Any:
+        raise NotACertificate(reason)
+
+    with open_csv(path) as table:
+        _demand_columns(str(path), table.header)
+        for row in table.rows:
+            name, error = f"line {row.line}", row.error
+            if error is not None:
+                yield Item(name, lambda error=error: refuse(error))  # type: ignore[misc]
+            else:
+                yield item_of_row(name, row.cells)
+
+
+def _items_of_parquet(content: bytes, source: str) -> Iterator[Item]:
+    from dsrs.audit.items import item_of_row
+
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingExtra("pyarrow", "parquet") from None
+    try:
+        table = parquet.read_table(pyarrow.BufferReader(content))
+    except (pyarrow.ArrowInvalid, OSError) as error:
+        raise DataError(f"{source} cannot be read as Parquet: {error}") from None
+    _demand_columns(source, table.column_names)
+    for number, cells in enumerate(table.to_pylist()):
+        yield item_of_row(f"row {number}", cells)
+
+
+def _demand_columns(source: str, header: list[str]) -> None:
+    from dsrs.audit.table_rows import NEEDED
+
+    missing = [name for name in NEEDED if name not in header]
+    if not {"radius", "certified_radius"} & set(header):
+        missing.append("radius")
+    if missing:
+        raise DataError(
+            f"{source} lacks the column(s) {', '.join(missing)}; `dsrs recertify` and "
+            "`dsrs export` write them"
+        )
+
+
+def _compare_with_floats(items: list[Item]) -> int:
+    """Whether the functions that made the certificates agree with them, which proves nothing."""
+    from dsrs.audit.verdicts import Refuted, Undecided
     from dsrs.duality.kernel import prepare
     from dsrs.proofs.certificate import Certificate
     from dsrs.proofs.checking import find_flaw
 
-    if arguments.file == "-":
-        text = sys.stdin.read()
-    else:
+    prepare(len(items))
+    for item in items:
         try:
-            text = Path(arguments.file).read_text()
-        except (OSError, UnicodeDecodeError) as error:
-            raise DataError(f"cannot read {arguments.file}: {error}") from None
-    certificates = [Certificate.from_json(line) for line in text.splitlines() if line.strip()]
-    if not certificates:
-        raise DataError(f"{arguments.file} holds no certificates")
-    prepare(len(certificates))
-    failed = 0
-    for certificate in certificates:
-        flaw = find_flaw(certificate)
-        failed += flaw is not None
-        claim = (
-            f"radius {floor_text(certificate.radius, 6)}"
-            if certificate.status == "certified"
-            else certificate.status
+            fields = item.read()
+            flaw = None if fields is None else find_flaw(Certificate.from_dict(fields))
+        except (DataError, Refuted, Undecided) as error:
+            flaw = str(error)
+        agrees = "agrees with our floats" if flaw is None else f"DISAGREES with our floats: {flaw}"
+        print(one_line(f"{item.name}: {agrees}"))
+    print("nothing was proved: without --fast every certificate is")
+    return UNDECIDED
+
+
+def _report(verdicts: list[Verdict], wall: float, arguments: argparse.Namespace) -> None:
+    from dsrs.audit import WORDS
+
+    counts = {word: sum(verdict.word == word for verdict in verdicts) for word in WORDS}
+    seconds = sum(verdict.seconds for verdict in verdicts)
+    if arguments.json:
+        times = {"processor_seconds": seconds, "wall_seconds": wall}
+        listed = [verdict.to_dict() for verdict in verdicts]
+        print(json.dumps({**counts, **times, "certificates": listed}))
+        return
+    for word in WORDS:
+        alike = [verdict for verdict in verdicts if verdict.word == word]
+        bad = word in ("refuted", "undecided")
+        shown = alike if len(verdicts) <= MOST_SHOWN else alike[:MOST_SHOWN] if bad else []
+        for verdict in shown:
+            print(one_line(_line(verdict)))
+        if bad and len(alike) > len(shown):
+            print(f"... and {len(alike) - len(shown):,} more {word}")
+    if not Path(arguments.source).is_dir():
+        print(
+            "bounds of probabilities are taken as given; a run folder has the votes they are from"
         )
-        verdict = "holds" if flaw is None else f"DOES NOT HOLD ({flaw})"
-        print(f"{verdict}: {claim}, {certificate.law.describe()}")
-    return 1 if failed else 0
+    elif _is_without_grid(arguments.source):
+        from dsrs.laws.grid import WITHOUT_GRID
+
+        print(WITHOUT_GRID)
+    said = ", ".join(f"{count:,} {word}" for word, count in counts.items())
+    print(f"{said}; {seconds:.1f} s of the processor, {wall:.1f} s by the clock")
+
+
+def _is_without_grid(folder: str) -> bool:
+    """Whether a run that can be read added its noise in float32."""
+    from dsrs.store import open_run
+
+    try:
+        with open_run(folder) as run:
+            return run.sampled_plan_fields["grid"] is None
+    except DsrsError:
+        return False  # the verdicts say what is wrong with it
+
+
+def _line(verdict: Verdict) -> str:
+    """A verdict, the radius it is on, and what the certificate is about."""
+    parts = [f"{verdict.word.upper()}: {verdict.name}"]
+    if verdict.radius:
+        parts.append(f"radius {floor_text(verdict.radius, 6)}")
+    if verdict.subject is not None:
+        parts += [f"{name} {value}" for name, value in verdict.subject.items() if value is not None]
+    line = ", ".join(parts)
+    return f"{line}: {verdict.reason}" if verdict.reason else line

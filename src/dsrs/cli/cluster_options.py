@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.model_options import classifier_options
+from dsrs.cli.options import Options
 from dsrs.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -14,11 +15,12 @@ if TYPE_CHECKING:
     from dsrs.votes.executors import Executor
 
 
-def add_cluster_options(group: argparse._ArgumentGroup) -> None:
+def add_cluster_options(group: Options) -> None:
     """--cluster and what an actor of it has."""
     group.add_argument(
         "--cluster",
         metavar="ADDRESS",
+        kept=False,
         help="count votes on a Ray cluster (needs dsrs[ray]): local starts one on this machine; "
         "auto, HOST:6379 or ray://HOST:10001 is one that runs. The model must be under the same "
         "name on every node",
@@ -27,6 +29,7 @@ def add_cluster_options(group: argparse._ArgumentGroup) -> None:
         "--threads-per-actor",
         type=int,
         metavar="N",
+        kept=False,
         help="with --cluster: cores of an actor (default: 1); with --device cuda each has a GPU",
     )
 
@@ -36,7 +39,7 @@ def counted_model(
 ) -> tuple[Classifier, Executor | None]:
     """The model as the driver knows it, and who counts its votes; None: threads."""
     from dsrs.classifiers import load_classifier
-    from dsrs.votes.executors import ModelSpec, RayExecutor
+    from dsrs.votes.executors import ModelSpec, executor_at
 
     options = classifier_options(arguments, dataset)
     if arguments.cluster is None:
@@ -48,9 +51,9 @@ def counted_model(
     # The driver may have no GPU: it needs to know the model, not to run it.
     here: dict[str, Any] = options | {"device": "cpu"}
     classifier = load_classifier(arguments.model, **here)
-    executor = RayExecutor(
-        ModelSpec.of(arguments.model, options, classifier),
+    executor = executor_at(
         arguments.cluster,
+        ModelSpec.of(arguments.model, options, classifier),
         threads=1 if arguments.threads_per_actor is None else arguments.threads_per_actor,
         device=arguments.device,
     )

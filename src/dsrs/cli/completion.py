@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from typing import Any
+
+from dsrs.cli.options import Commands
 
 EPILOG = """\
 examples:
@@ -27,41 +28,34 @@ complete -F _dsrs dsrs
 """
 
 
-def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "completion",
         help="a script that completes commands and options in your shell",
         description="Print a script for the shell, made from the commands as they are.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("shell", choices=("bash", "zsh", "fish"))
+    parser.add_argument("shell", choices=tuple(SCRIPTS), help="the shell that reads the script")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from dsrs.cli.main import build_parser
+    from dsrs.cli.main import known_commands
 
-    print({"bash": _bash, "zsh": _zsh, "fish": _fish}[arguments.shell](_words(build_parser())))
+    print(SCRIPTS[arguments.shell](_words(known_commands())))
     return 0
 
 
-def _words(parser: argparse.ArgumentParser) -> dict[str, list[str]]:
-    """What may stand behind each command: its options, and its own commands."""
-    (commands,) = (
-        action for action in parser._actions if isinstance(action, argparse._SubParsersAction)
-    )
-    return {name: _of(inner) for name, inner in commands.choices.items()}
-
-
-def _of(parser: argparse.ArgumentParser) -> list[str]:
-    words: list[str] = []
-    for action in parser._actions:
-        words += [option for option in action.option_strings if option.startswith("--")]
-        if isinstance(action, argparse._SubParsersAction):
-            for name, inner in action.choices.items():
-                words += [name, *_of(inner)]
-    return list(dict.fromkeys(words))
+def _words(commands: Commands) -> dict[str, list[str]]:
+    """What may stand behind each command: its options, and its own commands with theirs."""
+    words = {}
+    for name, command in commands.by_name.items():
+        words[name] = ["--help", *(option.name for option in command.all_options() if option.named)]
+        if command.commands is not None:
+            for inner, options in _words(command.commands).items():
+                words[name] += [inner, *options]
+        words[name] = list(dict.fromkeys(words[name]))
+    return words
 
 
 def _bash(words: dict[str, list[str]]) -> str:
@@ -86,3 +80,6 @@ def _fish(words: dict[str, list[str]]) -> str:
             for word in options
         ]
     return "\n".join(lines)
+
+
+SCRIPTS = {"bash": _bash, "zsh": _zsh, "fish": _fish}

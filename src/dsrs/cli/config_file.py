@@ -6,31 +6,26 @@ A key is the long name of an option without its dashes: `batch-size = 64`, `q = 
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any
 
-from dsrs.cli.option_names import option_actions
+from dsrs.cli.options import Command, Option, Options, Typed
 from dsrs.errors import DataError
 
 NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?(e[-+]?\d+)?")
 CONFIG = "config"
-NOT_IN_A_FILE = ("help", CONFIG)
-# Of the command and the machine, not of what is computed.
-NOT_KEPT = (
-    *("output", "workers", "shard", "cluster", "threads-per-actor"),
-    *("json", "quiet", "verbose", "law"),
-)
-# What is typed (by `dest`) -> what of the file it makes void: they cannot be used together.
+# What is typed (by parameter) -> what of the file it makes void: they cannot be used together.
 INSTEAD_OF = {
     "law": ("sigma", "k", "eta", "methods"),
     "sigma": ("law",),
     "radius": ("adaptive", "radii", "precision"),
     "adaptive": ("radius",),
+    "alpha": ("family_alpha",),
+    "family_alpha": ("alpha",),
     "radii": ("precision",),
     "precision": ("radii",),
     "no_labels": ("labels", "target"),
@@ -39,77 +34,44 @@ INSTEAD_OF = {
 }
 
 
-def add_config_option(group: argparse._ActionsContainer) -> None:
+def add_config_option(group: Options) -> None:
+    """--config of a command."""
     group.add_argument(
-        "--config",
+        f"--{CONFIG}",
         metavar="FILE",
+        kept=False,
         help="take options from this TOML file, such as the run.toml of a run; those that are "
         "typed here come first",
     )
 
 
-def with_config(
-    parser: argparse.ArgumentParser, verb: str | None, words: Sequence[str]
-) -> list[str]:
-    """The words of a command line with those of its --config file before them."""
-    typed = list(words)
-    known = {_key(action): action for action in option_actions(parser, verb) if _key(action)}
-    if CONFIG not in known or not any(word.startswith("--c") for word in typed):
-        return typed
-    given = _given(parser, list(known.values()), typed)
-    if given.get(CONFIG) is None:
-        return typed
-    file = Path(given[CONFIG])
-    void = {*given, *(dest for name in given for dest in INSTEAD_OF.get(name, ()))}
-    taken = []
-    for key, value in _read(file).items():
-        if key not in known or key in NOT_IN_A_FILE:
-            names = ", ".join(sorted(known.keys() - set(NOT_IN_A_FILE)))
-            raise DataError(f"{file}: `{key}` is no option of {verb}; the options are {names}")
-        words_of_key = _words(known[key], value, f"{file}: `{key}`")
-        taken += [] if known[key].dest in void else words_of_key
-    return [*typed[:1], *taken, *typed[1:]]
+def read_config(file: str, command: Command, typed: Container[str]) -> dict[str, Typed]:
+    """What a file says of the options of `command`, by parameter, as it would be typed.
 
-
-def typed_texts(
-    parser: argparse.ArgumentParser, verb: str | None, words: Sequence[str]
-) -> dict[str, Any]:
-    """The options among these words by their key in a file, as they were typed.
-
-    Not what was made of them: an option's type may read more than a file could hold.
+    Options that are `typed`, and those that cannot be used with them, are left out.
     """
-    known = {action.dest: _key(action) for action in option_actions(parser, verb) if _key(action)}
-    given = _given(parser, list(option_actions(parser, verb)), list(words), as_text=True)
-    return {known[dest]: value for dest, value in given.items() if dest in known}
+    known = {option.key: option for option in command.all_options() if option.named}
+    del known[CONFIG]
+    void = {other for name, others in INSTEAD_OF.items() if name in typed for other in others}
+    given: dict[str, Typed] = {}
+    for key, value in _read(Path(file)).items():
+        if key not in known:
+            raise DataError(
+                f"{file}: `{key}` is no option of `{command.name}`; the options are "
+                f"{', '.join(sorted(known))}"
+            )
+        text = _as_typed(known[key], value, f"{file}: `{key}`")
+        parameter = known[key].parameter
+        if parameter not in typed and parameter not in void and text is not False:
+            given[parameter] = text
+    return given
 
 
 def config_text(options: Mapping[str, Any], comment: str) -> str:
     """The options of a command, by key, as TOML."""
     lines = [f"# {line}" for line in comment.splitlines()]
-    lines += [
-        f"{key} = {_toml(value)}"
-        for key, value in options.items()
-        if key not in NOT_KEPT and key not in NOT_IN_A_FILE
-    ]
+    lines += [f"{key} = {_toml(value)}" for key, value in options.items()]
     return "\n".join(lines) + "\n"
-
-
-def _given(
-    parser: argparse.ArgumentParser,
-    actions: Sequence[argparse.Action],
-    words: list[str],
-    as_text: bool = False,
-) -> dict[str, Any]:
-    """What the command line itself says, by `dest`: nothing is required, nothing is assumed."""
-    before = [(action, action.required, action.default, action.type) for action in actions]
-    for action in actions:
-        action.required, action.default = False, argparse.SUPPRESS
-        action.type = None if as_text else action.type
-    try:
-        return vars(parser.parse_args(words))
-    finally:
-        for action, required, default, kind in before:
-            action.required, action.default, action.type = required, default, kind
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -125,19 +87,18 @@ def _read(file: Path) -> dict[str, Any]:
         raise DataError(f"{file} cannot be read as TOML: {error}") from None
 
 
-def _words(action: argparse.Action, value: object, where: str) -> list[str]:
-    """The words that say the same on the command line."""
-    name = _option(action)
-    if action.nargs == 0:
+def _as_typed(option: Option, value: object, where: str) -> Typed:
+    """The texts that say the same on the command line."""
+    if option.action == "store_true":
         if not isinstance(value, bool):
             raise DataError(f"{where} must be true or false, got {value!r}")
-        return [name] * value
-    texts = [_text(one, where) for one in (value if isinstance(value, list) else [value])]
-    if isinstance(action.nargs, int):
-        return [name, *texts]
-    if isinstance(action, argparse._AppendAction):
-        return [f"{name}={text}" for text in texts]
-    return [f"{name}={','.join(texts)}"]
+        return value
+    texts = [_text(part, where) for part in (value if isinstance(value, list) else [value])]
+    if option.nargs is not None and len(texts) != option.nargs:
+        raise DataError(f"{where} must be a list of {option.nargs} values, got {value!r}")
+    if option.nargs is not None or option.action == "append":
+        return texts
+    return ",".join(texts)
 
 
 def _text(value: object, where: str) -> str:
@@ -157,11 +118,3 @@ def _toml(value: object) -> str:
     # JSON escapes as TOML does, but for one character; half a surrogate has no place in a file.
     quoted = json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
     return quoted.encode("utf-8", "replace").decode()
-
-
-def _key(action: argparse.Action) -> str:
-    return _option(action).removeprefix("--")
-
-
-def _option(action: argparse.Action) -> str:
-    return next((text for text in action.option_strings if text.startswith("--")), "")

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import argparse
 import logging
+from collections.abc import Mapping
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dsrs.cli.law_options import law_of_card
+from dsrs.cli.options import Commands
 from dsrs.cli.progress import Progress
 from dsrs.cli.tables import table
-from dsrs.errors import InvalidInput
+from dsrs.errors import InvalidInput, MissingExtra
+from dsrs.methods import defaults
 
 if TYPE_CHECKING:
     from dsrs.datasets import Dataset
-    from dsrs.landscape.tuning import Forecast
     from dsrs.store import RunResult
+    from dsrs.tuning import Forecast
 
 DESCRIPTION = """\
 Find the noise that suits a small Fashion-MNIST classifier, trained under noise by this package, and
@@ -30,12 +33,11 @@ LOOK_VOTES = 2000
 RADII = (0.25, 0.5, 1.0, 1.5, 2.0)
 
 
-def add_parser(verbs: Any) -> None:
-    parser = verbs.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "demo",
         help="certify the embedded model and images, and write a report",
         description=DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--n", type=int, default=10_000, help="votes an image (default: 10000)")
     parser.add_argument("--images", type=int, default=100, help="how many of the 100 images")
@@ -48,72 +50,90 @@ def add_parser(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    # Three runs in a row: where their votes are counted is not worth six lines.
+    counting = logging.getLogger("dsrs.counting")
+    level = counting.level
+    counting.setLevel(logging.WARNING)
+    try:
+        with as_file(files("dsrs") / "demo") as folder:
+            forecasts = _take_runs(arguments, folder)
+        _show(arguments, forecasts)
+    except MissingExtra as error:
+        raise MissingExtra(error.package, "demo") from error
+    finally:
+        counting.setLevel(level)
+    return 0
+
+
+def _take_runs(arguments: argparse.Namespace, folder: Path) -> dict[str, Forecast]:
+    """Look, tune and certify; return what was predicted of each choice of noise."""
     from dsrs.certifying.many_inputs import certify_run
     from dsrs.classifiers import load_classifier
     from dsrs.datasets import load_dataset
-    from dsrs.landscape.tuning import tune
-    from dsrs.laws.grid import Grid
     from dsrs.methods import NEYMAN_PEARSON, Plan
+    from dsrs.store.profiles import read_landscape, wide_law
+    from dsrs.tuning import tune
+
+    trained = law_of_card(folder / "card.json")
+    images, others = (load_dataset(folder / name) for name in ("images.npz", "tuning.npz"))
+    if not 1 <= arguments.images <= len(images):
+        raise InvalidInput(f"--images must be from 1 to {len(images)}, got {arguments.images}")
+    model = load_classifier(folder / "model.onnx", input_shape=images.input_shape)
+
+    def take(name: str, what: str, dataset: Dataset, count: int, plan: Plan) -> None:
+        certify_run(
+            model,
+            dataset,
+            plan,
+            range(count),
+            arguments.output / name,
+            workers=arguments.workers,
+            source={"model": str(folder / "model.onnx"), "data": dataset.name},
+            progress=lambda total: Progress(total, what, quiet=arguments.quiet),
+        )
+
+    wide = wide_law(trained.d, 2 * trained.sigma)
+    look = Plan(wide, (NEYMAN_PEARSON,), n=LOOK_VOTES)
+    take("look", "looking at 50 other images", others, len(others), look)
+    found = tune(
+        read_landscape(arguments.output / "look").profiles,
+        trained.d,
+        arguments.n,
+        look.alpha,
+        methods=defaults.METHODS,
+        current=trained,
+    )
+    usual = Plan(trained, (NEYMAN_PEARSON,), n=arguments.n)
+    take("usual", "certifying with the usual noise", images, arguments.images, usual)
+    tuned = Plan(found.best.law, (found.best.method,), n=arguments.n)
+    take("tuned", "certifying with the tuned noise", images, arguments.images, tuned)
+    (current,) = (one for one in found.current if one.method == NEYMAN_PEARSON)
+    return {"usual": current, "tuned": found.best}
+
+
+def _show(arguments: argparse.Namespace, forecasts: Mapping[str, Forecast]) -> None:
+    """Print the prediction beside what was certified, and write the page."""
     from dsrs.reports import make_report, read_runs, write_page
     from dsrs.store import open_run
-    from dsrs.store.profiles import read_landscape, wide_law
 
-    # Three runs in a row: where their votes are counted is not worth six lines.
-    logging.getLogger("dsrs.counting").setLevel(logging.WARNING)
-    runs = {name: arguments.output / name for name in ("look", "usual", "tuned")}
-    with as_file(files("dsrs") / "demo") as folder:
-        trained = law_of_card(folder / "card.json")
-        images, others = (load_dataset(folder / name) for name in ("images.npz", "tuning.npz"))
-        if not 1 <= arguments.images <= len(images):
-            raise InvalidInput(f"--images must be from 1 to {len(images)}, got {arguments.images}")
-        model = load_classifier(str(folder / "model.onnx"), input_shape=images.input_shape)
-
-        grid = Grid.of_bounds(model.bounds)
-
-        def take(name: str, what: str, dataset: Dataset, count: int, plan: Plan) -> None:
-            certify_run(
-                model,
-                dataset,
-                plan.replace(grid=grid),
-                range(count),
-                runs[name],
-                workers=arguments.workers,
-                source={"model": str(folder / "model.onnx"), "data": dataset.name},
-                progress=lambda total: Progress(total, what, quiet=arguments.quiet),
-            )
-
-        wide = wide_law(trained.d, 2 * trained.sigma)
-        look = Plan(wide, (NEYMAN_PEARSON,), n=LOOK_VOTES)
-        take("look", "looking at 50 other images", others, len(others), look)
-        found = tune(
-            read_landscape(runs["look"]).profiles,
-            trained.d,
-            arguments.n,
-            look.alpha,
-            methods=(NEYMAN_PEARSON, "tailored"),
-            current=trained,
-        )
-        usual = Plan(trained, (NEYMAN_PEARSON,), n=arguments.n)
-        take("usual", "certifying with the usual noise", images, arguments.images, usual)
-        tuned = Plan(found.best.law, (found.best.method,), n=arguments.n)
-        take("tuned", "certifying with the tuned noise", images, arguments.images, tuned)
-    predicted = (next(o for o in found.current if o.method == NEYMAN_PEARSON), found.best)
     rows = []
-    for name, forecast in zip(("usual", "tuned"), predicted, strict=True):
-        with open_run(runs[name]) as run:
+    for name, forecast in forecasts.items():
+        with open_run(arguments.output / name) as run:
             rows.append(_row(name, forecast, list(run.results())))
+            alpha = run.plan.alpha
+    with open_run(arguments.output / "look") as run:
+        looked = sum(votes.total for result in run.results() for votes in result.votes)
     heads = ["choice", "noise", "method", "votes", "predicted mean r", "certified mean r"]
     heads += [f"r={radius:g}" for radius in RADII]
     print(table(rows, heads))
     print(
         f"certified accuracy in percent at l2 radius r, {arguments.images} images, "
-        f"alpha = {look.alpha:g}; {LOOK_VOTES * len(others):,} more votes looked at other images"
+        f"alpha = {alpha:g}; {looked:,} more votes looked at other images"
     )
-    report = make_report(read_runs([f"{name}={runs[name]}" for name in ("usual", "tuned")]))
+    report = make_report(read_runs([f"{name}={arguments.output / name}" for name in forecasts]))
     page = arguments.output.with_name(arguments.output.name + "-report.html")
     write_page(report, page, "Certified robustness: the embedded demo")
     print(f"open {page.resolve().as_uri()} in a browser")
-    return 0
 
 
 def _row(name: str, forecast: Forecast, results: list[RunResult]) -> list[str]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
-from typing import Any
 
-from dsrs.cli.choices import one_of
+from dsrs.cli.options import Commands
+from dsrs.cli.values import one_of
+from dsrs.errors import InvalidInput
 
 EPILOG = """\
 examples:
@@ -15,38 +17,46 @@ examples:
   dsrs export runs/mine --format dsrs-logs --output logs  the folders of the original DSRS scripts
   dsrs export runs/mine --format attacks                  runs/mine.npz: proved counterexamples
 
-csv, jsonl and parquet hold one row for each input and method, with intervals and radius, without
-loss; `dsrs recertify` reads the csv. tsv rounds radii down and writes -1 for an abstention.
+formats:
+  csv, jsonl, parquet   one row for each input and method, with intervals, radius and proof, without
+                        loss; `dsrs check`, `recertify` and `report` read them
+  tsv                   radii of one method, with all digits; the class of an abstention is -1
+  dsrs-logs             intervals and radii, as a folder of text files
+  attacks               NumPy arrays, for inputs with a proved counterexample
 """
 
 
-def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "export",
         help="write the results of a run for other programs",
         description="Write the results of a run in a format that other programs read.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("run_folder", metavar="RUN", help="run folder of `dsrs certify`")
     parser.add_argument(
         "--format",
-        type=one_of("dsrs.exchange", "EXPORTS"),
+        type=one_of("dsrs.exchange", "FORMATS"),
         default="csv",
         help="csv (default), jsonl, parquet, tsv, dsrs-logs or attacks",
     )
     parser.add_argument("--method", help="only this method, such as np or truncated")
-    parser.add_argument("--output", help="file (for dsrs-logs: folder); default: beside the run")
+    parser.add_argument(
+        "--output",
+        help="file (for dsrs-logs: folder), or - for standard output; default: beside the run",
+    )
     parser.add_argument("--overwrite", action="store_true", help="replace files of the same kind")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from dsrs.exchange import EXPORTS, export_run
+    from dsrs.exchange import FORMATS, export_run
     from dsrs.store import open_run
 
     folder = Path(arguments.run_folder)
-    ending = EXPORTS[arguments.format] or "-logs"
+    ending = FORMATS[arguments.format].ending or "-logs"
+    if arguments.output == "-":
+        return _to_standard_output(arguments, ending)
     output = Path(arguments.output or folder.parent / f"{folder.resolve().name}{ending}")
     with open_run(folder) as opened:
         paths = export_run(
@@ -54,4 +64,23 @@ def run(arguments: argparse.Namespace) -> int:
         )
         for path in paths:
             print(f"wrote {path}")
+    return 0
+
+
+def _to_standard_output(arguments: argparse.Namespace, ending: str) -> int:
+    """Write the one file of a format to standard output."""
+    from tempfile import TemporaryDirectory
+
+    from dsrs.exchange import export_run
+    from dsrs.store import open_run
+
+    if ending == "-logs":
+        raise InvalidInput("--format dsrs-logs is a folder; name it with --output")
+    with TemporaryDirectory() as place, open_run(arguments.run_folder) as opened:
+        file = Path(place) / f"run{ending}"
+        export_run(opened, file, arguments.format, arguments.method)
+        content = file.read_bytes()
+    sys.stdout.flush()
+    sys.stdout.buffer.write(content)
+    sys.stdout.buffer.flush()
     return 0

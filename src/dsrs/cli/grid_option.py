@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+
+from dsrs.cli.options import Options
+from dsrs.errors import InvalidInput
 
 if TYPE_CHECKING:
     from dsrs.laws.grid import Grid
@@ -12,7 +15,7 @@ if TYPE_CHECKING:
 DEFAULT = "default"
 
 
-def add_grid(group: argparse._ActionsContainer) -> None:
+def add_grid(group: Options) -> None:
     """--grid of the noise."""
     group.add_argument(
         "--grid",
@@ -20,19 +23,19 @@ def add_grid(group: argparse._ActionsContainer) -> None:
         default=DEFAULT,
         metavar="STEP",
         help="round inputs and noise to multiples of this, so that certificates hold in floating "
-        "point: 0.001, 1/4080, or none (default: 4080 steps between the bounds of the data, where "
-        "8-bit images are exact)",
+        "point: 0.001, 1/4080, or none (default: 4080 steps between the bounds of the data, or "
+        "twice, four times ... as many, so that sigma has 16; 8-bit images are exact)",
     )
 
 
-def grid_from(arguments: argparse.Namespace) -> Grid | None:
+def grid_from(arguments: argparse.Namespace) -> Grid | Literal["default"] | None:
     """The grid that these options name; it begins at the lower bound of the data."""
-    from dsrs.laws.grid import Grid
+    from dsrs.laws.grid import DEFAULT, Grid
 
     if arguments.grid is None:
         return None
     if arguments.grid == DEFAULT:
-        return Grid.of_bounds(tuple(arguments.bounds))
+        return DEFAULT
     return Grid(arguments.grid, float(arguments.bounds[0]))
 
 
@@ -43,6 +46,6 @@ def grid_step(text: str) -> float | str | None:
     try:
         return float(Fraction(text))
     except (ValueError, ZeroDivisionError, OverflowError):
-        raise argparse.ArgumentTypeError(
+        raise InvalidInput(
             f"expected a step such as 0.001 or 1/4080, or none, got {text!r}"
         ) from None

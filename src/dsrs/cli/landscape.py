@@ -6,7 +6,7 @@ import argparse
 import json
 import math
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.grid_option import add_grid, grid_from
 from dsrs.cli.model_options import (
@@ -17,11 +17,17 @@ from dsrs.cli.model_options import (
     classifier_from,
     dataset_from,
 )
+from dsrs.cli.options import Commands, Options
 from dsrs.cli.progress import Progress
 from dsrs.cli.tables import table
+from dsrs.measures.rounding import floor_text
+
+if TYPE_CHECKING:
+    from dsrs.store.profiles import Landscape
 
 BAR = 40  # characters of a bar of accuracy 1
 ROWS = 16
+CONCENTRATION_STEP = 2  # every such row has its sigma in the table of concentration
 
 EPILOG = """\
 examples:
@@ -36,15 +42,16 @@ reported like any other.
 """
 
 
-def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "landscape",
         help="sample accuracy against noise norm once, to predict every law",
         description="Sample a model under noise of many norms and keep the votes in a run folder.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_model_options(parser.add_argument_group("model and data"), split="train")
+    add_model_options(
+        parser.add_argument_group("model and data"), voters="the first votes", split="train"
+    )
     group = parser.add_argument_group("noise and votes")
     add_look_options(group)
     run_options = parser.add_argument_group("the run")
@@ -55,13 +62,14 @@ def add_parser(subparsers: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def add_look_options(group: argparse._ActionsContainer) -> None:
+def add_look_options(group: Options) -> None:
     """How far and how closely to look."""
     group.add_argument(
         "--reach",
         type=float,
         default=1.0,
-        help="noise sizes up to about 2.5 times this are seen (default: 1)",
+        help="largest noise of interest: the votes tell of noise sizes up to about 2.5 times this, "
+        "in the units of the inputs (default: 1)",
     )
     group.add_argument("--votes", type=int, default=4000, help="votes an input (default: 4000)")
     group.add_argument("--seed", type=int, default=0, help="same seed, same votes (default: 0)")
@@ -115,12 +123,18 @@ def look(arguments: argparse.Namespace, output: str) -> None:
 
 
 def _summary(path: str) -> dict[str, Any]:
-    """Mean accuracy over the inputs by size of the noise, its norm over sqrt(d)."""
-    import numpy as np
-
     from dsrs.store.profiles import read_landscape
 
     found = read_landscape(path)
+    return landscape_summary(found)
+
+
+def landscape_summary(found: Landscape) -> dict[str, Any]:
+    """Mean accuracy by size of the noise, and how many inputs have the concentration property."""
+    import numpy as np
+
+    from dsrs.landscape.concentration import SHARES, concentration
+
     sizes = np.linspace(0.0, 1.0, ROWS + 1)[1:] * found.largest_norm / math.sqrt(found.d)
     accuracy = np.mean([profile(sizes * math.sqrt(found.d)) for profile in found.profiles], axis=0)
     return {
@@ -129,6 +143,15 @@ def _summary(path: str) -> dict[str, Any]:
         "curve": [
             {"size": round(float(size), 6), "accuracy": round(float(share), 6)}
             for size, share in zip(sizes, accuracy, strict=True)
+        ],
+        "concentration": [
+            {
+                "sigma": round(float(sigma), 6),
+                "holds": dict(zip(map(str, SHARES), seen.holds, strict=True)),
+                "theorem_2_radius": round(seen.radius, 6),
+            }
+            for sigma in sizes[::CONCENTRATION_STEP]
+            for seen in [concentration(found.first_misses, found.d, float(sigma))]
         ],
     }
 
@@ -143,4 +166,24 @@ def _picture(summary: dict[str, Any]) -> str:
         for point in summary["curve"]
     ]
     head = f"mean accuracy of {summary['inputs']} inputs by size of the noise (norm / sqrt(d)), "
-    return head + f"{summary['votes']:,} votes\n" + table(rows, ["size", "accuracy %", ""])
+    accuracy = head + f"{summary['votes']:,} votes\n" + table(rows, ["size", "accuracy %", ""])
+    return f"{accuracy}\n\n{_concentration(summary)}"
+
+
+def _concentration(summary: dict[str, Any]) -> str:
+    """The share of inputs with the property, for each sigma and P_con."""
+    shares = list(summary["concentration"][0]["holds"])
+    rows = [
+        [
+            f"{one['sigma']:.3f}",
+            *(floor_text(100 * one["holds"][share], 1) for share in shares),
+            floor_text(one["theorem_2_radius"], 4),
+        ]
+        for one in summary["concentration"]
+    ]
+    heads = ["sigma", *(f"P_con = {share}" for share in shares), "Theorem 2"]
+    return (
+        "(sigma, P_con)-concentration: inputs (%) with no miss at norms within the P_con-quantile\n"
+        "of Gaussian noise. Theorem 2 promises inputs with P_con = 0.5 the radius in the last\n"
+        "column, for k within 15 of d/2 and d large.\n" + table(rows, heads)
+    )

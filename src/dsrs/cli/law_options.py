@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dsrs.cli.options import Options
 from dsrs.errors import DataError, InvalidInput
+from dsrs.methods.defaults import NEYMAN_PEARSON
 
 if TYPE_CHECKING:
     from dsrs.laws import GeneralizedGaussian
@@ -21,7 +23,10 @@ sigma), weighted:T:W,T:W,... (P weighted by a line through the log weights W at 
 
 
 def add_law_options(
-    group: argparse._ActionsContainer, *, size: str = "noise size", from_file: bool = False
+    group: Options,
+    *,
+    size: str = "size of the noise: RMS of one coordinate, in the units of the inputs",
+    from_file: bool = False,
 ) -> None:
     """--sigma, --k and --eta of the smoothing law P, or --law with a file of `dsrs tune`."""
     group.add_argument("--sigma", type=float, required=not from_file, help=size)
@@ -38,13 +43,14 @@ def add_law_options(
         group.add_argument(
             "--law",
             metavar="FILE",
+            kept=False,
             help="law and method from `dsrs tune`, instead of --sigma",
         )
 
 
 def law_from(arguments: argparse.Namespace, d: int) -> GeneralizedGaussian:
     """The smoothing law of these options in dimension d."""
-    from dsrs.laws import GeneralizedGaussian
+    from dsrs.laws import GeneralizedGaussian, smoothing_law_from_dict
 
     file = getattr(arguments, "law", None)
     if file is None:
@@ -59,6 +65,8 @@ def law_from(arguments: argparse.Namespace, d: int) -> GeneralizedGaussian:
         raise DataError(f"{file} is not a file of `dsrs tune`: it has no `law` with `sigma`")
     if law.get("d", d) != d:
         raise InvalidInput(f"{file} was tuned for d = {law['d']}, but the inputs have d = {d}")
+    if "kind" in law:
+        return smoothing_law_from_dict(law)
     return GeneralizedGaussian(d, law["sigma"], law.get("k", 0.0), law.get("eta", 2.0))
 
 
@@ -67,7 +75,25 @@ def tuned_method(arguments: argparse.Namespace) -> tuple[str, ...]:
     method = read_tuned(arguments.law).get("method")
     if not isinstance(method, str):
         raise DataError(f"{arguments.law} is not a file of `dsrs tune`: it has no `method`")
-    return ("none",) if method == "np" else (method,)
+    return ("none",) if method == NEYMAN_PEARSON else (method,)
+
+
+def refuse_votes_that_chose(arguments: argparse.Namespace, law: Any, seed: int) -> None:
+    """Raise InvalidInput if the votes of this law and seed are those that chose the law.
+
+    `dsrs tune` looks at any run. Where it chooses the law of the run itself, the same seed would
+    certify by the same votes, and alpha would not hold: they were chosen for how they came out.
+    """
+    if arguments.law is None:
+        return
+    looked = read_tuned(arguments.law).get("landscape")
+    if not isinstance(looked, dict) or "law" not in looked:
+        return
+    if (looked["law"], looked.get("seed")) == (law.to_dict(), seed):
+        raise InvalidInput(
+            f"the votes of seed {seed} chose this law, and cannot certify it as well; give another "
+            "--seed"
+        )
 
 
 def note_on_law(arguments: argparse.Namespace, law: GeneralizedGaussian) -> None:
@@ -89,10 +115,10 @@ def note_on_law(arguments: argparse.Namespace, law: GeneralizedGaussian) -> None
 
 def law_of_card(card: Path) -> GeneralizedGaussian:
     """The law that a model was trained for, from the card that `dsrs train` writes beside it."""
-    from dsrs.laws import GeneralizedGaussian
+    from dsrs.laws import smoothing_law_from_dict
 
     try:
-        return GeneralizedGaussian.from_dict(json.loads(card.read_text(encoding="utf-8"))["law"])
+        return smoothing_law_from_dict(json.loads(card.read_text(encoding="utf-8"))["law"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise DataError(f"{card} is not a card of `dsrs train`: {error}") from None
 

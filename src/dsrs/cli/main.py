@@ -8,23 +8,24 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 
-from dsrs.cli.config_file import with_config
-from dsrs.cli.option_names import as_typed, options_of
+from dsrs import __version__
+from dsrs.cli.options import Command, Commands
+from dsrs.cli.parsing import HelpAsked, parse, suggestion
 from dsrs.cli.terminal import notes_on_stderr, printable_output
-from dsrs.errors import DsrsError
+from dsrs.errors import DsrsError, InvalidInput
 
 # In the order in which `dsrs --help` shows them.
 VERBS = (
     "demo",
     "radius",
     "check",
-    "audit",
     "recertify",
     "landscape",
     "tune",
@@ -44,57 +45,95 @@ VERBS = (
     "completion",
 )
 
+ALIASES = {"audit": "check"}
+
+DESCRIPTION = """\
+Prove that a smoothed classifier cannot be fooled: largest provable radii by Neyman-Pearson and by
+double sampling.
+"""
 EXIT_CODES = """\
 exit codes:
   0    done
-  1    the command ran, but something it was asked to do failed (some rows, a check)
+  1    the command ran, but something it was asked to do failed (some rows); `dsrs check` refuted
+       a certificate
   2    bad arguments or bad input; nothing was changed
-  3    `dsrs attack` refuted a certificate: a proved counterexample lies inside its radius
+  3    `dsrs attack` refuted a certificate: a proved counterexample lies inside its radius;
+       `dsrs check` refuted none, but could not verify all, or there was nothing to verify
   130  interrupted (Ctrl-C); everything finished so far is kept
 """
+PARAMETER = re.compile(r"`(\w+)`")
+# Parameters that no option fills, as a person at the command line knows them.
+UNTYPED = {"input_shape": "the shape of the data"}
 
 
-def build_parser(verbs: Sequence[str] = VERBS) -> argparse.ArgumentParser:
-    """The parser of the named verbs, by default of all of them."""
-    parser = argparse.ArgumentParser(
-        prog="dsrs",
-        description="Prove that a smoothed classifier cannot be fooled: largest provable radii "
-        "by Neyman-Pearson and by double sampling.",
-        epilog=EXIT_CODES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    from dsrs import __version__
-
-    parser.add_argument("--version", action="version", version=f"dsrs {__version__}")
-    commands = parser.add_subparsers(dest="verb", metavar="COMMAND", required=True)
+def known_commands(verbs: Sequence[str] = VERBS) -> Commands:
+    """The commands of the named verbs, by default of all of them."""
+    commands = Commands("dsrs")
     for verb in verbs:
         import_module(f"dsrs.cli.{verb}").add_parser(commands)
-    return parser
+    return commands
 
 
-def _verbs_of(argv: Sequence[str]) -> Sequence[str]:
-    """The verb that is asked for, so that the files of the others stay unread; else all verbs."""
-    asked = [verb for verb in VERBS if argv and verb.rstrip("_") == argv[0]]
-    return asked or VERBS
+def parsed(argv: Sequence[str]) -> tuple[Command, argparse.Namespace]:
+    """The command that these words name, and its arguments.
+
+    Raises:
+        HelpAsked: help or the version is asked for, or no command is named.
+        InvalidInput: the words are not a command with its arguments.
+    """
+    verb = argv[0] if argv else "--help"
+    if verb == "--version":
+        raise HelpAsked(f"dsrs {__version__}")
+    # The files of the other verbs stay unread.
+    known = [name for name in VERBS if name.rstrip("_") == verb]
+    commands = known_commands(known or VERBS)
+    if verb in ("-h", "--help"):
+        raise HelpAsked(_overview(commands, DESCRIPTION, EXIT_CODES))
+    words = list(argv)
+    while True:
+        name = words.pop(0) if words else "--help"
+        command = commands.by_name.get(name)
+        if command is None and name in ("-h", "--help"):
+            raise HelpAsked(_overview(commands))
+        if command is None:
+            advice = suggestion(name, [*commands.by_name], f"see {commands.prefix} --help")
+            raise InvalidInput(f"`{commands.prefix}` has no command {name!r}; {advice}")
+        if command.commands is None:
+            return command, parse(command, words)
+        commands = command.commands
+
+
+def _overview(commands: Commands, description: str = "", epilog: str = "") -> str:
+    """The list of commands, and of those below one of them."""
+    width = max(map(len, commands.by_name))
+    lines = [f"  {name:<{width}}  {command.help}" for name, command in commands.by_name.items()]
+    usage = f"usage: {commands.prefix} COMMAND [options]\n       {commands.prefix} COMMAND --help"
+    if commands.prefix == "dsrs":
+        usage += "\n       dsrs --version"
+    parts = [usage, description.rstrip(), "commands:\n" + "\n".join(lines), epilog.rstrip()]
+    return "\n\n".join(part for part in parts if part)
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; return its exit code."""
     with printable_output():
-        return _run(sys.argv[1:] if argv is None else argv)
+        verb, *rest = (sys.argv[1:] if argv is None else argv) or [""]
+        return _run([ALIASES.get(verb, verb), *rest] if verb else rest)
 
 
 def _run(argv: Sequence[str]) -> int:
-    verbose, options = False, {}
+    verbose, names = False, {}
     try:
-        parser = build_parser(_verbs_of(argv))
-        argv = with_config(parser, argv[0] if argv else None, argv)
-        arguments = parser.parse_args(argv)
-        arguments.words = argv
-        options = options_of(parser, arguments.verb, argv)
+        try:
+            command, arguments = parsed(argv)
+        except HelpAsked as asked:
+            print(asked, flush=True)
+            return 0
+        names = UNTYPED | {option.parameter: option.name for option in command.all_options()}
         verbose = getattr(arguments, "verbose", False)
+        assert command.run is not None
         with notes_on_stderr(quiet=getattr(arguments, "quiet", False)):
-            code: int = arguments.run(arguments)
+            code = command.run(arguments)
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
@@ -105,11 +144,19 @@ def _run(argv: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except DsrsError as error:
-        return _refused(as_typed(str(error), options), verbose)
+        return _refused(as_typed(str(error), names), verbose)
     except OSError as error:
         # A name too long, a folder that may not be read: what the system says of which file.
         where = "" if error.filename is None else f"{error.filename}: "
         return _refused(f"{where}{error.strerror or error}", verbose)
+
+
+def as_typed(message: str, names: Mapping[str, str]) -> str:
+    """The message with options where it names parameters: --batch-size for `batch`.
+
+    Errors of the library name its parameters; a person at the command line typed options.
+    """
+    return PARAMETER.sub(lambda named: names.get(named[1], named[0]), message)
 
 
 def _refused(message: str, verbose: bool) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+
+from dsrs.cli.options import Commands
 
 EPILOG = """\
 examples:
@@ -16,13 +17,12 @@ parts; nothing is written then. The parts are not changed.
 """
 
 
-def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "merge",
         help="put the parts of a run together",
         description="Copy the inputs of several runs of the same settings into one run folder.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("parts", nargs="+", metavar="RUN", help="run folders of the same settings")
     parser.add_argument(

@@ -8,7 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dsrs.cli.options import Options
+from dsrs.cli.values import numbers, whole_numbers
 from dsrs.errors import InvalidInput
+from dsrs.methods import defaults
 
 if TYPE_CHECKING:
     from dsrs.classifiers.base import Classifier
@@ -17,33 +20,56 @@ if TYPE_CHECKING:
 
 # What loads a model, and what loads data: kept in the run, so that it can be attacked later.
 MODEL_SOURCE = ("model", "weights", "channels_last", "mean", "std", "device", "num_classes")
-DATA_SOURCE = ("data", "split", "labels", "no_labels", "size")
+DATA_SOURCE = ("data", "split", "labels", "no_labels", "size", "crop")
 PATHS = ("model", "weights", "data", "labels")
 
 
 def add_model_options(
-    group: argparse._ArgumentGroup, *, split: str = "test", required: bool = True
+    group: Options, *, voters: str, split: str = "test", required: bool = True
 ) -> None:
-    """--model, --data, how to read them, and which inputs to take."""
-    add_source_options(group, split=split, required=required)
+    """--model, --data, how to read them, and which inputs and classes to take.
+
+    `voters` says in the help which votes choose a class where no label does.
+    """
+    add_source_options(
+        group,
+        split=split,
+        required=required,
+        no_labels=f"do not use labels: take the class that {voters} choose",
+    )
     group.add_argument(
         "--target",
-        choices=("label", "predicted"),
-        default="label",
-        help="with labels: certify the label (default), or the class that --n0 votes choose",
+        choices=defaults.TARGETS,
+        default=defaults.TARGETS[0],
+        help=f"with labels: take the label (default), or the class that {voters} choose",
     )
-    group.add_argument("--start", type=int, default=0, help="first input (default: 0)")
+    add_selection_options(group)
+
+
+def add_selection_options(group: Options) -> None:
+    """Which inputs to take."""
+    group.add_argument(
+        "--start", type=int, default=0, help="number of the first input (default: 0)"
+    )
     group.add_argument("--stop", type=int, help="stop before this input (default: the end)")
     group.add_argument("--skip", type=int, default=1, help="take every SKIP-th input (default: 1)")
-    group.add_argument("--indices", type=whole_numbers, help="these inputs, such as 3,14,15")
+    group.add_argument("--indices", type=whole_numbers, help="these inputs, such as 3,14,15 or 0-9")
 
 
 def add_source_options(
-    group: argparse._ArgumentGroup, *, split: str = "test", required: bool = True
+    group: Options,
+    *,
+    split: str = "test",
+    required: bool = True,
+    no_labels: str = "do not read the labels of the data",
 ) -> None:
-    """--model, --data and how to read them."""
-    group.add_argument("--model", required=required, help="net.onnx, net.pt2 or module:name")
-    group.add_argument("--weights", help=".safetensors file for a PyTorch module:name")
+    """--model, --data and how to read them; `no_labels` is the text of --no-labels."""
+    group.add_argument(
+        "--model", required=required, help="net.onnx, net.pt2, module:name or a network by name"
+    )
+    group.add_argument(
+        "--weights", help="file of tensors for a PyTorch module:name or a network by name"
+    )
     group.add_argument(
         "--channels-last",
         action="store_true",
@@ -55,16 +81,28 @@ def add_source_options(
         default=(),
         help="for a model that expects (x - mean) / std: one number, or 0.49,0.48,0.45",
     )
-    group.add_argument("--std", type=numbers, default=(), help="see --mean")
-    group.add_argument("--device", default="cpu", help="cpu (default) or cuda")
-    group.add_argument("--num-classes", type=int, help="where the model does not say it")
+    group.add_argument(
+        "--std", type=numbers, default=(), help="the std of --mean, as many numbers (default: 1)"
+    )
+    group.add_argument("--device", default="cpu", help="where the model runs: cpu (default), cuda")
+    group.add_argument(
+        "--num-classes", type=int, help="number of classes, where the model does not say it"
+    )
+    _add_data_options(group, split, required, no_labels)
+
+
+def _add_data_options(group: Options, split: str, required: bool, no_labels: str) -> None:
+    """--data and how to read it."""
     group.add_argument(
         "--data",
         required=required,
-        help=".npz, .npy, IDX file, CIFAR-10, a folder of images or one image",
+        help=".npz, .npy, IDX file, CIFAR-10, TinyImageNet, a folder of images or one image",
     )
     group.add_argument(
-        "--split", choices=("test", "train"), default=split, help=f"default: {split}"
+        "--split",
+        choices=("test", "train"),
+        default=split,
+        help=f"which part of the data (default: {split})",
     )
     group.add_argument(
         "--labels",
@@ -74,7 +112,7 @@ def add_source_options(
     group.add_argument(
         "--no-labels",
         action="store_true",
-        help="do not use labels: certify the class that the first --n0 votes choose",
+        help=no_labels,
     )
     group.add_argument(
         "--bounds",
@@ -87,9 +125,15 @@ def add_source_options(
     group.add_argument(
         "--image-size", type=int, dest="size", help="scale and crop a folder of images to this"
     )
+    group.add_argument(
+        "--image-crop",
+        type=int,
+        dest="crop",
+        help="keep the middle square of this many pixels (after --image-size, if both are given)",
+    )
 
 
-def add_batch_size(group: argparse._ActionsContainer) -> None:
+def add_batch_size(group: Options) -> None:
     """--batch-size of the forward passes."""
     group.add_argument(
         "--batch-size",
@@ -100,9 +144,11 @@ def add_batch_size(group: argparse._ActionsContainer) -> None:
     )
 
 
-def add_workers(group: argparse._ActionsContainer) -> None:
+def add_workers(group: Options) -> None:
     """--workers that share the work out."""
-    group.add_argument("--workers", type=int, help="threads, 1 to 1024 (default: all cores)")
+    group.add_argument(
+        "--workers", type=int, kept=False, help="threads, 1 to 1024 (default: all cores)"
+    )
 
 
 def dataset_from(arguments: argparse.Namespace) -> Dataset:
@@ -118,6 +164,7 @@ def dataset_from(arguments: argparse.Namespace) -> Dataset:
         labels=arguments.labels,
         bounds=tuple(arguments.bounds),
         size=arguments.size,
+        crop=arguments.crop,
     )
     return dataclasses.replace(dataset, labels=None) if arguments.no_labels else dataset
 
@@ -177,23 +224,3 @@ def with_stored_source(
         for name in names:
             setattr(found, name, stored.get(name, getattr(arguments, name)))
     return found
-
-
-def numbers(text: str) -> tuple[float, ...]:
-    """0.49,0.48,0.45 as numbers."""
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"expected numbers with commas between, such as 0.49,0.48,0.45, got {text!r}"
-        ) from None
-
-
-def whole_numbers(text: str) -> list[int]:
-    """3,14,15 as a list."""
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"expected whole numbers with commas between, such as 3,14,15, got {text!r}"
-        ) from None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dsrs.cli.law_options import LAW_FORMS, add_law_options
+from dsrs.cli.options import Commands
 from dsrs.cli.second_law import add_second_law, votes_of
 from dsrs.cli.tables import table
 from dsrs.errors import InvalidInput
@@ -36,13 +37,12 @@ examples:
 TEST_PART = 0.1
 
 
-def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "montecarlo",
         help="radii in the l1, l2 and l-infinity norms by Monte Carlo",
         description=DESCRIPTION,
         epilog=EXAMPLES + LAW_FORMS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--norm", required=True, choices=("l1", "l2", "linf"), help="norm of noise and of shifts"

@@ -4,30 +4,36 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from dsrs.cli.choices import one_of
+from dsrs.cli.options import Command, Commands
 from dsrs.cli.progress import Progress
 from dsrs.cli.tables import table
+from dsrs.cli.values import one_of
 from dsrs.errors import DataError, InvalidInput, NotRecorded
 from dsrs.files.new_file import check_figure, check_new_file
 from dsrs.files.whole import write_whole
-from dsrs.measures.rounding import floor_printed
 
 if TYPE_CHECKING:
     from dsrs.paper.logs import LogFolder
-    from dsrs.paper.opt_comparison import ComparedTruncation
+    from dsrs.paper.recorded import RecordedRun
     from dsrs.paper.recorded_accuracy import RadiiOf
     from dsrs.paper.source import RecordedSource
 
-RADIUS_NAMES = ("np_radius", "heuristic_radius", "opt_radius")
+
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser("paper", help="the paper's tables and figures, computed again")
+    verbs = parser.add_subparsers()
+    _add_tables(verbs)
+    _add_figures(verbs)
+    _add_time(verbs)
+    _add_opt(verbs)
 
 
-def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser("paper", help="the paper's tables and figures, computed again")
-    verbs = parser.add_subparsers(dest="paper_verb", metavar="WHAT", required=True)
-
+def _add_tables(verbs: Commands) -> None:
     tables = verbs.add_parser(
         "tables",
         help="the paper's tables beside ours, from the recorded intervals",
@@ -46,7 +52,7 @@ def add_parser(subparsers: Any) -> None:
         "--radii",
         choices=("recertified", "recorded"),
         default="recertified",
-        help="solve again (default), or take the radii that were recorded",
+        help="recertified (default): solve again; recorded: take the radii of the record",
     )
     tables.add_argument(
         "--format",
@@ -54,20 +60,20 @@ def add_parser(subparsers: Any) -> None:
         default="text",
         help="text (default), markdown, latex, csv or json",
     )
-    tables.add_argument(
-        "--output", "--out", type=Path, dest="output", metavar="FILE", help="write to a file"
-    )
+    tables.add_argument("--output", type=Path, metavar="FILE", help="write to a file")
     tables.add_argument("--overwrite", action="store_true", help="replace a text of that name")
-    tables.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    tables.add_argument("--quiet", action="store_true", help="no progress")
     tables.set_defaults(run=run_tables)
 
+
+def _add_figures(verbs: Commands) -> None:
     figures = verbs.add_parser(
         "figures",
         help="the paper's figures, redrawn",
         description="Redraw the paper's figures that show data: dimension, relaxed, theorem-1 and "
         "multiclass from nothing; votes, curves, class-probability, noise-norm and heuristic from "
-        "recorded data. What cannot be drawn is left out and said; exit code 1 if it was asked for "
-        "by name, or a file is damaged.",
+        "recorded data. What cannot be drawn is left out and said, a damaged log costs what rests "
+        "on it alone; exit code 1 if a figure was asked for by name, or a file is damaged.",
     )
     _add_source(figures)
     figures.add_argument(
@@ -78,13 +84,21 @@ def add_parser(subparsers: Any) -> None:
         help="one figure (may be repeated)",
     )
     figures.add_argument(
-        "--output", "--out", type=Path, dest="output", default=Path("figures"), metavar="DIR"
+        "--output",
+        type=Path,
+        default=Path("figures"),
+        metavar="DIR",
+        help="folder to draw into (default: figures)",
     )
     figures.add_argument("--overwrite", action="store_true", help="replace figures of that name")
-    figures.add_argument("--format", choices=("png", "pdf", "svg"), default="png")
-    figures.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    figures.add_argument(
+        "--format", choices=("png", "pdf", "svg"), default="png", help="kind of the files"
+    )
+    figures.add_argument("--quiet", action="store_true", help="no progress")
     figures.set_defaults(run=run_figures)
 
+
+def _add_time(verbs: Commands) -> None:
     times = verbs.add_parser(
         "time",
         help="seconds a certificate takes, beside the paper's",
@@ -92,10 +106,14 @@ def add_parser(subparsers: Any) -> None:
         "from P and truncated Q, and print the mean seconds beside the paper's.",
     )
     _add_source(times)
-    times.add_argument("--inputs", type=int, default=200, metavar="N", help="for each data set")
-    times.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    times.add_argument(
+        "--inputs", type=int, default=200, metavar="N", help="inputs of each data set"
+    )
+    times.add_argument("--quiet", action="store_true", help="no progress")
     times.set_defaults(run=run_time)
 
+
+def _add_opt(verbs: Commands) -> None:
     opt = verbs.add_parser(
         "opt",
         help="truncation by heuristic against truncation by optimisation, on a trained model",
@@ -104,15 +122,18 @@ def add_parser(subparsers: Any) -> None:
     )
     opt.add_argument("--model", type=Path, required=True, metavar="DIR", help="from `dsrs train`")
     opt.add_argument("--data", type=Path, required=True, metavar="PATH", help="labelled test data")
-    opt.add_argument("--inputs", type=int, default=30, metavar="N", help="spread over the data")
-    opt.add_argument("--votes", type=int, default=10_000, help="under P, and under each Q")
-    opt.add_argument("--alpha", type=float, default=0.001)
-    opt.add_argument("--seed", type=int, default=0)
-    given = argparse.SUPPRESS
-    opt.add_argument("--weight", type=float, default=given, help="Opt's lambda")
-    opt.add_argument("--steps", type=int, default=given, help="of Opt")
-    opt.add_argument("--samples", type=int, default=given, help="a step")
-    opt.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    opt.add_argument(
+        "--inputs", type=int, default=30, metavar="N", help="inputs, spread over the data"
+    )
+    opt.add_argument("--votes", type=int, default=10_000, help="votes under P, and under each Q")
+    opt.add_argument(
+        "--alpha", type=float, default=0.001, help="failure probability of a certificate"
+    )
+    opt.add_argument("--seed", type=int, default=0, help="same seed, same votes")
+    opt.add_argument("--weight", type=float, help="weight lambda of Opt (default: the paper's)")
+    opt.add_argument("--steps", type=int, help="steps of Opt (default: the paper's)")
+    opt.add_argument("--samples", type=int, help="samples of a step of Opt (default: the paper's)")
+    opt.add_argument("--quiet", action="store_true", help="no progress")
     opt.set_defaults(run=run_opt)
 
 
@@ -130,9 +151,9 @@ def run_tables(arguments: argparse.Namespace) -> int:
     if source is None:
         raise InvalidInput("the tables need recorded intervals: give --logs DIR or --reference DIR")
     recorded = source.recorded
-    _report_files(recorded, arguments.quiet)
     wanted = arguments.table or list(TITLES)
     needed = runs_needed(recorded.runs, wanted)
+    _report_files(recorded, needed, arguments.quiet)
     alone = runs_needed(recorded.radii, wanted)
     if arguments.radii == "recorded":
         accuracy = RecordedAccuracy(needed, alone=alone)
@@ -156,6 +177,7 @@ def run_tables(arguments: argparse.Namespace) -> int:
 
 def run_figures(arguments: argparse.Namespace) -> int:
     from dsrs.paper.figures.catalogue import FIGURES, FigureWithoutData
+    from dsrs.paper.noise_norm_logs import EMPTY
 
     paths = {
         name: arguments.output / f"{name}.{arguments.format}"
@@ -165,6 +187,7 @@ def run_figures(arguments: argparse.Namespace) -> int:
         check_figure(path, arguments.overwrite)
     source = _source(arguments)
     code = 0
+    unused: dict[Path, str] = {}
     for name, path in paths.items():
         figure = FIGURES[name]
         try:
@@ -174,7 +197,7 @@ def run_figures(arguments: argparse.Namespace) -> int:
                 raise NotRecorded("it needs --logs DIR or --reference DIR")
             else:
                 with Progress(None, f"recertifying for {name}", arguments.quiet) as progress:
-                    figure.draw(path, source, _solver(progress))
+                    unused |= figure.draw(path, source, _solver(progress))
         except DataError as error:
             # The others are drawn; data that was never there is no failure, unless asked for.
             missing = isinstance(error, NotRecorded) and not arguments.figure
@@ -182,12 +205,14 @@ def run_figures(arguments: argparse.Namespace) -> int:
             code = code if missing else 1
         else:
             print(path)
-    return code
+    for log, why in unused.items():
+        print(f"cannot use {log}: {why}", file=sys.stderr)
+    return 1 if any(why != EMPTY for why in unused.values()) else code
 
 
 def run_time(arguments: argparse.Namespace) -> int:
     from dsrs.duality.kernel import compile_kernels, switch
-    from dsrs.paper.certification_time import certification_time, runs_to_time
+    from dsrs.paper.certification_time import TIME_HEADS, certification_time, runs_to_time
 
     source = _source(arguments)
     if source is None:
@@ -201,81 +226,35 @@ def run_time(arguments: argparse.Namespace) -> int:
         found = [
             certification_time(run, arguments.inputs, source.logs, progress.advance) for run in runs
         ]
-    heads = [
-        "data",
-        "sigma",
-        "inputs",
-        "NP, ms",
-        "double, ms",
-        "more, ms",
-        "paper, s",
-        "log, s",
-    ]
-    rows = [
-        (
-            one.dataset,
-            f"{one.sigma:g}",
-            one.inputs,
-            *(f"{1000 * s:.2f}" for s in (one.neyman_pearson, one.double_sampling, one.overhead)),
-            f"{one.paper:.2f}",
-            "-" if one.recorded is None else f"{one.recorded:.2f}",
-        )
-        for one in found
-    ]
-    print(table(rows, heads))
+    print(table([one.cells() for one in found], TIME_HEADS))
     return 0
 
 
 def run_opt(arguments: argparse.Namespace) -> int:
-    import numpy as np
-
     from dsrs.datasets import load_dataset
-    from dsrs.paper.opt_comparison import compare_truncations, load_trained_module
+    from dsrs.paper.opt_comparison import COMPARED_HEADS, Votes, compare_on, mean_radii_text
     from dsrs.paper.opt_truncation import OptSettings
 
-    if arguments.inputs < 1:
-        raise InvalidInput(f"`--inputs` must be at least 1, got {arguments.inputs}")
-    names = ("weight", "steps", "samples")
-    given = {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
-    settings = OptSettings(**given)
-    module, law = load_trained_module(arguments.model)
-    data = load_dataset(arguments.data)
-    if data.labels is None:
-        raise InvalidInput(f"{arguments.data} has no labels, which Opt needs")
-    size = len(data.labels)
-    stride = max(size // arguments.inputs, 1)
+    given = {name: getattr(arguments, name) for name in ("weight", "steps", "samples")}
+    settings = OptSettings(**{name: value for name, value in given.items() if value is not None})
+    compared = compare_on(
+        arguments.model,
+        load_dataset(arguments.data),
+        arguments.inputs,
+        Votes(arguments.votes, arguments.alpha, arguments.seed),
+        settings,
+    )
     rows = []
     with Progress(arguments.inputs, "certifying", quiet=arguments.quiet) as progress:
-        for index in range(0, size, stride)[: arguments.inputs]:
-            chosen = [(index, data.input(index), int(data.labels[index]))]
-            rows += compare_truncations(
-                module, chosen, law, arguments.votes, arguments.alpha, arguments.seed, settings
-            )
+        for row in compared:
+            rows.append(row)
             progress.advance()
-    heads = ["input", "P-", "NP", "heuristic p", "radius", "Opt p", "radius"]
-    print(table([_opt_line(row) for row in rows], heads))
-    means = [np.mean([getattr(row, name) for row in rows]) for name in RADIUS_NAMES]
-    print(
-        "mean radius: Neyman-Pearson {}, heuristic {}, Opt {}".format(
-            *(floor_printed(float(mean), 4) for mean in means)
-        )
-    )
+    print(table([row.cells() for row in rows], COMPARED_HEADS))
+    print(mean_radii_text(rows))
     return 0
 
 
-def _opt_line(row: ComparedTruncation) -> list[str]:
-    return [
-        str(row.index),
-        floor_printed(row.p_lower, 4),
-        floor_printed(row.np_radius, 4),
-        f"{row.heuristic_percentile:.3f}",
-        floor_printed(row.heuristic_radius, 4),
-        f"{row.opt_percentile:.3f}",
-        floor_printed(row.opt_radius, 4),
-    ]
-
-
-def _add_source(parser: argparse.ArgumentParser) -> None:
+def _add_source(parser: Command) -> None:
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
         "--logs", type=Path, metavar="DIR", help="the public logs: the folder that holds `sampling`"
@@ -293,13 +272,16 @@ def _source(arguments: argparse.Namespace) -> RecordedSource | None:
     return None if arguments.logs is None else PublicLogs(arguments.logs)
 
 
-def _report_files(recorded: LogFolder, quiet: bool) -> None:
-    """Name the files that should have been read and could not be; count those left out."""
+def _report_files(recorded: LogFolder, needed: Sequence[RecordedRun], quiet: bool) -> None:
+    """Name the files that could not be read; count those left out and the rows with a note."""
     for path, reason in recorded.broken:
         print(f"cannot use {path}: {reason}", file=sys.stderr)
     if recorded.left_out and not quiet:
         count = len(recorded.left_out)
         print(f"left out {count} logs of other norms, rules or data sets", file=sys.stderr)
+    notes = Counter(note for run in needed for note in run.notes.values())
+    for note, count in notes.items():
+        print(f"{count} rows: {note}", file=sys.stderr)
 
 
 def _solver(progress: Progress) -> RadiiOf:

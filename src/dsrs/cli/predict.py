@@ -5,19 +5,25 @@ from __future__ import annotations
 import argparse
 import json
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.grid_option import add_grid, grid_from
 from dsrs.cli.law_options import add_law_options, law_from
 from dsrs.cli.model_options import (
     add_batch_size,
-    add_model_options,
+    add_selection_options,
+    add_source_options,
     add_workers,
     chosen_inputs,
     classifier_from,
     dataset_from,
 )
+from dsrs.cli.options import Commands
+from dsrs.cli.seed_option import RANDOM, add_seed
 from dsrs.cli.tables import table
+from dsrs.measures.rounding import floor_text
+from dsrs.methods import defaults
 
 if TYPE_CHECKING:
     from dsrs.certifying.smoothed import Prediction
@@ -28,28 +34,45 @@ examples:
   dsrs predict --model net.onnx --data images.npz --stop 10 --sigma 0.5 --k 380
   dsrs predict --model net.onnx --data cat.png --sigma 0.25
 
-A class that is printed is not the most frequent one under noise with probability at most --alpha;
-where the votes cannot tell the two first classes apart, the answer is an abstention. Nothing is
-written; `dsrs certify` proves how far the answer holds.
+The class that is printed is the most frequent one under noise, except with probability --alpha at
+most; where the votes cannot tell the two first classes apart, the answer is an abstention. Nothing
+is written; `dsrs certify` proves how far the answer holds.
+
+Each answer has fresh noise, which those who chose the input cannot know; asked again, it may differ
+where the votes are close. --json prints its seed, with which the votes can be taken again. With
+--seed all answers are repeatable, and their noise is public (docs/security.md).
 """
 
 
-def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "predict",
         help="the class of the smoothed classifier, for data or one image",
         description="Take votes under noise and print the class that wins, or an abstention.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_model_options(parser.add_argument_group("model and data"))
+    source = parser.add_argument_group("model and data")
+    add_source_options(source)
+    add_selection_options(source)
     group = parser.add_argument_group("noise and votes")
     add_law_options(group, from_file=True)
-    group.add_argument("--n", type=int, default=1000, help="votes an input (default: 1000)")
     group.add_argument(
-        "--alpha", type=float, default=0.001, help="failure probability (default: 0.001)"
+        "--n",
+        type=int,
+        default=defaults.PREDICTION_VOTES,
+        help=f"most votes of an input (default: {defaults.PREDICTION_VOTES})",
     )
-    group.add_argument("--seed", type=int, default=0, help="same seed, same votes (default: 0)")
+    group.add_argument(
+        "--alpha",
+        type=float,
+        default=defaults.ALPHA,
+        help=f"failure probability (default: {defaults.ALPHA:g})",
+    )
+    add_seed(
+        group,
+        default=RANDOM,
+        help="for experiments: same seed, same votes (default: random, fresh for each answer)",
+    )
     add_batch_size(group)
     add_grid(group)
     add_workers(group)
@@ -65,26 +88,35 @@ def run(arguments: argparse.Namespace) -> int:
     smoothed = SmoothedClassifier(
         classifier_from(arguments, dataset),
         law_from(arguments, math.prod(dataset.input_shape)),
-        method="np",
+        method=defaults.NEYMAN_PEARSON,
         n=max(arguments.n, 2),
         alpha=arguments.alpha,
-        seed=arguments.seed,
+        seed=None if arguments.seed == RANDOM else arguments.seed,
         batch=arguments.batch,
         workers=arguments.workers,
         grid=grid_from(arguments),
     )
     found = [
-        (index, smoothed.predict(dataset.input(index), n=arguments.n))
+        (index, smoothed.predict(dataset.input(index), n=arguments.n, index=index))
         for index in chosen_inputs(arguments, dataset)
     ]
     if arguments.json:
-        print(json.dumps([_record(index, answer) for index, answer in found], indent=2))
+        print(json.dumps([_record(index, answer, dataset) for index, answer in found], indent=2))
         return 0
     rows = [
         [index, _class(answer, dataset), max(answer.counts), sum(answer.counts)]
         for index, answer in found
     ]
     print(table(rows, ["input", "class", "votes", "of"]))
+    if dataset.labels is not None:
+        right = sum(answer.label == dataset.label(index) for index, answer in found)
+        silent = sum(answer.label is None for _, answer in found)
+        share = floor_text(Fraction(100 * right, len(found)), 1)
+        print(f"right: {right} of {len(found)} inputs ({share} %); abstained: {silent}")
+    if smoothed.plan.seed_public:
+        print(f"noise: public seed {arguments.seed}, for experiments")
+    else:
+        print("noise: fresh for each answer")
     return 0
 
 
@@ -95,10 +127,13 @@ def _class(answer: Prediction, dataset: Dataset) -> str:
     return names[answer.label] if answer.label < len(names) else str(answer.label)
 
 
-def _record(index: int, answer: Prediction) -> dict[str, Any]:
+def _record(index: int, answer: Prediction, dataset: Dataset) -> dict[str, Any]:
     return {
         "index": index,
+        "label": dataset.label(index),
         "status": answer.status,
         "class": answer.label,
         "votes": list(answer.counts),
+        "seed": answer.seed,
+        "seed_public": answer.seed_public,
     }

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import json
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from dsrs.cli.law_options import LAW_FORMS, add_law_options, law_from
+from dsrs.cli.options import Commands
 from dsrs.cli.second_law import add_second_law, votes_of
 from dsrs.cli.tables import table
 from dsrs.errors import InvalidInput
-from dsrs.measures.rounding import floor_text
+from dsrs.measures.rounding import floor_text, nearest_text
 
 if TYPE_CHECKING:
     from dsrs.laws import GeneralizedGaussian
-    from dsrs.proofs.certificate import Certificate, Interval, Observation
+    from dsrs.proofs.certificate import Certificate
+    from dsrs.proofs.interval import Interval, Observation
 
 EXAMPLES = """\
 examples:
@@ -31,18 +35,21 @@ examples:
 
   Several laws at once: repeat --q with --q-interval or --q-votes, in the same order.
 
+  The least probability of the class at a shift of length 1.2 (the paper's C):
+    dsrs radius --d 3072 --k 1530 --sigma 0.5 --p 0.97 0.98 \\
+      --q truncated:0.8 --q-interval 0.995 1.0 --at 1.2
+
 """
 
 
-def add_parser(verbs: Any) -> None:
-    parser = verbs.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "radius",
         help="the largest provable radius of one input, from intervals or votes",
         description="Compute the largest l2 radius that can be proved from what sampling has "
         "learned: an interval for P_A, the probability of the class under the smoothing noise P, "
         "and optionally one for Q_A under each additional law Q.",
         epilog=EXAMPLES + LAW_FORMS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     noise = parser.add_argument_group("smoothing noise P")
     noise.add_argument("--d", type=int, required=True, help="input dimension, e.g. 3072")
@@ -53,7 +60,10 @@ def add_parser(verbs: Any) -> None:
     first.add_argument("--p-votes", metavar="RIGHT/ALL", help="votes under P, e.g. 48750/50000")
     add_second_law(seen, numbers="--q-interval", count=2)
     seen.add_argument("--alpha", type=float, help="failure probability of the votes' bounds")
-    parser.add_argument("--json", action="store_true", help="the certificate as JSON")
+    parser.add_argument(
+        "--at", type=float, metavar="R", help="the least class probability at a shift of length R"
+    )
+    parser.add_argument("--json", action="store_true", help="the answer as JSON")
     parser.set_defaults(run=run)
 
 
@@ -62,6 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     law = law_from(arguments, arguments.d)
     p, additional = _observed(arguments, law)
+    if arguments.at is not None:
+        return _print_least_probability(law, p, additional, arguments)
     certificate = certify(law, p, *additional)
     if arguments.json:
         print(certificate.to_json())
@@ -70,12 +82,37 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _print_least_probability(
+    law: GeneralizedGaussian,
+    p: Interval,
+    additional: list[Observation],
+    arguments: argparse.Namespace,
+) -> int:
+    from dsrs.proofs.least_probability import least_probability
+
+    step = least_probability(law, p, *additional, radius=arguments.at)
+    if arguments.json:
+        answer = {
+            "radius": step.radius,
+            "least_probability": step.dual_bound,
+            "multipliers": step.multipliers,
+        }
+        print(json.dumps(answer))
+        return 0
+    values = _named_multipliers(step.multipliers)
+    print(
+        f"at shift {step.radius:.9g} the class has a probability of at least "
+        f"{floor_text(step.dual_bound, 10)}\nby the multipliers {values}"
+    )
+    return 0
+
+
 def _observed(
     arguments: argparse.Namespace, law: GeneralizedGaussian
 ) -> tuple[Interval, list[Observation]]:
     from dsrs.confidence import AlphaBudget, clopper_pearson, clopper_pearson_lower
     from dsrs.laws import parse_additional_law
-    from dsrs.proofs.certificate import Interval, Observation
+    from dsrs.proofs.interval import Interval, Observation
 
     if arguments.q_numbers and arguments.q_votes:
         raise InvalidInput("give either --q-interval or --q-votes, not both")
@@ -86,10 +123,11 @@ def _observed(
             f"{len(given)} interval(s)"
         )
     voted = arguments.p_votes is not None or bool(arguments.q_votes)
-    if voted != (arguments.alpha is not None):
-        raise InvalidInput(
-            "--alpha belongs to votes: give it with --p-votes or --q-votes, and not without"
-        )
+    if voted and arguments.alpha is None:
+        option = "--q-votes" if arguments.p_votes is None else "--p-votes"
+        raise InvalidInput(f"{option} needs --alpha, the failure probability, such as 0.001")
+    if arguments.alpha is not None and not voted:
+        raise InvalidInput("--alpha is for --p-votes and --q-votes; intervals have their own")
     shares = (arguments.p_votes is not None) + len(arguments.q_votes)
     budget = AlphaBudget(arguments.alpha) if voted else None
 
@@ -112,7 +150,7 @@ def _observed(
 
 
 def _named(option: str, ends: list[float]) -> Interval:
-    from dsrs.proofs.certificate import Interval
+    from dsrs.proofs.interval import Interval
 
     try:
         return Interval(*ends)
@@ -122,21 +160,23 @@ def _named(option: str, ends: list[float]) -> Interval:
 
 def describe(certificate: Certificate) -> str:
     """The certificate for people; every digit is rounded down."""
-    found = certificate
+    found, p, additional = certificate, certificate.known_of_p, certificate.observations
     lines = [
         f"noise P   {found.law.describe()}",
-        f"          P_A in [{found.p.lower:.9g}, {found.p.upper:.9g}]",
+        f"          P_A in [{p.lower:.9g}, {p.upper:.9g}]",
     ]
-    for seen in found.additional:
+    for seen in additional:
         lines.append(f"law Q     {seen.law.describe()}")
         lines.append(f"          Q_A in [{seen.interval.lower:.9g}, {seen.interval.upper:.9g}]")
-    rows = [_row("Neyman-Pearson", found.np_radius, found)]
-    if found.additional:
+    rows = []
+    if found.np_radius is not None:
+        rows.append(_row("Neyman-Pearson", found.np_radius, found))
+    if additional or not rows:
         rows.append(_row("double sampling", found.radius, found))
     lines += ["", table(rows, ["certificate", "l2 radius", "l-inf radius", "l1 radius"])]
-    if found.additional and 0 < found.np_radius < math.inf:
+    if additional and found.np_radius is not None and 0 < found.np_radius < math.inf:
         gain = 100 * (found.radius / found.np_radius - 1)
-        lines.append(f"\ngain of double sampling: {floor_text(gain, 2)}%")
+        lines.append(f"\ngain of double sampling: {nearest_text(gain, 2)}%")
     lines += ["", _proof(found)]
     return "\n".join(lines)
 
@@ -147,21 +187,28 @@ def _row(name: str, radius: float, found: Certificate) -> list[str]:
 
 
 def _proof(found: Certificate) -> str:
+    from dsrs.proofs.dual import Dual
+
     if found.status == "abstained":
         return "abstained: the class may have a probability of 1/2 or less, so nothing is certified"
     if found.status == "undecided":
         return "undecided: the search found no proof; nothing is certified"
-    step = found.proof[0]
-    names = ["lambda_p", *("lambda_q",) * len(found.additional)]
-    if len(found.additional) > 1:
-        names = ["lambda_p", *(f"lambda_q{i + 1}" for i in range(len(found.additional)))]
-    values = ", ".join(
-        f"{name} = {value:.9g}" for name, value in zip(names, step.multipliers, strict=True)
-    )
+    assert isinstance(found.proof, Dual)
+    step = found.proof.steps[0]
+    values = _named_multipliers(step.multipliers)
     text = (
         f"proof: at shift {floor_text(step.radius, 9)} the multipliers {values}\n"
         f"       give the class a probability of at least {floor_text(step.dual_bound, 10)} > 1/2"
     )
-    if len(found.proof) > 1:
-        text += f"\n       ({len(found.proof)} steps cover the shorter shifts)"
+    if len(found.proof.steps) > 1:
+        text += f"\n       ({len(found.proof.steps)} steps cover the shorter shifts)"
     return text
+
+
+def _named_multipliers(multipliers: Sequence[float]) -> str:
+    """lambda_p = ..., lambda_q = ...; the laws are numbered where there are several."""
+    count = len(multipliers) - 1
+    names = ["lambda_p", *(f"lambda_q{i + 1 if count > 1 else ''}" for i in range(count))]
+    return ", ".join(
+        f"{name} = {value:.9g}" for name, value in zip(names, multipliers, strict=True)
+    )

@@ -18,6 +18,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from dsrs.cli.accuracy_table import accuracy_table
 from dsrs.cli.model_options import add_workers
+from dsrs.cli.options import Commands
 from dsrs.cli.progress import Progress
 from dsrs.cli.tables import table
 from dsrs.errors import DataError, InvalidInput
@@ -38,20 +39,19 @@ A table needs the columns d, k, sigma, p_lower, p_upper and, for double sampling
 truncated:0.8 or rescaled:0.4), q_lower, q_upper; eta is optional (2). Instead of q_law there may
 be q_shape (truncated or rescaled) and q_value (share of the mass, or sigma of Q). All other
 columns are kept; np_radius, certified_radius, lambda_p, lambda_q, dual_bound, status and proof
-(every step, for `dsrs audit`) are appended. Rows are read and written one after another: memory
+(every step, for `dsrs check`) are appended. Rows are read and written one after another: memory
 does not grow with the table, and Ctrl-C keeps the finished rows. A bad row is reported with its
 line number and does not stop the others.
 """
 
 
-def add_parser(verbs: Any) -> None:
-    parser = verbs.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "recertify",
         help="certify a table of intervals, or a run again from its saved votes",
         description=DESCRIPTION,
         epilog="examples:\n  dsrs recertify intervals.csv.gz --output radii.csv\n"
         "  dsrs recertify runs/mine --alpha 0.01 --output runs/mine-alpha-0.01",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("source", help="a table (.csv, .csv.gz) or a run folder")
     parser.add_argument("--output", help="a .csv or .csv.gz file; for a run also a new run folder")
@@ -62,7 +62,12 @@ def add_parser(verbs: Any) -> None:
     again = parser.add_argument_group("for a run folder")
     again.add_argument("--alpha", type=float, help="another failure probability")
     again.add_argument("--method", help="one method alone: np, truncated or rescaled")
-    again.add_argument("--q", action="append", metavar="LAW", help="other additional laws")
+    again.add_argument(
+        "--q",
+        action="append",
+        metavar="LAW",
+        help="another additional law, such as truncated:0.8; give it again for several",
+    )
     parser.set_defaults(run=run)
 
 
@@ -110,14 +115,19 @@ def _recertify_run(arguments: argparse.Namespace) -> int:
 
 @dataclass
 class Tally:
-    """What a table's rows came to."""
+    """What a table's rows came to.
+
+    `compared` rows know something of P_A: only they have a Neyman-Pearson radius to compare with.
+    """
 
     rows: int = 0
     certified: int = 0
+    errors: int = 0
+    total: float = 0.0
+    compared: int = 0
     improved: int = 0
     np_total: float = 0.0
-    total: float = 0.0
-    errors: int = 0
+    compared_total: float = 0.0
 
 
 def _recertify_table(source: Path, target: Path, arguments: argparse.Namespace) -> int:
@@ -182,32 +192,46 @@ def _count(tally: Tally, fields: dict[str, Any], line: int) -> None:
         elif tally.errors == MOST_ERRORS_SHOWN + 1:
             print("more bad rows follow; see the column `status`", file=sys.stderr)
         return
-    tally.np_total += fields["np_radius"]
-    tally.total += fields["certified_radius"]
-    tally.certified += fields["certified_radius"] > 0
-    tally.improved += fields["certified_radius"] > fields["np_radius"]
+    radius, np_radius = fields["certified_radius"], fields["np_radius"]
+    tally.total += radius
+    tally.certified += radius > 0
+    if np_radius != "":
+        tally.compared += 1
+        tally.np_total += np_radius
+        tally.compared_total += radius
+        tally.improved += radius > np_radius
 
 
 def _report(tally: Tally, target: Path, seconds: float, as_json: bool) -> None:
-    good = max(tally.rows - tally.errors, 1)
+    good, compared = max(tally.rows - tally.errors, 1), max(tally.compared, 1)
     if as_json:
         summary = {
             "rows": tally.rows,
             "errors": tally.errors,
             "certified": tally.certified,
-            "improved": tally.improved,
-            "mean_np_radius": tally.np_total / good,
             "mean_certified_radius": tally.total / good,
+            "compared": tally.compared,
+            "improved": tally.improved,
+            "mean_np_radius": tally.np_total / compared,
+            "mean_compared_radius": tally.compared_total / compared,
             "seconds": seconds,
             "output": str(target),
         }
         print(json.dumps(summary))
         return
     rows = [
-        ["Neyman-Pearson", floor_text(tally.np_total / good, 6), "-"],
-        ["double sampling", floor_text(tally.total / good, 6), f"{tally.improved:,}"],
+        ["Neyman-Pearson", floor_text(tally.np_total / compared, 6), "-"],
+        ["double sampling", floor_text(tally.compared_total / compared, 6), f"{tally.improved:,}"],
     ]
-    print(table(rows, ["certificate", "mean radius", "rows improved"]))
+    if tally.compared:
+        print(table(rows, ["certificate", "mean radius", "rows improved"]))
+    others = tally.rows - tally.errors - tally.compared
+    if others:
+        mean = floor_text((tally.total - tally.compared_total) / others, 6)
+        print(
+            f"{others:,} rows know nothing of P_A, so that Neyman-Pearson has no radius to compare "
+            f"with: mean radius {mean}"
+        )
     print(
         f"\n{tally.rows:,} rows, {tally.certified:,} certified, {tally.errors:,} bad, "
         f"in {seconds:.1f} s; written to {target}"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+
+from dsrs.cli.options import Commands
 
 MOST_SHOWN = 20
 EPILOG = """\
@@ -16,14 +17,13 @@ the damaged run is not changed. Exit code 1 if anything was dropped.
 """
 
 
-def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "repair",
         help="save the sound inputs of a damaged run",
         description="Copy every input whose checksum holds into a new run folder, and say what "
         "was dropped.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("run_folder", metavar="RUN", help="damaged run folder")
     parser.add_argument("--output", help="new run folder (default: RUN-repaired)")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from dsrs.cli.options import Commands
 from dsrs.cli.radii import parse_radii
 from dsrs.cli.tables import table
 
@@ -23,24 +24,30 @@ examples:
 """
 
 
-def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
-    parser = subparsers.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "report",
         help="tables, figures and an HTML page from runs",
         description="Certified accuracy, average radius and gains of one or more runs, with "
         "bootstrap intervals. Runs of one family at several sigma also get their upper envelope.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "runs", nargs="+", metavar="[FAMILY=]RUN", help="folder of a run, or a table"
     )
     parser.add_argument("--output", type=Path, metavar="FILE", help="HTML page to write")
     parser.add_argument("--title", help="title of the page (default: from the data's name)")
-    parser.add_argument("--tables", type=Path, metavar="DIR", help="write md, csv, tex and json")
-    parser.add_argument("--figures", type=Path, metavar="DIR", help="write figures for print")
     parser.add_argument(
-        "--format", default="png,svg,pdf", metavar="LIST", help="of the figures (default: all)"
+        "--tables", type=Path, metavar="DIR", help="write the tables as md, csv, tex and json here"
+    )
+    parser.add_argument(
+        "--figures", type=Path, metavar="DIR", help="write the figures for print here"
+    )
+    parser.add_argument(
+        "--format",
+        default="png,svg,pdf",
+        metavar="LIST",
+        help="of the figures (default: png,svg,pdf)",
     )
     parser.add_argument(
         "--radii", metavar="LIST", help="0.25,0.5,1 or START:STOP:STEP (default: a round grid)"
@@ -93,7 +100,8 @@ def run(arguments: argparse.Namespace) -> int:
 def summary_text(report: Report) -> str:
     """The summary as aligned text; a gain whose interval excludes zero has a star."""
     from dsrs.reports.attacks import attack_text
-    from dsrs.reports.tables import SUMMARY_HEADS, interval_note, label_note, summary_rows
+    from dsrs.reports.caveats import caveats
+    from dsrs.reports.tables import SUMMARY_HEADS, interval_note, summary_rows
 
     heads = ["run", "certification", *SUMMARY_HEADS]
     heads += [f"r={radius:g}" for radius in report.radii]
@@ -104,7 +112,7 @@ def summary_text(report: Report) -> str:
     note = (
         f"certified accuracy in percent at l2 radius r, {interval_note(report.resampling)}\n"
         "* the interval of this gain excludes zero; any other gain may be chance\n"
-        + f"{label_note(report)}\n".lstrip("\n")
+        + "".join(f"{caveat}\n" for caveat in caveats(report))
     )
     spent = "".join(f"{run.name}: {run.spent.text()}\n" for run in report.runs if run.spent)
     spent += "".join(f"{run.name}: {attack_text(run)}\n" for run in report.runs if run.attacks)

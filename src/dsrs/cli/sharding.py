@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 from typing import NamedTuple
+
+from dsrs.cli.options import Options
+from dsrs.errors import InvalidInput
 
 SHARD = re.compile(r"(\d+)/(\d+)")
 
@@ -20,13 +22,14 @@ class Shard(NamedTuple):
         return indices[self.number - 1 :: self.parts]
 
 
-def add_shard(group: argparse._ActionsContainer) -> None:
+def add_shard(group: Options) -> None:
     """--shard of the inputs."""
     group.add_argument(
         "--shard",
         type=shard,
         default=Shard(1, 1),
         metavar="I/N",
+        kept=False,
         help="only the I-th of N parts of the inputs, as 3/16; join the parts with `dsrs merge`",
     )
 
@@ -35,7 +38,5 @@ def shard(text: str) -> Shard:
     """3/16 as a part."""
     found = SHARD.fullmatch(text)
     if not found or not 1 <= int(found[1]) <= int(found[2]):
-        raise argparse.ArgumentTypeError(
-            f"expected I/N with I from 1 to N, such as 3/16, got {text!r}"
-        )
+        raise InvalidInput(f"expected I/N with I from 1 to N, such as 3/16, got {text!r}")
     return Shard(int(found[1]), int(found[2]))

@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.accuracy_table import accuracy_table
+from dsrs.cli.options import Commands
 from dsrs.cli.stopping import randomized_note
 from dsrs.errors import InvalidInput
 from dsrs.files.foreign_text import one_line
@@ -24,13 +25,12 @@ examples:
 """
 
 
-def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "show",
         help="show what a run folder holds",
         description="Show the settings and results of a run folder; also while it is written.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("run_folder", metavar="RUN", help="run folder of `dsrs certify`")
     parser.add_argument(
@@ -61,7 +61,7 @@ def _watch(arguments: argparse.Namespace) -> int:
     try:
         while True:
             with open_run(arguments.run_folder) as opened:
-                finished = sum(1 for _ in opened.results())
+                finished = len(opened)
             if finished != shown:
                 print(time.strftime("%H:%M:%S"))
                 _show(arguments)
@@ -80,8 +80,9 @@ def _show(arguments: argparse.Namespace) -> int:
         if arguments.index is not None:
             print(json.dumps(_one_input(opened, arguments.index), indent=2))
             return 0
-        accuracies = certified_accuracy(opened.results(), opened.plan.goal.asked)
-        spent = votes_spent(opened.results(), opened.sampled_plan)
+        results = list(opened.results())
+        accuracies = certified_accuracy(results, opened.plan.goal.asked)
+        spent = votes_spent(results, opened.sampled_plan)
         if arguments.json:
             found = [accuracy.to_dict() for accuracy in accuracies]
             known = {"config": opened.config, "votes": spent.total, "methods": found}
@@ -95,15 +96,23 @@ def _show(arguments: argparse.Namespace) -> int:
 
 def _settings(opened: Run) -> str:
     from dsrs.laws import short_law_text
+    from dsrs.laws.grid import WITHOUT_GRID
+    from dsrs.measures.false_certificates import expected_false_text
 
-    plan, config = opened.plan, opened.config
+    plan, config, grid = opened.plan, opened.config, opened.sampled_plan.known_grid
+    seed = "seed" if plan.seed_public else "seed (drawn for this run)"
+    false = expected_false_text(
+        plan.alpha, len(opened) * len(plan.methods), plan.family_alpha, plan.family_size
+    )
     return "\n".join(
         [
             f"model    {one_line(config['model']['description'])}",
             f"data     {one_line(config['data']['name'])}",
-            f"noise    {plan.law.describe()}",
-            f"votes    n = {plan.n:,}, alpha = {plan.alpha:g}, seed = {plan.seed}",
-            f"methods  {', '.join(map(short_law_text, plan.strategies()))}",
+            f"noise    {plan.law.describe()}" + (f", grid {grid.text}" if grid else ""),
+            *([] if grid else [f"         {WITHOUT_GRID}"]),
+            f"votes    n = {plan.n:,}, alpha = {plan.alpha:.3g}, {seed} = {plan.seed}",
+            f"false    {false}",
+            f"methods  {', '.join(map(short_law_text, plan.names))}",
             f"started  {', '.join(session['started'] for session in opened.sessions)}",
         ]
     )

@@ -5,16 +5,16 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from dsrs.cli.options import Options
 from dsrs.cli.radii import parse_radii
 from dsrs.errors import InvalidInput
+from dsrs.methods import defaults
 
 if TYPE_CHECKING:
     from dsrs.methods import Plan
 
-DEFAULT_PRECISION = 0.01
 
-
-def add_stopping_options(group: argparse._ArgumentGroup) -> None:
+def add_stopping_options(group: Options) -> None:
     group.add_argument(
         "--radius",
         type=float,
@@ -35,19 +35,19 @@ def add_stopping_options(group: argparse._ArgumentGroup) -> None:
         "--precision",
         type=float,
         metavar="SHARE",
-        help=f"with --adaptive: relative precision of a radius (default: {DEFAULT_PRECISION:g})",
+        help=f"with --adaptive: relative precision of a radius (default: {defaults.PRECISION:g})",
     )
     group.add_argument(
         "--classes",
-        choices=("top", "all"),
-        default="top",
+        choices=defaults.CLASSES,
+        default=defaults.CLASSES[0],
         help="top (default): certify a class with a majority of the votes; all: also one that "
         "leads every other class without a majority, where the first --n0 votes advise it",
     )
     group.add_argument(
         "--bound",
-        choices=("plain", "randomized"),
-        default="plain",
+        choices=defaults.BOUNDS,
+        default=defaults.BOUNDS[0],
         help="plain (default): Clopper-Pearson; randomized: one uniform number of each input, from "
         "the seed, makes the failure probability exactly --alpha and the radius a little larger",
     )
@@ -68,7 +68,7 @@ def stopping_from(arguments: argparse.Namespace) -> dict[str, Any]:
     radii = tuple(parse_radii(arguments.radii)) if arguments.radii else ()
     precision = arguments.precision
     if arguments.adaptive and not radii and precision is None:
-        precision = DEFAULT_PRECISION
+        precision = defaults.PRECISION
     return {
         "radius": arguments.radius,
         "radii": radii,
@@ -76,12 +76,6 @@ def stopping_from(arguments: argparse.Namespace) -> dict[str, Any]:
         "classes": arguments.classes,
         "bound": arguments.bound,
     }
-
-
-def needs_one_bound(stopping: dict[str, Any]) -> bool:
-    """Whether these fields are for methods with one bound alone, not for double sampling."""
-    usual = {"radius": None, "radii": (), "precision": None, "classes": "top", "bound": "plain"}
-    return stopping != usual
 
 
 def randomized_note(plan: Plan) -> str:

@@ -4,26 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
-from dataclasses import asdict
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dsrs.cli.options import Commands
 from dsrs.cli.tables import table
+from dsrs.cli.values import one_of
 from dsrs.files.new_file import check_figure
-from dsrs.measures.rounding import floor_printed
 
 if TYPE_CHECKING:
-    from dsrs.paper.concentration import Growth
-    from dsrs.paper.nested_classes import NestedClasses
-
-EXPONENTS = (0, 1, 10, 100, 1000)  # the constant k of Theorem 6
-THEOREM_6_DIMENSIONS = tuple(4**power for power in range(2, 14))
-RATES = (0.5, 0.1, 0.05, 0.02)  # the last is Theorem 2's
-LARGE_ENOUGH = 44  # the third recorded dimension: Theorem 2 is for "sufficiently large" d
-NEARLY = 1e-3  # of sigma: what a million votes leave of the true radius
-LINEAR_PROGRAM_ERROR = 1e-5  # of the radius: the root search and the cells of the plane
+    from dsrs.paper.theory_checks import Checked
 
 DESCRIPTION = """\
 Checks of the paper's theorems, computed here and not taken from it:
@@ -35,15 +25,18 @@ Checks of the paper's theorems, computed here and not taken from it:
 """
 
 
-def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "theory",
         help="check the paper's theorems numerically",
         description=DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="exit code 1 if a check fails",
     )
     parser.add_argument(
-        "--only", choices=tuple(CHECKS), action="append", help="one check (may be repeated)"
+        "--only",
+        type=one_of("dsrs.paper.theory_checks", "CHECKS"),
+        action="append",
+        help="one check: 1, multiclass, 2, gamma or 6 (may be repeated)",
     )
     parser.add_argument(
         "--figure", type=Path, metavar="FILE", help="draw Theorem 1 (png, pdf or svg)"
@@ -54,17 +47,16 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from dsrs.paper.theory_checks import CHECKS
+
     if arguments.figure is not None:
         check_figure(arguments.figure, arguments.overwrite)
-    chosen = arguments.only or list(CHECKS)
     document: dict[str, Any] = {}
-    holds = True
-    for name in dict.fromkeys(chosen):
-        text, numbers, passed = CHECKS[name]()
-        holds &= passed
-        document[name] = {"holds": passed, "numbers": numbers}
+    for name in dict.fromkeys(arguments.only or CHECKS):
+        checked = CHECKS[name]()
+        document[name] = {"holds": checked.holds, "numbers": checked.numbers}
         if not arguments.json:
-            print(text + f"\n=> {'holds' if passed else 'FAILS'}\n")
+            print(_text(checked))
     if arguments.json:
         print(json.dumps(document, indent=2, allow_nan=False))
     if arguments.figure is not None:
@@ -72,188 +64,9 @@ def run(arguments: argparse.Namespace) -> int:
         from dsrs.paper.tightness import check_theorem_1, regions
 
         draw_tightness([check_theorem_1(name) for name in regions()], arguments.figure)
-    return 0 if holds else 1
+    return 0 if all(entry["holds"] for entry in document.values()) else 1
 
 
-Checked = tuple[str, Any, bool]
-
-
-def _tightness() -> Checked:
-    from dsrs.paper.tightness import check_theorem_1, regions
-
-    results = [check_theorem_1(name) for name in regions()]
-    rows = [
-        (
-            result.region,
-            f"{result.p_a:.4f}",
-            floor_printed(result.neyman_pearson, 5),
-            floor_printed(result.truncated, 5),
-            floor_printed(result.two_discs, 5),
-            floor_printed(result.on_region, 5),
-            floor_printed(result.true_radius, 5),
-        )
-        for result in results
-    ]
-    heads = ["region", "P_A", "NP", "truncated", "two discs", "Q on region", "true radius"]
-    text = (
-        "Theorem 1: star-shaped regions in the plane, Gaussian noise, sigma = 1. Truncated: Q is P "
-        "on the\ninscribed disc; two discs: another Q on the circumscribed disc as well\n"
-        + table(rows, heads)
-    )
-    passed = all(
-        abs(result.on_region - result.true_radius) <= LINEAR_PROGRAM_ERROR
-        and result.neyman_pearson < result.truncated <= result.two_discs < result.true_radius
-        for result in results
-    )
-    return text, [asdict(result) for result in results], passed
-
-
-def _multiclass() -> Checked:
-    from dsrs.paper.multiclass import check_multiclass
-    from dsrs.paper.nested_classes import check_nested_classes
-
-    result = check_multiclass()
-    p_a, p_b, p_c = result.probabilities
-    rows = [
-        ("Neyman-Pearson, P_A > 1/2", result.neyman_pearson),
-        ("Neyman-Pearson against the runner-up", result.runner_up),
-        ("Theorem 1: Q on A, P_A > 1/2", result.theorem_1),
-        ("corollary: laws on A and B", result.laws_on_a_and_b),
-        ("the same, P_B known too", result.laws_on_a_and_b_with_p_b),
-        ("corollary: laws on B and C, the rivals", result.laws_on_the_rivals),
-        ("true radius of the smoothed classifier", result.true_radius),
-    ]
-    text = (
-        "Corollary of Theorem 1: three classes in the plane, Gaussian noise, sigma = 1, "
-        f"P_A = {p_a:.4f}, P_B = {p_b:.4f}, P_C = {p_c:.4f}\n"
-        + table([(name, floor_printed(radius, 5)) for name, radius in rows], ["known", "radius"])
-    )
-    nested = check_nested_classes()
-    text += "\n\n" + _nested_text(nested)
-    best = max(max(radii.values()) for radii in nested.certified.values())
-    tight = (result.laws_on_the_rivals, result.laws_on_a_and_b_with_p_b)
-    passed = (
-        all(abs(radius - result.true_radius) <= LINEAR_PROGRAM_ERROR for radius in tight)
-        and abs(result.laws_on_a_and_b - result.theorem_1) <= LINEAR_PROGRAM_ERROR
-        and nested.theorem_1 < best <= nested.true_radius <= best + NEARLY
-    )
-    return text, {"plane": asdict(result), "nested": asdict(nested)}, passed
-
-
-def _nested_text(nested: NestedClasses) -> str:
-    rows = [
-        ("Neyman-Pearson, P_A > 1/2", "exact", nested.neyman_pearson),
-        ("Neyman-Pearson against the runner-up", "exact", nested.runner_up),
-        ("Theorem 1: Q on A, P_A > 1/2", "exact", nested.theorem_1),
-        *(
-            (f"corollary: laws on {' and '.join(pair)}", f"{votes:,}", radius)
-            for pair, radii in nested.certified.items()
-            for votes, radius in radii.items()
-        ),
-        ("true radius of the smoothed classifier", "exact", nested.true_radius),
-    ]
-    return (
-        "The corollary from votes, by the solver of all certificates: disc, ring, rest\n"
-        + table(
-            [(known, votes, floor_printed(radius, 5)) for known, votes, radius in rows],
-            ["known", "votes under each law", "radius"],
-        )
-    )
-
-
-def _growth() -> Checked:
-    from dsrs.paper.concentration import theorem_2, theorem_2_for_every_m
-    from dsrs.paper.dimension import paper_dimensions
-
-    rows = theorem_2(paper_dimensions())
-    every_m = theorem_2_for_every_m(paper_dimensions())
-    text = (
-        "Theorem 2: k = d/2 - 5, sigma = 1, P_con = 0.5; the lemma's radius (Q_A = 1) and the "
-        "theorem's bound\n"
-        + table(
-            [
-                (
-                    growth.d,
-                    floor_printed(growth.radius, 4),
-                    floor_printed(growth.theorem_2, 4),
-                    floor_printed(growth.rate, 5),
-                )
-                for growth in rows
-            ],
-            ["d", "radius", "0.02 sqrt(d)", "radius / sqrt(d)"],
-        )
-        + "\n\nand for every m = d/2 - k of the proof's table\n"
-        + table(
-            [
-                (
-                    f"{row.m:.1f}",
-                    row.holds_from,
-                    floor_printed(row.least_rate, 5),
-                    floor_printed(row.last_rate, 5),
-                )
-                for row in every_m
-            ],
-            ["m", "holds from d =", "least rate", "rate at the last d"],
-        )
-    )
-    numbers = {"growth": _growth_numbers(rows), "every_m": [asdict(row) for row in every_m]}
-    holds = all(g.radius >= g.theorem_2 for g in rows)
-    return text, numbers, holds and max(row.holds_from for row in every_m) <= LARGE_ENOUGH
-
-
-def _gamma() -> Checked:
-    from dsrs.paper.concentration import gamma_table
-
-    rows = gamma_table()
-    text = "GammaCDF_m(0.98 m), proof of Theorem 2: at least 0.5 / 0.999 = 0.50050\n" + table(
-        [(f"{row.m:.1f}", f"{row.cdf:.4f}", row.printed) for row in rows], ["m", "ours", "paper"]
-    )
-    numbers = [{"m": row.m, "cdf": row.cdf, "paper": row.printed} for row in rows]
-    return text, numbers, all(row.agrees and row.suffices for row in rows)
-
-
-def _impossibility() -> Checked:
-    from dsrs.paper.concentration import first_impossible_dimension, theorem_6
-
-    growths = {
-        k: theorem_6([d for d in THEOREM_6_DIMENSIONS if d > 2 * k], k=float(k)) for k in EXPONENTS
-    }
-    limits = {
-        k: [first_impossible_dimension(rate, k=float(k)) for rate in RATES] for k in EXPONENTS
-    }
-    text = (
-        "Theorem 6: constant k, sigma = 1, right exactly on the ball with P_con = 0.6; "
-        "no method certifies more than the true radius\n"
-        + table(
-            [(g.d, floor_printed(g.radius, 4), floor_printed(g.rate, 5)) for g in growths[0]],
-            ["d", "true radius, k = 0", "radius / sqrt(d)"],
-        )
-        + "\n\nc sqrt(d) is impossible at this power of two, and beyond\n"
-        + table(
-            [(k, *(f"{d:,}" for d in limits[k])) for k in EXPONENTS],
-            ["k", *(f"c = {rate:g}" for rate in RATES)],
-        )
-    )
-    falling = all(
-        after.rate < before.rate for rows in growths.values() for before, after in pairwise(rows)
-    )
-    numbers = {
-        "growth": {str(k): _growth_numbers(rows) for k, rows in growths.items()},
-        "first_impossible": {
-            str(k): dict(zip(map(str, RATES), limits[k], strict=True)) for k in EXPONENTS
-        },
-    }
-    return text, numbers, falling
-
-
-def _growth_numbers(rows: list[Growth]) -> list[dict[str, float]]:
-    return [asdict(row) for row in rows]
-
-
-CHECKS: dict[str, Callable[[], Checked]] = {
-    "1": _tightness,
-    "multiclass": _multiclass,
-    "2": _growth,
-    "gamma": _gamma,
-    "6": _impossibility,
-}
+def _text(checked: Checked) -> str:
+    tables = [f"{shown.title}\n{table(shown.rows, shown.heads)}" for shown in checked.tables]
+    return "\n\n".join(tables) + f"\n=> {'holds' if checked.holds else 'FAILS'}\n"

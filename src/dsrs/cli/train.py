@@ -9,16 +9,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsrs.cli.choices import one_of
 from dsrs.cli.law_options import add_law_options
+from dsrs.cli.options import Command, Commands, Options
 from dsrs.cli.progress import Progress
 from dsrs.cli.terminal import ERASE_LINE
-from dsrs.errors import DataError
+from dsrs.cli.values import numbers, one_of, whole_numbers
+from dsrs.errors import DataError, InvalidInput, MissingExtra
 from dsrs.measures.rounding import floor_text
 
 if TYPE_CHECKING:
     from dsrs.datasets import Dataset
     from dsrs.training import TrainingSettings
+    from dsrs.training.models import SavedModel
 
 DESCRIPTION = """\
 Train a base classifier under the noise it will be smoothed with, by one of several recipes.
@@ -35,25 +37,31 @@ example:
 """
 
 
-def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "train",
         help="train a base classifier for smoothing (extra `train`)",
         description=DESCRIPTION,
         epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--data", required=True, help="dataset with a train split, as for certify")
     parser.add_argument("--output", required=True, type=Path, help="folder of the model")
     add_law_options(parser)
     parser.add_argument("--resume", action="store_true", help="go on from the last epoch")
+    parser.add_argument(
+        "--hold-out",
+        type=float,
+        default=0.0,
+        help="share of the training inputs that is not trained on; the card names them",
+    )
+    _add_weights(parser.add_argument_group("weights to begin with"))
     _add_recipe_options(parser)
     _add_settings(parser.add_argument_group("settings (default: the recommended ones)"))
     _add_machine_options(parser.add_argument_group("machine"))
     parser.set_defaults(run=run)
 
 
-def _add_recipe_options(parser: argparse.ArgumentParser) -> None:
+def _add_recipe_options(parser: Command) -> None:
     """--recipe, and an option for each setting that some recipe has."""
     from dsrs.training.recipes import RECIPES, recipe_options
 
@@ -71,7 +79,30 @@ def _add_recipe_options(parser: argparse.ArgumentParser) -> None:
         group.add_argument(f"--{name.replace('_', '-')}", type=kind, dest=name, help=help)
 
 
-def _add_settings(group: argparse._ArgumentGroup) -> None:
+def _add_weights(group: Options) -> None:
+    group.add_argument(
+        "--from",
+        dest="start",
+        metavar="MODEL",
+        help="go on from these weights: a folder of `dsrs train`, or a file of tensors for "
+        "--architecture (.safetensors, .pth, .ckpt)",
+    )
+    group.add_argument(
+        "--mean",
+        type=numbers,
+        default=(),
+        help="means that the weights of --from expect images to be normalised by, where they do "
+        "not say them",
+    )
+    group.add_argument("--std", type=numbers, default=(), help="the std of --mean, as many numbers")
+    group.add_argument(
+        "--teacher",
+        metavar="MODEL",
+        help="cat-rs: learn from this model, trained by `gaussian`; as for --from",
+    )
+
+
+def _add_settings(group: Options) -> None:
     group.add_argument(
         "--like",
         type=one_of("dsrs.training.defaults", "DATA"),
@@ -82,7 +113,9 @@ def _add_settings(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument("--epochs", type=int, help="passes over the data; the schedule is scaled")
     group.add_argument("--learning-rate", type=float, help="step size of SGD in the first epoch")
-    group.add_argument("--decay-at", type=_epochs, help="epochs to cut the rate after: 50,100")
+    group.add_argument(
+        "--decay-at", type=whole_numbers, help="epochs to cut the rate after: 50,100"
+    )
     group.add_argument("--warm-up", type=int, help="epochs over which k rises; 0: none")
     group.add_argument(
         "--ramp-epochs",
@@ -92,7 +125,7 @@ def _add_settings(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--batch-size", type=int, help="noisy images per step of the optimiser")
 
 
-def _add_machine_options(group: argparse._ArgumentGroup) -> None:
+def _add_machine_options(group: Options) -> None:
     group.add_argument("--seed", type=int, default=0, help="seed of weights and noise (default: 0)")
     group.add_argument(
         "--device",
@@ -107,7 +140,7 @@ def _add_machine_options(group: argparse._ArgumentGroup) -> None:
         help="default: auto, bfloat16 on CUDA devices that have it, else float32",
     )
     group.add_argument(
-        "--workers", "--threads", type=int, dest="threads", help="CPU threads (default: all cores)"
+        "--workers", type=int, dest="threads", help="CPU threads (default: all cores)"
     )
     group.add_argument("--quiet", action="store_true", help="no progress")
 
@@ -115,22 +148,26 @@ def _add_machine_options(group: argparse._ArgumentGroup) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Train, and write the model's files."""
     from dsrs.datasets import load_dataset
-    from dsrs.training import train_model
+    from dsrs.training import Machine, train_model
+    from dsrs.training.held_out import trained_on
 
     output: Path = arguments.output
+    machine = Machine(arguments.device, arguments.precision, arguments.threads)
     dataset = load_dataset(arguments.data, "train")
+    start, teacher = _saved(arguments, "start"), _saved(arguments, "teacher")
     settings = settings_from(arguments, dataset)
-    with Progress(settings.epochs * len(dataset), "training", arguments.quiet) as progress:
+    images = len(trained_on(len(dataset), settings.hold_out))
+    with Progress(settings.epochs * images, "training", arguments.quiet) as progress:
         card = train_model(
             dataset,
             settings,
             output,
             test=_test_split(arguments.data, dataset),
+            start=start,
+            teacher=teacher,
             resume=arguments.resume,
-            device=arguments.device,
-            precision=arguments.precision,
-            threads=arguments.threads,
-            watcher=_Printer(progress, len(dataset), settings.epochs, arguments.quiet),
+            machine=machine,
+            watcher=_Printer(progress, images, settings.epochs, arguments.quiet),
         )
     if card["test"] is None:
         print("test accuracy: not measured (the data has no test split)")
@@ -158,9 +195,30 @@ def settings_from(arguments: argparse.Namespace, dataset: Dataset) -> TrainingSe
         settings = settings.in_epochs(arguments.epochs)
     if arguments.warm_up is not None:
         settings = replace(settings, warm_up=arguments.warm_up, warm_up_unit="epoch")
-    named = ("architecture", "learning_rate", "decay_at", "batch_size", "ramp_epochs", "seed")
+    named = (
+        *("architecture", "learning_rate", "decay_at", "batch_size", "ramp_epochs", "seed"),
+        "hold_out",
+    )
     settings = replace(settings, **_given(arguments, named))
     return with_recipe(settings, **_given(arguments, recipe_options()))
+
+
+def _saved(arguments: argparse.Namespace, role: str) -> SavedModel | None:
+    """The model that the option of this role names."""
+    path = getattr(arguments, role)
+    if path is None:
+        if role == "start" and (arguments.mean or arguments.std):
+            raise InvalidInput("--mean and --std go with the weights of --from")
+        return None
+    try:
+        from dsrs.training import saved_model
+    except ImportError:
+        raise MissingExtra("torch", "train") from None
+    if role == "teacher":
+        return saved_model(path)
+    return saved_model(
+        path, architecture=arguments.architecture, mean=arguments.mean, std=arguments.std
+    )
 
 
 def _given(arguments: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
@@ -183,10 +241,6 @@ def _test_split(path: str, dataset: Dataset) -> Dataset | None:
     except DataError:
         return None
     return None if test.fingerprint == dataset.fingerprint or test.labels is None else test
-
-
-def _epochs(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(",") if part)
 
 
 class _Printer:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dsrs.cli.landscape import add_look_options, look
 from dsrs.cli.law_options import law_of_card
-from dsrs.cli.model_options import add_model_options, numbers
+from dsrs.cli.model_options import add_model_options
+from dsrs.cli.options import Commands
 from dsrs.cli.tables import table
+from dsrs.cli.values import numbers
 from dsrs.errors import InvalidInput
 from dsrs.files.new_file import check_figure
+from dsrs.methods import defaults
 
 if TYPE_CHECKING:
-    from dsrs.landscape.tuning import Forecast, Tuned
     from dsrs.laws import GeneralizedGaussian
+    from dsrs.tuning import Forecast, Tuned
 
 SHOWN = 5
 COLUMNS = 8  # radii of the table
@@ -30,42 +32,54 @@ examples:
       Which law certifies most inputs at r = 1.5, beside what sigma = 1, k = 380 would give.
   dsrs certify --model net.onnx --data MNIST/ --law tuned.json --output runs/mine
 
-Methods: np (Neyman-Pearson), tailored (a law Q for each input), double sampling with rescaled or
-truncated laws. `limit` is what no isotropic law P could exceed with so many votes. The choice
+Every method that has a forecast is tried, double sampling with rescaled and truncated laws. `limit`
+is what no isotropic law P could exceed with so many votes. The choice
 makes its own inputs look better than they are: certify and report others.
 """
 
 
-def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
         "tune",
         help="predict what every noise law would certify, and choose one",
         description="From a landscape (or a model and data to look at), predict what every law on "
         "a grid of sigma and k would certify with every method, and name the best.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--landscape", metavar="RUN", help="folder of `dsrs landscape` (or any run folder)"
+        "--landscape",
+        metavar="RUN",
+        help="folder of `dsrs landscape` (or any run folder), or landscape_sampling/MODEL.pth of "
+        "the original DSRS scripts",
     )
     group = parser.add_argument_group("what is asked")
     group.add_argument(
-        "--n", type=int, default=100_000, help="votes an input will have (default: 100000)"
+        "--n",
+        type=int,
+        default=defaults.N,
+        help=f"votes that an input will have (default: {defaults.N})",
     )
     group.add_argument(
-        "--alpha", type=float, default=0.001, help="failure probability (default: 0.001)"
+        "--alpha",
+        type=float,
+        default=defaults.ALPHA,
+        help=f"failure probability (default: {defaults.ALPHA:g})",
     )
     group.add_argument(
         "--objective", default="acr", help="acr (average certified radius) or accuracy@R"
     )
     group.add_argument("--sigma", type=float, help="the current choice, to compare with")
-    group.add_argument("--k", type=float, default=0.0, help="exponent of the current choice")
-    group.add_argument("--eta", type=float, default=2.0, help="eta of the current choice")
+    group.add_argument(
+        "--k", type=float, default=0.0, help="exponent k of the current choice (default: 0)"
+    )
+    group.add_argument(
+        "--eta", type=float, default=2.0, help="exponent eta of the current choice (default: 2)"
+    )
     group.add_argument(
         "--etas",
         type=numbers,
         default=(2.0,),
-        help="values of eta to try, such as 1,2,4 (default: 2)",
+        help="exponents eta of the laws to try, such as 1,2,4 (default: 2)",
     )
     group = parser.add_argument_group("the answer")
     group.add_argument("--output", help="write the answer as JSON, for `dsrs certify --law`")
@@ -77,7 +91,7 @@ def add_parser(subparsers: Any) -> None:
     group.add_argument("--quiet", action="store_true", help="no progress, no advice")
     group.add_argument("--workers", type=int, help="threads (default: all cores)")
     group = parser.add_argument_group("instead of --landscape, a model to look at")
-    add_model_options(group, split="train", required=False)
+    add_model_options(group, voters="the first votes", split="train", required=False)
     add_look_options(group)
     parser.set_defaults(run=run)
 
@@ -99,10 +113,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _answer(arguments: argparse.Namespace, folder: str) -> int:
-    from dsrs.landscape.tuning import tune
+    from dsrs.exchange.landscape_logs import landscape_of_logs, logs_on_spheres
     from dsrs.store.profiles import read_landscape
+    from dsrs.tuning import tune
 
-    landscape = read_landscape(folder)
+    logs = logs_on_spheres(Path(folder))
+    landscape = landscape_of_logs(logs) if logs else read_landscape(folder)
     found = tune(
         landscape.profiles,
         landscape.d,
@@ -113,7 +129,12 @@ def _answer(arguments: argparse.Namespace, folder: str) -> int:
         etas=arguments.etas,
     )
     answer = found.to_dict() | {
-        "landscape": {"votes": landscape.votes, "inputs": list(landscape.indices)}
+        "landscape": {
+            "votes": landscape.votes,
+            "inputs": list(landscape.indices),
+            "law": None if landscape.law is None else landscape.law.to_dict(),
+            "seed": landscape.seed,
+        }
     }
     if arguments.figure:
         from dsrs.reports.tuning import draw_tuning
@@ -161,7 +182,7 @@ def tuning_text(found: Tuned) -> str:
 
     best = found.candidates[:SHOWN]
     top = max(float(found.limits.max()), *(float(one.radii.max()) for one in best))
-    radii = _round_grid(top)
+    radii = round_radii(top)
     rows = [_row("best" if one is best[0] else "", one, radii) for one in best]
     rows += [_row("now" if one is found.current[0] else "", one, radii) for one in found.current]
     rows.append(
@@ -188,9 +209,11 @@ def _row(name: str, one: Forecast, radii: list[float]) -> list[str]:
     return [name, size, f"{law.k:g}", short_law_text(one.method), *values, *accuracy]
 
 
-def _round_grid(top: float) -> list[float]:
-    """At most COLUMNS round radii up to `top`."""
-    step = 10.0 ** math.floor(math.log10(max(top, 1e-9)))
-    while top / step < COLUMNS / 2:
-        step /= 2
-    return [round(step * (i + 1), 12) for i in range(min(COLUMNS, int(top / step)))]
+def round_radii(top: float) -> list[float]:
+    """At most COLUMNS round radii up to `top`; none where nothing would be certified."""
+    from dsrs.measures.accuracy import round_step
+
+    if top <= 0:
+        return []
+    step = round_step(top, COLUMNS)
+    return [round(step * (i + 1), 12) for i in range(int(top / step))]

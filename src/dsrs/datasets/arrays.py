@@ -17,8 +17,9 @@ CHANNELS = (1, 3)
 CHUNK_BYTES = 1 << 24
 
 
-def checked_images(images: NDArray[Any], name: str, bounds: tuple[float, float]) -> NDArray[Any]:
+def checked_images(images: ArrayLike, name: str, bounds: tuple[float, float]) -> NDArray[Any]:
     """`images` with the channel axis second, or DataError; a view where it can be."""
+    images = as_array(images, name)
     if images.dtype != np.uint8 and not np.issubdtype(images.dtype, np.floating):
         raise DataError(
             f"{name}: inputs must be uint8 (0 to 255) or floats, got {images.dtype}; "
@@ -40,9 +41,28 @@ def checked_images(images: NDArray[Any], name: str, bounds: tuple[float, float])
     return arranged
 
 
+def as_array(values: Any, name: str) -> NDArray[Any]:
+    """`values` as an array: of NumPy, a tensor in the memory of the CPU, or a list of numbers."""
+    if isinstance(values, np.ndarray):
+        return values
+    kind = type(values).__name__
+    if hasattr(values, "tensors"):
+        raise DataError(
+            f"{name}: expected an array, got {kind}; give its arrays one by one, such as "
+            "Dataset.from_arrays(*data.tensors)"
+        )
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise DataError(
+            f"{name}: {kind} cannot be read as an array ({error}); give a NumPy array, for a "
+            "PyTorch tensor tensor.detach().cpu().numpy()"
+        ) from None
+
+
 def checked_labels(labels: ArrayLike, size: int, name: str) -> NDArray[np.int64]:
     """`labels` as int64 class ids, one for each of `size` inputs, or DataError."""
-    ids = np.asarray(labels)
+    ids = as_array(labels, f"{name}, labels")
     # (n, 1) is how some archives keep a column of labels.
     ids = ids[:, 0] if ids.ndim == 2 and ids.shape[1] == 1 else ids
     if ids.ndim == 2 and len(ids) == size and _is_one_hot(ids):
@@ -103,10 +123,24 @@ def _check_range(images: NDArray[Any], name: str, bounds: tuple[float, float]) -
             first = np.unravel_index(int(bad.argmax()), bad.shape)
             raise DataError(
                 f"{name}: inputs must be numbers in [{lower:g}, {upper:g}], "
-                f"got {part[first]} in input {row + int(first[0])}; "
-                "rescale the data, store it as uint8, or declare its bounds"
+                f"got {part[first]} in input {row + int(first[0])}; {_advice(float(part[first]))}"
             )
         row += len(part)
+
+
+def _advice(value: float) -> str:
+    """What to do about a value out of bounds."""
+    if not np.isfinite(value):
+        return "replace what is missing, or leave these inputs out"
+    if 1 < value <= 255:
+        return (
+            "pixels from 0 to 255 need `bounds` 0 255, or uint8, which is read as 0 to 1; other "
+            "units need their own `bounds`"
+        )
+    return (
+        "declare the `bounds` of the data; if it was normalised, undo that, and give the model "
+        "`mean` and `std` instead"
+    )
 
 
 def _chunks(images: NDArray[Any]) -> list[NDArray[Any]]:

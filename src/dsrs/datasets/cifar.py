@@ -1,4 +1,8 @@
-"""CIFAR-10 in its binary version: records of one label byte and 3 x 32 x 32 bytes."""
+"""CIFAR-10 in its binary and its Python version.
+
+The binary one has records of one label byte and 3 x 32 x 32 bytes; the Python one, which
+torchvision downloads, pickles of an array of such rows and a list of labels.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from dsrs.datasets.array_pickle import read_array_pickle
 from dsrs.datasets.dataset import Dataset
 from dsrs.errors import DataError
 
@@ -27,34 +32,59 @@ CLASS_NAMES = (
 BATCHES = {"train": "data_batch_*", "test": "test_batch*"}
 
 
+PYTHON_FOLDER = "cifar-10-batches-py"  # as the archive unpacks
+
+
 def is_cifar_folder(folder: Path) -> bool:
-    """Whether `folder` holds CIFAR-10 batches, readable or not."""
-    return any(next(folder.glob(pattern), None) for pattern in BATCHES.values())
+    """Whether `folder` holds CIFAR-10 batches, or the folder of them that torchvision makes."""
+    return (folder / PYTHON_FOLDER).is_dir() or any(
+        next(folder.glob(pattern), None) for pattern in BATCHES.values()
+    )
 
 
 def load_cifar_folder(folder: Path, split: str = "test") -> Dataset:
-    """The `split` of a folder with data_batch_1.bin to data_batch_5.bin and test_batch.bin."""
-    files = sorted(folder.glob(f"{BATCHES[split]}.bin"))
-    if not files:
-        raise DataError(
-            f"{folder}: expected {BATCHES[split]}.bin, the binary version of CIFAR-10 "
-            "(cifar-10-binary.tar.gz); the Python version is a pickle, which could run code "
-            "when it is read, so it is never opened"
-        )
-    return _dataset(files, str(folder))
+    """The `split` of a folder with five batches of training images and one of test images."""
+    home = folder / PYTHON_FOLDER if (folder / PYTHON_FOLDER).is_dir() else folder
+    binary = sorted(home.glob(f"{BATCHES[split]}.bin"))
+    if binary:
+        return _dataset([_records(path) for path in binary], str(folder))
+    batches = sorted(path for path in home.glob(BATCHES[split]) if not path.suffix)
+    if batches:
+        return _dataset([_unpickled(path) for path in batches], str(folder))
+    raise DataError(
+        f"{folder}: expected the batches {BATCHES[split]} of CIFAR-10, in the binary version "
+        "(.bin) or in the Python version (no suffix)"
+    )
 
 
 def load_cifar_file(path: Path) -> Dataset:
     """One .bin file of CIFAR-10."""
-    return _dataset([path], str(path))
+    return _dataset([_records(path)], str(path))
 
 
-def _dataset(files: list[Path], name: str) -> Dataset:
-    parts = [_records(path) for path in files]
+def _dataset(parts: list[NDArray[np.uint8]], name: str) -> Dataset:
     # A single file stays a memory map.
     records = parts[0] if len(parts) == 1 else np.concatenate(parts)
     images = records[:, 1:].reshape(-1, *SHAPE)
     return Dataset.from_arrays(images, records[:, 0], name=name, class_names=CLASS_NAMES)
+
+
+def _unpickled(path: Path) -> NDArray[np.uint8]:
+    """A batch of the Python version as records of the binary one."""
+    batch = read_array_pickle(path)
+    rows, labels = batch.get("data"), batch.get("labels")
+    if not isinstance(rows, np.ndarray) or rows.ndim != 2 or rows.shape[1] != RECORD - 1:
+        raise DataError(f"{path}: expected an array `data` of rows of {RECORD - 1} bytes")
+    known = range(len(CLASS_NAMES))
+    if (
+        not isinstance(labels, list)
+        or len(labels) != len(rows)
+        or not all(type(label) is int and label in known for label in labels)
+    ):
+        raise DataError(
+            f"{path}: expected a list `labels` of {len(rows)} numbers from 0 to {known[-1]}"
+        )
+    return np.column_stack([np.asarray(labels, np.uint8), rows])
 
 
 def _records(path: Path) -> NDArray[np.uint8]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dsrs.datasets.cifar import BATCHES, CLASS_NAMES
 from dsrs.datasets.dataset import Dataset
-from dsrs.datasets.image_folder import opened_image
+from dsrs.datasets.image_files import opened_image
 from dsrs.errors import DataError
 
 SIDE = 32

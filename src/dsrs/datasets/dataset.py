@@ -48,14 +48,22 @@ class Dataset:
     @classmethod
     def from_arrays(
         cls,
-        images: NDArray[Any],
+        images: ArrayLike,
         labels: ArrayLike | None = None,
         *,
         name: str = "arrays",
         bounds: tuple[float, float] = UNIT_BOUNDS,
         class_names: Sequence[str] = (),
     ) -> Dataset:
-        """A checked dataset; (n, H, W) and (n, H, W, channels) become (n, channels, H, W)."""
+        """A checked dataset; (n, H, W) and (n, H, W, channels) become (n, channels, H, W).
+
+        Args:
+            images: NumPy arrays or tensors of the CPU: uint8, or floats in `bounds`.
+            labels: the class of each input, from 0, or None.
+            name: what messages and runs call the data.
+            bounds: the least and the greatest value that an input may have.
+            class_names: the names of the classes, in their order.
+        """
         checked = checked_images(images, name, bounds)
         ids = None if labels is None else checked_labels(labels, len(checked), name)
         return cls(checked, ids, name, fingerprint_of(checked, ids), bounds, tuple(class_names))

@@ -10,8 +10,10 @@ from dsrs.datasets.cifar import is_cifar_folder, load_cifar_file, load_cifar_fol
 from dsrs.datasets.cifar_sheets import has_sheets, load_cifar_sheets
 from dsrs.datasets.dataset import Dataset
 from dsrs.datasets.idx_file import is_idx_folder, load_idx, load_idx_folder
-from dsrs.datasets.image_folder import SUFFIXES, load_image, load_image_folder
+from dsrs.datasets.image_files import SUFFIXES, Frame
+from dsrs.datasets.image_folder import load_image, load_image_folder
 from dsrs.datasets.numpy_file import load_npy, load_npz
+from dsrs.datasets.tiny_imagenet import is_tiny_imagenet, load_tiny_imagenet
 from dsrs.errors import DataError, InvalidInput
 
 SPLITS = ("test", "train")
@@ -24,11 +26,17 @@ def load_dataset(
     labels: str | Path | None = None,
     bounds: tuple[float, float] = UNIT_BOUNDS,
     size: int | None = None,
+    crop: int | None = None,
 ) -> Dataset:
-    """The dataset at `path`: .npz, .npy, IDX, CIFAR-10 (binary), or a folder of images by class.
+    """The dataset at `path`: .npz, .npy, IDX, CIFAR-10, TinyImageNet, or a folder of images.
 
-    `split` chooses where the data has two. `labels` is a second file, for .npy, IDX and a folder
-    of images. `bounds` declares the units of float arrays. `size` scales and crops images.
+    Args:
+        path: The file or folder.
+        split: test or train, where the data has both.
+        labels: A second file, for .npy, IDX and a folder of images.
+        bounds: The units of float arrays.
+        size: Scale the shorter side of images to this and keep the middle square.
+        crop: Keep the middle square of this many pixels, after `size` if both are given.
     """
     if split not in SPLITS:
         raise InvalidInput(f"`split` must be one of {', '.join(SPLITS)}, got {split!r}")
@@ -38,7 +46,7 @@ def load_dataset(
             raise DataError(f"there is no file or folder {str(given)!r}")
     if not (all(map(math.isfinite, bounds)) and bounds[0] < bounds[1]):
         raise InvalidInput(f"`bounds` must be finite with lower < upper, got {bounds}")
-    dataset = _loaded(source, split, ids, bounds, size)
+    dataset = _loaded(source, split, ids, bounds, Frame(size, crop))
     if dataset.bounds != bounds:
         raise InvalidInput(f"`bounds` are for float arrays; {source} holds bytes, read as [0, 1]")
     return dataset
@@ -49,17 +57,20 @@ def _loaded(
     split: str,
     labels: Path | None,
     bounds: tuple[float, float],
-    size: int | None,
+    frame: Frame,
 ) -> Dataset:
     kind = _kind(source)
     if labels is not None and kind not in ("npy", "idx", "image folder"):
         raise InvalidInput(
             f"`labels` go with an .npy or IDX file or a folder of images, {source} is none of them"
         )
-    if size is not None and kind not in ("image folder", "image"):
-        raise InvalidInput(f"`size` is for a folder of images or one image, got {source}")
+    if frame != Frame() and kind not in ("image folder", "image", "tiny imagenet"):
+        name = "crop" if frame.size is None else "size"
+        raise InvalidInput(f"`{name}` is for a folder of images or one image, got {source}")
     if kind == "image":
-        return load_image(source, size=size)
+        return load_image(source, frame)
+    if kind == "tiny imagenet":
+        return load_tiny_imagenet(source, split, frame)
     if kind == "npz":
         return load_npz(source, split, bounds=bounds)
     if kind == "npy":
@@ -74,7 +85,7 @@ def _loaded(
         return load_cifar_sheets(source, split)
     if kind == "cifar folder":
         return load_cifar_folder(source, split)
-    return load_image_folder(_split_folder(source, split), size=size, listing=labels)
+    return load_image_folder(_split_folder(source, split), frame, listing=labels)
 
 
 def _kind(source: Path) -> str:
@@ -83,6 +94,8 @@ def _kind(source: Path) -> str:
             return "idx folder"
         if has_sheets(source):
             return "cifar sheets"
+        if is_tiny_imagenet(source):
+            return "tiny imagenet"
         return "cifar folder" if is_cifar_folder(source) else "image folder"
     name = source.name.lower()
     if name.endswith((".npz", ".npy")):

@@ -17,6 +17,7 @@ from dsrs.errors import DataError
 from dsrs.files.unpacking import check_unpacked
 
 IMAGE_NAMES = ("x", "X", "images", "data", "inputs")
+ZIP_MAGIC, NUMPY_MAGIC = b"PK", b"\x93NUMPY"
 LABEL_NAMES = ("y", "Y", "labels", "targets")
 
 # What NumPy and its zip reader let through on damaged headers, sizes and members.
@@ -46,6 +47,7 @@ def load_npz(
     try:
         # np.load leaves a file open that it opened itself and cannot read.
         with path.open("rb") as stream:
+            _refuse_other_files(stream, "an .npz archive", path)
             archive = np.load(stream, allow_pickle=False)
             if isinstance(archive, np.ndarray):
                 raise DataError(f"{path}: expected an .npz archive, got one array (.npy)")
@@ -74,6 +76,8 @@ def load_npy(
 
 def _array(path: Path) -> NDArray[Any]:
     try:
+        with path.open("rb") as stream:
+            _refuse_other_files(stream, "an .npy file", path)
         found = np.load(path, mmap_mode="r", allow_pickle=False)
     except UNREADABLE as error:
         raise DataError(
@@ -83,6 +87,14 @@ def _array(path: Path) -> NDArray[Any]:
         found.close()
         raise DataError(f"{path}: expected one array (.npy), got an .npz archive")
     return found
+
+
+def _refuse_other_files(stream: BinaryIO, expected: str, path: Path) -> None:
+    """Raise unless the file begins as NumPy's own files do; NumPy takes all others for pickles."""
+    start = stream.read(len(NUMPY_MAGIC))
+    stream.seek(0)
+    if not start.startswith(ZIP_MAGIC) and start != NUMPY_MAGIC:
+        raise DataError(f"{path}: expected {expected}, but the file begins with {start!r}")
 
 
 def _check_size(stream: BinaryIO, names: set[str | None], path: Path) -> None:

@@ -32,8 +32,8 @@ TINY = 1e-9  # of sigma: a bracket that holds no more
 MARGIN = 1e-8  # of sigma: how far below the searched radius the first proof is tried
 SETTLED = 2e-7  # of sigma: a proof with less than this to gain is final
 CHAIN_MARGIN = 3e-7  # of sigma: how far below the optimum a chain starts
-# A proof must exceed 1/2 by this much, so that it holds as well among laws that it does not use:
-# they cut the integrals elsewhere.
+# A proof must exceed 1/2 by this much, so that it holds as well at the rounded radius, where other
+# panels may be halved.
 SURPLUS = 1e-10
 LONGEST_CHAIN = 2000
 MOST_STEPS = 100

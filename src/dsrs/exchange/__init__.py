@@ -1,17 +1,20 @@
 """Formats that other programs read and write."""
 
-from dsrs.exchange.exporting import EXPORTS, FORMATS, export_run, format_of, write_rows
+from dsrs.exchange.exporting import export_run, write_rows
+from dsrs.exchange.format import Format
 from dsrs.exchange.importing import ImportedFolder, import_folder, import_rows
+from dsrs.exchange.registry import FORMATS, format_of, register
 from dsrs.exchange.row import ResultRow
 
 __all__ = [
-    "EXPORTS",
     "FORMATS",
+    "Format",
     "ImportedFolder",
     "ResultRow",
     "export_run",
     "format_of",
     "import_folder",
     "import_rows",
+    "register",
     "write_rows",
 ]

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from dsrs.errors import DataError
+from dsrs.exchange.format import Format
 from dsrs.proofs.counterexample import AttackedInput
+from dsrs.store.attacks import attacked_inputs
 
 ZIP_MAGIC = b"PK\x03\x04"  # an archive of NumPy is a ZIP file
 OWN_ARRAYS = (b"perturbation.npy", b"certified.npy", b"rival.npy")
@@ -52,3 +54,11 @@ def attacks_archive(attacks: Mapping[int, AttackedInput]) -> bytes:
     arrays: dict[str, Any] = {name: np.array(values) for name, values in columns.items()}
     np.savez_compressed(sink, **arrays)
     return sink.getvalue()
+
+
+FORMAT = Format(
+    "attacks",
+    ".npz",
+    is_attacks_archive,
+    export=lambda run, methods: {"": attacks_archive(attacked_inputs(run))},
+)

@@ -9,16 +9,18 @@ A sampling log starts with `x key value` lines (disttype, k, std, N, alpha) and 
 `index radius [l1 l2]`. N and ALPHA belong to the one interval, not to the whole run. What the names
 say: `log_names`.
 
-The scripts appended: a resumed log has its header again, a repeated radius log begins again with
-its first index, and the last row of an index counts. A log of P may have been copied to serve
-several Q, under a name with more votes than its header says.
+The scripts appended: a resumed log has its header again, and may have other intervals of inputs
+that it has already. The first counts, as in the scripts' own solver: 215 recorded radii of such
+inputs come from the first line, and none from a later one. A repeated radius log begins again with
+its first index; there the last line counts, as in the scripts' tables. A log of P may have been
+copied to serve several Q, under a name with more votes than its header says.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from dsrs.errors import DataError, InvalidInput
@@ -32,23 +34,31 @@ from dsrs.exchange.log_names import (
 )
 from dsrs.exchange.row import parsed
 from dsrs.files.content import text_of_file
-from dsrs.proofs.certificate import Interval
+from dsrs.proofs.interval import Interval
 
 _HEADER_KEYS = ("disttype", "k", "std", "N", "alpha")
 
 
 @dataclass(frozen=True, slots=True)
 class SamplingLog:
-    """A sampling log: what its name and its header say, and the interval of each input."""
+    """A sampling log: what its name and its header say, and the interval of each input.
+
+    `later` are the other intervals of inputs that the log has more than once.
+    """
 
     name: LogHeader
     header: LogHeader
     intervals: Mapping[int, Interval]
+    later: Mapping[int, tuple[Interval, ...]] = field(default_factory=dict)
 
     @property
     def copied(self) -> bool:
         """Whether the log has fewer votes than its name says (see above)."""
         return self.name != self.header
+
+    def lines(self, index: int) -> tuple[Interval, ...]:
+        """Every interval that the log has for an input, the one that counts first."""
+        return (self.intervals[index], *self.later.get(index, ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +91,7 @@ def read_sampling_log(path: Path) -> SamplingLog:
     """A sampling log, if its header and its name tell the same l2 law."""
     keys: dict[str, str] = {}
     intervals: dict[int, Interval] = {}
+    later: dict[int, tuple[Interval, ...]] = {}
     since_header: set[int] = set()
     for where, words in log_lines(path):
         if words[0] == "x" and len(words) == 3:
@@ -91,7 +102,9 @@ def read_sampling_log(path: Path) -> SamplingLog:
             if index in since_header:
                 raise DataError(f"{where}: input {index} comes twice without a new header between")
             since_header.add(index)
-            intervals[index] = _interval(words[2:], where)
+            interval = _interval(words[2:], where)
+            if intervals.setdefault(index, interval) != interval:
+                later[index] = (*later.get(index, ()), interval)
         else:
             raise DataError(
                 f"{where}: expected `x key value` or `o index lower upper`, got {' '.join(words)!r}"
@@ -106,7 +119,7 @@ def read_sampling_log(path: Path) -> SamplingLog:
     name = sampling_name(path)
     header = name if missing else header_of(keys, name.rule, str(path))
     _check_header(header, name, path)
-    return SamplingLog(name, header, intervals)
+    return SamplingLog(name, header, intervals, later)
 
 
 def radius_log_text(radii: Mapping[int, LoggedRadius]) -> str:
@@ -150,13 +163,11 @@ def log_lines(path: Path) -> Iterator[tuple[str, list[str]]]:
 
 def _check_header(header: LogHeader, name: LogHeader, path: Path) -> None:
     """Raise where header and name contradict; a copied log of P says less than its name."""
-    for field in ("k", "sigma", "n", "alpha"):
-        told, found = getattr(name, field), getattr(header, field)
-        fewer = field in ("n", "alpha") and header.rule is None and 0 < found < told
+    for key in ("k", "sigma", "n", "alpha"):
+        told, found = getattr(name, key), getattr(header, key)
+        fewer = key in ("n", "alpha") and header.rule is None and 0 < found < told
         if found != told and not fewer:
-            raise DataError(
-                f"{path} is named for {field} = {told:g}, and its header says {found:g}"
-            )
+            raise DataError(f"{path} is named for {key} = {told:g}, and its header says {found:g}")
 
 
 def _take_key(keys: dict[str, str], key: str, value: str, where: str) -> None:

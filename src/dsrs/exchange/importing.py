@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from dsrs.errors import DataError, InvalidInput
-from dsrs.exchange.attack_archive import is_attacks_archive
-from dsrs.exchange.dsrs_logs import read_radius_log, read_sampling_log
-from dsrs.exchange.joining import check_is_p, interval_rows, joined_rows, radius_rows
+from dsrs.exchange import log_format
+from dsrs.exchange.log_names import model_dimension
 from dsrs.exchange.log_tables import logs_in, rows_of_logs
+from dsrs.exchange.registry import format_named, recognised
 from dsrs.exchange.row import ResultRow, checked_row
-from dsrs.exchange.table import read_csv, read_jsonl, read_parquet
-from dsrs.exchange.tsv import HEADER, read_tsv
-from dsrs.files.content import content_of_file, text_of
-from dsrs.proofs.table import REQUIRED_COLUMNS
+from dsrs.files.content import content_of_file
 
-PARQUET_MAGIC = b"PAR1"
+GIVE_DIMENSION = (
+    "the logs do not say the dimension of the inputs: give --d D for all models, or --d WORD=D for "
+    "those with a word such as svhn in their names"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,84 +35,59 @@ def import_rows(
 ) -> list[ResultRow]:
     """The rows of a file, in one of the formats that `dsrs export` writes.
 
-    `form` is recognised from the content when not given. A sampling log of the DSRS scripts does
-    not say the dimension `d`, and holds one law: `q_log` is the log of the additional law.
+    Args:
+        path: The file.
+        form: Its format; recognised from the content when not given.
+        d: The dimension of the inputs, which logs of the DSRS scripts do not say. Without it they
+            have that of the data set in the name of their folder, where it is known.
+        q_log: The log of the additional law that belongs to the sampling log `path` of P.
     """
     content = content_of_file(path)
-    form = form or recognised(path, content)
-    if form == "attacks":
-        raise DataError(f"{path} holds counterexamples of `dsrs attack`, and no table")
-    if q_log is not None and form != "dsrs-logs":
-        raise InvalidInput(f"a log of Q belongs to a DSRS sampling log, and {path} is {form}")
-    if form == "parquet":
-        rows = read_parquet(path, content)
+    chosen = recognised(path, content) if form is None else format_named(form)
+    if chosen.read is None:
+        raise DataError(f"{path} is of the format {chosen.name}, which has no rows to read")
+    of_logs = chosen is log_format.FORMAT
+    if q_log is not None and not of_logs:
+        raise InvalidInput(
+            f"a log of Q belongs to a DSRS sampling log, and {path} is {chosen.name}"
+        )
+    if of_logs:
+        rows = log_format.log_rows(path, content, q_log)
+        d = model_dimension(path.resolve().parent.name, {}) if d is None else d
     else:
-        text = text_of(content, path)
-        if form == "dsrs-logs":
-            rows = _log_rows(path, text, q_log)
-        elif form in _READERS:
-            rows = _READERS[form](path, text)
-        else:
-            known = ", ".join([*_READERS, "parquet", "dsrs-logs"])
-            raise InvalidInput(f"`format` must be one of {known}, got {form!r}")
+        rows = chosen.read(path, content)
     _check_once(rows, path)
     return _with_dimensions(rows, d, path)
 
 
-def import_folder(folder: Path, *, d: int | None = None) -> ImportedFolder:
-    """The rows of all DSRS logs in a folder, a table for each model."""
+def import_folder(
+    folder: Path, *, d: int | None = None, dimensions: Mapping[str, int] | None = None
+) -> ImportedFolder:
+    """The rows of all DSRS logs in a folder, a table for each model.
+
+    Args:
+        folder: The folder above `sampling`, or one of logs of one model.
+        d: The dimension of the inputs of every model. Without it each model has that of the data
+            set in its name, and one without a known data set is left out and named.
+        dimensions: Those of further data sets, by their words in the names of models.
+    """
     found = ImportedFolder({}, [], [])
     for logs in logs_in(folder):
         found.broken.extend(logs.broken)
         found.left_out.extend(logs.left_out)
         rows = rows_of_logs(logs)
         _check_once(rows, folder)
-        if rows:
-            found.tables[logs.model] = _with_dimensions(rows, d, folder)
+        if not rows:
+            continue
+        own = model_dimension(logs.model, dimensions or {}) if d is None else d
+        if own is None:
+            why = f"no data set in {logs.model!r} is known; {GIVE_DIMENSION}"
+            found.broken.append((folder, why))
+            continue
+        found.tables[logs.model] = _with_dimensions(rows, own, folder)
     if not found.tables:
         raise DataError(found.broken[0][1] if found.broken else f"the logs in {folder} are empty")
     return found
-
-
-_READERS = {"tsv": read_tsv, "csv": read_csv, "jsonl": read_jsonl}
-
-
-def recognised(path: Path, content: bytes) -> str:
-    """The format of this content; DataError when it is none of ours."""
-    if content.startswith(PARQUET_MAGIC):
-        return "parquet"
-    if is_attacks_archive(content):
-        return "attacks"
-    try:
-        start = text_of(content, path).lstrip()
-    except DataError:
-        raise DataError(f"{path} is neither text nor Parquet") from None
-    line = start.splitlines()[0] if start else ""
-    if line.split("\t") == list(HEADER):
-        return "tsv"
-    if line.startswith("{"):
-        return "jsonl"
-    if line.startswith("x ") or (line and all(map(_is_number, line.split()))):
-        return "dsrs-logs"
-    columns = set(line.split(","))
-    if "index" in columns or columns.issuperset(REQUIRED_COLUMNS):
-        return "csv"
-    raise DataError(
-        f"{path}: the format is not known; expected a TSV log (idx label predict ...), CSV with "
-        f"an `index` column, JSON lines, Parquet or a DSRS log, got {line[:60]!r}"
-    )
-
-
-def _log_rows(path: Path, text: str, q_log: Path | None) -> list[ResultRow]:
-    if not text.lstrip().startswith("x "):
-        if q_log is not None:
-            raise InvalidInput(f"{path} holds radii; give the sampling log of P with that of Q")
-        return radius_rows(read_radius_log(path), path)
-    log = read_sampling_log(path)
-    check_is_p(log, path)
-    if q_log is None:
-        return interval_rows(log, path)
-    return joined_rows(log, read_sampling_log(q_log), path, q_log)
 
 
 def _with_dimensions(rows: list[ResultRow], d: int | None, path: Path) -> list[ResultRow]:
@@ -134,11 +110,3 @@ def _check_once(rows: list[ResultRow], path: Path) -> None:
             method = f" of the method {row.method}" if row.method else ""
             raise DataError(f"{path}: input {row.index}{method} comes twice")
         seen.add((row.index, row.method))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
+import math
+from dataclasses import dataclass
 from pathlib import Path
 
 from dsrs.errors import DataError, InvalidInput
 from dsrs.exchange.dsrs_logs import RadiusLog, SamplingLog
-from dsrs.exchange.log_names import (
-    FALLBACK_RULE,
-    MODEL_ENDING,
-    LogHeader,
-    model_sigma,
-    recorded_percentile,
-)
+from dsrs.exchange.fallback import fallback_interval
+from dsrs.exchange.log_names import MODEL_ENDING, LogHeader, model_sigma, recorded_percentile
 from dsrs.exchange.row import ResultRow, checked_row
-from dsrs.proofs.certificate import Interval
+from dsrs.proofs.interval import Interval
+
+REPEATED = "the log has other intervals of this input too; the first counts"
+EITHER_TRUNCATION = (
+    "the log of P has several intervals of this input, and which of them chose Q is not known; "
+    "the interval of Q holds for each"
+)
 
 
 def radius_rows(log: RadiusLog, path: Path) -> list[ResultRow]:
@@ -29,7 +31,16 @@ def radius_rows(log: RadiusLog, path: Path) -> list[ResultRow]:
         "alpha": p.alpha if alone else None,
     }
     return [
-        checked_row({"index": index, "radius": row.radius, "status": status, **common}, str(path))
+        checked_row(
+            {
+                "index": index,
+                "radius": row.radius,
+                "status": status,
+                "for_label": 1,
+                **common,
+            },
+            str(path),
+        )
         for index, row in log.radii.items()
         for status in ["certified" if row.radius else "abstained"]  # 0 stands for an abstention
     ]
@@ -58,54 +69,102 @@ def interval_rows(log: SamplingLog, path: Path) -> list[ResultRow]:
     common = {"k": header.k, "sigma": header.sigma, "n": header.n, "alpha": header.alpha}
     return [
         checked_row(
-            {"index": index, **common, "p_lower": interval.lower, "p_upper": interval.upper},
+            {
+                "index": index,
+                **common,
+                "p_lower": interval.lower,
+                "p_upper": interval.upper,
+                "note": REPEATED if len(log.lines(index)) > 1 else None,
+                "for_label": 1,
+            },
             str(path),
         )
         for index, interval in log.intervals.items()
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class JoinedInput:
+    """What the logs of P and Q say together of one input: what its certificate may use.
+
+    `p` is the interval of all votes where the scripts `fell_back` to P, and that of the first votes
+    otherwise. `q_value` is the share of P inside a truncated Q, or the sigma of a rescaled one;
+    both are None where P alone may be used.
+    """
+
+    p: Interval
+    q: Interval | None = None
+    q_value: float | None = None
+    fell_back: bool = False
+    note: str | None = None
+
+
+def joined_input(p_log: SamplingLog, q_log: SamplingLog, index: int) -> JoinedInput:
+    """The intervals of an input that both logs hold."""
+    lines, q = p_log.lines(index), q_log.header
+    logged = q_log.intervals[index]
+    repeated = REPEATED if len(lines) > 1 or len(q_log.lines(index)) > 1 else None
+    of_all_votes, note = fallback_interval(lines, logged, q)
+    if of_all_votes is not None:
+        return JoinedInput(of_all_votes, fell_back=True, note=note or repeated)
+    if note is not None:
+        return JoinedInput(lines[0], note=note)
+    if q.rule is None:
+        return JoinedInput(lines[0], logged, q.sigma, note=repeated)
+    shares = {recorded_percentile(q.rule, line.lower) for line in lines}
+    under_q = truncated_interval(logged, min(shares), max(shares))
+    note = EITHER_TRUNCATION if len(shares) > 1 else repeated
+    return JoinedInput(lines[0], under_q, min(shares), note=note)
+
+
+def truncated_interval(logged: Interval, least: float, most: float) -> Interval:
+    """An interval for the class under P inside the ball that holds `least` of it.
+
+    It holds if `logged` is right for the ball of any one share from `least` to `most`. Let s be
+    that share: the ball of s has at least `logged.lower` s and at most `logged.upper` s of the
+    class, of which at most s - `least` lies outside of the smaller ball.
+    """
+    if least == most:
+        return logged
+    grown = most / least
+    lower = max(1 - (1 - logged.lower) * grown, 0.0)
+    return Interval(math.nextafter(lower, 0.0), min(math.nextafter(logged.upper * grown, 2), 1.0))
+
+
 def joined_rows(
     p_log: SamplingLog, q_log: SamplingLog, p_path: Path, q_path: Path
 ) -> list[ResultRow]:
-    """The rows that both logs hold, with the interval under Q where the log has one."""
+    """The rows of the inputs that both logs hold."""
     p, q = p_log.header, q_log.header
     _check_pair(p, q, p_path, q_path)
-    joined = []
-    for row in interval_rows(p_log, p_path):
-        interval = q_log.intervals.get(row.index)
-        if interval is None:
-            continue
-        under_p = p_log.intervals[row.index]
-        if fell_back(q, under_p, interval):
-            joined.append(row)
-            continue
-        if q.rule is None:
-            q_law = f"rescaled:{q.sigma!r}"
-        else:
-            q_law = f"truncated:{recorded_percentile(q.rule, under_p.lower)!r}"
-        joined.append(
-            dataclasses.replace(
-                row,
-                n=p.n + q.n,
-                alpha=p.alpha + q.alpha,
-                q_law=q_law,
-                q_lower=interval.lower,
-                q_upper=interval.upper,
-            )
-        )
-    if not joined:
+    both = [index for index in p_log.intervals if index in q_log.intervals]
+    if not both:
         raise DataError(f"{p_path} and {q_path} have no input in common")
-    return joined
+    return [_joined_row(index, joined_input(p_log, q_log, index), p, q, p_path) for index in both]
 
 
-def fell_back(q: LogHeader, under_p: Interval, logged: Interval) -> bool:
-    """Whether a log of Q holds an interval of P, which must not be taken for one of Q."""
-    if q.rule != FALLBACK_RULE:
-        return False
-    # Also when the log of P was overwritten later: n votes cannot prove such a lower bound.
-    most = (q.alpha / 2) ** (1 / q.n)
-    return under_p.upper == 1 or logged.lower > most * (1 + 1e-12)
+def _joined_row(
+    index: int, joined: JoinedInput, p: LogHeader, q: LogHeader, p_path: Path
+) -> ResultRow:
+    kind = "rescaled" if q.rule is None else "truncated"
+    both = joined.fell_back or joined.q is not None
+    return checked_row(
+        {
+            "index": index,
+            "k": p.k,
+            "sigma": p.sigma,
+            "n": p.n + q.n if both else p.n,
+            "alpha": p.alpha + q.alpha if both else p.alpha,
+            "p_lower": joined.p.lower,
+            "p_upper": joined.p.upper,
+            "q_law": None if joined.q is None else f"{kind}:{joined.q_value!r}",
+            "q_lower": None if joined.q is None else joined.q.lower,
+            "q_upper": None if joined.q is None else joined.q.upper,
+            "note": joined.note,
+            "for_label": 1,
+        },
+        str(p_path),
+    )
 
 
 def _check_pair(p: LogHeader, q: LogHeader, p_path: Path, q_path: Path) -> None:

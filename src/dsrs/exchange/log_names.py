@@ -23,15 +23,23 @@ from dsrs.exchange.row import parsed
 from dsrs.laws import heuristic_percentile
 
 # Recorded names of the percentile by `dsrs.laws.heuristic_percentile`. With the second one the
-# scripts sampled P again where all votes under P agreed, and logged that interval of P.
+# scripts sampled P again where (nearly) all votes under P agreed: see `fallback`.
 HEURISTIC_RULE = "x"
 FALLBACK_RULE = "x+"
-LOWERED_RULE = "x2"  # P- minus 0.1, and at least 0.4
+LOWERED_RULES = ("x2", "x2+")  # P- minus 0.1, and at least 0.4; the second with the fall-back
 PAPER_RULE = "xp"  # the heuristic as the paper's text states it; no recorded log has it
 NUMBER = r"\d+(?:\.\d+)?(?:e[-+]?\d+)?"
-RULE = rf"{NUMBER}|x|x\+|x2|xp"
+RULE = rf"{NUMBER}|x|x\+|x2|x2\+|xp"
 MODEL_ENDING = ".pth"
 LAWS = ("gaussian", "general-gaussian")
+# The dimension of the data set in a model's name, as in cohen-cifar-1530-0.50.
+DIMENSIONS = {
+    "mnist": 784,
+    "cifar": 3072,
+    "cifar10": 3072,
+    "tinyimagenet": 12_288,
+    "imagenet": 150_528,
+}
 _LAW = rf"(?P<disttype>{'|'.join(LAWS)})"
 _NOISE = rf"(?P<k>None|{NUMBER})-(?P<std>{NUMBER})"
 _BUDGET = rf"(?P<N>\d+)-(?P<alpha>{NUMBER})"
@@ -144,7 +152,7 @@ def recorded_percentile(rule: str, p_lower: float) -> float:
         return heuristic_percentile(p_lower, "recorded")
     if rule == PAPER_RULE:
         return heuristic_percentile(p_lower, "paper")
-    if rule == LOWERED_RULE:
+    if rule in LOWERED_RULES:
         return max(p_lower - 0.1, 0.4) if p_lower >= 0.5 else 0.4
     return float(rule)
 
@@ -153,6 +161,16 @@ def model_sigma(model: str) -> float | None:
     """The sigma that a model of this (folder) name was trained for, where it says one."""
     match = _MODEL_SIGMA.fullmatch(model)
     return float(match[1]) if match else None
+
+
+def model_dimension(model: str, given: Mapping[str, int]) -> int | None:
+    """The dimension of the data set in a model's (folder) name; `given` are those of other words.
+
+    None where no word between dashes is known.
+    """
+    words = model.removesuffix(MODEL_ENDING).split("-")
+    known = {**DIMENSIONS, **given}
+    return next((known[word] for word in words if word in known), None)
 
 
 def _stem(path: Path) -> str:

@@ -26,7 +26,7 @@ from dsrs.exchange.log_folder import (
 from dsrs.exchange.log_names import HEURISTIC_RULE, MODEL_ENDING, PAPER_RULE, LogHeader, model_sigma
 from dsrs.exchange.row import ResultRow
 from dsrs.methods import NEYMAN_PEARSON
-from dsrs.methods.naming import method_name
+from dsrs.methods.plan import method_name
 
 # How a plan writes the rules that it can have; other rules keep the logs' word.
 RULE_TEXTS = {HEURISTIC_RULE: "heuristic", PAPER_RULE: "paper-heuristic"}

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from dsrs.errors import DataError, InvalidInput
-from dsrs.exchange.importing import recognised
+from dsrs.exchange.registry import recognised
 from dsrs.files.content import content_of_file
 from dsrs.store.schema import STORE_NAME
 
@@ -37,7 +37,7 @@ def check_output(path: Path, form: str, overwrite: bool) -> None:
         return  # a link to nothing
     content = content_of_file(path)
     try:
-        found = recognised(path, content) if content else form
+        found = recognised(path, content).name if content else form
     except DataError:
         found = None
     if found != form:

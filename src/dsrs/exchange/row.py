@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, get_args
 from dsrs.errors import DataError, InvalidInput
 from dsrs.laws import GeneralizedGaussian, parse_additional_law
 from dsrs.measures.accuracy import proves
-from dsrs.proofs.certificate import Certificate, Interval, Observation, Status
-from dsrs.proofs.counterexample import AttackedInput, claim_of
+from dsrs.proofs.certificate import Certificate, Status
+from dsrs.proofs.counterexample import AttackedInput
+from dsrs.proofs.interval import Interval
 
 if TYPE_CHECKING:
     from dsrs.store.result import RunResult
@@ -35,7 +36,9 @@ class ResultRow:
     radius is less by; both are empty where there was none. `attacked` is the distance of the
     nearest proved counterexample to what the certificate claims, `attack_shown` what was proved
     there. `gradient` bounds that of P_A where it made the certificate. `proof` holds every step of
-    the certificate's proof, for `dsrs audit`.
+    the certificate's proof, for `dsrs check`. `note` says what a reader should know of a row whose
+    record was not taken as it stands. `for_label` is 1 where the class is the label, although
+    neither has a number: so it is in the logs of the DSRS scripts.
     """
 
     index: int
@@ -67,6 +70,8 @@ class ResultRow:
     attack_shown: str | None = None
     gradient: float | None = None
     proof: str | None = None
+    note: str | None = None
+    for_label: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("index", "label", "predicted", "target", "queries"):
@@ -124,7 +129,8 @@ class ResultRow:
     @property
     def correct(self) -> bool:
         """Whether the certified class is the label."""
-        return self.proves and self.label is not None and self.label == self.target
+        of_label = self.label is not None and self.label == self.target
+        return self.proves and (of_label or bool(self.for_label))
 
     @property
     def proves(self) -> bool:
@@ -161,7 +167,12 @@ def rows_of(
 def _row(
     result: RunResult, method: str, certificate: Certificate, plan: Mapping[str, Any]
 ) -> ResultRow:
-    seen = _only_observation(result.index, certificate)
+    proof = certificate.proof
+    if len(certificate.observations) > 1:
+        raise InvalidInput(
+            f"the certificate of input {result.index} uses {len(certificate.observations)} "
+            "additional laws; a table has columns for one"
+        )
     return ResultRow(
         index=result.index,
         label=result.label,
@@ -177,19 +188,12 @@ def _row(
         sigma=certificate.law.sigma,
         n=plan["n"],
         alpha=plan["alpha"],
-        p_lower=certificate.p.lower,
-        p_upper=certificate.p.upper,
-        q_law=seen.law.text if seen else None,
-        q_lower=seen.interval.lower if seen else None,
-        q_upper=seen.interval.upper if seen else None,
-        rival=certificate.rival,
         uniform=certificate.uniform,
         seconds=result.seconds,
         queries=result.queries,
         grid=None if certificate.grid is None else certificate.grid.step,
         moved=None if certificate.grid is None else certificate.grid.moved,
-        gradient=certificate.gradient,
-        proof=certificate.proof_text or None,
+        **({} if proof is None else proof.columns()),
     )
 
 
@@ -198,18 +202,9 @@ def _with_attack(row: ResultRow, certificate: Certificate, found: AttackedInput)
     counterexample = found.counterexample
     if counterexample is None or not row.proves:
         return row
-    if not counterexample.ends(claim_of(certificate)):
+    if not counterexample.ends(certificate.claim):
         return row
     return replace(row, attacked=counterexample.norm, attack_shown=counterexample.shown)
-
-
-def _only_observation(index: int, certificate: Certificate) -> Observation | None:
-    if len(certificate.additional) > 1:
-        raise InvalidInput(
-            f"the certificate of input {index} uses {len(certificate.additional)} additional "
-            "laws; a table has columns for one"
-        )
-    return certificate.additional[0] if certificate.additional else None
 
 
 def row_from_text(cells: Mapping[str, str | None], where: str) -> ResultRow:
@@ -229,6 +224,13 @@ def row_from_text(cells: Mapping[str, str | None], where: str) -> ResultRow:
     if "index" not in values:
         raise DataError(f"{where}: the column `index` is missing or empty")
     return checked_row(values, where)
+
+
+def row_from_fields(fields: Mapping[str, Any], where: str) -> ResultRow:
+    """A row from named values, as JSON and Parquet hold them."""
+    # Through text: JSON has one kind of number, and a whole float must stay a float.
+    cells = {name: None if value is None else str(value) for name, value in fields.items()}
+    return row_from_text(cells, where)
 
 
 def checked_row(values: Mapping[str, Any], where: str) -> ResultRow:

@@ -14,7 +14,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dsrs.errors import DataError, InvalidInput
+from dsrs.exchange.format import Format, first_line
 from dsrs.exchange.row import ABSTAINED, ResultRow, checked_row, parsed
+from dsrs.files.content import text_of
 
 HEADER = ("idx", "label", "predict", "radius", "correct", "time")
 _TIME = re.compile(r"(?:(\d+) days?, )?(\d+):(\d\d):(\d\d(?:\.\d+)?)")
@@ -106,3 +108,13 @@ def _seconds(text: str, where: str) -> float:
         raise DataError(f"{where}: `time` must be like 0:00:17.25, got {text!r}")
     days, hours, minutes, seconds = match.groups()
     return ((int(days or 0) * 24 + int(hours)) * 60 + int(minutes)) * 60 + float(seconds)
+
+
+FORMAT = Format(
+    "tsv",
+    ".tsv",
+    lambda content: first_line(content).split("\t") == list(HEADER),
+    write=lambda rows: tsv_text(rows).encode(),
+    read=lambda path, content: read_tsv(path, text_of(content, path)),
+    one_method=True,
+)

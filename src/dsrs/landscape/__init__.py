@@ -1,4 +1,4 @@
-"""Accuracy against noise norm, and the choice of a law from it (docs/math.md 9 and 10).
+"""Accuracy against noise norm, and the choice of a law Q from it (docs/math.md 9 and 10).
 
 Pure functions of votes and laws: no classifier and no sampling. Nothing in this room has a part in
 the validity of a certificate; a poor choice costs radius.

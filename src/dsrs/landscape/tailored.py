@@ -29,8 +29,8 @@ from dsrs.landscape.profile import Profile
 from dsrs.landscape.shells import Shells, shells_of
 from dsrs.landscape.weights import falling, knotted
 from dsrs.laws import GeneralizedGaussian, Weighted
-from dsrs.proofs.certificate import Interval, Observation
 from dsrs.proofs.certification import certify
+from dsrs.proofs.interval import Interval, Observation
 
 Floats = NDArray[np.float64]
 

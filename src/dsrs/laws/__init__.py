@@ -7,11 +7,13 @@ from dsrs.laws.naming import (
     additional_law,
     chosen_from_votes,
     law_from_dict,
+    names_a_law,
     parse_additional_law,
     register,
     short_law_text,
 )
 from dsrs.laws.rescaled import Rescaled
+from dsrs.laws.smoothing import register_smoothing, smoothing_law_from_dict
 from dsrs.laws.truncated import Truncated, heuristic_percentile
 from dsrs.laws.weighted import Weighted
 
@@ -26,8 +28,11 @@ __all__ = [
     "chosen_from_votes",
     "heuristic_percentile",
     "law_from_dict",
+    "names_a_law",
     "parse_additional_law",
     "register",
+    "register_smoothing",
     "sample_additional",
     "short_law_text",
+    "smoothing_law_from_dict",
 ]

@@ -75,6 +75,11 @@ class AdditionalLaw(ABC):
         A ValueError becomes a message that shows the text.
         """
 
+    @classmethod
+    def depends_on_votes(cls, value: str) -> bool:
+        """Whether the law of the text `kind:value` is chosen from votes, by a heuristic."""
+        return False
+
     def sample_norms(self, count: int, generator: np.random.Generator) -> Floats:
         """Independent noise norms under Q, by inverse transform unless the law knows better."""
         return self.radial_quantile(generator.random(count))

@@ -13,7 +13,7 @@ import math
 import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,6 +37,8 @@ SMALLEST_SHAPE = 9.9e-4
 @dataclass(frozen=True, slots=True)
 class GeneralizedGaussian:
     """Isotropic noise of dimension `d`, size `sigma` and exponents `k`, `eta` (0, 2: Gaussian)."""
+
+    kind: ClassVar[str] = "generalized-gaussian"  # a subclass has another, and writes it in JSON
 
     d: int
     sigma: float
@@ -124,17 +126,9 @@ class GeneralizedGaussian:
         """Pr[|x| <= norm]."""
         return np.asarray(special.gammainc(self.m, self.shell(np.maximum(norm, 0.0))))
 
-    def radial_sf(self, norm: ArrayLike) -> Floats:
-        """Pr[|x| > norm], exact in the upper tail."""
-        return np.asarray(special.gammaincc(self.m, self.shell(np.maximum(norm, 0.0))))
-
     def radial_quantile(self, probability: ArrayLike) -> Floats:
         """The norm below which the noise stays with this probability."""
         return self.norm(special.gammaincinv(self.m, checked_probability(probability)))
-
-    def radial_upper_quantile(self, probability: ArrayLike) -> Floats:
-        """The norm that the noise exceeds with this probability."""
-        return self.norm(special.gammainccinv(self.m, checked_probability(probability)))
 
     def sample_norms(self, count: int, generator: np.random.Generator) -> Floats:
         """`count` independent noise norms."""

@@ -12,7 +12,7 @@ import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,15 @@ from dsrs.laws.parameters import real_number, shown
 
 # Steps from one bound of the data to the other: 8-bit images are exact, each level 16 steps.
 STEPS = 255 * 16
+# The default step is halved until sigma has this many; a step longer than sigma / 2 is refused.
+DEFAULT_STEPS_PER_SIGMA, FEWEST_STEPS_PER_SIGMA = 16, 2
+# A default that is chosen when the bounds of the data and the law are known.
+DEFAULT: Literal["default"] = "default"
+# What is said of certificates that were made without one.
+WITHOUT_GRID = (
+    "noise was added in float32, without a grid: certificates do not account for the rounding of "
+    "the sum (docs/grid.md)"
+)
 # Whole numbers up to this are exact, and so are their sums, in double precision.
 MOST_STEPS = 2.0**50
 
@@ -54,10 +63,31 @@ class Grid:
             )
 
     @classmethod
-    def of_bounds(cls, bounds: tuple[float, float]) -> Grid:
-        """The default for data between these bounds: 4080 steps, exact for 8-bit images."""
+    def of_bounds(cls, bounds: tuple[float, float], law: GeneralizedGaussian | None = None) -> Grid:
+        """The default grid for data between `bounds` and noise of `law`.
+
+        4080 steps from bound to bound, halved until a step is at most sigma / 16: 8-bit images are
+        exact on every one of these grids.
+        """
         lower, upper = bounds
-        return cls((upper - lower) / STEPS, lower)
+        step = (upper - lower) / STEPS
+        while law is not None and step > law.sigma / DEFAULT_STEPS_PER_SIGMA:
+            step /= 2
+        return cls(step, lower)
+
+    def refuse_coarse(self, law: GeneralizedGaussian) -> None:
+        """Raise InvalidInput if the step is longer than half of the law's sigma.
+
+        Such a certificate would be sound, and worthless: rounding would blur the input more than
+        the noise does.
+        """
+        if self.step > law.sigma / FEWEST_STEPS_PER_SIGMA:
+            raise InvalidInput(
+                f"the step of the grid, {self.step:g}, must be at most sigma / "
+                f"{FEWEST_STEPS_PER_SIGMA} = {law.sigma / FEWEST_STEPS_PER_SIGMA:g}: inputs and "
+                "noise are rounded to multiples of it, which would drown noise of this size; use "
+                "a smaller step, or the default"
+            )
 
     def cells(self, x: NDArray[np.float32]) -> NDArray[np.float64]:
         """The whole numbers of the grid points nearest to x."""
@@ -77,19 +107,19 @@ class Grid:
     def distance(self, x: NDArray[np.floating[Any]]) -> float:
         """How far x is from the grid point nearest to its float32 numbers (l2), rounded up.
 
-        0 where every coordinate is the float32 number of a grid point: it stands for that point. If
-        float32 is too coarse for the grid, a number could stand for several, and stands for itself.
+        0 where x is the grid point as numbers of its own type write it: these stand for the point.
+        If float32 is too coarse for the grid, a number could stand for several points, and stands
+        for itself.
         """
-        flat = np.asarray(x, dtype=np.float64).ravel()
-        seen = flat.astype(np.float32)
+        given = np.asarray(x).ravel()
+        flat, seen = given.astype(np.float64), given.astype(np.float32)
         cells = self.cells(seen)
+        points = self.origin + cells * self.step
+        single = given.dtype.itemsize <= seen.itemsize
         fine = NUMBERS_A_STEP * float(np.spacing(np.abs(seen).max())) <= self.step
-        if fine and np.array_equal(self.values(cells), seen):
+        if np.array_equal(flat, self.values(cells) if single and fine else points):
             return 0.0
-        away = np.abs(flat - (self.origin + cells * self.step))
-        exact = self.origin == 0 and math.frexp(self.step)[0] == 0.5  # a power of two
-        if exact and not away.any():
-            return 0.0
+        away = np.abs(flat - points)
         # Other points are known to a few roundings of their size.
         away += 2.0**-50 * (np.abs(flat) + abs(self.origin) + np.abs(cells) * self.step)
         return math.nextafter(float(np.sqrt(np.dot(away, away))) * (1 + 1e-9), math.inf)

@@ -29,6 +29,18 @@ def register(law: Law) -> Law:
     return law
 
 
+def names_a_law(text: str) -> bool:
+    """Whether this is the text of an additional law, `KIND:VALUE`, of a kind that is known."""
+    kind, colon, _ = text.partition(":")
+    return bool(colon) and kind in KINDS
+
+
+def chosen_from_votes(text: str) -> bool:
+    """Whether the law of this text is chosen from the votes under P, by a heuristic."""
+    kind, _, value = text.partition(":")
+    return names_a_law(text) and KINDS[kind].depends_on_votes(value)
+
+
 def parse_additional_law(
     text: str, base: GeneralizedGaussian, p_lower: float | None = None
 ) -> AdditionalLaw:
@@ -37,8 +49,8 @@ def parse_additional_law(
 
     `truncated:heuristic` (and `truncated:paper-heuristic`) need the lower bound of P_A.
     """
-    kind, colon, value = text.partition(":")
-    if kind not in KINDS or not colon:
+    kind, _, value = text.partition(":")
+    if not names_a_law(text):
         raise UnknownLaw(
             f"a law is written KIND:VALUE with KIND one of {', '.join(sorted(KINDS))} "
             f"(for example truncated:0.8 or rescaled:0.4), got {shown(text)}"
@@ -66,11 +78,6 @@ def short_law_text(text: str) -> str:
     except ValueError:
         mark = hashlib.sha256(text.encode()).hexdigest()[:4]
         return f"{kind[:LONGEST_SHOWN]} #{mark} ({value.count(',') + 1} points)"
-
-
-def chosen_from_votes(text: str) -> bool:
-    """Whether the law of this text depends on the votes under P, by a heuristic."""
-    return text.endswith("heuristic")
 
 
 def law_from_dict(fields: Mapping[str, Any], base: GeneralizedGaussian) -> AdditionalLaw:

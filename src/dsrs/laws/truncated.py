@@ -21,6 +21,8 @@ Heuristic = Literal["paper", "recorded"]
 # The mass within the quantile of SciPy is the percentile to rounding from here on, for every shape;
 # below it may be wrong by a third of itself (from shapes of 1e6 on).
 SMALLEST_PERCENTILE = 1e-5
+# As texts name them.
+HEURISTICS: dict[str, Heuristic] = {"heuristic": "recorded", "paper-heuristic": "paper"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +65,17 @@ class Truncated(AdditionalLaw):
     @classmethod
     def from_text(cls, value: str, base: GeneralizedGaussian, p_lower: float | None) -> Truncated:
         """`0.8` is a share of the mass, `T=12.5` a radius, `heuristic` the choice of the paper."""
-        if value in ("heuristic", "paper-heuristic"):
+        if cls.depends_on_votes(value):
             if p_lower is None:
                 raise UnknownLaw(f"'truncated:{value}' needs the lower bound of P_A")
-            return cls.by_heuristic(base, p_lower, "recorded" if value == "heuristic" else "paper")
+            return cls.by_heuristic(base, p_lower, HEURISTICS[value])
         if value.upper().startswith("T="):
             return cls.at_radius(base, float(value[2:]))
         return cls(base, float(value))
+
+    @classmethod
+    def depends_on_votes(cls, value: str) -> bool:
+        return value in HEURISTICS
 
     @property
     def text(self) -> str:

@@ -1,8 +1,9 @@
 """Printed digits that never claim more than was proved.
 
-Radii and accuracies go down, abstention rates go up, intervals of probabilities go outward. The
-numbers are exact (`Fraction`, or the binary value of a float), so 29 of 100 is 0.290 with three
-digits, although the float 0.29 lies below it.
+Radii and accuracies go down, abstention rates go up, intervals of probabilities go outward.
+Differences of two such numbers claim nothing, and go to the nearest digit. The numbers are exact
+(`Fraction`, or the binary value of a float), so 29 of 100 is 0.290 with three digits, although the
+float 0.29 lies below it.
 """
 
 from __future__ import annotations
@@ -33,6 +34,16 @@ def ceil_text(value: Exact, digits: int) -> str:
     return _decimal_text(math.ceil(Fraction(value) * 10**digits), digits)
 
 
+def nearest_text(value: Exact, digits: int) -> str:
+    """A difference with so many decimals: the nearest ones, so that -0.0001 is not -0.001."""
+    return _decimal_text(round(Fraction(value) * 10**digits), digits)
+
+
+def nearest_number(value: Exact, digits: int) -> float:
+    """The float that reads like `nearest_text`."""
+    return float(nearest_text(value, digits))
+
+
 def floor_number(value: Exact, digits: int) -> float:
     """The float that reads like `floor_text`, for JSON and plots."""
     return float(floor_text(value, digits))
@@ -46,11 +57,6 @@ def ceil_number(value: Exact, digits: int) -> float:
 def percent(share: Exact, digits: int = 1) -> str:
     """An accuracy in percent, rounded down."""
     return floor_text(Fraction(share) * 100, digits)
-
-
-def percent_up(share: Exact, digits: int = 1) -> str:
-    """An abstention rate in percent, rounded up."""
-    return ceil_text(Fraction(share) * 100, digits)
 
 
 def signed(text: str) -> str:

@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from dsrs.errors import NotEnoughVotes
 from dsrs.laws import Truncated, chosen_from_votes, parse_additional_law
 from dsrs.laws.bins import HISTOGRAM_BINS
-from dsrs.methods.base import ANYTHING, Strategy, Want, abstention, certify_or_abstain
-from dsrs.methods.double_sampling import double_sampling_alphas, two_sided_interval
+from dsrs.methods.base import Method, Want, certify_or_abstain
+from dsrs.methods.defaults import NEYMAN_PEARSON
 from dsrs.methods.futility import given_up, left
-from dsrs.proofs.certificate import Certificate, Observation
+from dsrs.methods.intervals import double_sampling_alphas, two_sided_interval
+from dsrs.methods.plan import Plan
+from dsrs.proofs.certificate import Certificate
+from dsrs.proofs.certification import abstention
+from dsrs.proofs.interval import NOTHING_KNOWN, Observation
 from dsrs.votes.records import ESTIMATION, SampledInput
 
 
 @dataclass(frozen=True, slots=True)
-class BallOfVotes(Strategy):
+class BallOfVotes(Method):
     """Q is P truncated to a ball of whole histogram bins, observed by P's own votes.
 
-    Let N of the `under_p` first votes under P fall into the ball and Z of these hit: given N, Z is
+    Let N of the first `votes` votes under P fall into the ball and Z of these hit: given N, Z is
     Binomial(N, Q_A), so Clopper and Pearson's interval misses Q_A with probability at most a2 for
     every N, hence at most a2. P's interval from the same votes misses P_A with probability at most
     a1. The sum is alpha; the two need not be independent. The ball and the number of votes must be
-    chosen without looking at the votes: after a fall-back there are more votes than `under_p`,
+    chosen without looking at the votes: after a fall-back there are more than `votes` of them,
     because all of these hit.
     """
 
-    under_p: int
-
-    help: ClassVar[str] = "a ball of P's own votes as the second law"
+    votes: int  # under P
 
     @property
     def ball(self) -> Truncated:
@@ -45,20 +46,25 @@ class BallOfVotes(Strategy):
         )
 
     def want(self, seen: SampledInput) -> Want | None:
-        lacking = seen.taken(ESTIMATION, None) < self.under_p
-        return Want(ESTIMATION, None, self.under_p) if lacking else None
+        stream = self.under_p(ESTIMATION)
+        return Want(stream, self.votes) if seen.taken(stream) < self.votes else None
 
     def certificate(self, seen: SampledInput) -> Certificate:
-        plan, ball = self.plan, self.ball
-        hopeless = given_up(seen, None, self.under_p) or left(seen, None, self.under_p)
+        plan, ball, stream = self.plan, self.ball, self.under_p(ESTIMATION)
+        hopeless = given_up(seen, stream, self.votes) or left(seen, stream, self.votes)
         if plan.early_stop and hopeless:
             return self.on_grid(abstention(plan.law, ball), seen)
-        votes = seen.first(ESTIMATION, None, self.under_p)
+        votes = seen.first(stream, self.votes)
         bins = round(ball.percentile * HISTOGRAM_BINS)
         inside, hits = sum(votes.trials[:bins]), sum(votes.hits[:bins])
         p_alpha, q_alpha = double_sampling_alphas(plan.alpha, plan.alpha_share)
-        p = self.charged(two_sided_interval(votes.successes, votes.total, p_alpha), None)
-        q = two_sided_interval(hits, inside, q_alpha) if inside else ANYTHING
+        p = self.charged(two_sided_interval(votes.successes, votes.total, p_alpha), plan.law)
+        q = two_sided_interval(hits, inside, q_alpha) if inside else NOTHING_KNOWN
         # Q_A is a share: of the ball's mass, which is off by as much as that of the hits in it.
-        q = self.charged(q, None, 2 / ball.percentile)
+        q = self.charged(q, plan.law, 2 / ball.percentile)
         return self.on_grid(certify_or_abstain(plan.law, p, Observation(ball, q)), seen)
+
+
+def votes_under_p(sampled: Plan) -> int:
+    """How many votes under P every input of such a run has, unless it was given up."""
+    return sampled.n if NEYMAN_PEARSON in sampled.methods else sampled.n_first

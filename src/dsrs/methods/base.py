@@ -1,55 +1,69 @@
-"""What a strategy is: it says which votes it wants next, and turns votes into a certificate.
+"""What a method is: it says which votes it wants next, and turns votes into a certificate.
 
-A strategy never takes votes itself, and whatever it decides depends on the votes it was shown. A
+A method never takes votes itself, and whatever it decides depends on the votes it was shown. A
 certificate is wrong only if a probability lies outside the bounds that it was made from; each
-strategy's docstring proves that this happens at most alpha often. Throughout, the class that is
+method's docstring proves that this happens at most alpha often. Throughout, the class that is
 certified was chosen by the label or by selection votes, which are independent of all estimation
 votes: condition on it.
 
-Certificates of different methods for one input hold with 1 - alpha each, not together: whoever
-reports the best of several methods must give each its part of alpha.
+Certificates of different methods for one input hold with 1 - alpha each, not together: to report
+the best of several methods, give each its part of alpha.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dsrs.errors import InfeasibleBox
-from dsrs.laws import AdditionalLaw, GeneralizedGaussian
-from dsrs.proofs.certificate import Certificate, Interval, Observation, OnGrid
-from dsrs.proofs.certification import certify, from_grid_point
+from dsrs.landscape.profile import Profile
+from dsrs.laws import GeneralizedGaussian
+from dsrs.methods.plan import Plan
+from dsrs.methods.subject import subject_of
+from dsrs.noise.stream import NoiseLaw, Stream
+from dsrs.proofs.certificate import Certificate, OnGrid
+from dsrs.proofs.certification import abstention, certify, from_grid_point
+from dsrs.proofs.interval import Interval, Observation
 from dsrs.votes.records import SampledInput
+from dsrs.votes.tally import Tally
 
-if TYPE_CHECKING:
-    from dsrs.methods.plan import Plan
-
-ANYTHING = Interval(0.0, 1.0)
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """Take votes of this stream until it has `stop` of them; `law` None is P.
+    """Take votes of this stream until it has `stop` of them."""
 
-    With `sums` the noise of those that miss the class is added up as well.
-    """
-
-    purpose: str
-    law: AdditionalLaw | None
+    stream: Stream
     stop: int
-    sums: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Strategy(ABC):
-    """One way to certify an input. A new one is a file like this, and a line in naming.py."""
+class Method(ABC):
+    """One way to certify an input. A new one is a file with its class, and a line in registry.py.
+
+    Args:
+        plan: what to sample, and alpha.
+        text: how the plan writes the method, such as `np` or `truncated:0.6`.
+    """
 
     plan: Plan
-    text: str  # as it is written in the plan, such as `np` or `truncated:0.6`
+    text: str
 
-    help: ClassVar[str]  # one line for people
+    # Whether it has one bound, which may be looked at early, compare classes and be randomized.
+    one_bound: ClassVar[bool] = False
+    # Whether `forecast` takes no search, so that `dsrs tune` may ask it for every law of a grid.
+    quick_forecast: ClassVar[bool] = False
+
+    def check_plan(self) -> None:
+        """Raise InvalidInput where the plan does not fit this method."""
+        return
 
     @abstractmethod
     def want(self, seen: SampledInput) -> Want | None:
@@ -59,18 +73,42 @@ class Strategy(ABC):
     def certificate(self, seen: SampledInput) -> Certificate:
         """What the votes prove. Raises NotEnoughVotes where they are not those it wanted."""
 
-    def choose(self, seen: SampledInput) -> AdditionalLaw | None:
-        """The law that this strategy chooses from votes, as soon as it can; kept with them."""
+    def certified(self, seen: SampledInput) -> Certificate:
+        """`certificate` of the votes, which says what it is about."""
+        return replace(self.certificate(seen), subject=subject_of(seen, self.plan, self.text))
+
+    def tallies(self, stream: Stream, seen: SampledInput) -> tuple[Tally, ...]:
+        """What to add up over the votes of a stream beside their counts.
+
+        Asked before the first vote of the stream; the summaries are kept with the votes.
+        """
+        return ()
+
+    def choose(self, seen: SampledInput) -> NoiseLaw | None:
+        """The law that this method chooses from votes, as soon as it can; kept with them."""
         return None
 
-    def charged(
-        self, interval: Interval, law: AdditionalLaw | None, events: float = 1.0
-    ) -> Interval:
+    def again(self, sampled: Plan) -> Method:
+        """The method that certifies again from the votes that another plan has sampled."""
+        return self
+
+    def forecast(self, profiles: Sequence[Profile]) -> Floats | None:
+        """The radius that each input of a landscape is expected to have under the plan.
+
+        Estimates: no certificate rests on them. None leaves the method out of `dsrs tune`.
+        """
+        return None
+
+    def under_p(self, purpose: str) -> Stream:
+        """The stream of votes under the smoothing law."""
+        return Stream(purpose, self.plan.law)
+
+    def charged(self, interval: Interval, law: NoiseLaw, events: float = 1.0) -> Interval:
         """An interval from votes, widened by what their noise may differ from the law's own.
 
-        The votes hit with a probability that differs from that under the ideal law (None: P) by at
-        most the total variation between the two (docs/grid.md), `events` times if so many are
-        compared. Without a grid this is not known, and nothing is charged.
+        The votes hit with a probability that differs from that under the ideal law by at most the
+        total variation between the two (docs/grid.md), `events` times if so many are compared.
+        Without a grid this is not known, and nothing is charged.
         """
         extra = events * self._variation(law)
         if not extra:
@@ -80,14 +118,16 @@ class Strategy(ABC):
 
     def on_grid(self, found: Certificate, seen: SampledInput) -> Certificate:
         """The certificate for the input itself, which its grid point stands for."""
-        if self.plan.grid is None:
+        grid = self.plan.known_grid
+        if grid is None:
             return found
-        charged = max(map(self._variation, (None, *(one.law for one in found.additional))))
-        return from_grid_point(found, OnGrid(self.plan.grid.step, seen.moved, charged))
+        laws: list[NoiseLaw] = [self.plan.law, *(observed.law for observed in found.observations)]
+        charged = max(map(self._variation, laws))
+        return from_grid_point(found, OnGrid(grid.step, grid.origin, seen.moved, charged))
 
-    def _variation(self, law: AdditionalLaw | None) -> float:
-        grid = self.plan.grid
-        return 0.0 if grid is None else grid.variation(self.plan.law if law is None else law)
+    def _variation(self, law: NoiseLaw) -> float:
+        grid = self.plan.known_grid
+        return 0.0 if grid is None else grid.variation(law)
 
 
 def certify_or_abstain(
@@ -101,8 +141,3 @@ def certify_or_abstain(
         return certify(law, p, *additional)
     except InfeasibleBox:
         return abstention(law, *(seen.law for seen in additional))
-
-
-def abstention(law: GeneralizedGaussian, *additional: AdditionalLaw) -> Certificate:
-    """A certificate that claims nothing."""
-    return certify(law, ANYTHING, *(Observation(other, ANYTHING) for other in additional))

@@ -2,164 +2,140 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from dsrs.confidence import AlphaBudget, clopper_pearson
-from dsrs.confidence.binomial_tail import EPSILON, log_upper_tail
-from dsrs.errors import InvalidInput
+import numpy as np
+
+from dsrs.errors import InvalidInput, UnknownLaw
+from dsrs.landscape.expected import expected_hits
+from dsrs.landscape.prediction import probability
+from dsrs.landscape.profile import Profile
 from dsrs.laws import AdditionalLaw, chosen_from_votes, parse_additional_law
-from dsrs.methods.base import Strategy, Want, abstention, certify_or_abstain
+from dsrs.methods.ball import BallOfVotes, votes_under_p
+from dsrs.methods.base import Floats, Method, Want, certify_or_abstain
 from dsrs.methods.futility import given_up, looks
-from dsrs.proofs.certificate import Certificate, Interval, Observation
+from dsrs.methods.intervals import double_sampling_alphas, fallback_interval, two_sided_interval
+from dsrs.methods.plan import Plan
+from dsrs.noise.stream import Stream
+from dsrs.proofs.certificate import Certificate
+from dsrs.proofs.certification import abstention
+from dsrs.proofs.interval import Interval, Observation
 from dsrs.votes.records import ESTIMATION, SampledInput, Votes
 
 
-def double_sampling_alphas(alpha: float, alpha_share: float) -> tuple[float, float]:
-    """The parts of alpha for P's interval and for Q's interval.
-
-    X of n1 votes under P hit; the law Q = Q(X) may be chosen from them (the truncation heuristic
-    does); then Z of n2 fresh votes under Q hit. Let a1 + a2 = alpha.
-    - Pr[P_A not in I1(X)] <= a1 by Clopper and Pearson, two-sided.
-    - Given X, the law Q(X) and its Q_A are fixed and Z is Binomial(n2, Q_A), because the votes
-      under Q are independent of those under P. So Pr[Q_A not in I2(Z) | X] <= a2 for every X, and
-      the mean over X is at most a2 too.
-    Together the certificate is wrong with probability at most a1 + a2 = alpha. Choosing Q from Q's
-    own votes would break the second step.
-    """
-    budget = AlphaBudget(alpha)
-    p_alpha = budget.spend(alpha * alpha_share, "P_A, two-sided")
-    return p_alpha, budget.spend(budget.remaining, "Q_A, two-sided")
-
-
-def two_sided_interval(successes: int, trials: int, alpha: float) -> Interval:
-    """Clopper and Pearson, alpha / 2 a side."""
-    return Interval(*clopper_pearson(successes, trials, alpha))
-
-
 @dataclass(frozen=True, slots=True)
-class DoubleSampling(Strategy):
+class DoubleSampling(Method):
     """`n_first` votes under P, `n_second` under Q; see `double_sampling_alphas` for alpha."""
 
-    help: ClassVar[str] = "votes under P and under a second law, a two-sided interval each"
+    def check_plan(self) -> None:
+        plan = self.plan
+        try:
+            # A heuristic needs some lower bound of P_A to be read at all.
+            parse_additional_law(self.text, plan.law, p_lower=0.5)
+        except UnknownLaw as error:
+            raise InvalidInput(str(error)) from None
+        if not 0 < plan.n_first < plan.n:
+            raise InvalidInput(
+                f"`n` = {plan.n} votes cannot be split between P and Q with "
+                f"`sample_share` = {plan.sample_share:g}; use more votes"
+            )
 
     def want(self, seen: SampledInput) -> Want | None:
-        plan = self.plan
-        under_p = seen.taken(ESTIMATION, None)
-        if plan.early_stop and given_up(seen, None, plan.n_first):
+        plan, stream = self.plan, self.under_p(ESTIMATION)
+        taken = seen.taken(stream)
+        if plan.early_stop and given_up(seen, stream, plan.n_first):
             return None
-        if under_p < plan.n_first:
+        if taken < plan.n_first:
             ends = looks(plan.n_first) if plan.early_stop else [plan.n_first]
-            return Want(ESTIMATION, None, next(end for end in ends if end > under_p))
-        first = seen.first(ESTIMATION, None, plan.n_first)
+            return Want(stream, next(end for end in ends if end > taken))
+        first = seen.first(stream, plan.n_first)
         if self.falls_back(first):
-            return Want(ESTIMATION, None, plan.n) if under_p < plan.n else None
+            return Want(stream, plan.n) if taken < plan.n else None
         if plan.early_stop and self.p_interval(first).lower <= 0.5:
             # Without a proved majority under P, votes under Q cannot certify anything.
             return None
         law = self.law(seen)
-        return Want(ESTIMATION, law, plan.n_second) if self.lacks_votes(seen, law) else None
+        lacks = self.lacks_votes(seen, law)
+        return Want(Stream(ESTIMATION, law), plan.n_second) if lacks else None
 
     def certificate(self, seen: SampledInput) -> Certificate:
-        plan = self.plan
-        if plan.early_stop and given_up(seen, None, plan.n_first):
+        plan, stream = self.plan, self.under_p(ESTIMATION)
+        if plan.early_stop and given_up(seen, stream, plan.n_first):
             return self.on_grid(abstention(plan.law), seen)
-        first = seen.first(ESTIMATION, None, plan.n_first)
+        first = seen.first(stream, plan.n_first)
         p = self.p_interval(first)
         p_alpha, q_alpha = double_sampling_alphas(plan.alpha, plan.alpha_share)
         if self.falls_back(first):
-            both = seen.first(ESTIMATION, None, plan.n)
+            both = seen.first(stream, plan.n)
             hits, more = both.successes - first.successes, both.total - first.total
             known = fallback_interval(first.total, hits, more, p_alpha)
-            return self.on_grid(certify_or_abstain(plan.law, self.charged(known, None)), seen)
+            return self.on_grid(certify_or_abstain(plan.law, self.charged(known, plan.law)), seen)
         law = self.law(seen)
         if p.lower <= 0.5 and self.lacks_votes(seen, law):
             # No vote under Q can help a class without a majority under P, so none was taken.
             return self.on_grid(abstention(plan.law, law), seen)
-        votes = seen.first(ESTIMATION, law, plan.n_second)
+        votes = seen.first(Stream(ESTIMATION, law), plan.n_second)
         q = self.charged(two_sided_interval(votes.successes, votes.total, q_alpha), law)
         return self.on_grid(certify_or_abstain(plan.law, p, Observation(law, q)), seen)
 
     def choose(self, seen: SampledInput) -> AdditionalLaw | None:
-        ready = seen.taken(ESTIMATION, None) >= self.plan.n_first
+        ready = seen.taken(self.under_p(ESTIMATION)) >= self.plan.n_first
         return self.law(seen) if chosen_from_votes(self.text) and ready else None
 
     def law(self, seen: SampledInput) -> AdditionalLaw:
         """Q: as it was chosen when the votes were taken, or as the text says."""
-        if self.text in seen.choices:
-            return seen.choices[self.text]
+        chosen = seen.choices.get(self.text)
+        if isinstance(chosen, AdditionalLaw):
+            return chosen
         lower = None
         if chosen_from_votes(self.text):
-            lower = self.p_interval(seen.first(ESTIMATION, None, self.plan.n_first)).lower
-        found = parse_additional_law(self.text, self.plan.law, lower)
+            first = seen.first(self.under_p(ESTIMATION), self.plan.n_first)
+            lower = self.p_interval(first).lower
+        named = parse_additional_law(self.text, self.plan.law, lower)
         for votes in seen.votes:
             # The law of the run may be the same but for rounding: rescaled:0.8x, rescaled:0.4.
-            if votes.law is not None and votes.law.resembles(found):
-                return votes.law
-        return found
+            sampled = votes.stream.additional
+            if sampled is not None and sampled.resembles(named):
+                return sampled
+        return named
 
     def lacks_votes(self, seen: SampledInput, law: AdditionalLaw) -> bool:
-        return seen.taken(ESTIMATION, law) < self.plan.n_second
+        return seen.taken(Stream(ESTIMATION, law)) < self.plan.n_second
 
     def p_interval(self, first: Votes) -> Interval:
         """What is known of P_A from the first votes; heuristics choose Q from it."""
         p_alpha, _ = double_sampling_alphas(self.plan.alpha, self.plan.alpha_share)
-        return self.charged(two_sided_interval(first.successes, first.total, p_alpha), None)
+        interval = two_sided_interval(first.successes, first.total, p_alpha)
+        return self.charged(interval, self.plan.law)
 
     def falls_back(self, first: Votes) -> bool:
         """Whether to go on under P instead of Q after these first votes."""
         return self.plan.fallback and first.successes == first.total
 
+    def again(self, sampled: Plan) -> Method:
+        if self.text in sampled.methods:
+            return self
+        if not chosen_from_votes(self.text):
+            law = parse_additional_law(self.text, self.plan.law)
+            fixed = (text for text in sampled.laws if not chosen_from_votes(text))
+            if any(parse_additional_law(text, sampled.law).resembles(law) for text in fixed):
+                return self
+        return BallOfVotes(self.plan, self.text, votes_under_p(sampled))
 
-def fallback_interval(first: int, successes: int, trials: int, p_alpha: float) -> Interval:
-    """The fall-back of the paper's appendix: after `first` of `first` hits, go on under P.
+    def forecast(self, profiles: Sequence[Profile]) -> Floats:
+        return np.array([self._expected_radius(profile) for profile in profiles])
 
-    Branch F (X = n1): Y of n2 further votes under P hit, and the certificate is Neyman-Pearson.
-    Branch D (X < n1): double sampling with [L(X), U(X)] for P_A (p_alpha / 2 a side) and Q's
-    interval (q_alpha). The paper lets each branch spend alpha, which bounds the sum by 2 alpha.
-
-    Here the lower bounds of both branches are ONE lower confidence bound. Order the outcomes by how
-    much they speak for a large P_A:
-        (X=0) < (X=1) < ... < (X=n1-1) < (F, Y=0) < (F, Y=1) < ... < (F, Y=n2).
-    The probability to end at an outcome or above it grows with p: it is Pr[Bin(n1,p) >= x] in
-    branch D and p^n1 Pr[Bin(n2,p) >= y] in branch F. Inverting it at level a = p_alpha / 2, as
-    Clopper and Pearson do with the binomial order, gives a lower bound L with Pr[P_A < L] <= a over
-    both branches together. In branch D it is exactly the usual L(X): double sampling pays nothing
-    for the fall-back. In branch F it is the p with
-
-        p^n1 Pr[Bin(n2, p) >= y] = a,
-
-    which this function returns; it is never below the usual bound at level a from n1 + y of
-    n1 + n2 hits, because {X = n1, Y >= y} is part of {X + Y >= n1 + y}.
-    The failure is then inside {P_A < L} or {D and P_A > U(X)} or {D and Q_A outside}, so its
-    probability is at most p_alpha/2 + p_alpha/2 + q_alpha = alpha. Nothing much is left to gain:
-    for P_A near the bound of branch F, branch D is almost sure, and its other two events can use
-    up their shares.
-    """
-    if not (first >= 1 and 0 <= successes <= trials):
-        raise InvalidInput(
-            f"a fall-back needs votes before it and counts in order, "
-            f"got first={first}, successes={successes}, trials={trials}"
-        )
-    # Halving is exact but for subnormal numbers, so this is the lower side of P's interval.
-    level = math.log(p_alpha / 2)
-    # The bound is 1 - s: s keeps its digits where p is close to 1, and s is rounded up.
-    inside, outside = 0.0, 1.0
-    while math.nextafter(inside, 1.0) < outside and outside - inside > 1e-14 * outside:
-        s = math.sqrt(inside * outside) if inside > 0 else outside / 16
-        if _log_stagewise_tail(first, successes, trials, s) <= level:
-            outside = s
-        else:
-            inside = s
-    return Interval(max(0.0, math.nextafter(1 - outside, 0.0)), 1.0)
-
-
-def _log_stagewise_tail(first: int, successes: int, trials: int, miss: float) -> float:
-    """ln(p^n1 Pr[Bin(n2, p) >= y]) for p = 1 - miss, rounded up by its proved error."""
-    all_first = first * math.log1p(-miss) if miss < 1 else -math.inf
-    all_first *= 1 - 4 * EPSILON
-    if successes == 0 or miss == 1:
-        return all_first
-    tail, _, error = log_upper_tail(successes, trials - successes, 1 - miss, miss)
-    return all_first + min(0.0, tail + error)
+    def _expected_radius(self, profile: Profile) -> float:
+        """Half of the votes under P and half under Q, each bounded from both sides at alpha / 2."""
+        law, n, alpha = self.plan.law, self.plan.n, self.plan.alpha
+        first, second = (n + 1) // 2, n // 2
+        p_hits = int(expected_hits(np.array(1 - probability(profile, law)), first))
+        p = two_sided_interval(p_hits, first, alpha / 2)
+        q_law = parse_additional_law(self.text, law, p.lower)
+        if p.lower <= 0.5 or second == 0:
+            return 0.0
+        q_hits = int(expected_hits(np.array(1 - probability(profile, q_law)), second))
+        q = two_sided_interval(q_hits, second, alpha / 2)
+        # Rounded counts of a profile at the edge of what is possible contradict each other.
+        return certify_or_abstain(law, p, Observation(q_law, q)).radius

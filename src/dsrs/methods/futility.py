@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dsrs.confidence import clopper_pearson_upper
-from dsrs.laws import AdditionalLaw
-from dsrs.votes.records import ESTIMATION, SampledInput
+from dsrs.noise.stream import Stream
+from dsrs.votes.records import SampledInput
 
 # An input is given up when, at this confidence, its class has no majority. It decides how often a
 # certifiable input is lost, and has no part in alpha.
@@ -34,20 +34,20 @@ def looks(n: int) -> list[int]:
     return [*ends, n]
 
 
-def left(seen: SampledInput, law: AdditionalLaw | None, n: int) -> bool:
-    """Whether the estimation votes under `law` end before n, and hopeless.
+def left(seen: SampledInput, stream: Stream, n: int) -> bool:
+    """Whether the votes of a stream end before n, and hopeless.
 
     So they end in runs of the first format, whose last look came before n. As in `hopeless`, an
     abstention costs no alpha wherever it is made.
     """
-    taken = seen.taken(ESTIMATION, law)
-    return 0 < taken < n and hopeless(seen.first(ESTIMATION, law, taken).successes, taken)
+    taken = seen.taken(stream)
+    return 0 < taken < n and hopeless(seen.first(stream, taken).successes, taken)
 
 
-def given_up(seen: SampledInput, law: AdditionalLaw | None, n: int) -> bool:
-    """Whether the estimation votes under `law` showed at some look before n that it is hopeless."""
-    for end in set(looks(n)).intersection(seen.ends(ESTIMATION, law)):
-        votes = seen.first(ESTIMATION, law, end)
+def given_up(seen: SampledInput, stream: Stream, n: int) -> bool:
+    """Whether the votes of a stream showed at some look before n that it is hopeless."""
+    for end in set(looks(n)).intersection(seen.ends(stream)):
+        votes = seen.first(stream, end)
         if hopeless(votes.successes, votes.total):
             return True
     return False

@@ -8,56 +8,17 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
 
 from scipy import special, stats
 
 from dsrs.confidence import clopper_pearson_lower, clopper_pearson_upper
-from dsrs.errors import InvalidInput
-from dsrs.laws import AdditionalLaw, GeneralizedGaussian
 from dsrs.methods.looks import Look
-from dsrs.proofs.certificate import Interval, Observation
+from dsrs.noise.stream import Stream
 from dsrs.proofs.certification import certify
+from dsrs.proofs.interval import Interval, Observation
 
 # Chosen by measurement: `benchmarks/fewest_votes.py`.
 GIVING_UP = 0.01
-
-
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """What is asked: one radius, a table of radii, or a radius to a relative precision."""
-
-    radius: float | None = None
-    radii: tuple[float, ...] = ()
-    precision: float | None = None
-
-    def __post_init__(self) -> None:
-        asked = (self.radius is not None) + bool(self.radii) + (self.precision is not None)
-        if asked > 1:
-            raise InvalidInput("choose one of `radius`, `radii` and `precision`")
-        for name, value in (("radius", self.radius), ("precision", self.precision)):
-            if value is not None and not (math.isfinite(value) and value > 0):
-                raise InvalidInput(f"`{name}` must be a positive number, got {value!r}")
-        if any(not (math.isfinite(r) and r > 0) for r in self.radii):
-            raise InvalidInput(f"`radii` must be positive numbers, got {self.radii!r}")
-
-    @property
-    def is_open(self) -> bool:
-        """Whether nothing is asked: the largest radius that all votes prove."""
-        return self.radius is None and not self.radii and self.precision is None
-
-    @property
-    def asked(self) -> tuple[float, ...] | None:
-        """The radii of the table that is asked for, if one is."""
-        return (self.radius,) if self.radius is not None else self.radii or None
-
-    def next_radius(self, proved: float) -> float | None:
-        """The next radius that would be news, after `proved`; None if there is none."""
-        if self.radius is not None:
-            return self.radius if proved < self.radius else None
-        if self.precision is not None:
-            return proved * (1 + self.precision)
-        return min((radius for radius in self.radii if radius > proved), default=None)
 
 
 def out_of_reach(hits: int, votes: int, last: Look, needed: float) -> bool:
@@ -97,25 +58,26 @@ def hits_needed(votes: int, alpha: float, needed: float) -> int:
 
 
 @functools.lru_cache(maxsize=4096)
-def bound_needed(law: GeneralizedGaussian, q: AdditionalLaw | None, radius: float) -> float:
-    """About the lower bound of the class's probability, under P or q, that proves `radius`.
+def bound_needed(stream: Stream, radius: float) -> float:
+    """About the lower bound of the class's probability in a stream that proves `radius`.
 
     It decides when to stop, never what is claimed: radii come from `certify`. Radii are nearly
     straight in the normal score of the bound, so false position finds it in a few certificates.
     """
-    if q is None and law.is_gaussian:
+    law = stream.base
+    if stream.additional is None and law.is_gaussian:
         return float(special.ndtr(radius / law.sigma))
     low, high = 0.0, 12.0
     low_miss, high_miss = -radius, math.inf
     score = min(radius / law.sigma, 6.0)
     for _ in range(25):
-        found = _proved(law, q, float(special.ndtr(score)))
-        if abs(found - radius) < 1e-4 * radius:
+        proved = _proved(stream, float(special.ndtr(score)))
+        if abs(proved - radius) < 1e-4 * radius:
             break
-        if found < radius:
-            low, low_miss = score, found - radius
+        if proved < radius:
+            low, low_miss = score, proved - radius
         else:
-            high, high_miss = score, found - radius
+            high, high_miss = score, proved - radius
         straight = math.isfinite(high_miss) and high_miss > low_miss
         step = (
             low + (high - low) * (-low_miss) / (high_miss - low_miss) if straight else score * 1.5
@@ -127,7 +89,8 @@ def bound_needed(law: GeneralizedGaussian, q: AdditionalLaw | None, radius: floa
     return float(special.ndtr(score))
 
 
-def _proved(law: GeneralizedGaussian, q: AdditionalLaw | None, lower: float) -> float:
-    if q is None:
-        return certify(law, Interval(lower, 1.0)).radius
-    return certify(law, Interval(0.0, 1.0), Observation(q, Interval(lower, 1.0))).radius
+def _proved(stream: Stream, lower: float) -> float:
+    known = Interval(lower, 1.0)
+    if stream.additional is None:
+        return certify(stream.base, known).radius
+    return certify(stream.base, Interval(0.0, 1.0), Observation(stream.additional, known)).radius

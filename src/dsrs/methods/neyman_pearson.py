@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dsrs.methods.base import Want
-from dsrs.methods.one_bound import Estimation, OneBound
-from dsrs.votes.records import SELECTION, SampledInput
+import numpy as np
 
-NEYMAN_PEARSON = "np"
+from dsrs.confidence import clopper_pearson_lower
+from dsrs.landscape.expected import expected_hits
+from dsrs.landscape.prediction import misses_by_shell
+from dsrs.landscape.profile import Profile
+from dsrs.landscape.shells import shells_of
+from dsrs.landscape.tailored import neyman_pearson_radius
+from dsrs.laws import GeneralizedGaussian
+from dsrs.methods.base import Floats, Want
+from dsrs.methods.one_bound import Estimation, OneBound
+from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput
 
 
 @dataclass(frozen=True, slots=True)
 class NeymanPearson(OneBound):
     """n votes under P; see one_bound.py for alpha."""
 
-    help: ClassVar[str] = "all votes under P, one lower bound: the usual certificate"
+    quick_forecast: ClassVar[bool] = True
 
     def estimation(self, seen: SampledInput) -> Estimation | Want:
         # Whether to compare the class with every other one is decided by selection votes.
-        if self.plan.classes == "all" and not seen.taken(SELECTION, None):
-            return Want(SELECTION, None, self.plan.n0)
-        return Estimation(None, self.plan.n)
+        selection = self.under_p(SELECTION)
+        if self.plan.classes == "all" and not seen.taken(selection):
+            return Want(selection, self.plan.n0)
+        return Estimation(self.under_p(ESTIMATION), self.plan.n)
+
+    def forecast(self, profiles: Sequence[Profile]) -> Floats:
+        plan = self.plan
+        return expected_radii(misses_by_shell(profiles, plan.law), plan.law, plan.n, plan.alpha)
+
+
+def expected_radii(misses: Floats, law: GeneralizedGaussian, n: int, alpha: float) -> Floats:
+    """The radii that n votes are expected to prove, for each row of misses by shell of P."""
+    hits = expected_hits(misses @ shells_of(law).mass, n)
+    unproved = 1 - np.asarray(clopper_pearson_lower(hits, n, alpha))
+    return neyman_pearson_radius(law, unproved)

@@ -1,4 +1,4 @@
-"""Strategies with one constraint: one stream of votes, one lower bound, perhaps looked at early.
+"""Methods with one constraint: one stream of votes, one lower bound, perhaps looked at early.
 
 Why alpha holds. The stream, its law and its length are fixed before its first vote (by the plan, or
 by selection votes, which are independent of it). Looks and their parts of alpha are fixed as well
@@ -23,7 +23,7 @@ import hashlib
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
 from scipy import special
 
@@ -33,78 +33,75 @@ from dsrs.confidence import (
     randomized_lower,
     randomized_upper,
 )
-from dsrs.laws import AdditionalLaw
-from dsrs.methods.base import ANYTHING, Strategy, Want, abstention, certify_or_abstain
+from dsrs.methods.base import Method, Want, certify_or_abstain
 from dsrs.methods.futility import given_up, left
 from dsrs.methods.futility import looks as futility_looks
 from dsrs.methods.goals import bound_needed, no_lead, out_of_reach
 from dsrs.methods.looks import Look, schedule
-from dsrs.proofs.certificate import Certificate, Interval, Observation
-from dsrs.proofs.leading import certify_leading
-from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput, Votes
-
-if TYPE_CHECKING:
-    from dsrs.methods.plan import Plan
+from dsrs.methods.plan import Plan
+from dsrs.noise.stream import Stream
+from dsrs.proofs.certificate import Certificate
+from dsrs.proofs.certification import abstention, certificate_of
+from dsrs.proofs.interval import NOTHING_KNOWN, Interval, Observation
+from dsrs.proofs.lead import find_lead
+from dsrs.votes.records import SELECTION, SampledInput, Votes
 
 DOUBT = 0.1  # how the share of a rival among selection votes is rounded up
 
 
 @dataclass(frozen=True, slots=True)
 class Estimation:
-    """The stream whose probability is bounded: at most `votes` votes under `law` (None: P)."""
+    """The stream whose probability is bounded, and how many votes it has at most."""
 
-    law: AdditionalLaw | None
+    stream: Stream
     votes: int
 
 
 @dataclass(frozen=True, slots=True)
-class OneBound(Strategy):
-    """A strategy that bounds the probability of the class under one law."""
+class OneBound(Method):
+    """A method that bounds the probability of the class under one law."""
+
+    one_bound: ClassVar[bool] = True
 
     @abstractmethod
     def estimation(self, seen: SampledInput) -> Estimation | Want:
         """The stream to estimate, or the selection votes that are needed to know it."""
 
     def want(self, seen: SampledInput) -> Want | None:
-        stream = self.estimation(seen)
-        if isinstance(stream, Want):
-            return stream
-        taken = seen.taken(ESTIMATION, stream.law)
-        if taken >= stream.votes or self._finished(seen, stream):
+        asked = self.estimation(seen)
+        if isinstance(asked, Want):
+            return asked
+        taken = seen.taken(asked.stream)
+        if taken >= asked.votes or self._finished(seen, asked):
             return None
-        ends = [look.votes for look in self.looks(stream)]
+        ends = [look.votes for look in self.looks(asked)]
         if self.plan.early_stop:
-            ends = sorted({*ends, *futility_looks(stream.votes)})
-        return Want(ESTIMATION, stream.law, next(end for end in ends if end > taken))
+            ends = sorted({*ends, *futility_looks(asked.votes)})
+        return Want(asked.stream, next(end for end in ends if end > taken))
 
     def certificate(self, seen: SampledInput) -> Certificate:
-        stream = self.estimation(seen)
-        plan = self.plan
-        if isinstance(stream, Want):
-            # Raises, and says what is missing.
-            seen.first(stream.purpose, stream.law, stream.stop)
-            raise AssertionError("the selection votes are there")
-        reached = self._reached(seen, stream)
-        if self._given_up(seen, stream) or self._left(seen, stream):
-            found = abstention(plan.law, *(() if stream.law is None else (stream.law,)))
+        asked, plan = self.estimation(seen), self.plan
+        if isinstance(asked, Want):
+            raise seen.lacks(asked.stream, asked.stop)
+        if self._given_up(seen, asked) or self._left(seen, asked):
+            additional = asked.stream.additional
+            found = abstention(plan.law, *(() if additional is None else (additional,)))
             found = self.on_grid(found, seen)
-        elif reached:
+        elif self._reached(seen, asked):
             # Bounds hold at every look, also where another alpha would have gone on.
-            found = self._proved(seen, stream)
+            found = self._proved(seen, asked)
         else:
-            # Raises, and says what is missing.
-            seen.first(ESTIMATION, stream.law, stream.votes)
-            raise AssertionError("the votes are there")
+            raise seen.lacks(asked.stream, asked.votes)
         uniform = self.uniform(seen) if plan.bound == "randomized" else None
         short = plan.goal.radius is not None and found.radius < plan.goal.radius
         return replace(found, uniform=uniform, status="short" if short else found.status)
 
-    def looks(self, stream: Estimation) -> tuple[Look, ...]:
+    def looks(self, asked: Estimation) -> tuple[Look, ...]:
         """When bounds are made, with their parts of alpha."""
         plan = self.plan
         if plan.goal.is_open:
-            return (Look(stream.votes, plan.alpha),)
-        return schedule(stream.votes, plan.alpha, plan.batch)
+            return (Look(asked.votes, plan.alpha),)
+        return schedule(asked.votes, plan.alpha, plan.batch)
 
     def uniform(self, seen: SampledInput) -> float:
         """The uniform number of this input for the randomized bound: from the seed alone."""
@@ -112,41 +109,41 @@ class OneBound(Strategy):
         word = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
         return (word + 0.5) / 2**64
 
-    def _reached(self, seen: SampledInput, stream: Estimation) -> list[Look]:
-        ends = set(seen.ends(ESTIMATION, stream.law))
-        return [look for look in self.looks(stream) if look.votes in ends]
+    def _reached(self, seen: SampledInput, asked: Estimation) -> list[Look]:
+        ends = set(seen.ends(asked.stream))
+        return [look for look in self.looks(asked) if look.votes in ends]
 
-    def _given_up(self, seen: SampledInput, stream: Estimation) -> bool:
-        leads = self._compares_all(seen, stream)
-        return self.plan.early_stop and not leads and given_up(seen, stream.law, stream.votes)
+    def _given_up(self, seen: SampledInput, asked: Estimation) -> bool:
+        leads = self._compares_all(seen, asked)
+        return self.plan.early_stop and not leads and given_up(seen, asked.stream, asked.votes)
 
-    def _left(self, seen: SampledInput, stream: Estimation) -> bool:
-        leads = self._compares_all(seen, stream)
-        return self.plan.early_stop and not leads and left(seen, stream.law, stream.votes)
+    def _left(self, seen: SampledInput, asked: Estimation) -> bool:
+        leads = self._compares_all(seen, asked)
+        return self.plan.early_stop and not leads and left(seen, asked.stream, asked.votes)
 
-    def _finished(self, seen: SampledInput, stream: Estimation) -> bool:
+    def _finished(self, seen: SampledInput, asked: Estimation) -> bool:
         """Whether the answer is known, or no further look is likely to change it."""
-        if self._given_up(seen, stream):
+        if self._given_up(seen, asked):
             return True
-        goal, reached = self.plan.goal, self._reached(seen, stream)
+        goal, reached = self.plan.goal, self._reached(seen, asked)
         if goal.is_open or not reached:
             return False
-        wanted = goal.next_radius(self._proved(seen, stream).radius)
+        wanted = goal.next_radius(self._proved(seen, asked).radius)
         if wanted is None:
             return True
-        votes = seen.first(ESTIMATION, stream.law, reached[-1].votes)
-        if self._compares_all(seen, stream):
+        votes = seen.first(asked.stream, reached[-1].votes)
+        if self._compares_all(seen, asked):
             scores = 2 * wanted / self.plan.law.sigma if self.plan.law.is_gaussian else 0.0
             return no_lead(votes.successes, _most_of_others(votes, seen), votes.total, scores)
-        needed = bound_needed(self.plan.law, stream.law, wanted) if wanted > 0 else 0.5
-        return out_of_reach(votes.successes, votes.total, self.looks(stream)[-1], needed)
+        needed = bound_needed(asked.stream, wanted) if wanted > 0 else 0.5
+        return out_of_reach(votes.successes, votes.total, self.looks(asked)[-1], needed)
 
-    def _proved(self, seen: SampledInput, stream: Estimation) -> Certificate:
+    def _proved(self, seen: SampledInput, asked: Estimation) -> Certificate:
         """What the looks so far prove: the best of their bounds."""
-        plan = self.plan
-        lower, rival, leads = 0.0, 1.0, self._compares_all(seen, stream)
-        for look in self._reached(seen, stream):
-            votes = seen.first(ESTIMATION, stream.law, look.votes)
+        plan, stream = self.plan, asked.stream
+        lower, rival, leads = 0.0, 1.0, self._compares_all(seen, asked)
+        for look in self._reached(seen, asked):
+            votes = seen.first(stream, look.votes)
             share = look.alpha / 2 if leads else look.alpha
             lower = max(lower, self._lower(seen, votes.successes, votes.total, share))
             if leads:
@@ -157,11 +154,12 @@ class OneBound(Strategy):
             # What is left by the class bounds its rivals too, and needs no more alpha.
             rival = min(rival, 1.0 if lower == 0 else math.nextafter(1 - lower, 1.0))
             rival = self.charged(Interval(0.0, rival), stream.law).upper
-            return self.on_grid(certify_leading(plan.law, known.lower, rival, stream.law), seen)
-        if stream.law is None:
+            proof = find_lead(plan.law, known.lower, rival)
+            return self.on_grid(certificate_of(plan.law, proof), seen)
+        if stream.additional is None:
             return self.on_grid(certify_or_abstain(plan.law, known), seen)
-        seen_q = Observation(stream.law, known)
-        return self.on_grid(certify_or_abstain(plan.law, ANYTHING, seen_q), seen)
+        observed = Observation(stream.additional, known)
+        return self.on_grid(certify_or_abstain(plan.law, NOTHING_KNOWN, observed), seen)
 
     def _lower(self, seen: SampledInput, hits: int, trials: int, alpha: float) -> float:
         if self.plan.bound == "randomized":
@@ -173,12 +171,12 @@ class OneBound(Strategy):
             return randomized_upper(hits, trials, alpha, self.uniform(seen))
         return clopper_pearson_upper(hits, trials, alpha)
 
-    def _compares_all(self, seen: SampledInput, stream: Estimation) -> bool:
+    def _compares_all(self, seen: SampledInput, asked: Estimation) -> bool:
         """Whether the class is compared with every other one.
 
         A law Q that was chosen for the input was chosen for its majority.
         """
-        return stream.law is None and self.comparing_advised(seen)
+        return asked.stream.additional is None and self.comparing_advised(seen)
 
     def comparing_advised(self, seen: SampledInput) -> bool:
         """Whether the selection votes advise to compare the class with every other one.
@@ -186,10 +184,11 @@ class OneBound(Strategy):
         The first n0 of them decide (to the end of a unit): other methods may ask for more later,
         and what was decided once must stay.
         """
-        ends = [end for end in seen.ends(SELECTION, None) if end >= self.plan.n0]
+        selection = self.under_p(SELECTION)
+        ends = [end for end in seen.ends(selection) if end >= self.plan.n0]
         if self.plan.classes == "top" or not ends:
             return False
-        votes = seen.first(SELECTION, None, min(ends))
+        votes = seen.first(selection, min(ends))
         return comparing_pays(votes, _most_of_others(votes, seen), self.plan)
 
 

@@ -3,31 +3,60 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal
 
-from dsrs.errors import DataError, InvalidInput
-from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.grid import Grid
+from dsrs.errors import AlphaOverspent, DataError, InvalidInput
+from dsrs.laws import GeneralizedGaussian, names_a_law, smoothing_law_from_dict
+from dsrs.laws.grid import DEFAULT, Grid
 from dsrs.laws.parameters import shown
-from dsrs.methods.base import Strategy
-from dsrs.methods.goals import Goal
-from dsrs.methods.naming import method_name, strategy_of
-from dsrs.methods.neyman_pearson import NEYMAN_PEARSON
-from dsrs.methods.one_bound import OneBound
-from dsrs.methods.tailored import TAILORED
+from dsrs.methods import defaults
+from dsrs.noise.seeds import check_seed
 
-Target = Literal["label", "predicted"]
-Classes = Literal["top", "all"]
-Bound = Literal["plain", "randomized"]
-
-DEFAULT_METHODS = (NEYMAN_PEARSON, TAILORED)
 # Counters of the noise generator are 32 bits wide.
 MAX_VOTES = 2**32 - 2**16
 MAX_BATCH = 1024
-LEAST_FOR_PILOT = 10
 MOST_VARIATION = 1e-3  # charged to every bound; the default grid charges some 1e-9 to 1e-5
 ADAPTIVE_BATCH = 64  # looks fall on whole batches, and the first may be the last
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What is asked: one radius, a table of radii, or a radius to a relative precision."""
+
+    radius: float | None = None
+    radii: tuple[float, ...] = ()
+    precision: float | None = None
+
+    def __post_init__(self) -> None:
+        asked = (self.radius is not None) + bool(self.radii) + (self.precision is not None)
+        if asked > 1:
+            raise InvalidInput("choose one of `radius`, `radii` and `precision`")
+        for name, value in (("radius", self.radius), ("precision", self.precision)):
+            if value is not None and not (math.isfinite(value) and value > 0):
+                raise InvalidInput(f"`{name}` must be a positive number, got {value!r}")
+        if any(not (math.isfinite(r) and r > 0) for r in self.radii):
+            raise InvalidInput(f"`radii` must be positive numbers, got {self.radii!r}")
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing is asked: the largest radius that all votes prove."""
+        return self.radius is None and not self.radii and self.precision is None
+
+    @property
+    def asked(self) -> tuple[float, ...] | None:
+        """The radii of the table that is asked for, if one is."""
+        return (self.radius,) if self.radius is not None else self.radii or None
+
+    def next_radius(self, proved: float) -> float | None:
+        """The next radius that would be news, after `proved`; None if there is none."""
+        if self.radius is not None:
+            return self.radius if proved < self.radius else None
+        if self.precision is not None:
+            return proved * (1 + self.precision)
+        return min((radius for radius in self.radii if radius > proved), default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +75,11 @@ class Plan:
         (shared by all methods) and `n_second` under its Q.
     n0: votes that choose the class to certify where there is no label.
     alpha: failure probability of each certificate.
+    family_alpha, family_size: where alpha is the part of each of so many certificates that shall
+        all be right, except with probability `family_alpha`; `for_all_of` sets the three.
+    seed: keys all noise: with the same seed the votes are the same.
+    seed_public: whether the seed was, or may have been, known before the inputs were fixed: True
+        for a seed that was given, False for one that was drawn for the run (docs/security.md).
     sample_share: share of n that a double-sampling method spends under P.
     alpha_share: share of alpha that a double-sampling method spends on P's interval.
     fallback: when all `n_first` votes are right, a double-sampling method goes on under P instead
@@ -59,49 +93,55 @@ class Plan:
         radius to this relative precision. At most one of them; n is then the most votes.
     classes: `top` certifies a majority; `all` may compare the class with every other one.
     bound: `plain` Clopper-Pearson, or `randomized` (see `confidence.randomized`).
-    grid: what inputs and noise are rounded to, so that certificates hold in floating point;
-        `Grid.of_bounds(classifier.bounds)` suits 8-bit images. None adds them in float32.
+    grid: what inputs and noise are rounded to, so that certificates hold in floating point. The
+        default is chosen when the bounds of the data are known (`on_grid_of`); None adds noise in
+        float32.
     """
 
     law: GeneralizedGaussian
-    methods: tuple[str, ...] = DEFAULT_METHODS
-    n: int = 100_000
-    n0: int = 100
-    alpha: float = 0.001
-    seed: int = 0
-    sample_share: float = 0.5
-    alpha_share: float = 0.5
+    methods: tuple[str, ...] = defaults.METHODS
+    n: int = defaults.N
+    n0: int = defaults.N0
+    alpha: float = defaults.ALPHA
+    family_alpha: float | None = None
+    family_size: int | None = None
+    seed: int = defaults.SEED
+    seed_public: bool = True
+    sample_share: float = defaults.SAMPLE_SHARE
+    alpha_share: float = defaults.ALPHA_SHARE
     fallback: bool = False
     early_stop: bool = False
-    target: Target = "label"
+    target: defaults.Target = defaults.TARGETS[0]
     batch: int = 0
     radius: float | None = None
     radii: tuple[float, ...] = ()
     precision: float | None = None
-    classes: Classes = "top"
-    bound: Bound = "plain"
-    grid: Grid | None = None
+    classes: defaults.Classes = defaults.CLASSES[0]
+    bound: defaults.Bound = defaults.BOUNDS[0]
+    grid: Grid | Literal["default"] | None = DEFAULT
 
     def __post_init__(self) -> None:
-        if not isinstance(self.grid, Grid | None):
+        if self.grid != DEFAULT and not isinstance(self.grid, Grid | None):
             raise InvalidInput(f"`grid` must be a Grid or None, got {shown(self.grid)}")
-        if self.grid is not None and self.grid.variation(self.law) > MOST_VARIATION:
+        if isinstance(self.grid, Grid) and self.grid.variation(self.law) > MOST_VARIATION:
             raise InvalidInput(
                 f"`grid` must have a larger step than {self.grid.step:g}: noise in double "
                 "precision would be told from the law's own with a probability of "
                 f"{self.grid.variation(self.law):.1g} a vote"
             )
-        for name, least in (("n", 1), ("n0", 1), ("seed", 0), ("batch", 0)):
+        for name, least in (("n", 1), ("n0", 1), ("batch", 0)):
             _whole(name, getattr(self, name), least)
+        check_seed(self.seed)
         if max(self.n, self.n0) > MAX_VOTES:
             raise InvalidInput(f"`n` and `n0` must not exceed {MAX_VOTES}, got {self.n}, {self.n0}")
         for name in ("alpha", "sample_share", "alpha_share"):
-            value = getattr(self, name)
-            if not (isinstance(value, (int, float)) and 0 < value < 1):
-                raise InvalidInput(f"`{name}` must be in (0, 1), got {shown(value)}")
-        if self.target not in ("label", "predicted"):
-            raise InvalidInput(f"`target` must be 'label' or 'predicted', got {self.target!r}")
-        for name, allowed in (("classes", ("top", "all")), ("bound", ("plain", "randomized"))):
+            _probability(name, getattr(self, name))
+        self._check_family()
+        for name, allowed in (
+            ("target", defaults.TARGETS),
+            ("classes", defaults.CLASSES),
+            ("bound", defaults.BOUNDS),
+        ):
             if getattr(self, name) not in allowed:
                 raise InvalidInput(
                     f"`{name}` must be {' or '.join(allowed)}, got {shown(getattr(self, name))}"
@@ -120,22 +160,18 @@ class Plan:
             raise InvalidInput(f"`methods` names one twice: {', '.join(self.methods)}")
         if not self.methods:
             raise InvalidInput("`methods` must name at least one method, such as np")
-        others = [one.text for one in self.strategies().values() if not isinstance(one, OneBound)]
-        if others and (adaptive or self.classes == "all" or self.bound == "randomized"):
-            raise InvalidInput(
-                "a radius or precision to stop at, `classes` = all and `bound` = randomized are "
-                f"for methods with one bound (np, tailored), not for {', '.join(others)}: double "
-                "sampling rests on two intervals, and has no looks with parts of alpha"
-            )
-        if TAILORED in self.methods and self.n < LEAST_FOR_PILOT:
-            raise InvalidInput(
-                f"`n` = {self.n} votes cannot be split into a pilot and the votes of its law; "
-                f"tailored needs {LEAST_FOR_PILOT} or more"
-            )
-        if self.laws and not 0 < self.n_first < self.n:
-            raise InvalidInput(
-                f"`n` = {self.n} votes cannot be split between P and Q with "
-                f"`sample_share` = {self.sample_share:g}; use more votes"
+
+    def _check_family(self) -> None:
+        if self.family_alpha is None and self.family_size is None:
+            return
+        if self.family_alpha is None or self.family_size is None:
+            raise InvalidInput("`family_alpha` and `family_size` belong together, got one of them")
+        _probability("family_alpha", self.family_alpha)
+        _whole("family_size", self.family_size, 1)
+        if Fraction(self.alpha) * self.family_size > Fraction(self.family_alpha):
+            raise AlphaOverspent(
+                f"`alpha` = {self.alpha:g} for each of {self.family_size} certificates is more "
+                f"than `family_alpha` = {self.family_alpha:g} for all; use `for_all_of`"
             )
 
     @property
@@ -144,9 +180,14 @@ class Plan:
         return Goal(self.radius, self.radii, self.precision)
 
     @property
+    def needs_one_bound(self) -> bool:
+        """Whether only methods with one bound, which has looks, can do what is asked."""
+        return not self.goal.is_open or self.classes != "top" or self.bound != "plain"
+
+    @property
     def laws(self) -> tuple[str, ...]:
         """The methods that are laws of double sampling."""
-        return tuple(text for text in self.methods if ":" in text)
+        return tuple(filter(names_a_law, self.methods))
 
     @property
     def n_first(self) -> int:
@@ -158,9 +199,46 @@ class Plan:
         """Votes under Q that a double-sampling method uses."""
         return self.n - self.n_first
 
-    def strategies(self) -> dict[str, Strategy]:
-        """The strategy of each method, by the name of its certificates."""
-        return {self.name_of(text): strategy_of(self, text) for text in self.methods}
+    def for_all_of(self, inputs: int, family_alpha: float) -> Plan:
+        """The plan whose certificates are all right, except with probability `family_alpha`.
+
+        Each certificate of each method has alpha = family_alpha / N, where N is the number of
+        `inputs` times that of methods: the chance that any of N is false is at most N alpha. The
+        inputs must be fixed before the votes; that they share noise does not matter.
+        """
+        _whole("inputs", inputs, 1)
+        _probability("family_alpha", family_alpha)
+        size = inputs * len(self.methods)
+        alpha = family_alpha / size
+        while Fraction(alpha) * size > Fraction(family_alpha):
+            alpha = math.nextafter(alpha, 0.0)
+        return self.replace(alpha=alpha, family_alpha=family_alpha, family_size=size)
+
+    def on_grid_of(self, bounds: tuple[float, float]) -> Plan:
+        """The plan to sample with, for data between these bounds.
+
+        Its default grid is chosen. Raises InvalidInput for a grid that is too coarse for the noise.
+        """
+        if isinstance(self.grid, Grid):
+            self.grid.refuse_coarse(self.law)
+        if self.grid != DEFAULT:
+            return self
+        return self.replace(grid=Grid.of_bounds(bounds, self.law))
+
+    @property
+    def known_grid(self) -> Grid | None:
+        """The grid that votes were taken on; InvalidInput while the default is not chosen."""
+        if self.grid == DEFAULT:
+            raise InvalidInput(
+                "the grid of this plan is the default, which depends on the bounds of the data; "
+                "certify with the plan that was sampled: plan.on_grid_of(classifier.bounds)"
+            )
+        return self.grid
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the certificates of its methods are called."""
+        return tuple(map(self.name_of, self.methods))
 
     def name_of(self, text: str) -> str:
         """`truncated` for `truncated:0.6`; the whole text where several methods share the word."""
@@ -174,7 +252,7 @@ class Plan:
         """For JSON, without loss."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         lists = {"methods": list(self.methods), "radii": list(self.radii)}
-        grid = None if self.grid is None else self.grid.to_dict()
+        grid = self.grid.to_dict() if isinstance(self.grid, Grid) else self.grid
         return fields | {"law": self.law.to_dict(), "grid": grid} | lists
 
     @classmethod
@@ -184,10 +262,17 @@ class Plan:
         if set(fields) != known:
             strange = ", ".join(sorted(set(fields) ^ known))
             raise DataError(f"the fields of a plan are missing or unknown: {strange}")
-        law = GeneralizedGaussian.from_dict(fields["law"])
+        law = smoothing_law_from_dict(fields["law"])
         tuples = {name: tuple(fields[name]) for name in ("methods", "radii")}
-        grid = Grid.from_dict(fields["grid"])
+        grid = DEFAULT if fields["grid"] == DEFAULT else Grid.from_dict(fields["grid"])
         return cls(**(fields | {"law": law, "grid": grid} | tuples))
+
+
+def method_name(text: str, methods: tuple[str, ...]) -> str:
+    """`truncated` for `truncated:0.6`; the whole text where several methods share the word."""
+    kind = text.partition(":")[0]
+    alike = [other for other in methods if other.partition(":")[0] == kind]
+    return text if len(alike) > 1 else kind
 
 
 def default_batch(d: int) -> int:
@@ -198,3 +283,8 @@ def default_batch(d: int) -> int:
 def _whole(name: str, value: object, least: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise InvalidInput(f"`{name}` must be a whole number >= {least}, got {shown(value)}")
+
+
+def _probability(name: str, value: object) -> None:
+    if not (isinstance(value, (int, float)) and 0 < value < 1):
+        raise InvalidInput(f"`{name}` must be in (0, 1), got {shown(value)}")

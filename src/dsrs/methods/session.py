@@ -1,74 +1,94 @@
-"""One input on its way: asks the strategies of a plan what they want, until they want no more."""
+"""One input on its way: asks the methods of a plan what they want, until they want no more."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dsrs.errors import InvalidInput
+from dsrs.laws.grid import DEFAULT
 from dsrs.methods.base import Want
-from dsrs.methods.first_order import Halves
 from dsrs.methods.plan import Plan
+from dsrs.methods.registry import methods_of
+from dsrs.noise.stream import Stream
 from dsrs.proofs.certificate import Certificate
+from dsrs.votes.collect import WorkUnit
 from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput, Votes
-
-# votes[c, b]: votes for class c whose noise norm fell into radial bin b.
-Histogram = NDArray[np.int64]
+from dsrs.votes.tally import Counts, Tally
 
 
 class Session:
-    """The votes of one input so far. Whoever has the classifier fetches what `want` names."""
+    """The votes of one input so far, and what its methods ask for next.
+
+    Whoever has the classifier counts the unit of work that `next` names, and hands its counts to
+    `add`, until there is none.
+    """
 
     def __init__(self, plan: Plan, index: int, label: int | None, moved: float = 0.0) -> None:
         target = label if plan.target == "label" else None
-        self.plan = plan
-        self.seen = SampledInput(index, label, None, target, moved=moved)
-        self._strategies = plan.strategies()
-        self._halves = Halves(plan.n)
+        # Votes cannot be taken on a default that is not chosen: these come from elsewhere.
+        self.plan = plan.replace(grid=None) if plan.grid == DEFAULT else plan
+        grid = self.plan.known_grid
+        self.seen = SampledInput(index, label, None, target, moved=moved, grid=grid)
+        self._methods = methods_of(self.plan)
+        self._tallies: dict[Stream, tuple[Tally, ...]] = {}
 
-    def want(self) -> Want | None:
-        """The votes to take next, or None.
+    def next(self) -> WorkUnit | None:
+        """The votes to take next, or None."""
+        want = self._want()
+        if want is None:
+            return None
+        if want.stream not in self._tallies:
+            asked = (one.tallies(want.stream, self.seen) for one in self._methods.values())
+            # Methods that name the same tally share it.
+            self._tallies[want.stream] = tuple(
+                {tally.name: tally for tallies in asked for tally in tallies}.values()
+            )
+        tallies = tuple(tally.empty() for tally in self._tallies[want.stream])
+        return WorkUnit(
+            self.seen.index, want.stream, self.seen.taken(want.stream), want.stop, tallies
+        )
 
-        Votes that choose come first: after them each strategy knows what it will estimate. Of all
-        that is wanted of one stream the least is taken first, so that each strategy finds the
+    def _want(self) -> Want | None:
+        """What is wanted first.
+
+        Votes that choose come first: after them each method knows what it will estimate. Of all
+        that is wanted of one stream the least is taken first, so that each method finds the
         counts after the numbers of votes that it asks for.
         """
         if self.seen.target is None:
-            return Want(SELECTION, None, self.plan.n0)
-        asked = (one.want(self.seen) for one in self._strategies.values())
+            return Want(Stream(SELECTION, self.plan.law), self.plan.n0)
+        asked = (one.want(self.seen) for one in self._methods.values())
         wants = [want for want in asked if want is not None]
         if not wants:
             return None
-        first = min(wants, key=lambda want: want.purpose != SELECTION)
-        alike = [want for want in wants if (want.purpose, want.law) == (first.purpose, first.law)]
-        least = min(alike, key=lambda want: want.stop)
-        return replace(least, sums=any(want.sums for want in alike))
+        first = min(wants, key=lambda want: want.stream.purpose != SELECTION)
+        alike = [want for want in wants if want.stream == first.stream]
+        return min(alike, key=lambda want: want.stop)
 
-    def add(self, want: Want, votes: Histogram, sums: NDArray[np.int64] | None = None) -> None:
-        """The votes that were taken: all from where the stream ended up to `want.stop`.
-
-        `sums` is the sum of the noise of those that missed, where the want asks for it.
-        """
-        start = self.seen.taken(want.purpose, want.law)
-        if votes.sum() != want.stop - start:
-            raise InvalidInput(f"expected {want.stop - start} votes, got {votes.sum()}")
-        seen = self.seen
+    def add(self, unit: WorkUnit, counts: Counts) -> None:
+        """Keep the votes of the unit that `next` named."""
+        votes, seen = counts.votes, self.seen
+        if votes.sum() != unit.stop - unit.first:
+            raise InvalidInput(f"expected {unit.stop - unit.first} votes, got {votes.sum()}")
         if seen.target is None:
             seen = replace(seen, target=int(votes.sum(axis=1).argmax()))
         assert seen.target is not None
+        tallies = self._tallies[unit.stream]
+        for tally, counted in zip(tallies, counts.tallies, strict=True):
+            tally.merge(counted)
+        summaries = {tally.name: tally.summary() for tally in tallies}
         taken = Votes(
-            want.purpose,
-            want.law,
-            start,
+            unit.stream,
+            unit.first,
             counts=tuple(votes.sum(axis=1).tolist()),
             trials=tuple(votes.sum(axis=0).tolist()),
             hits=tuple(votes[seen.target].tolist()),
-            slope=None if sums is None else self._halves.add(want.stop, sums),
+            tallies={name: part for name, part in summaries.items() if part is not None},
         )
         seen = replace(seen, votes=(*seen.votes, taken))
-        for one in self._strategies.values():
+        for one in self._methods.values():
             if one.text not in seen.choices:
                 law = one.choose(seen)
                 if law is not None:
@@ -79,9 +99,9 @@ class Session:
         """The votes with what they predict and what they cost."""
         seen = replace(self.seen, seconds=seconds, queries=queries)
         for purpose in (SELECTION, ESTIMATION):
-            under_p = [v for v in seen.votes if v.purpose == purpose and v.law is None]
-            if under_p:
-                counts = np.sum([votes.counts for votes in under_p], axis=0)
+            under_p = Stream(purpose, self.plan.law)
+            if taken := seen.taken(under_p):
+                counts = seen.first(under_p, taken).counts
                 return replace(seen, predicted=int(np.argmax(counts)))
         return seen
 
@@ -92,6 +112,8 @@ def certificates_of(seen: SampledInput, plan: Plan) -> dict[str, Certificate]:
     `plan` may differ from the plan that sampled the votes in alpha, its split, and the methods, as
     far as the votes allow it; `NotEnoughVotes` says what is missing otherwise. A law that was
     chosen from votes is not chosen again. Choose alpha and method without looking at the results,
-    or the failure probability is no longer alpha.
+    or the failure probability is no longer alpha. A default grid is the one that was sampled.
     """
-    return {name: one.certificate(seen) for name, one in plan.strategies().items()}
+    if plan.grid == DEFAULT:
+        plan = plan.replace(grid=seen.grid)
+    return {name: one.certified(seen) for name, one in methods_of(plan).items()}

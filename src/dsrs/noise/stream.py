@@ -6,6 +6,8 @@ import functools
 import hashlib
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +23,57 @@ NOISE_BLOCK = 256
 
 NoiseLaw = GeneralizedGaussian | AdditionalLaw
 Norms = NDArray[np.float64]
-Sums = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """The name of a stream of votes on one input. It is part of the key of the stream's noise.
+
+    Args:
+        purpose: what the votes are for, such as `selection` or `estimation`.
+        law: the law of their noise: the smoothing law P itself, or an additional law Q.
+        classifier: the place of the classifier that votes among those of the run; the only
+            classifier of a run has place 0.
+    """
+
+    purpose: str
+    law: NoiseLaw
+    classifier: int = 0
+
+    @property
+    def base(self) -> GeneralizedGaussian:
+        """The smoothing law P."""
+        return self.law if isinstance(self.law, GeneralizedGaussian) else self.law.base
+
+    @property
+    def additional(self) -> AdditionalLaw | None:
+        """The additional law Q; None where the noise is that of P."""
+        return None if isinstance(self.law, GeneralizedGaussian) else self.law
+
+    @property
+    def key(self) -> str:
+        """What tells this stream from every other one of the same input and seed.
+
+        Two classifiers under one law must not share their noise, so a place above 0 is part of
+        the key. Place 0 is left out, so that a run of one classifier keeps the noise it had before
+        runs could have several.
+        """
+        facts: dict[str, Any] = {"purpose": self.purpose, "p": self.base.to_dict()}
+        if self.additional is not None:
+            facts["q"] = self.additional.to_dict()
+        if self.classifier:
+            facts["classifier"] = self.classifier
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+    def __str__(self) -> str:
+        """For messages: `estimation votes under P`."""
+        law = "P" if self.additional is None else self.additional.text
+        place = f" of classifier {self.classifier}" if self.classifier else ""
+        return f"{self.purpose} votes under {law}{place}"
 
 
 class NoiseStream:
-    """Noisy copies of an input: sample number i is a function of (seed, index, purpose, law, i).
+    """Noisy copies of an input: sample number i is a function of (seed, index, stream, i).
 
     Gaussian noise is sigma times normals. Every other isotropic law is a uniform direction times
     a norm drawn by the law itself. With a grid, input and noise are rounded to it and added as
@@ -33,13 +81,11 @@ class NoiseStream:
     calls with the same array.
     """
 
-    def __init__(
-        self, law: NoiseLaw, seed: int, index: int, purpose: str, grid: Grid | None = None
-    ) -> None:
-        self._law = law
+    def __init__(self, stream: Stream, seed: int, index: int, grid: Grid | None = None) -> None:
+        self._law = stream.law
         self._grid = grid
-        self._sigma = _gaussian_sigma(law)
-        self._entropy = _entropy(seed, index, stream_name(law, purpose))
+        self._sigma = _gaussian_sigma(stream.law)
+        self._entropy = _entropy(seed, index, stream.key)
         self._key = _key(self._entropy)
         self._cells: tuple[NDArray[np.float32], NDArray[np.float64]] | None = None
 
@@ -103,7 +149,7 @@ class NoiseStream:
             self._cells = x, grid.cells(x)
         return self._cells[1]
 
-    def add_normals(self, samples: NDArray[np.int64], sums: Sums) -> None:
+    def add_normals(self, samples: NDArray[np.int64], sums: NDArray[np.int64]) -> None:
         """Add the normals z of these samples to `sums`, in units of 1 / NORMAL_UNITS."""
         from dsrs.noise.grid_noise import add_normals
 
@@ -123,20 +169,6 @@ def _grid_kernels() -> tuple[Callable[..., None], Callable[..., None]]:
     from dsrs.noise.grid_noise import directions_on_grid, gaussian_on_grid
 
     return directions_on_grid, gaussian_on_grid
-
-
-def stream_name(law: NoiseLaw, purpose: str) -> str:
-    """What sets a stream of votes apart from every other one of the same input and seed."""
-    if isinstance(law, GeneralizedGaussian):
-        facts = {"purpose": purpose, "p": law.to_dict()}
-    else:
-        facts = {"purpose": purpose, "p": law.base.to_dict(), "q": law.to_dict()}
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
-
-
-def stream_key(seed: int, index: int, stream: str) -> NDArray[np.uint32]:
-    """The 128-bit key of the normals of one stream of one input."""
-    return _key(_entropy(seed, index, stream))
 
 
 def radial_edges(law: GeneralizedGaussian) -> NDArray[np.float64]:

@@ -23,8 +23,8 @@ from scipy import special
 from dsrs.duality.kernel import prepare
 from dsrs.laws import GeneralizedGaussian, Truncated
 from dsrs.paper.concentration import concentration_radius
-from dsrs.proofs.certificate import Interval, Observation
 from dsrs.proofs.certification import certify
+from dsrs.proofs.interval import Interval, Observation
 
 M = 5.0
 P_CON = 0.5

@@ -9,7 +9,7 @@ one log of P was copied to serve several Q.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,9 +17,9 @@ import numpy as np
 
 from dsrs.errors import DataError
 from dsrs.exchange.dsrs_logs import RadiusLog, SamplingLog
-from dsrs.exchange.joining import fell_back
+from dsrs.exchange.joining import REPEATED, joined_input
 from dsrs.exchange.log_folder import SAMPLING, model_folders, read_model_logs
-from dsrs.exchange.log_names import LogHeader, model_sigma, recorded_percentile
+from dsrs.exchange.log_names import LogHeader, model_sigma
 from dsrs.laws import GeneralizedGaussian
 from dsrs.paper.recorded import (
     DIMENSIONS,
@@ -30,6 +30,7 @@ from dsrs.paper.recorded import (
     RunName,
     dataset_of,
 )
+from dsrs.proofs.interval import Interval
 
 Radii = dict[RunName, RecordedRadii]
 
@@ -141,36 +142,30 @@ def _pair(
 
 def _run(name: RunName, p: SamplingLog, q: SamplingLog | None, radii: Radii) -> RecordedRun:
     index = sorted(p.intervals if q is None else p.intervals.keys() & q.intervals.keys())
-    p_lower, p_upper = _columns(p, index)
-    recorded = _radii_at(radii.get(name), index)
     indices: Ints = np.array(index, dtype=np.int64)
+    recorded = _radii_at(radii.get(name), index)
     if q is None:
-        return RecordedRun(name, indices, p_lower, p_upper, recorded)
-    q_lower, q_upper = _columns(q, index)
-    fallback = np.array(
-        [fell_back(q.name, p.intervals[i], q.intervals[i]) for i in index], dtype=np.bool_
-    )
-    if q.name.rule is None:
-        values = np.full(len(index), q.name.sigma)
-    else:
-        values = np.array([recorded_percentile(q.name.rule, lower) for lower in p_lower])
+        notes = {i: REPEATED for i in index if len(p.lines(i)) > 1}
+        lower, upper = _ends([p.intervals[i] for i in index])
+        return RecordedRun(name, indices, lower, upper, recorded, notes=notes)
+    joined = [joined_input(p, q, i) for i in index]
     return RecordedRun(
         name,
         indices,
-        p_lower,
-        p_upper,
+        *_ends([one.p for one in joined]),
         recorded,
-        np.where(fallback, np.nan, values),
-        q_lower,
-        q_upper,
-        fallback,
+        np.array([np.nan if one.q_value is None else one.q_value for one in joined]),
+        *_ends([one.q for one in joined]),
+        fallback=np.array([one.fell_back for one in joined], dtype=np.bool_),
+        notes={i: one.note for i, one in zip(index, joined, strict=True) if one.note},
     )
 
 
-def _columns(log: SamplingLog, index: list[int]) -> tuple[Floats, Floats]:
-    lower = [log.intervals[i].lower for i in index]
-    upper = [log.intervals[i].upper for i in index]
-    return np.array(lower, dtype=np.float64), np.array(upper, dtype=np.float64)
+def _ends(intervals: Sequence[Interval | None]) -> tuple[Floats, Floats]:
+    """Lower and upper ends; NaN where there is no interval."""
+    ends = [(np.nan, np.nan) if one is None else (one.lower, one.upper) for one in intervals]
+    columns = np.array(ends, dtype=np.float64).reshape(-1, 2)
+    return columns[:, 0], columns[:, 1]
 
 
 def _radii_at(recorded: RecordedRadii | None, index: list[int]) -> Floats:

@@ -19,9 +19,9 @@ from scipy import optimize, special
 
 from dsrs.confidence import clopper_pearson
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Truncated, Weighted
-from dsrs.proofs.certificate import Interval, Observation
-from dsrs.proofs.certification import radius_above
-from dsrs.proofs.leading import best_level
+from dsrs.proofs.evaluation import radius_above
+from dsrs.proofs.interval import Interval, Observation
+from dsrs.proofs.lead import best_level
 
 LAW = GeneralizedGaussian(d=2, sigma=1.0)
 SHARES = {"A": 0.55, "B": 0.15, "C": 0.30}  # of P

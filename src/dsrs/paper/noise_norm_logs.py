@@ -1,79 +1,64 @@
-"""Reader of the recorded accuracy on spheres of noise.
-
-    DIR/landscape_sampling/MODEL.pth/FROM-TO-STEPS-SAMPLES.txt
-
-has one line `o index norm accuracy` for each input and sphere. Where a model has several, the one
-with most samples is taken, then the one that reaches furthest.
-"""
+"""The recorded accuracy on spheres of noise: a curve an input, for each model of the logs."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
 from dsrs.errors import DataError, NotRecorded
-from dsrs.exchange.dsrs_logs import log_lines
+from dsrs.exchange.landscape_logs import (
+    LANDSCAPES,
+    fullest_log,
+    is_landscape_name,
+    read_landscape_log,
+)
 from dsrs.laws import GeneralizedGaussian
 from dsrs.paper.logs import sigma_of
 from dsrs.paper.recorded import DIMENSIONS, AccuracyByNorm, dataset_of
 
-_NAME = re.compile(r"(?P<start>[\d.]+)-(?P<stop>[\d.]+)-(?P<steps>\d+)-(?P<samples>\d+)\.txt")
+EMPTY = "the log has no line yet"
 
 
-def read_noise_norm_logs(folder: Path) -> list[AccuracyByNorm]:
-    """Every model under `folder/landscape_sampling`."""
-    curves = []
-    for model_folder in sorted((folder / "landscape_sampling").glob("*.pth")):
-        named = [(match, path) for path in model_folder.iterdir() if (match := _match(path))]
-        if not named:
-            continue
-        _, path = max(
-            named, key=lambda pair: (int(pair[0]["samples"]), float(pair[0]["stop"]), pair[1].name)
-        )
+@dataclass(frozen=True, slots=True)
+class NoiseNormLogs:
+    """The curves of every model, and the files that gave none, each with the reason.
+
+    The reason is `EMPTY` where there was nothing to read.
+    """
+
+    curves: list[AccuracyByNorm] = field(default_factory=list)
+    unused: list[tuple[Path, str]] = field(default_factory=list)
+
+
+def read_noise_norm_logs(folder: Path) -> NoiseNormLogs:
+    """Every model under `folder/landscape_sampling`, from its log with the most inputs x votes."""
+    found = NoiseNormLogs()
+    for model_folder in sorted((folder / LANDSCAPES).glob("*.pth")):
         model = model_folder.name.removesuffix(".pth")
-        rows = _rows(path)
-        curves.append(
-            AccuracyByNorm(
-                model,
-                _law_of(model),
-                rows[:, 0].astype(np.int64),
-                rows[:, 1].copy(),
-                rows[:, 2].copy(),
-            )
-        )
-    if not curves:
-        raise NotRecorded(
-            f"expected logs as {folder}/landscape_sampling/MODEL.pth/FROM-TO-STEPS-SAMPLES.txt, "
-            "found none"
-        )
-    return curves
-
-
-def _match(path: Path) -> re.Match[str] | None:
-    return _NAME.fullmatch(path.name)
-
-
-def _rows(path: Path) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    rows = []
-    for where, words in log_lines(path):
-        if words[0] == "x":
+        logs = []
+        for path in sorted(filter(is_landscape_name, model_folder.iterdir())):
+            try:
+                logs.append((path, read_landscape_log(path)))
+            except DataError as error:
+                found.unused.append((path, str(error)))
+        found.unused.extend((path, EMPTY) for path, log in logs if not log.inputs)
+        best = fullest_log(logs)
+        if best is None:
             continue
         try:
-            if words[0] != "o" or len(words) != 4:
-                raise ValueError
-            index, norm, accuracy = (float(word) for word in words[1:])
-            if not (norm >= 0 and 0 <= accuracy <= 1):
-                raise ValueError
-        except ValueError:
-            raise DataError(
-                f"{where}: expected `o index norm accuracy`, got {' '.join(words)!r}"
-            ) from None
-        rows.append((index, norm, accuracy))
-    if not rows:
-        raise DataError(f"{path}: expected lines `o index norm accuracy`, found none")
-    return np.array(rows)
+            law = _law_of(model)
+        except DataError as error:
+            found.unused.append((model_folder, str(error)))
+            continue
+        found.curves.append(AccuracyByNorm(model, law, best.index, best.norm, best.accuracy))
+    if not found.curves:
+        place = f"{folder}/{LANDSCAPES}/MODEL.pth/FROM-TO-STEPS-SAMPLES.txt"
+        damaged = [why for _, why in found.unused if why != EMPTY]
+        if damaged:
+            raise DataError(f"no log as {place} can be read: {damaged[0]}")
+        raise NotRecorded(f"expected logs as {place}, found none")
+    return found
 
 
 def _law_of(model: str) -> GeneralizedGaussian:

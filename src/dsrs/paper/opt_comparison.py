@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,14 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.confidence import clopper_pearson
-from dsrs.errors import DataError, InvalidInput, MissingExtra
+from dsrs.datasets import Dataset
+from dsrs.errors import InvalidInput, MissingExtra
 from dsrs.laws import GeneralizedGaussian, Truncated, sample_additional
+from dsrs.measures.rounding import floor_printed
 from dsrs.paper.opt_truncation import OptSettings, optimise_percentile
-from dsrs.proofs.certificate import Interval, Observation
 from dsrs.proofs.certification import certify
+from dsrs.proofs.interval import Interval, Observation
 
 Noise = Callable[[int], NDArray[np.float32]]
 BATCH = 1000
+COMPARED_HEADS = ("input", "P-", "NP", "heuristic p", "radius", "Opt p", "radius")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,29 +36,79 @@ class ComparedTruncation:
     opt_percentile: float
     opt_radius: float
 
+    def cells(self) -> list[str]:
+        """A row of a table under `COMPARED_HEADS`."""
+        return [
+            str(self.index),
+            floor_printed(self.p_lower, 4),
+            floor_printed(self.np_radius, 4),
+            f"{self.heuristic_percentile:.3f}",
+            floor_printed(self.heuristic_radius, 4),
+            f"{self.opt_percentile:.3f}",
+            floor_printed(self.opt_radius, 4),
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Votes:
+    """How an input is sampled: `count` votes under P and as many under Q, each with alpha / 2."""
+
+    count: int
+    alpha: float
+    seed: int
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise InvalidInput(f"`votes` must be at least 1, got {self.count}")
+        if not 0 < self.alpha < 1:
+            raise InvalidInput(f"`alpha` must be in (0, 1), got {self.alpha!r}")
+
+
+def compare_on(
+    folder: Path, data: Dataset, inputs: int, votes: Votes, settings: OptSettings
+) -> Iterator[ComparedTruncation]:
+    """Compare both choices of T on `inputs` of the data, spread over it, for a trained model.
+
+    Args:
+        folder: where `dsrs train` wrote the model.
+        data: labelled inputs.
+        inputs: how many of them to take.
+        votes: the votes of a certificate.
+        settings: the hyperparameters of Opt.
+    """
+    if inputs < 1:
+        raise InvalidInput(f"`inputs` must be at least 1, got {inputs}")
+    labels = data.labels
+    if labels is None:
+        raise InvalidInput(f"{data.name} has no labels, which Opt needs")
+    module, law = load_trained_module(folder)
+    chosen = range(0, len(data), max(len(data) // inputs, 1))[:inputs]
+    triples = ((index, data.input(index), int(labels[index])) for index in chosen)
+    return compare_truncations(module, triples, law, votes, settings)
+
 
 def compare_truncations(
     module: Any,
-    inputs: Sequence[tuple[int, NDArray[np.float32], int]],
+    inputs: Iterable[tuple[int, NDArray[np.float32], int]],
     law: GeneralizedGaussian,
-    votes: int,
-    alpha: float,
-    seed: int,
+    votes: Votes,
     settings: OptSettings,
-) -> list[ComparedTruncation]:
+) -> Iterator[ComparedTruncation]:
     """Certify each (index, image, label) of `inputs` twice, once for each choice of T.
 
-    `votes` under P and as many under Q, each with alpha / 2. The search of Opt has its own
-    samples, so the votes of the certificate stay independent of the choice that they judge.
+    The search of Opt has its own samples, so the votes of the certificate stay independent of the
+    choice that they judge.
     """
-    if votes < 1:
-        raise InvalidInput(f"`votes` must be at least 1, got {votes}")
-    if not 0 < alpha < 1:
-        raise InvalidInput(f"`alpha` must be in (0, 1), got {alpha!r}")
-    return [
-        _compare(module, index, x, label, law, votes, alpha, seed, settings)
-        for index, x, label in inputs
-    ]
+    for index, x, label in inputs:
+        yield _compare(module, index, x, label, law, votes, settings)
+
+
+def mean_radii_text(rows: Sequence[ComparedTruncation]) -> str:
+    """The mean radii of all inputs, in a line."""
+    names = ("np_radius", "heuristic_radius", "opt_radius")
+    means = [float(np.mean([getattr(row, name) for row in rows])) for name in names]
+    shown = (floor_printed(mean, 4) for mean in means)
+    return "mean radius: Neyman-Pearson {}, heuristic {}, Opt {}".format(*shown)
 
 
 def _compare(
@@ -65,15 +117,14 @@ def _compare(
     x: NDArray[np.float32],
     label: int,
     law: GeneralizedGaussian,
-    votes: int,
-    alpha: float,
-    seed: int,
+    votes: Votes,
     settings: OptSettings,
 ) -> ComparedTruncation:
-    generator = np.random.default_rng([seed, index])
+    generator = np.random.default_rng([votes.seed, index])
 
     def interval(noise: Noise) -> Interval:
-        bounds = clopper_pearson(_count(module, x, label, noise, votes), votes, alpha / 2)
+        hits = _count(module, x, label, noise, votes.count)
+        bounds = clopper_pearson(hits, votes.count, votes.alpha / 2)
         return Interval(float(bounds.lower), float(bounds.upper))
 
     def radius(q: Truncated) -> float:
@@ -96,26 +147,10 @@ def _compare(
 
 def load_trained_module(folder: Path) -> tuple[Any, GeneralizedGaussian]:
     """The torch module of a folder written by `dsrs train`, and the law it was trained for."""
-    try:
-        from safetensors.torch import load_file
-    except ImportError:
-        raise MissingExtra("safetensors", "train") from None
-    from dsrs.training.architectures import build_architecture
+    from dsrs.training.models import trained_model
 
-    try:
-        card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
-        shape, classes = tuple(card["input_shape"]), int(card["num_classes"])
-        law = GeneralizedGaussian.from_dict(card["law"])
-        # The normalisation is saved with the weights; these are placeholders of its shape.
-        plain = [0.0] * shape[0], [1.0] * shape[0]
-        module = build_architecture(card["architecture"], shape, classes, *plain)
-        module.load_state_dict(load_file(folder / "model.safetensors"))
-    except (OSError, KeyError, ValueError, RuntimeError) as error:
-        raise DataError(
-            f"expected card.json and model.safetensors of `dsrs train` in {str(folder)!r}: {error}"
-        ) from None
-    module.eval()
-    return module, law
+    module, card = trained_model(folder)
+    return module, GeneralizedGaussian.from_dict(card["law"])
 
 
 def _count(module: Any, x: NDArray[np.float32], label: int, noise: Noise, votes: int) -> int:

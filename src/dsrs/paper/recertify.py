@@ -13,8 +13,9 @@ from dsrs.duality.kernel import prepare
 from dsrs.errors import InfeasibleBox
 from dsrs.laws import additional_law
 from dsrs.paper.recorded import Floats, RecordedRun
-from dsrs.proofs.certificate import Certificate, Interval, Observation
+from dsrs.proofs.certificate import Certificate
 from dsrs.proofs.certification import certify
+from dsrs.proofs.interval import Interval, Observation
 
 
 def recertified_radii(run: RecordedRun, advance: Callable[[], None] = lambda: None) -> Floats:
@@ -35,18 +36,17 @@ def recertified_radii(run: RecordedRun, advance: Callable[[], None] = lambda: No
 def recertify(run: RecordedRun, row: int) -> Certificate:
     """The certificate of one recorded input.
 
-    A fallback row holds two intervals for P, the second from all votes: it alone is used. A row
-    whose P was sampled anew after Q (its log was overwritten) may hold intervals that no
+    A row whose P was sampled anew after Q (its log was overwritten) may hold intervals that no
     classifier has; then Q belongs to another run, and P alone is used.
     """
     law = run.name.law
     p = Interval(float(run.p_lower[row]), float(run.p_upper[row]))
     if run.q_value is None or run.q_lower is None or run.q_upper is None:
         return certify(law, p)
-    q = Interval(float(run.q_lower[row]), float(run.q_upper[row]))
-    if run.fallback is not None and run.fallback[row]:
-        return certify(law, q)
+    if np.isnan(run.q_value[row]):
+        return certify(law, p)
     additional = additional_law(run.name.q_shape or "", float(run.q_value[row]), law)
+    q = Interval(float(run.q_lower[row]), float(run.q_upper[row]))
     try:
         return certify(law, p, Observation(additional, q))
     except InfeasibleBox:

@@ -7,20 +7,22 @@ input that the smoothed classifier gets wrong has P- below 1/2 and no radius.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.errors import DataError
+from dsrs.exchange import log_names
 from dsrs.laws import GeneralizedGaussian
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-DIMENSIONS = {"mnist": 784, "cifar10": 3072, "imagenet": 150528}
 # The recorded names of the paper's data sets and training methods.
 DATASETS = {"mnist": "mnist", "cifar": "cifar10", "imagenet": "imagenet"}
+DIMENSIONS = {name: log_names.DIMENSIONS[word] for word, name in DATASETS.items()}
 TRAININGS = {"cohen": "gaussian", "consistency": "consistency", "smoothmix": "smoothmix"}
 
 
@@ -63,8 +65,9 @@ class RunName:
 class RecordedRun:
     """The intervals of one run, and the radii then recorded (NaN where there is none).
 
-    A row with `fallback` was sampled twice under P: its `q_lower`, `q_upper` hold the interval of
-    P_A from all votes together, and its `q_value` is NaN.
+    A row with `fallback` was sampled twice under P: its interval of P_A is that of all votes
+    together, and its `q_value`, `q_lower` and `q_upper` are NaN. `notes` are of inputs whose record
+    was not taken as it stands, by index.
     """
 
     name: RunName
@@ -76,6 +79,7 @@ class RecordedRun:
     q_lower: Floats | None = None
     q_upper: Floats | None = None
     fallback: NDArray[np.bool_] | None = None
+    notes: Mapping[int, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.index)
@@ -96,6 +100,7 @@ class RecordedRun:
             thin(self.q_lower),
             thin(self.q_upper),
             None if self.fallback is None else self.fallback[::stride],
+            self.notes,
         )
 
 

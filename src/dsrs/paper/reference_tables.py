@@ -9,9 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.errors import DataError
+from dsrs.exchange.fallback import fallback_interval
+from dsrs.exchange.log_names import LogHeader
 from dsrs.files.csv_rows import open_csv
 from dsrs.laws import GeneralizedGaussian
 from dsrs.paper.recorded import AccuracyByNorm, Floats, RecordedRun, RunName
+from dsrs.proofs.interval import Interval
 
 DOUBLE_SAMPLING = "double_sampling.csv.gz"
 NEYMAN_PEARSON = "neyman_pearson.csv.gz"
@@ -77,16 +80,25 @@ def _double_sampling_name(row: Fields) -> RunName:
 
 
 def _double_sampling_run(name: RunName, rows: list[Fields]) -> RecordedRun:
+    """A fall-back row of the table has the interval of all votes in the place of Q's."""
+    index = _indices(rows)
+    p = np.stack([_column(rows, "p_lower"), _column(rows, "p_upper")])
+    q = np.stack([_column(rows, "q_lower"), _column(rows, "q_upper")])
+    fallback = np.array([row["fallback"] == "1" for row in rows])
+    header = LogHeader(name.law.k, name.law.sigma, name.n, name.alpha, name.rule)
+    notes = {}
+    for place in np.flatnonzero(fallback).tolist():
+        first, logged = (Interval(*map(float, ends[:, place])) for ends in (p, q))
+        of_all_votes, note = fallback_interval((first,), logged, header)
+        if of_all_votes is None:
+            raise DataError(f"input {index[place]} of {name.text} is no fall-back of its rule")
+        p[:, place] = of_all_votes.lower, of_all_votes.upper
+        q[:, place] = np.nan
+        if note:
+            notes[int(index[place])] = note
+    radius, q_value = _column(rows, "radius"), _column(rows, "q_value")
     return RecordedRun(
-        name=name,
-        index=_indices(rows),
-        p_lower=_column(rows, "p_lower"),
-        p_upper=_column(rows, "p_upper"),
-        recorded_radius=_column(rows, "radius"),
-        q_value=_column(rows, "q_value"),
-        q_lower=_column(rows, "q_lower"),
-        q_upper=_column(rows, "q_upper"),
-        fallback=np.array([row["fallback"] == "1" for row in rows]),
+        name, index, p[0], p[1], radius, q_value, q[0], q[1], fallback=fallback, notes=notes
     )
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from dsrs.errors import NotRecorded
 from dsrs.paper.logs import LogFolder, read_logs
-from dsrs.paper.noise_norm_logs import read_noise_norm_logs
-from dsrs.paper.recorded import AccuracyByNorm
+from dsrs.paper.noise_norm_logs import NoiseNormLogs, read_noise_norm_logs
 from dsrs.paper.reference_tables import ACCURACY_BY_NORM, read_accuracy_by_norm, read_reference
 
 
@@ -24,8 +23,8 @@ class PublicLogs:
         """Runs, radii, and what could not be read."""
         return read_logs(self._folder)
 
-    def accuracy_by_norm(self) -> list[AccuracyByNorm]:
-        """Accuracy on spheres of noise, one record a model."""
+    def accuracy_by_norm(self) -> NoiseNormLogs:
+        """Accuracy on spheres of noise, one record a model, and what could not be read."""
         return read_noise_norm_logs(self._folder)
 
 
@@ -42,12 +41,12 @@ class CompactTables:
         """Runs; a table that cannot be read raises."""
         return LogFolder(read_reference(self._folder), [], [], [])
 
-    def accuracy_by_norm(self) -> list[AccuracyByNorm]:
+    def accuracy_by_norm(self) -> NoiseNormLogs:
         """Accuracy on spheres of noise, one record a model."""
         path = self._folder / ACCURACY_BY_NORM
         if not path.exists():
             raise NotRecorded(f"expected {ACCURACY_BY_NORM} in {str(self._folder)!r}, found none")
-        return read_accuracy_by_norm(path)
+        return NoiseNormLogs(read_accuracy_by_norm(path))
 
 
 RecordedSource = PublicLogs | CompactTables

@@ -17,7 +17,7 @@ from typing import Any
 
 from dsrs.measures.rounding import floor_printed, floor_text, signed
 from dsrs.paper.published import TITLES
-from dsrs.paper.tables import Cell
+from dsrs.paper.tables import Cell, improvement
 
 NOT_COVERED = "-"
 RECORDED = "r"
@@ -71,15 +71,15 @@ def latex_tables(cells: Sequence[Cell]) -> str:
 def csv_table(cells: Sequence[Cell]) -> str:
     """One cell a line; empty where no recorded run covers it."""
     buffer = io.StringIO()
-    records = [_record(cell) for cell in cells]
-    writer = csv.DictWriter(buffer, list(_RECORD_FIELDS), lineterminator="\n")
+    records = [_record(cell, cells) for cell in cells]
+    writer = csv.DictWriter(buffer, [*_RECORD_FIELDS, *_GAIN_FIELDS], lineterminator="\n")
     writer.writeheader()
     writer.writerows(records)
     return buffer.getvalue()
 
 
 def json_document(cells: Sequence[Cell]) -> str:
-    return json.dumps([_record(cell) for cell in cells], indent=2, allow_nan=False) + "\n"
+    return json.dumps([_record(cell, cells) for cell in cells], indent=2, allow_nan=False) + "\n"
 
 
 FORMATS: dict[str, Callable[[Sequence[Cell]], str]] = {
@@ -130,11 +130,16 @@ def describe(cell: Cell) -> str:
 def _grids(cells: Sequence[Cell]) -> list[Grid]:
     grids = []
     for (table, _), group in groupby(cells, key=lambda cell: (cell.table, _radii_group(cell))):
-        rows = [list(row) for _, row in groupby(group, key=_row_of)]
+        members = list(group)
+        rows = [list(row) for _, row in groupby(members, key=_row_of)]
         widest = max(rows, key=len)
         radii = ["ACR" if cell.radius is None else f"{cell.radius:g}" for cell in widest]
         head = ["dataset", "training", "sigma", "certification", "figure", *radii]
-        lines = [line for row in rows for line in _row_lines(row, len(radii))]
+        lines = [
+            line
+            for row in rows
+            for line in (*_row_lines(row, len(radii)), *_improvement_lines(row, members))
+        ]
         grids.append(Grid(TITLES[table], head, lines))
     return grids
 
@@ -160,6 +165,18 @@ def _row_lines(row: list[Cell], width: int) -> list[list[str]]:
         figures["gain"] = [_difference(cell) for cell in row]
     blank = [""] * (width - len(row))
     return [[*_row_of(row[0]), figure, *texts, *blank] for figure, texts in figures.items()]
+
+
+def _improvement_lines(row: list[Cell], cells: Sequence[Cell]) -> list[list[str]]:
+    """The relative improvement of double sampling, under its average radius."""
+    found = improvement(row[0], cells)
+    if found is None:
+        return []
+    figures = {"paper": signed(f"{found.paper:.2f}") + "%"}
+    if found.ours is not None:
+        figures["ours"] = signed(floor_printed(found.ours, 2)) + "%"
+    heads = [*_row_of(row[0])[:3], "improvement"]
+    return [[*heads, figure, text] for figure, text in figures.items()]
 
 
 def _ours(cell: Cell) -> str:
@@ -197,9 +214,16 @@ _RECORD_FIELDS = (
 )
 
 
-def _record(cell: Cell) -> dict[str, Any]:
+_GAIN_FIELDS = ("paper_improvement_percent", "ours_improvement_percent")  # of average radii
+
+
+def _record(cell: Cell, cells: Sequence[Cell]) -> dict[str, Any]:
     ours = None if cell.ours is None else float(_floor(cell.ours, cell.digits + 3))
-    return {**{name: getattr(cell, name) for name in _RECORD_FIELDS}, "ours": ours}
+    gain = improvement(cell, cells)
+    printed = None if gain is None else round(gain.paper, 2)
+    own = None if gain is None or gain.ours is None else float(floor_printed(gain.ours, 4))
+    fields = {name: getattr(cell, name) for name in _RECORD_FIELDS}
+    return {**fields, "ours": ours, **dict(zip(_GAIN_FIELDS, (printed, own), strict=True))}
 
 
 def _text_grid(grid: Grid) -> str:

@@ -31,8 +31,8 @@ from dsrs.paper.planar import (
     planar_cells,
     pointed_star,
 )
-from dsrs.proofs.certificate import Interval, Observation
 from dsrs.proofs.certification import certify
+from dsrs.proofs.interval import Interval, Observation
 
 
 @dataclass(frozen=True, slots=True)

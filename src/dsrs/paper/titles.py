@@ -22,20 +22,20 @@ TRAINING_TITLES = {
 
 
 def model_title(model: str) -> str:
-    """`cohen-mnist-380-1.00` is "MNIST, Gaussian augmentation, k = 380, sigma = 1.00".
+    """`cohen-mnist-380-1.00` is "MNIST, Gaussian augmentation" over "k = 380, sigma = 1.00".
 
     A word that is not known is shown as it is.
     """
     training, *words = model.split("-")
     name = TRAININGS.get(training, training)
-    parts = [TRAINING_TITLES.get(name, name)]
+    names, parts = [TRAINING_TITLES.get(name, name)], []
     for word in words:
         if word in DATASET_TITLES:
-            parts.insert(0, DATASET_TITLES[word])
+            names.insert(0, DATASET_TITLES[word])
         elif re.fullmatch(r"\d+", word):
             parts.append(f"$k$ = {word}")
         elif re.fullmatch(r"\d+\.\d+", word):
             parts.append(rf"$\sigma$ = {word}")
         else:
             parts.append(word)
-    return ", ".join(parts)
+    return "\n".join(", ".join(line) for line in (names, parts) if line)

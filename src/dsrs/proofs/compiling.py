@@ -18,9 +18,9 @@ def main() -> int:
     from dsrs.duality.radius import loss_at_shorter_shifts
     from dsrs.duality.variation import total_variation
     from dsrs.laws import GeneralizedGaussian, Rescaled
-    from dsrs.proofs.certificate import Interval, Observation
     from dsrs.proofs.certification import certify
     from dsrs.proofs.constraints import constraints_of, problem_of
+    from dsrs.proofs.interval import Interval, Observation
 
     kernel.compile_here(folder)
     law = GeneralizedGaussian(784, 1.0, 380)

@@ -19,7 +19,7 @@ from dsrs.errors import InfeasibleBox, InvalidInput
 from dsrs.laws import GeneralizedGaussian
 from dsrs.laws.component import Component
 from dsrs.laws.parameters import shown
-from dsrs.proofs.certificate import Interval, Observation
+from dsrs.proofs.interval import Interval, Observation
 
 # Room for rounding when a box touches the edge of what is feasible.
 EDGE = 1e-12

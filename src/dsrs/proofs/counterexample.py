@@ -11,19 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.errors import DataError
-from dsrs.proofs.certificate import Certificate
+from dsrs.proofs.base import Claim
 
-# What a certificate claims near its input: that the class has a majority, or that it leads.
-Claim = Literal["majority", "lead"]
 # What fresh votes at a point proved: the majority is lost; another class is ahead; nothing.
 Shown = Literal["majority lost", "answer changed", "nothing"]
 # Where the direction came from.
 Source = Literal["votes", "back-propagation"]
-
-
-def claim_of(certificate: Certificate) -> Claim:
-    """What a certificate claims."""
-    return "lead" if certificate.method == "leading-class" else "majority"
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,9 @@ from dsrs.laws import (
     parse_additional_law,
 )
 from dsrs.laws.grid import Grid
-from dsrs.proofs.certificate import Certificate, Interval, Observation, OnGrid
+from dsrs.proofs.certificate import Certificate, OnGrid
 from dsrs.proofs.certification import certify, from_grid_point
+from dsrs.proofs.interval import Interval, Observation
 
 REQUIRED_COLUMNS = ("d", "k", "sigma", "p_lower", "p_upper")
 OPTIONAL_COLUMNS = ("eta", "q_law", "q_shape", "q_value", "q_lower", "q_upper", "grid", "moved")
@@ -55,16 +56,16 @@ class RowOutcome:
         found = self.certificate
         if found is None:
             return {**dict.fromkeys(RESULT_COLUMNS, ""), "status": f"error: {self.error}"}
-        multipliers = found.multipliers
-        bound = found.dual_bound
+        step = None if found.proof is None else found.proof.outermost
+        multipliers = () if step is None else step.multipliers
         return {
-            "np_radius": found.np_radius,
+            "np_radius": "" if found.np_radius is None else found.np_radius,
             "certified_radius": found.radius,
             "lambda_p": multipliers[0] if multipliers else "",
             "lambda_q": multipliers[1] if len(multipliers) > 1 else "",
-            "dual_bound": "" if bound is None else bound,
+            "dual_bound": "" if step is None else step.dual_bound,
             "status": found.status,
-            "proof": found.proof_text,
+            "proof": "" if found.proof is None else found.proof.text,
         }
 
 
@@ -96,8 +97,8 @@ def _from_grid(found: Certificate, row: Mapping[str, Any]) -> Certificate:
     if not 0 <= moved < np.inf:
         raise InvalidInput(f"`moved` must be a distance, got {moved!r}")
     charged = [grid.variation(found.law)]
-    charged += [grid.variation(seen.law) for seen in found.additional]
-    return from_grid_point(found, OnGrid(grid.step, moved, max(charged)))
+    charged += [grid.variation(seen.law) for seen in found.observations]
+    return from_grid_point(found, OnGrid(grid.step, grid.origin, moved, max(charged)))
 
 
 @functools.lru_cache(maxsize=64)

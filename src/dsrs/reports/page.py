@@ -13,14 +13,15 @@ from string import Template
 from typing import Any
 
 from dsrs import __version__
-from dsrs.measures.rounding import ceil_number, floor_number
+from dsrs.measures.rounding import ceil_number, floor_number, nearest_number
 from dsrs.proofs.counterexample import AttackedInput
 from dsrs.reports.attacks import attack_text
+from dsrs.reports.caveats import caveats
 from dsrs.reports.report import Report
 from dsrs.reports.series import DIGITS, P_BINS
 from dsrs.reports.style import DARK_PALETTE, PALETTE, method_place
 from dsrs.reports.summary import BASELINE, Outcome, RunSummary, method_name
-from dsrs.reports.tables import SUMMARY_HEADS, Cell, Row, interval_note, label_note, summary_rows
+from dsrs.reports.tables import SUMMARY_HEADS, Cell, Row, interval_note, summary_rows
 
 GENERATOR = "dsrs report"
 SCRIPTS = ("charts.js", "figures.js", "inputs.js")
@@ -38,7 +39,7 @@ def html_page(report: Report, title: str = "Certified robustness") -> str:
         "summary": _summary_table(report),
         "votes": _votes_table(report),
         "interval_note": escape(interval_note(report.resampling)),
-        "label_note": escape(label_note(report)),
+        "caveats": "<br>\n".join(map(escape, caveats(report))),
         "settings": "\n".join(_settings(run) for run in report.runs),
         "data": _json_text(page_data(report)),
         "style": style,
@@ -114,7 +115,7 @@ def _certificate_fields(one: Outcome, method: str) -> dict[str, Any]:
         "p": None,
         "q": None,
         "law": found.law if found else None,
-        "gain": floor_number(one.gain(method), DIGITS),
+        "gain": nearest_number(one.gain(method), DIGITS),
     }
     for name, interval in (("p", found.p), ("q", found.q)) if found else ():
         if interval is not None:

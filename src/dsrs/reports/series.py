@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dsrs.confidence.bootstrap import Floats, Resampling
 from dsrs.errors import InvalidInput
 from dsrs.laws.bins import HISTOGRAM_BINS
-from dsrs.measures.rounding import floor_number
+from dsrs.measures.rounding import floor_number, nearest_number
 from dsrs.reports.attacks import AttackGap, attack_gap
 from dsrs.reports.envelope import shared_methods, sigma_families
 from dsrs.reports.measures import measure_run
@@ -155,9 +155,9 @@ def gain_bands(run: RunSummary, resampling: Resampling) -> list[GainBand]:
             run=run.name,
             method=gain.method,
             radius=tuple(grid),
-            gain=tuple(floor_number(one.value, DIGITS) for one in gain.certified_accuracy),
-            low=tuple(floor_number(one.low, DIGITS) for one in gain.certified_accuracy),
-            high=tuple(floor_number(one.high, DIGITS) for one in gain.certified_accuracy),
+            gain=tuple(nearest_number(one.value, DIGITS) for one in gain.certified_accuracy),
+            low=tuple(nearest_number(one.low, DIGITS) for one in gain.certified_accuracy),
+            high=tuple(nearest_number(one.high, DIGITS) for one in gain.certified_accuracy),
         )
         for gain in measured.gains
     ]
@@ -172,7 +172,7 @@ def input_points(run: RunSummary, method: str) -> InputPoints:
         index=tuple(one.index for one in shown),
         baseline=tuple(floor_number(one.radius(BASELINE), DIGITS) for one in shown),
         radius=tuple(floor_number(one.radius(method), DIGITS) for one in shown),
-        gain=tuple(floor_number(one.gain(method), DIGITS) for one in shown),
+        gain=tuple(nearest_number(one.gain(method), DIGITS) for one in shown),
         p=tuple(_share(one.p_estimate) for one in shown),
     )
 

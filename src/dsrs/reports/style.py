@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from dsrs.errors import MissingExtra
+from dsrs.methods.registry import known_names
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DARK_PALETTE = ("#56B4E9", "#FF8A47", "#2BC79A", "#E29BC6", "#F0C04A", "#9AD0F5", "#FFFFFF")
-METHOD_PLACES = {"np": 0, "truncated": 1, "rescaled": 2, "tailored": 3}
 DASHES = ((), (5, 1.6), (1.4, 1.4), (6, 1.6, 1.4, 1.6))
 MARKERS = ("o", "s", "v", "D")
 
@@ -49,9 +49,12 @@ PRINT_STYLE: dict[Any, Any] = {
 
 
 def method_place(method: str) -> int:
-    """Where in the palette a method stands; an unknown one gets a place by its name."""
-    known = len(METHOD_PLACES)
-    return METHOD_PLACES.get(method, known + sum(method.encode()) % (len(PALETTE) - known))
+    """Where in the palette a method stands; an unknown one gets one of the last places."""
+    known = known_names()
+    if method in known:
+        return known.index(method) % len(PALETTE)
+    free = max(1, len(PALETTE) - len(known))
+    return len(PALETTE) - 1 - sum(method.encode()) % free
 
 
 def method_color(method: str) -> str:

@@ -20,19 +20,16 @@ from dsrs.errors import DataError
 from dsrs.laws import GeneralizedGaussian, short_law_text
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.measures.accuracy import NO_CERTIFICATE, proved_radius
-from dsrs.proofs.certificate import Certificate, Interval
+from dsrs.methods import NEYMAN_PEARSON
+from dsrs.methods.registry import known_names, title_of
+from dsrs.proofs.certificate import Certificate
 from dsrs.proofs.counterexample import AttackedInput
+from dsrs.proofs.interval import Interval
 from dsrs.store.result import RunResult
 from dsrs.store.spending import VotesSpent
 from dsrs.votes.records import ESTIMATION, Votes
 
-BASELINE = "np"
-METHOD_NAMES = {
-    "np": "Neyman-Pearson",
-    "truncated": "DSRS truncated",
-    "rescaled": "DSRS rescaled",
-    "tailored": "tailored law",
-}
+BASELINE = NEYMAN_PEARSON
 
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
@@ -52,10 +49,10 @@ class Answer:
 
     @classmethod
     def of_certificate(cls, found: Certificate) -> Answer:
-        if not found.additional:
-            return cls(found.status, found.radius, found.p)
-        seen = found.additional[0]
-        return cls(found.status, found.radius, found.p, seen.interval, seen.law.short_text)
+        if not found.observations:
+            return cls(found.status, found.radius, found.known_of_p)
+        seen = found.observations[0]
+        return cls(found.status, found.radius, found.known_of_p, seen.interval, seen.law.short_text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +126,7 @@ class RunSummary:
     settings: Mapping[str, Any] = field(default_factory=dict)
     attacks: Mapping[int, AttackedInput] = field(default_factory=dict)  # by index of the input
     spent: VotesSpent | None = None  # by input, in the order of the outcomes; None: not known
+    for_label: bool = False  # the answers are for the labels, although these have no numbers
 
     @classmethod
     def from_results(
@@ -237,7 +235,7 @@ class RunSummary:
 
 def method_name(method: str) -> str:
     """A method's name for people."""
-    return METHOD_NAMES.get(method) or short_law_text(method)
+    return title_of(method) or short_law_text(method)
 
 
 def _outcome(run: str, seen: RunResult) -> Outcome:
@@ -265,7 +263,7 @@ def _radial_counts(votes: Sequence[Votes]) -> tuple[tuple[int, ...], tuple[int, 
     trials = np.zeros(HISTOGRAM_BINS, dtype=np.int64)
     hits = np.zeros(HISTOGRAM_BINS, dtype=np.int64)
     for taken in votes:
-        if taken.law is None and taken.purpose == ESTIMATION:
+        if taken.stream.additional is None and taken.stream.purpose == ESTIMATION:
             trials += np.asarray(taken.trials, dtype=np.int64)
             hits += np.asarray(taken.hits, dtype=np.int64)
     if not trials.any():
@@ -283,5 +281,6 @@ def _methods(run: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
                 f"run {run!r}, input {one.index} has no certificate of {', '.join(sorted(missing))}"
                 ", which other inputs of the run have; certify the run again"
             )
-    order = [*METHOD_NAMES, *sorted(found - METHOD_NAMES.keys())]
+    known = known_names()
+    order = [*known, *sorted(found - set(known))]
     return tuple(method for method in order if method in found)

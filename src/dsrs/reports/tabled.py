@@ -7,7 +7,7 @@ from pathlib import Path
 from dsrs.errors import DataError
 from dsrs.exchange import ResultRow, import_rows
 from dsrs.laws import GeneralizedGaussian, short_law_text
-from dsrs.proofs.certificate import Interval
+from dsrs.proofs.interval import Interval
 from dsrs.reports.summary import Answer, Outcome, RunSummary
 
 UNNAMED = "imported"  # the method of a table that names none, such as a TSV log
@@ -28,8 +28,9 @@ def read_table(path: Path, name: str, family: str = "") -> RunSummary:
             )
     laws = [law for found in rows.values() for row in found.values() if (law := _law(row))]
     outcomes = [_outcome(index, found, path) for index, found in rows.items()]
+    of_label = all(row.for_label for found in rows.values() for row in found.values())
     return RunSummary.from_outcomes(
-        name, outcomes, laws, family=family, settings={"table": str(path)}
+        name, outcomes, laws, family=family, settings={"table": str(path)}, for_label=of_label
     )
 
 

@@ -1,33 +1,28 @@
-"""The numbers as Markdown, LaTeX (booktabs) and CSV tables and as JSON, all rounded down."""
+"""The numbers as Markdown, LaTeX (booktabs) and CSV tables and as JSON: never more than proved."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal
 
 from dsrs import __version__
 from dsrs.confidence.bootstrap import Estimate, Resampling
 from dsrs.files.foreign_text import csv_name, markdown_name, one_line
-from dsrs.measures.rounding import (
-    ceil_number,
-    ceil_text,
-    floor_number,
-    floor_text,
-    percent,
-    percent_up,
-    signed,
-)
+from dsrs.measures.rounding import Exact, ceil_text, floor_text, nearest_text, signed
 from dsrs.reports.attacks import attack_fields
+from dsrs.reports.caveats import caveats
 from dsrs.reports.measures import MethodMeasures, RunMeasures
 from dsrs.reports.report import Report
 from dsrs.reports.summary import method_name
 
 CSV_DIGITS = 6
 RADIUS_DIGITS = 3
+PERCENT_DIGITS = 1
 
 Quantity = Literal[
     "certified accuracy", "certified at 0", "average radius", "clean accuracy", "abstention"
@@ -97,7 +92,7 @@ def markdown_table(report: Report) -> str:
     heads += [f"r = {radius:g}" for radius in report.radii]
     lines = [
         f"Certified accuracy in percent at l2 radius r, {interval_note(report.resampling)}.",
-        *([markdown_name(note)] if (note := label_note(report)) else []),
+        *map(markdown_name, caveats(report)),
         "",
         _markdown_line(heads),
         _markdown_line(["---", "---", *["---:"] * (len(heads) - 2)]),
@@ -114,7 +109,7 @@ def latex_table(report: Report) -> str:
     lines = [
         "% needs \\usepackage{booktabs}",
         f"% certified accuracy in percent; {interval_note(report.resampling)}",
-        *([f"% {one_line(note)}"] if (note := label_note(report)) else []),
+        *(f"% {one_line(caveat)}" for caveat in caveats(report)),
         f"\\begin{{tabular}}{{ll{'r' * (columns + 1)}}}",
         "\\toprule",
         f" & & & \\multicolumn{{{columns}}}{{c}}{{Certified accuracy (\\%) at radius $r$}} \\\\",
@@ -142,8 +137,7 @@ def csv_table(report: Report) -> str:
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(["run", "method", "gain", "quantity", "radius", "value", "low", "high"])
     for record in _records(report):
-        down = record["quantity"] != "abstention"
-        text = floor_text if down else ceil_text
+        text = _printer(record["gain"], record["quantity"])
         one: Estimate = record["estimate"]
         writer.writerow(
             [
@@ -162,10 +156,10 @@ def json_document(report: Report) -> str:
     """Everything in the tables, for programs; accuracies are shares, not percent."""
     numbers = []
     for record in _records(report):
-        round_off = ceil_number if record["quantity"] == "abstention" else floor_number
+        text = _printer(record["gain"], record["quantity"])
         one: Estimate = record.pop("estimate")
         ends = (("value", one.value), ("low", one.low), ("high", one.high))
-        numbers.append({**record, **{key: round_off(end, CSV_DIGITS) for key, end in ends}})
+        numbers.append({**record, **{key: float(text(end, CSV_DIGITS)) for key, end in ends}})
     document = {
         "generator": f"dsrs report {__version__}",
         "radii": list(report.radii),
@@ -190,6 +184,7 @@ def json_document(report: Report) -> str:
             }
             for measured in report.measures
         ],
+        "caveats": caveats(report),
         "numbers": numbers,
     }
     return json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
@@ -200,17 +195,6 @@ def interval_note(resampling: Resampling) -> str:
     return (
         f"with {resampling.confidence * 100:g} % bootstrap intervals over the test inputs "
         f"({resampling.resamples} resamples, seed {resampling.seed}; gains are paired by input)"
-    )
-
-
-def label_note(report: Report) -> str:
-    """What accuracy means for runs without labels; nothing where all have them."""
-    names = [run.name for run in report.runs if not run.labelled]
-    if not names:
-        return ""
-    return (
-        f"Without labels ({', '.join(names)}): shares of inputs that have a certificate; whether "
-        "its class is right is not known."
     )
 
 
@@ -245,24 +229,33 @@ def _run_rows(measured: RunMeasures) -> list[Row]:
     return rows
 
 
+def _printer(gain: bool, quantity: Quantity) -> Callable[[Exact, int], str]:
+    """How numbers are rounded: gains to the nearest, certified ones to less certified."""
+    return nearest_text if gain else ceil_text if quantity == "abstention" else floor_text
+
+
 def _percent_cell(one: Estimate, gain: bool = False) -> Cell:
-    texts = [percent(end) for end in (one.value, one.low, one.high)]
-    return _cell(texts, one, gain)
+    return _cell(one, gain, "certified accuracy", 100, PERCENT_DIGITS)
 
 
 def _abstention_cell(one: Estimate, gain: bool) -> Cell:
-    texts = [percent_up(end) for end in (one.value, one.low, one.high)]
-    return _cell(texts, one, gain, better=-1)
+    return _cell(one, gain, "abstention", 100, PERCENT_DIGITS, better=-1)
 
 
 def _radius_cell(one: Estimate, gain: bool) -> Cell:
-    texts = [floor_text(end, RADIUS_DIGITS) for end in (one.value, one.low, one.high)]
-    return _cell(texts, one, gain)
+    return _cell(one, gain, "average radius", 1, RADIUS_DIGITS)
 
 
-def _cell(texts: Sequence[str], one: Estimate, gain: bool, better: int = 1) -> Cell:
-    value, low, high = (signed(text) for text in texts) if gain else texts
-    return Cell(value, low, high, better * one.sign if gain else 0)
+def _cell(
+    one: Estimate, gain: bool, quantity: Quantity, unit: int, digits: int, better: int = 1
+) -> Cell:
+    text = _printer(gain, quantity)
+    value, low, high = (
+        text(Fraction(end) * unit, digits) for end in (one.value, one.low, one.high)
+    )
+    if not gain:
+        return Cell(value, low, high, 0)
+    return Cell(signed(value), signed(low), signed(high), better * one.sign)
 
 
 def _markdown_line(cells: Sequence[str]) -> str:

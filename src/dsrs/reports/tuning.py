@@ -13,7 +13,7 @@ from dsrs.reports.style import method_color, print_style
 from dsrs.reports.summary import method_name
 
 if TYPE_CHECKING:
-    from dsrs.landscape.tuning import Forecast, Tuned
+    from dsrs.tuning import Forecast, Tuned
 
 
 def draw_tuning(found: Tuned, path: Path) -> None:

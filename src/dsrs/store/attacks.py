@@ -8,6 +8,7 @@ settings are never mixed with it.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from dsrs.errors import DataError, StoreCorrupted, StoreMismatch
+from dsrs.errors import DataError, StoreCorrupted, StoreError, StoreMismatch
 from dsrs.proofs.counterexample import AttackedInput
 from dsrs.store.reader import Run, existing_folder
 from dsrs.store.schema import STORE_NAME, checksum_of, connect, damage_as_error, damaged
@@ -45,6 +46,11 @@ def start_attack(
     """
     folder = existing_folder(path)
     store = folder / STORE_NAME
+    if store.exists() and not (os.access(folder, os.W_OK) and os.access(store, os.W_OK)):
+        raise StoreError(
+            f"{folder} may not be written, and an attack is kept in its run; name a folder for a "
+            "copy with `output`"
+        )
     with closing(connect(store, writable=True)):
         pass  # refuses what cannot be written before a lock is left in the folder
     lock = lock_folder(folder)

@@ -6,6 +6,7 @@ a landscape of the norms that its law reaches; a wide law reaches them all.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,28 +29,47 @@ def wide_law(d: int, sigma: float) -> GeneralizedGaussian:
 
 @dataclass(frozen=True, slots=True)
 class Landscape:
-    """One profile an input, for the class that was counted (the label where there is one)."""
+    """One profile an input, for the class that was counted (the label where there is one).
+
+    `d` is the dimension of the inputs. `first_misses` are norms below which no vote of the input
+    missed, infinite where none did. `law` and `seed` are those of its votes; None for votes on
+    spheres, which no law of this package took.
+    """
 
     d: int
     indices: tuple[int, ...]
     profiles: tuple[Profile, ...]
+    first_misses: tuple[float, ...]
     votes: int  # all votes that it rests on
     largest_norm: float  # about the largest that was seen
+    law: GeneralizedGaussian | None = None
+    seed: int | None = None
 
 
 def read_landscape(path: str | Path) -> Landscape:
     """The profiles of all inputs of a run."""
     with open_run(path) as run:
-        law = run.plan.law
+        law, seed = run.sampled_plan.law, run.sampled_plan.seed
         edges = law.radial_quantile(np.linspace(0, 1, HISTOGRAM_BINS + 1))
-        indices, profiles, total = [], [], 0
+        indices, profiles, first_misses, total = [], [], [], 0
         for result in run.results():
             trials = np.sum([votes.trials for votes in result.votes], axis=0)
             hits = np.sum([votes.hits for votes in result.votes], axis=0)
             indices.append(result.index)
             profiles.append(profile_of_bins(edges, hits, trials))
+            missed = edges[:-1][hits < trials]  # where such a bin begins
+            first_misses.append(float(missed[0]) if len(missed) else math.inf)
             total += int(trials.sum())
     if not profiles:
         raise StoreError(f"{path} has no finished input yet")
     largest = float(law.radial_quantile(0.99))
-    return Landscape(law.d, tuple(indices), tuple(profiles), total, largest)
+    return Landscape(
+        law.d,
+        tuple(indices),
+        tuple(profiles),
+        tuple(first_misses),
+        total,
+        largest,
+        law,
+        seed,
+    )

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from dsrs.errors import DataError, InvalidInput, StoreCorrupted, StoreError
+from dsrs.files.json_records import to_json
 from dsrs.methods import Plan
-from dsrs.proofs.certificate import Certificate
-from dsrs.store.first_format import FIRST_FORMAT, choices_of, plan_fields, votes_fields
+from dsrs.methods.subject import subject_of
+from dsrs.proofs.certificate import FORMAT, Certificate
+from dsrs.store.format_2 import config_of_format_2, read_rows_of_format_2
 from dsrs.store.result import RunResult
+from dsrs.store.rows import OF_CERTIFICATE, OF_INPUT, InputRows, read_rows
 from dsrs.store.schema import (
+    FORMAT_VERSION,
     SETTINGS_NAME,
     STORE_NAME,
-    checksum_of,
     connect,
     damage_as_error,
-    damaged,
     read_config,
+    version_of,
 )
 from dsrs.votes.records import SampledInput
-
-LARGEST_INDEX = 2**63 - 1  # of SQLite's integers
 
 
 def open_run(path: str | Path) -> Run:
@@ -50,24 +53,26 @@ class Run:
         self.store = path / STORE_NAME
         self.connection = connection
         with damage_as_error(self.store):
-            self.config = read_config(connection, self.store)
+            self.format = version_of(connection)
+            config = read_config(connection, self.store)
+            self.config = config if self.format == FORMAT_VERSION else config_of_format_2(config)
 
     @property
     def plan_fields(self) -> dict[str, Any]:
         """`plan` as JSON."""
-        return plan_fields(self.config["plan"])
+        return dict(self.config["plan"])
 
     @property
     def sampled_plan_fields(self) -> dict[str, Any]:
         """`sampled_plan` as JSON."""
-        return plan_fields(self.config.get("sampled_plan", self.config["plan"]))
+        return dict(self.config.get("sampled_plan", self.config["plan"]))
 
-    @property
+    @cached_property
     def plan(self) -> Plan:
         """The methods of the certificates, and how they spend alpha."""
         return Plan.from_dict(self.plan_fields)
 
-    @property
+    @cached_property
     def sampled_plan(self) -> Plan:
         """What was sampled: `plan`, unless the run was certified again with another one."""
         return Plan.from_dict(self.sampled_plan_fields)
@@ -100,16 +105,19 @@ class Run:
 
     def result(self, index: int) -> RunResult:
         """One finished input."""
-        with damage_as_error(self.store):
-            return read_result(self.connection, index, self.sampled_plan, self.store)
+        rows = self._rows(index)
+        with self._reading(index):
+            sampled = self._sampled(rows)
+            certificates = self._certificates(rows, sampled)
+            proved = {name: Certificate.from_dict(one) for name, one in certificates.items()}
+            return RunResult(sampled, proved, rows.thumbnail)
 
     def fields(self, index: int) -> tuple[dict[str, Any], dict[str, Any]]:
-        """One finished input as it is stored, in JSON: its votes, and each method's certificate."""
-        with damage_as_error(self.store):
-            votes, certificates, _ = read_fields(
-                self.connection, index, self.sampled_plan, self.store
-            )
-            return votes, certificates
+        """One finished input in JSON: its votes, and each method's certificate, by name."""
+        rows = self._rows(index)
+        with self._reading(index):
+            sampled = self._sampled(rows)
+            return sampled.to_dict(), self._certificates(rows, sampled)
 
     def close(self) -> None:
         self.connection.close()
@@ -120,73 +128,51 @@ class Run:
     def __exit__(self, *failure: object) -> None:
         self.close()
 
+    def _rows(self, index: int) -> InputRows:
+        with damage_as_error(self.store), self._reading(index):
+            if self.format == FORMAT_VERSION:
+                return read_rows(self.connection, index, self.store)
+            return read_rows_of_format_2(self.connection, index, self.plan, self.store)
 
-def read_result(connection: sqlite3.Connection, index: int, plan: Plan, store: Path) -> RunResult:
-    """One input with its votes and certificates, after its checksum was compared."""
-    votes, certificates, thumbnail = read_fields(connection, index, plan, store)
-    try:
-        proved = {method: Certificate.from_dict(one) for method, one in certificates.items()}
-        # The distance to the grid has no column of its own: every certificate tells it.
-        votes["moved"] = max((one.moved for one in proved.values()), default=0.0)
-        return RunResult(SampledInput.from_dict(votes, plan.law), proved, thumbnail)
-    except (InvalidInput, DataError, KeyError, TypeError) as error:
-        raise StoreCorrupted(f"{store}: input {index} cannot be read: {error}") from error
+    @contextmanager
+    def _reading(self, index: int) -> Iterator[None]:
+        """Rows that cannot be understood, although their checksum is right, are damage."""
+        try:
+            yield
+        except (InvalidInput, DataError, KeyError, TypeError) as error:
+            raise StoreCorrupted(f"{self.store}: input {index} cannot be read: {error}") from error
 
-
-def read_fields(
-    connection: sqlite3.Connection, index: int, plan: Plan, store: Path
-) -> tuple[dict[str, Any], dict[str, Any], bytes | None]:
-    """The votes of one input, its certificates and its picture, as they are stored."""
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    first_format = version == FIRST_FORMAT
-    if abs(index) > LARGEST_INDEX:
-        raise StoreError(f"{store} has no result of input {index}")
-    row = connection.execute(
-        "SELECT label, predicted, target, "
-        f"{'stopped, seconds' if first_format else 'choices, seconds, queries'}, "
-        "thumbnail, checksum FROM input WHERE idx = ?",
-        (index,),
-    ).fetchone()
-    if row is None:
-        raise StoreError(f"{store} has no result of input {index}")
-    *fields, thumbnail, checksum = row
-    votes = connection.execute(
-        "SELECT body FROM votes WHERE idx = ? ORDER BY position", (index,)
-    ).fetchall()
-    certificates = connection.execute(
-        "SELECT method, status, radius, body FROM certificate WHERE idx = ? ORDER BY position",
-        (index,),
-    ).fetchall()
-    if checksum != checksum_of(content_of([index, *fields], votes, certificates), thumbnail):
-        raise StoreCorrupted(damaged(store, f"the checksum of input {index} does not match"))
-    label, predicted, target, choices, seconds, *counted = fields
-    try:
-        bodies = [json.loads(body) for (body,) in votes]
-        if first_format:
-            chosen = choices_of(bodies, plan.methods)
-            bodies = [votes_fields(body, plan.n_first) for body in bodies]
-        else:
-            chosen = json.loads(choices)
-        sampled = {
-            "index": index,
-            "label": label,
-            "predicted": predicted,
-            "target": target,
-            "votes": bodies,
-            "choices": chosen,
-            "seconds": seconds,
-            "queries": counted[0] if counted else None,
+    def _sampled(self, rows: InputRows) -> SampledInput:
+        """The votes of one input."""
+        own = dict(zip(OF_INPUT, rows.fields, strict=True))
+        fields = own | {
+            "index": own["idx"],
+            "choices": json.loads(own["choices"]),
+            "votes": [json.loads(body) for body in rows.votes],
+            "model": self.config["model"]["fingerprint"],
+            "grid": self.sampled_plan_fields["grid"],
+            "input": own["fingerprint"],
         }
-        found = {method: json.loads(body) for method, _, _, body in certificates}
-    except (InvalidInput, DataError, KeyError, TypeError) as error:
-        raise StoreCorrupted(f"{store}: input {index} cannot be read: {error}") from error
-    return sampled, found, thumbnail
+        return SampledInput.from_dict(fields, self.sampled_plan.law)
 
-
-def content_of(
-    fields: list[Any],
-    votes: Sequence[tuple[str]],
-    certificates: Sequence[tuple[str, str, float, str]],
-) -> str:
-    """Everything that is kept of one input, but its picture, as the text of its checksum."""
-    return json.dumps([fields, votes, certificates])
+    def _certificates(self, rows: InputRows, sampled: SampledInput) -> dict[str, dict[str, Any]]:
+        """The certificates of one input, as `Certificate.to_dict` writes them, by name."""
+        classes = dict(enumerate(self.config["data"].get("class_names", ())))
+        class_name = None if sampled.target is None else classes.get(sampled.target)
+        certificates = {}
+        for row in rows.certificates:
+            own = dict(zip(OF_CERTIFICATE, row, strict=True))
+            method, variation = own.pop("method"), own.pop("variation")
+            on_grid = {"moved": sampled.moved, "variation": variation}
+            certificates[self.plan.name_of(method)] = {
+                "format": FORMAT,
+                **own,
+                "radius": to_json(own["radius"]),
+                "np_radius": to_json(own["np_radius"]),
+                "complete": bool(own["complete"]),
+                "law": self.sampled_plan_fields["law"],
+                "grid": None if variation is None else self.sampled_plan_fields["grid"] | on_grid,
+                "proof": json.loads(own["proof"]),
+                "subject": to_json(subject_of(sampled, self.plan, method, class_name)),
+            }
+        return certificates

@@ -1,7 +1,10 @@
 """The file format of a run: an SQLite database with our mark, our version, and checksums.
 
-`run` holds the config (one row). An input is one row of `input`, with its `votes` and
-`certificate` rows; the three are written in one transaction. The checksums of a run and of an
+`run` holds the config (one row): the plan with its law and grid, and the fingerprint of the model.
+An input is one row of `input`, with its `votes` and `certificate` rows; the three are written in
+one transaction. `method` is the method as the plan writes it, `proof` is JSON with the `kind` of
+the proof; what a certificate shares with others is kept once, in the plan or in `input`. `moved` is
+the distance to the grid, and `variation` is null without a grid. The checksums of a run and of an
 input cover all of it, so damage is found even where SQLite itself sees nothing wrong.
 """
 
@@ -22,7 +25,8 @@ from dsrs.files.whole import unfinished_path
 STORE_NAME = "run.sqlite"
 SETTINGS_NAME = "run.toml"
 APPLICATION_ID = int.from_bytes(b"DSRS", "big")
-FORMAT_VERSION = 2  # 1 is still read: see first_format.py
+FORMAT_VERSION = 3
+OLDEST_VERSION = 2  # that is still read: see format_2.py
 BUSY_SECONDS = 60.0  # a reader waits this long for a writer's transaction
 
 TABLES = """
@@ -36,6 +40,8 @@ CREATE TABLE input (
     choices TEXT NOT NULL,
     seconds REAL NOT NULL,
     queries INTEGER,
+    moved REAL NOT NULL,
+    fingerprint TEXT,
     thumbnail BLOB,
     checksum TEXT NOT NULL
 );
@@ -51,7 +57,11 @@ CREATE TABLE certificate (
     method TEXT NOT NULL,
     status TEXT NOT NULL,
     radius REAL NOT NULL,
-    body TEXT NOT NULL,
+    np_radius REAL,
+    complete INTEGER NOT NULL,
+    variation REAL,
+    uniform REAL,
+    proof TEXT NOT NULL,
     PRIMARY KEY (idx, position)
 ) WITHOUT ROWID;
 """
@@ -152,11 +162,22 @@ def _check_header(path: Path) -> None:
         raise StoreCorrupted(damaged(path, "it does not start like an SQLite database"))
 
 
+def version_of(connection: sqlite3.Connection) -> int:
+    """The format that a store was written in."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(version)
+
+
 def _check_format(connection: sqlite3.Connection, path: Path, writable: bool, whole: bool) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    version = version_of(connection)
     if application != APPLICATION_ID or version < 1:
         raise StoreCorrupted(damaged(path, "it is an SQLite database, but not of a dsrs run"))
+    if version < OLDEST_VERSION:
+        raise StoreError(
+            f"{path} was written in format {version}, and this version of dsrs reads formats from "
+            f"{OLDEST_VERSION} on; certify its inputs again"
+        )
     if version > FORMAT_VERSION:
         raise StoreTooNew(
             f"{path} was written in format {version}, and this version of dsrs reads up to "
@@ -165,7 +186,8 @@ def _check_format(connection: sqlite3.Connection, path: Path, writable: bool, wh
     if writable and version < FORMAT_VERSION:
         raise StoreError(
             f"{path} was written in format {version} by an earlier version of dsrs: it can be "
-            "shown, exported and certified again, but not continued; use another --output"
+            "shown, exported and certified again, but not continued; use another --output, or copy "
+            f"it into a new folder with `dsrs merge {path.parent} --output NEW` and continue that"
         )
     findings = [row[0] for row in connection.execute("PRAGMA quick_check(3)")] if whole else []
     if findings not in ([], ["ok"]):

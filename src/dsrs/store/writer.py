@@ -13,13 +13,13 @@ from typing import Any
 from dsrs.errors import StoreError
 from dsrs.files.folders import make_folders, remove_empty
 from dsrs.files.whole import UNFINISHED, write_whole
+from dsrs.methods import Plan
 from dsrs.store.config import check_same_run, versions
-from dsrs.store.reader import content_of
 from dsrs.store.result import RunResult
+from dsrs.store.rows import rows_of_result, write_rows
 from dsrs.store.schema import (
     SETTINGS_NAME,
     STORE_NAME,
-    checksum_of,
     connect,
     create_store,
     damage_as_error,
@@ -81,6 +81,7 @@ class RunWriter:
         self.store = path / STORE_NAME
         self._connection = connection
         self._lock = lock
+        self._plan = Plan.from_dict(dict(config["plan"]))
         try:
             with damage_as_error(self.store):
                 check_same_run(read_config(connection, self.store), config, path)
@@ -119,36 +120,10 @@ class RunWriter:
 
     def add(self, result: RunResult) -> None:
         """Keep the result of one input: whole, on disk, when this returns."""
-        sampled = result.sampled
-        fields = [
-            sampled.index,
-            sampled.label,
-            sampled.predicted,
-            sampled.target,
-            json.dumps({text: law.to_dict() for text, law in sampled.choices.items()}),
-            float(sampled.seconds),
-            sampled.queries,
-        ]
-        votes = [(json.dumps(votes.to_dict()),) for votes in sampled.votes]
-        certificates = [
-            (method, certificate.status, certificate.radius, certificate.to_json())
-            for method, certificate in result.certificates.items()
-        ]
-        checksum = checksum_of(content_of(fields, votes, certificates), result.thumbnail)
+        rows = rows_of_result(result, self._plan)
         with damage_as_error(self.store), self._connection as transaction:
             transaction.execute("BEGIN IMMEDIATE")
-            transaction.execute(
-                "INSERT INTO input VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (*fields, result.thumbnail, checksum),
-            )
-            transaction.executemany(
-                "INSERT INTO votes VALUES (?, ?, ?)",
-                [(sampled.index, position, *row) for position, row in enumerate(votes)],
-            )
-            transaction.executemany(
-                "INSERT INTO certificate VALUES (?, ?, ?, ?, ?, ?)",
-                [(sampled.index, position, *row) for position, row in enumerate(certificates)],
-            )
+            write_rows(transaction, rows)
 
     def close(self) -> None:
         self._connection.close()

@@ -12,12 +12,16 @@ if _TYPE_CHECKING:
     from typing import Any
 
     from dsrs.training.defaults import recommended_settings as recommended_settings
+    from dsrs.training.devices import Machine as Machine
+    from dsrs.training.models import saved_model as saved_model
     from dsrs.training.session import train_model as train_model
     from dsrs.training.settings import TrainingSettings as TrainingSettings
 
 _HOMES = {
+    "Machine": "devices",
     "TrainingSettings": "settings",
     "recommended_settings": "defaults",
+    "saved_model": "models",
     "train_model": "session",
 }
 

@@ -37,15 +37,17 @@ def class_count(dataset: Dataset) -> int:
     return max(len(dataset.class_names), int(dataset.labels.max()) + 1)
 
 
-def channel_statistics(dataset: Dataset) -> tuple[list[float], list[float]]:
-    """Mean and standard deviation of each channel over the first images, for normalisation."""
-    count = min(len(dataset), STATISTICS_IMAGES)
+def channel_statistics(
+    dataset: Dataset, rows: NDArray[np.int64]
+) -> tuple[list[float], list[float]]:
+    """Mean and standard deviation of each channel over the first of `rows`, for normalisation."""
+    rows = rows[:STATISTICS_IMAGES]
     sums = torch.zeros(2, dataset.input_shape[0], dtype=torch.float64)
-    for start in range(0, count, CHUNK):
-        images, _ = tensors(dataset, np.arange(start, min(start + CHUNK, count)))
+    for start in range(0, len(rows), CHUNK):
+        images, _ = tensors(dataset, rows[start : start + CHUNK])
         values = images.double().flatten(2) if images.dim() > 2 else images.double()[..., None]
         sums += torch.stack([values.sum(dim=(0, 2)), values.square().sum(dim=(0, 2))])
-    size = count * math.prod(dataset.input_shape[1:])
+    size = len(rows) * math.prod(dataset.input_shape[1:])
     mean, square = sums / size
     # A constant channel would be divided by zero; it carries nothing, so any scale serves.
     deviation = (square - mean.square()).clamp(min=1e-6).sqrt()

@@ -15,17 +15,16 @@ import torch
 import dsrs
 from dsrs.datasets.dataset import Dataset
 from dsrs.files.whole import write_whole
-from dsrs.training.architectures import parameter_count
 from dsrs.training.batches import class_count
 from dsrs.training.evaluation import accuracy
 from dsrs.training.export import save_onnx, save_safetensors
+from dsrs.training.folder import CARD_NAME, ONNX_NAME, WEIGHTS_NAME
+from dsrs.training.held_out import held_out
 from dsrs.training.loop import Trained
+from dsrs.training.models import parameter_count
 from dsrs.training.settings import TrainingSettings
 
-FORMAT = 1
-ONNX_NAME = "model.onnx"
-WEIGHTS_NAME = "model.safetensors"
-CARD_NAME = "card.json"
+FORMAT = 2
 
 
 def write_model(
@@ -49,7 +48,10 @@ def write_model(
         "law": trained.law.to_dict(),
         "recipe": settings.recipe.to_dict(),
         "settings": settings.to_dict(),
+        "start": trained.origins.get("start"),
+        "teacher": trained.origins.get("teacher"),
         "training_data": _data(dataset),
+        "held_out": _held_out(dataset, settings),
         "test_data": None if test is None else _data(test),
         "test": None if test is None else accuracy(trained.model, test, trained.law, settings.seed),
         "training_seconds": round(sum(record["seconds"] for record in trained.history), 1),
@@ -70,6 +72,14 @@ def write_model(
 def _data(dataset: Dataset) -> dict[str, Any]:
     name = Path(dataset.name).name  # a card travels; where the data lay does not matter
     return {"name": name, "images": len(dataset), "fingerprint": dataset.fingerprint}
+
+
+def _held_out(dataset: Dataset, settings: TrainingSettings) -> dict[str, Any] | None:
+    """The inputs of the training data that the model was not trained on."""
+    if not settings.hold_out:
+        return None
+    indices = held_out(len(dataset), settings.hold_out)
+    return {"share": settings.hold_out, "images": len(indices), "indices": indices.tolist()}
 
 
 def _hashes(folder: Path, names: Sequence[str]) -> dict[str, str]:

@@ -7,7 +7,6 @@ needs to end with the same weights as one that was never interrupted.
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,20 +14,30 @@ from typing import Any
 import numpy as np
 import torch
 
-from dsrs.errors import StoreCorrupted, StoreMismatch, StoreTooNew
+from dsrs.classifiers.weights import safe_load
+from dsrs.errors import ClassifierError, StoreCorrupted, StoreMismatch, StoreTooNew
 from dsrs.files.whole import whole_file
+from dsrs.training.folder import CHECKPOINT_NAME
 from dsrs.training.settings import TrainingSettings
 
-FORMAT = 1
-FILE_NAME = "checkpoint.pt"
+FORMAT = 2
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A run after `epoch` finished epochs. `history` holds one record an epoch."""
+    """A run after `epoch` finished epochs.
+
+    Attributes:
+        settings: The settings of the run.
+        sources: Fingerprints of the data, and of the models that the run started and learned from.
+        epoch: Number of finished epochs.
+        model: State of the model.
+        optimizer: State of the optimiser.
+        history: One record for each epoch.
+    """
 
     settings: TrainingSettings
-    data: str
+    sources: dict[str, str]
     epoch: int
     model: dict[str, Any]
     optimizer: dict[str, Any]
@@ -37,12 +46,12 @@ class Checkpoint:
 
 def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     """Replace the checkpoint of `folder`; a crash leaves the old one or the new one."""
-    with whole_file(folder / FILE_NAME) as stream:
+    with whole_file(folder / CHECKPOINT_NAME) as stream:
         torch.save(
             {
                 "format": FORMAT,
                 "settings": checkpoint.settings.to_dict(),
-                "data": checkpoint.data,
+                "sources": checkpoint.sources,
                 "epoch": checkpoint.epoch,
                 "model": checkpoint.model,
                 "optimizer": checkpoint.optimizer,
@@ -52,28 +61,34 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
         )
 
 
-def load_checkpoint(folder: Path, settings: TrainingSettings, data: str) -> Checkpoint | None:
-    """The checkpoint of `folder`, if there is one; it must belong to these settings and data."""
-    path = folder / FILE_NAME
+def load_checkpoint(
+    folder: Path, settings: TrainingSettings, sources: dict[str, str]
+) -> Checkpoint | None:
+    """The checkpoint of `folder`, if there is one; it must belong to this run."""
+    path = folder / CHECKPOINT_NAME
     if not path.exists():
         return None
     try:
-        # weights_only: a checkpoint is data, and reading it runs no code from it.
-        state = torch.load(path, map_location="cpu", weights_only=True)
+        state = safe_load(path)
         version = state["format"]
         if version > FORMAT:
             raise StoreTooNew(
                 f"{path} was written by a newer version (format {version}; this reads {FORMAT})"
             )
+        if version < FORMAT:
+            raise StoreMismatch(
+                f"{path} was written by an older version (format {version}; this continues "
+                f"{FORMAT}); train in another folder, with --from {folder} to use its weights"
+            )
         saved = Checkpoint(
             TrainingSettings.from_dict(state["settings"]),
-            *(state[name] for name in ("data", "epoch", "model", "optimizer", "history")),
+            *(state[name] for name in ("sources", "epoch", "model", "optimizer", "history")),
         )
-    except (pickle.UnpicklingError, RuntimeError, EOFError, KeyError, TypeError) as error:
+    except (ClassifierError, KeyError, TypeError) as error:
         raise StoreCorrupted(
             f"{path} cannot be read as a checkpoint ({error}); delete it to start again"
         ) from error
-    _check_same(path, saved, settings, data)
+    _check_same(path, saved, settings, sources)
     return saved
 
 
@@ -88,13 +103,16 @@ def seed_epoch(seed: int, epoch: int) -> np.random.Generator:
     return np.random.default_rng(for_numpy)
 
 
-def _check_same(path: Path, saved: Checkpoint, settings: TrainingSettings, data: str) -> None:
-    before, now = saved.settings.to_dict(), settings.to_dict()
+def _check_same(
+    path: Path, saved: Checkpoint, settings: TrainingSettings, sources: dict[str, str]
+) -> None:
+    before = saved.settings.to_dict() | saved.sources
+    now = settings.to_dict() | sources
     changed = [
-        f"{name}: {before[name]} -> {now[name]}" for name in now if before[name] != now[name]
+        f"{name}: {before.get(name)} -> {now.get(name)}"
+        for name in before | now
+        if before.get(name) != now.get(name)
     ]
-    if saved.data != data:
-        changed.append(f"data: {saved.data} -> {data}")
     if changed:
         raise StoreMismatch(
             f"{path} belongs to another run ({'; '.join(changed)}); "

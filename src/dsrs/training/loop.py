@@ -6,19 +6,23 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from dsrs.classifiers.torch_module import fingerprint_of_module
 from dsrs.datasets.dataset import Dataset
 from dsrs.errors import ClassifierError, InvalidInput
 from dsrs.laws import GeneralizedGaussian
-from dsrs.training.architectures import build_architecture
 from dsrs.training.batches import channel_statistics, class_count, crop_and_flip, tensors
 from dsrs.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint, seed_epoch
+from dsrs.training.held_out import trained_on
+from dsrs.training.models import SavedModel, fresh_model
 from dsrs.training.noise import sample_noise
 from dsrs.training.recipes import Batch
 from dsrs.training.schedules import ramp, step_decay, warm_up_k
@@ -35,11 +39,20 @@ class Watcher(Protocol):
 
 @dataclass(frozen=True)
 class Trained:
-    """A trained model on the CPU, the law it is for, and one record an epoch."""
+    """A trained model on the CPU.
+
+    Attributes:
+        model: The model, in evaluation mode.
+        law: The law that it is to be smoothed with.
+        history: One record for each epoch.
+        origins: Name and fingerprint of the model that the run started from (`start`) and of the
+            one that it learned from (`teacher`), where there were any.
+    """
 
     model: nn.Module
     law: GeneralizedGaussian
     history: list[dict[str, Any]]
+    origins: dict[str, dict[str, str]]
 
 
 def train(
@@ -47,6 +60,8 @@ def train(
     settings: TrainingSettings,
     folder: Path,
     *,
+    start: SavedModel | None = None,
+    teacher: SavedModel | None = None,
     device: str = "cpu",
     precision: str = "float32",
     watcher: Watcher | None = None,
@@ -60,9 +75,17 @@ def train(
         raise InvalidInput(
             f"training takes images in [0, 1], {dataset.name} has bounds {dataset.bounds}"
         )
+    if teacher is not None and not settings.recipe.takes_teacher:
+        raise InvalidInput(f"the recipe {settings.recipe.name} takes no `teacher`")
     d = math.prod(dataset.input_shape)
     law = GeneralizedGaussian(d, settings.sigma, settings.k, settings.eta)
-    model = _fresh_model(dataset, settings)
+    model = _first_model(dataset, settings, start)
+    guide = None if teacher is None else _saved(teacher, dataset, settings).to(device)
+    origins = {
+        role: {"name": saved.name, "fingerprint": fingerprint_of_module(module)}
+        for role, saved, module in (("start", start, model), ("teacher", teacher, guide))
+        if saved is not None
+    }
     layout = _layout(dataset.input_shape)
     model.to(device).to(memory_format=layout)  # type: ignore[call-overload]
     optimizer = torch.optim.SGD(
@@ -71,33 +94,42 @@ def train(
         momentum=settings.momentum,
         weight_decay=settings.weight_decay,
     )
+    sources = {"data": dataset.fingerprint} | {
+        role: origin["fingerprint"] for role, origin in origins.items()
+    }
     history: list[dict[str, Any]] = []
-    saved = load_checkpoint(folder, settings, dataset.fingerprint)
-    if saved is not None:
-        model.load_state_dict(saved.model)
-        optimizer.load_state_dict(saved.optimizer)
-        history = saved.history
+    saved_run = load_checkpoint(folder, settings, sources)
+    if saved_run is not None:
+        model.load_state_dict(saved_run.model)
+        optimizer.load_state_dict(saved_run.optimizer)
+        history = saved_run.history
     if watcher is not None:
         watcher.started(len(history))
-    session = _Session(dataset, settings, law, model, optimizer, device, precision, watcher)
+    session = _Session(dataset, settings, law, model, optimizer, guide, device, precision, watcher)
     for epoch in range(len(history) + 1, settings.epochs + 1):
         history.append(session.epoch(epoch))
         weights, state = model.state_dict(), optimizer.state_dict()
-        save_checkpoint(
-            folder, Checkpoint(settings, dataset.fingerprint, epoch, weights, state, history)
-        )
+        save_checkpoint(folder, Checkpoint(settings, sources, epoch, weights, state, history))
         if watcher is not None:
             watcher.epoch_done(history[-1])
-    return Trained(model.eval().to("cpu"), law, history)
+    return Trained(model.eval().to("cpu"), law, history, origins)
 
 
-def _fresh_model(dataset: Dataset, settings: TrainingSettings) -> nn.Module:
+def _first_model(
+    dataset: Dataset, settings: TrainingSettings, start: SavedModel | None
+) -> nn.Module:
     seed_epoch(settings.seed, 0)
-    mean, deviation = channel_statistics(dataset)
+    if start is not None:
+        return _saved(start, dataset, settings)
+    mean, deviation = channel_statistics(dataset, trained_on(len(dataset), settings.hold_out))
     # The law has E |noise|^2 = sigma^2 d for every k, so this is the deviation of noisy images.
     noisy = [math.hypot(value, settings.sigma) for value in deviation]
     classes = class_count(dataset)
-    return build_architecture(settings.architecture, dataset.input_shape, classes, mean, noisy)
+    return fresh_model(settings.architecture, dataset.input_shape, classes, mean, noisy)
+
+
+def _saved(saved: SavedModel, dataset: Dataset, settings: TrainingSettings) -> nn.Module:
+    return saved.model(settings.architecture, dataset.input_shape, class_count(dataset))
 
 
 @dataclass(frozen=True)
@@ -107,9 +139,15 @@ class _Session:
     law: GeneralizedGaussian
     model: nn.Module
     optimizer: torch.optim.Optimizer
+    teacher: nn.Module | None
     device: str
     precision: str
     watcher: Watcher | None
+
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """The inputs that are trained on."""
+        return trained_on(len(self.dataset), self.settings.hold_out)
 
     def epoch(self, epoch: int) -> dict[str, Any]:
         """Go over the data once; return the epoch's record."""
@@ -119,7 +157,7 @@ class _Session:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.model.train()
-        steps = math.ceil(len(self.dataset) / settings.images_a_step)
+        steps = math.ceil(len(self.rows) / settings.images_a_step)
         # Sums stay on the device: reading one each step would wait for it.
         loss_sum = torch.zeros((), device=self.device)
         right_sum = torch.zeros((), device=self.device)
@@ -131,7 +169,7 @@ class _Session:
             right_sum += right * len(images)
             if self.watcher is not None:
                 self.watcher.batch_done(len(images))
-        mean_loss = float(loss_sum) / len(self.dataset)
+        mean_loss = float(loss_sum) / len(self.rows)
         if not math.isfinite(mean_loss):
             raise ClassifierError(
                 f"training diverged in epoch {epoch} (loss {mean_loss}); "
@@ -142,7 +180,7 @@ class _Session:
             "k": law.k,
             "learning_rate": rate,
             "loss": mean_loss,
-            "noisy_accuracy": float(right_sum) / len(self.dataset),
+            "noisy_accuracy": float(right_sum) / len(self.rows),
             "seconds": round(time.monotonic() - started, 1),
         }
 
@@ -162,6 +200,7 @@ class _Session:
                 labels,
                 lambda rows: sample_noise(law, rows, generator),
                 ramp(epoch, self.settings.ramp_epochs),
+                self.teacher,
             )
             loss, logits = self.settings.recipe.objective(self.model, batch)
         self.optimizer.zero_grad(set_to_none=True)
@@ -170,7 +209,7 @@ class _Session:
         return loss.detach(), (logits.detach().argmax(dim=-1) == labels).float().mean()
 
     def _batches(self, generator: np.random.Generator) -> Iterator[tuple[Tensor, Tensor]]:
-        order = generator.permutation(len(self.dataset))
+        order = generator.permutation(self.rows)
         layout = _layout(self.dataset.input_shape)
         for start in range(0, len(order), self.settings.images_a_step):
             chosen = order[start : start + self.settings.images_a_step]

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsrs.datasets import Dataset
-from dsrs.errors import InvalidInput, MissingExtra, StoreError, StoreMismatch
+from dsrs.errors import MissingExtra, StoreError, StoreMismatch
 from dsrs.files.folders import make_folders, remove_empty
+from dsrs.training.devices import Machine, choose_device, choose_precision
+from dsrs.training.folder import CHECKPOINT_NAME
 from dsrs.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from dsrs.training.loop import Watcher
-
-MOST_THREADS = 1024
+    from dsrs.training.models import SavedModel
 
 
 def train_model(
@@ -22,46 +24,71 @@ def train_model(
     output: str | Path,
     *,
     test: Dataset | None = None,
+    start: SavedModel | None = None,
+    teacher: SavedModel | None = None,
     resume: bool = False,
-    device: str = "auto",
-    precision: str = "auto",
-    threads: int | None = None,
+    machine: Machine | None = None,
     watcher: Watcher | None = None,
 ) -> dict[str, Any]:
     """Train on `dataset` and write model.onnx, model.safetensors and card.json; return the card.
 
-    A checkpoint is kept in `output` after each epoch. `resume` goes on from it, and is refused
-    where there is none; without `resume` a folder that holds one is refused. `test` is measured on.
+    A checkpoint is kept in `output` after each epoch.
+
+    Args:
+        dataset: Labelled images in [0, 1].
+        settings: Recipe, law and optimisation.
+        output: The folder of the model.
+        test: Labelled images on which accuracy is measured at the end.
+        start: Weights to go on from, instead of fresh ones; see `saved_model`. If they name
+            their architecture, it replaces that of the settings.
+        teacher: A trained model, for recipes that learn from one.
+        resume: Go on from the checkpoint in `output`, which must be there. Without it a folder
+            that holds a checkpoint is refused.
+        machine: Device, precision and threads.
+        watcher: Is told how the run goes on.
     """
     try:
         import torch
     except ImportError:
         raise MissingExtra("torch", "train") from None
     from dsrs.training.card import write_model
-    from dsrs.training.checkpoint import FILE_NAME
-    from dsrs.training.devices import choose_device, choose_precision
     from dsrs.training.loop import train
 
-    folder = Path(output)
-    if (folder / FILE_NAME).exists() and not resume:
-        raise StoreMismatch(
-            f"{folder} already holds a training run; resume it (--resume) or choose another folder"
-        )
-    if resume and not (folder / FILE_NAME).exists():
-        raise StoreError(f"{folder} holds no training run to resume; train without --resume")
-    if threads is not None:
-        if not 1 <= threads <= MOST_THREADS:
-            raise InvalidInput(f"`threads` must be from 1 to {MOST_THREADS}, got {threads}")
-        torch.set_num_threads(threads)
-    where = choose_device(device)
-    bits = choose_precision(precision, where)
+    folder, machine = Path(output), machine or Machine()
+    if start is not None and start.architecture is not None:
+        settings = replace(settings, architecture=start.architecture)
+    _check_begun(folder, resume)
+    if machine.threads is not None:
+        torch.set_num_threads(machine.threads)
+    device = choose_device(machine.device)
+    precision = choose_precision(machine.precision, device)
     try:
         made = make_folders(folder)
     except OSError as error:
         raise StoreError(f"{folder} cannot be a folder for models: {error.strerror}") from None
     try:
-        trained = train(dataset, settings, folder, device=where, precision=bits, watcher=watcher)
+        trained = train(
+            dataset,
+            settings,
+            folder,
+            start=start,
+            teacher=teacher,
+            device=device,
+            precision=precision,
+            watcher=watcher,
+        )
     except BaseException:
         remove_empty(made)  # a start that failed leaves nothing behind
         raise
     return write_model(folder, trained, settings, dataset, test)
+
+
+def _check_begun(folder: Path, resume: bool) -> None:
+    """Refuse to overwrite a run, and to resume one that is not there."""
+    begun = (folder / CHECKPOINT_NAME).exists()
+    if begun and not resume:
+        raise StoreMismatch(
+            f"{folder} already holds a training run; resume it (--resume) or choose another folder"
+        )
+    if resume and not begun:
+        raise StoreError(f"{folder} holds no training run to resume; train without --resume")

@@ -21,6 +21,7 @@ class TrainingSettings:
     `warm_up` is e0 of `warm_up_k`, in epochs or optimiser steps. `decay_at` are the epochs after
     which the learning rate is multiplied by `decay_factor`. Over `ramp_epochs` epochs `Batch.ramp`
     rises to 1. `batch_size` counts noisy images: a batch has batch_size / noises different ones.
+    `hold_out` is the share of the inputs that `held_out` keeps out of training.
     """
 
     recipe: Recipe
@@ -40,6 +41,7 @@ class TrainingSettings:
     augmentation: Augmentation = "none"
     seed: int = 0
     eta: float = 2.0
+    hold_out: float = 0.0
 
     def __post_init__(self) -> None:
         if self.epochs < 1:
@@ -57,6 +59,8 @@ class TrainingSettings:
             )
         if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
             raise InvalidInput(f"`learning_rate` must be positive, got {self.learning_rate!r}")
+        if not 0 <= self.hold_out < 1:
+            raise InvalidInput(f"`hold_out` must be a share in [0, 1), got {self.hold_out}")
         if self.seed < 0:
             raise InvalidInput(f"`seed` must be at least 0, got {self.seed}")
 

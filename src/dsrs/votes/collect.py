@@ -1,4 +1,4 @@
-"""Votes of one stream, counted by class and noise norm, in memory that does not grow with n.
+"""Votes of one stream, counted in memory that does not grow with n.
 
 The unit of work is a range of samples of one stream: it can be counted anywhere that has the
 classifier and the input, and the counts of units add up.
@@ -7,25 +7,18 @@ classifier and the input, and the counts of units add up.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.classifiers.base import Classifier, NoiseMaker, answer_of
+from dsrs.classifiers.base import Classifier, answer_of
 from dsrs.errors import ClassifierError
-from dsrs.laws import AdditionalLaw, GeneralizedGaussian
-from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.laws.grid import Grid
-from dsrs.noise.stream import NOISE_BLOCK, NoiseStream, Sums, radial_edges
-
-# votes[c, b]: votes for class c whose noise norm fell into radial bin b.
-Histogram = NDArray[np.int64]
-
-# Sees the noisy copies that were counted, one a row, with their noise norms and classes.
-Watcher = Callable[[NDArray[np.float32], NDArray[np.float64], NDArray[np.int64]], None]
+from dsrs.noise.stream import NOISE_BLOCK, NoiseStream, Stream, radial_edges
+from dsrs.votes.tally import Batch, Counts, Tally
 
 # Samples of one unit of work: short, so that workers end a stream together.
 UNIT_SAMPLES = 512
@@ -33,12 +26,11 @@ UNIT_SAMPLES = 512
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What all votes of a run share: the smoothing law, the seed, rows of a forward pass.
+    """What all votes of a run share: the seed, and the rows of a forward pass.
 
     `grid` is what inputs and noise are rounded to; None adds them in float32.
     """
 
-    base: GeneralizedGaussian
     seed: int
     batch: int
     grid: Grid | None = None
@@ -46,17 +38,16 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class WorkUnit:
-    """Samples `first` up to `stop` of one stream; `law` None is P.
+    """Samples `first` up to `stop` of one stream of the input `index`.
 
-    With a class `missed`, the noise of the votes that are not for it is added up as well.
+    `tallies` are empty: what is to be added up over these votes beside their counts.
     """
 
     index: int
-    purpose: str
-    law: AdditionalLaw | None
+    stream: Stream
     first: int
     stop: int
-    missed: int | None = None
+    tallies: tuple[Tally, ...] = ()
 
     def rows(self, batch: int) -> int:
         """How many rows the model runs for it: whole batches, each in its place."""
@@ -65,59 +56,54 @@ class WorkUnit:
 
 def count_votes(
     classifier: Classifier, x: NDArray[np.float32], setting: Setting, unit: WorkUnit
-) -> Histogram:
+) -> Counts:
     """The votes of one unit of work; they add up, for any division of a stream into units."""
-    return VoteCounter(classifier, x, setting, unit).count(unit.first, unit.stop)
+    counter = VoteCounter(classifier, x, setting, unit)
+    counter.count(unit.first, unit.stop)
+    return counter.counts
 
 
 class VoteCounter:
-    """Counts votes of one stream, with buffers that serve any number of its units.
+    """Adds up votes of one stream in `counts`, with buffers that serve any number of its units.
 
     Every forward pass has exactly `setting.batch` rows. Rows before and after a unit carry noise as
     well, but are not counted: a model's rounding may depend on the shape of its batch.
     """
 
     def __init__(
-        self,
-        classifier: Classifier,
-        x: NDArray[np.float32],
-        setting: Setting,
-        of: WorkUnit,
-        watcher: Watcher | None = None,
+        self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, of: WorkUnit
     ) -> None:
         # Only who takes votes needs Numba, whose import takes a third of a second.
-        from dsrs.votes.tally import add_votes
+        from dsrs.votes.histogram import add_votes
 
+        self.counts = Counts.zero(classifier.num_classes, of.tallies)
         self._add_votes = add_votes
         self._classifier = classifier
-        self._watcher = watcher
         self._flat = np.ascontiguousarray(x, dtype=np.float32).ravel()
         self._batch = setting.batch
-        self._stream = NoiseStream(
-            of.law or setting.base, setting.seed, of.index, of.purpose, setting.grid
-        )
-        self._edges = radial_edges(setting.base)
+        self._stream = NoiseStream(of.stream, setting.seed, of.index, setting.grid)
+        self._edges = radial_edges(of.stream.base)
         # Noise comes in whole blocks, the model takes whole batches: one buffer serves both.
         self._rows = max(setting.batch, NOISE_BLOCK)
         # Some models make the noise of a grid themselves, where they are.
-        self._asks = setting.grid is not None and getattr(classifier, "makes_noise", False)
+        self._asks = (
+            setting.grid is not None
+            and classifier.makes_noise
+            and not any(tally.needs_rows for tally in of.tallies)
+        )
         self._noisy = np.empty((0 if self._asks else self._rows, x.size), dtype=np.float32)
         self._batches = self._noisy.reshape(-1, setting.batch, *x.shape)
         self._norms = np.empty(self._rows)
-        self._missed = of.missed
-        self.sums: Sums = np.zeros(0 if of.missed is None else x.size, dtype=np.int64)
 
-    def count(self, start: int, stop: int) -> Histogram:
-        classes = self._classifier.num_classes
-        votes = np.zeros((classes, HISTOGRAM_BINS), dtype=np.int64)
+    def count(self, start: int, stop: int) -> None:
+        """Add the votes of the samples `start` up to `stop`."""
         # A sample has its place in a batch, wherever a unit begins.
         aligned = start - start % self._rows if stop > start else stop
         for first in range(aligned, stop, self._rows):
             begin, end = max(start - first, 0), min(stop - first, self._rows)
-            self._add_block(first, begin, end, votes)
-        return votes
+            self._add_block(first, begin, end)
 
-    def _add_block(self, first: int, begin: int, end: int, votes: Histogram) -> None:
+    def _add_block(self, first: int, begin: int, end: int) -> None:
         """Count rows begin <= i < end of the block whose first sample is `first`."""
         batch = self._batch
         filled = -(-end // batch) * batch
@@ -127,12 +113,13 @@ class VoteCounter:
             counted = slice(max(begin, start), min(end, start + batch))
             answer = self._answer(first, start)
             classes = answer[counted.start - start : counted.stop - start]
-            self._tally(classes, self._norms[counted], votes)
-            if self._missed is not None:
-                missed = np.flatnonzero(classes != self._missed) + (first + counted.start)
-                self._stream.add_normals(missed, self.sums)
-            if self._watcher is not None:
-                self._watcher(self._noisy[counted], self._norms[counted], classes)
+            norms = self._norms[counted]
+            self._add(classes, norms)
+            if self.counts.tallies:
+                rows = self._noisy[counted]
+                votes = Batch(classes, norms, first + counted.start, rows, self._stream)
+                for tally in self.counts.tallies:
+                    tally.add(votes)
 
     def _answer(self, first: int, start: int) -> NDArray[np.int64]:
         """The classes of the batch that begins at row `start` of the block at sample `first`."""
@@ -142,15 +129,13 @@ class VoteCounter:
             return cast(NDArray[np.int64], answer_of(model.classify, noisy, model.description))
         rows = slice(start, start + self._batch)
         block = self._stream.block(self._flat, first + start, self._batch)
-        classes, self._norms[rows] = cast(NoiseMaker, model).classify_noisy(block)
+        classes, self._norms[rows] = model.classify_noisy(block)
         return classes
 
-    def _tally(
-        self, classes: NDArray[np.int64], norms: NDArray[np.float64], votes: Histogram
-    ) -> None:
+    def _add(self, classes: NDArray[np.int64], norms: NDArray[np.float64]) -> None:
         if classes.dtype != np.int64:
             classes = classes.astype(np.int64, casting="safe")
-        if not self._add_votes(classes, norms, self._edges, votes):
+        if not self._add_votes(classes, norms, self._edges, self.counts.votes):
             model = self._classifier
             raise ClassifierError(
                 f"expected classes 0 to {model.num_classes - 1} from {model.description}, "
@@ -159,27 +144,28 @@ class VoteCounter:
 
 
 class Stopped(Exception):
-    """Whoever wanted the votes wants them no more."""
+    """Counting was ended on request before all votes were there."""
 
 
 class Collector(ABC):
-    """Whoever counts the votes of a unit of work, however long it is."""
-
-    def collect(
-        self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, whole: WorkUnit
-    ) -> Histogram:
-        """votes[c, b]: votes for class c in radial bin b."""
-        return self.collect_with_sums(classifier, x, setting, whole)[0]
+    """Counts the votes of a unit of work, however long it is."""
 
     @abstractmethod
-    def collect_with_sums(
-        self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, whole: WorkUnit
-    ) -> tuple[Histogram, Sums]:
-        """The votes, and the sum of the noise of those that missed `whole.missed`."""
+    def collect(
+        self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, unit: WorkUnit
+    ) -> Counts:
+        """The counts of all votes of `unit`, and the tallies that it asks for.
+
+        Args:
+            classifier: gives the votes.
+            x: the input, in the classifier's shape.
+            setting: what all votes of the run share.
+            unit: which votes to take.
+        """
 
 
 def cut(whole: WorkUnit, batch: int, samples: int = UNIT_SAMPLES) -> Iterator[WorkUnit]:
-    """A long unit as short ones of about so many samples."""
+    """A long unit as short ones of about `samples` samples each."""
     first, samples = whole.first, -(-max(samples, batch) // batch) * batch
     while first < whole.stop:
         # Units end where batches do.

@@ -1,15 +1,16 @@
-"""What was seen for one input: votes by class and by noise norm, each under one law."""
+"""The votes of one input: counts by class and by noise norm, stream by stream."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from dsrs.errors import DataError, InvalidInput, NotEnoughVotes
-from dsrs.laws import AdditionalLaw, GeneralizedGaussian, law_from_dict
+from dsrs.laws import GeneralizedGaussian, law_from_dict
 from dsrs.laws.bins import HISTOGRAM_BINS
+from dsrs.laws.grid import Grid
+from dsrs.noise.stream import NoiseLaw, Stream
 
 # What votes are for: those that choose (the class, a law) are never those that a bound rests on.
 SELECTION = "selection"
@@ -17,40 +18,22 @@ ESTIMATION = "estimation"
 
 
 @dataclass(frozen=True, slots=True)
-class Slope:
-    """What the noise of the votes that missed says of the gradient of P_A (docs/math.md 12).
-
-    g1 and g2 are the means of -(1 - f) z over the votes before sample `split` and from it on:
-    `first_norm` is |g1|, `product` is <g1, g2>.
-    """
-
-    split: int
-    first_norm: float
-    product: float
-
-    def __post_init__(self) -> None:
-        if self.split < 1 or not 0 <= self.first_norm < math.inf or not math.isfinite(self.product):
-            raise InvalidInput(f"a slope has a split, a norm and a product, got {self}")
-
-
-@dataclass(frozen=True, slots=True)
 class Votes:
     """Consecutive votes of one stream: noisy copies of one input, independent, under one law.
 
-    A stream is named by its `purpose` and its law; its samples are numbered, and these begin at
-    `start`. `counts[c]` is the number of votes for class c. `trials[b]` votes had a noise norm in
-    bin b of the equal-mass radial bins of P (also when the law was Q), and `hits[b]` of these were
-    for the certified class. `law` is the additional law that was sampled; None means P. `slope`
-    tells of the whole stream up to here, where a strategy asked for it.
+    The samples of a stream are numbered, and these begin at `start`. `counts[c]` is the number of
+    votes for class c. `trials[b]` votes had a noise norm in bin b of the equal-mass radial bins of
+    P (also when the law was Q), and `hits[b]` of these were for the certified class. `tallies`
+    holds the summaries of the tallies that methods asked for, by name: each of the whole stream up
+    to the last of these votes.
     """
 
-    purpose: str
-    law: AdditionalLaw | None
+    stream: Stream
     start: int
     counts: tuple[int, ...]
     trials: tuple[int, ...]
     hits: tuple[int, ...]
-    slope: Slope | None = None
+    tallies: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.start < 0:
@@ -86,30 +69,30 @@ class Votes:
     def to_dict(self) -> dict[str, Any]:
         """For JSON, without loss."""
         return {
-            "purpose": self.purpose,
-            "law": None if self.law is None else self.law.to_dict(),
+            "classifier": self.stream.classifier,
+            "purpose": self.stream.purpose,
+            "law": law_fields(self.stream.law),
             "start": self.start,
             "counts": list(self.counts),
             "trials": list(self.trials),
             "hits": list(self.hits),
-            **({} if self.slope is None else {"slope": asdict(self.slope)}),
+            "tallies": {name: dict(summary) for name, summary in self.tallies.items()},
         }
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any], base: GeneralizedGaussian) -> Votes:
         """The votes that `to_dict` was made from; `base` is the smoothing law P of the run."""
         try:
-            law = fields["law"]
+            law = law_of_fields(fields["law"], base)
             return cls(
-                purpose=str(fields["purpose"]),
-                law=None if law is None else law_from_dict(law, base),
+                stream=Stream(str(fields["purpose"]), law, int(fields.get("classifier", 0))),
                 start=int(fields["start"]),
                 counts=tuple(int(count) for count in fields["counts"]),
                 trials=tuple(int(count) for count in fields["trials"]),
                 hits=tuple(int(count) for count in fields["hits"]),
-                slope=Slope(**fields["slope"]) if "slope" in fields else None,
+                tallies={str(name): dict(part) for name, part in fields["tallies"].items()},
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise DataError(f"expected the fields of votes ({error}), got {fields!r}") from error
 
 
@@ -120,10 +103,12 @@ class SampledInput:
     `target` is the class whose hits were counted and that is certified: the label where there is
     one (unless the plan says otherwise), else the class that the selection votes chose; None only
     while these are missing. `predicted` is the most frequent class of the selection votes, or of
-    the votes under P where there was no selection. `choices` holds the law that each strategy
+    the votes under P where there was no selection. `choices` holds the law that each method
     chose from votes. `queries` is what the votes cost: rows that the model ran, with those that
     fill a batch and were not counted; None where nobody counted them. `moved` is how far (l2,
     rounded up) the point that was sampled lies from the input: the distance to its grid point.
+    `grid` is what input and noise were rounded to, `model` and `input` are the fingerprints of the
+    classifier and of the input, where they are known.
     """
 
     index: int
@@ -131,45 +116,50 @@ class SampledInput:
     predicted: int | None
     target: int | None
     votes: tuple[Votes, ...] = ()
-    choices: Mapping[str, AdditionalLaw] = field(default_factory=dict)
+    choices: Mapping[str, NoiseLaw] = field(default_factory=dict)
     seconds: float = 0.0
     queries: int | None = None
     moved: float = 0.0
+    grid: Grid | None = None
+    model: str | None = None
+    input: str | None = None
 
-    def taken(self, purpose: str, law: AdditionalLaw | None) -> int:
+    def taken(self, stream: Stream) -> int:
         """How many votes of this stream there are."""
-        return sum(votes.total for votes in self._stream(purpose, law))
+        return sum(votes.total for votes in self._of(stream))
 
-    def first(self, purpose: str, law: AdditionalLaw | None, count: int) -> Votes:
+    def first(self, stream: Stream, count: int) -> Votes:
         """The first `count` votes of a stream."""
         parts, total = [], 0
-        for votes in self._stream(purpose, law):
+        for votes in self._of(stream):
             parts.append(votes)
             total += votes.total
             if total >= count:
                 break
         if not parts or total != count:
-            raise NotEnoughVotes(
-                f"input {self.index} needs the first {count} {purpose} votes under "
-                f"{'P' if law is None else law.text}, and has: {self.inventory()}; keep n and the "
-                "shares as they were sampled"
-            )
+            raise self.lacks(stream, count)
         return _joined(parts)
 
-    def ends(self, purpose: str, law: AdditionalLaw | None) -> list[int]:
+    def lacks(self, stream: Stream, count: int) -> NotEnoughVotes:
+        """The error for a method that needs the first `count` votes of a stream."""
+        return NotEnoughVotes(
+            f"input {self.index} needs the first {count} {stream}, and has: "
+            f"{self.inventory()}; keep n and the shares as they were sampled"
+        )
+
+    def ends(self, stream: Stream) -> list[int]:
         """After how many votes of a stream counts are known."""
-        return [votes.stop for votes in self._stream(purpose, law)]
+        return [votes.stop for votes in self._of(stream)]
 
     def inventory(self) -> str:
-        """What there is, for messages."""
-        streams: dict[str, int] = {}
+        """The streams and how many votes each has, for messages."""
+        streams: dict[Stream, int] = {}
         for votes in self.votes:
-            name = f"{votes.purpose} under {'P' if votes.law is None else votes.law.text}"
-            streams[name] = streams.get(name, 0) + votes.total
-        return ", ".join(f"{name} ({count})" for name, count in streams.items()) or "none"
+            streams[votes.stream] = streams.get(votes.stream, 0) + votes.total
+        return ", ".join(f"{stream} ({count})" for stream, count in streams.items()) or "none"
 
-    def _stream(self, purpose: str, law: AdditionalLaw | None) -> Iterable[Votes]:
-        return (votes for votes in self.votes if votes.purpose == purpose and votes.law == law)
+    def _of(self, stream: Stream) -> Iterable[Votes]:
+        return (votes for votes in self.votes if votes.stream == stream)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, without loss."""
@@ -179,10 +169,13 @@ class SampledInput:
             "predicted": self.predicted,
             "target": self.target,
             "votes": [votes.to_dict() for votes in self.votes],
-            "choices": {text: law.to_dict() for text, law in self.choices.items()},
+            "choices": {text: law_fields(law) for text, law in self.choices.items()},
             "seconds": self.seconds,
             "queries": self.queries,
             "moved": self.moved,
+            "grid": None if self.grid is None else self.grid.to_dict(),
+            "model": self.model,
+            "input": self.input,
         }
 
     @classmethod
@@ -196,11 +189,14 @@ class SampledInput:
                 target=None if fields["target"] is None else int(fields["target"]),
                 votes=tuple(Votes.from_dict(votes, base) for votes in fields["votes"]),
                 choices={
-                    str(text): law_from_dict(law, base) for text, law in fields["choices"].items()
+                    str(text): law_of_fields(law, base) for text, law in fields["choices"].items()
                 },
                 seconds=float(fields["seconds"]),
                 queries=None if fields["queries"] is None else int(fields["queries"]),
-                moved=float(fields.get("moved", 0.0)),
+                moved=float(fields["moved"]),
+                grid=Grid.from_dict(fields["grid"]),
+                model=fields["model"],
+                input=fields["input"],
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise DataError(f"expected the fields of one sampled input, got {fields!r}") from error
@@ -213,4 +209,14 @@ def _joined(parts: list[Votes]) -> Votes:
         return first
     columns = zip(*((part.counts, part.trials, part.hits) for part in parts), strict=True)
     counts, trials, hits = (tuple(map(sum, zip(*column, strict=True))) for column in columns)
-    return Votes(first.purpose, first.law, first.start, counts, trials, hits, slope=parts[-1].slope)
+    return Votes(first.stream, first.start, counts, trials, hits, parts[-1].tallies)
+
+
+def law_fields(law: NoiseLaw) -> dict[str, Any] | None:
+    """The law of votes for JSON: P is null, because a run has it in its plan."""
+    return None if isinstance(law, GeneralizedGaussian) else law.to_dict()
+
+
+def law_of_fields(fields: Mapping[str, Any] | None, base: GeneralizedGaussian) -> NoiseLaw:
+    """The law that `law_fields` was made from; `base` is P."""
+    return base if fields is None else law_from_dict(fields, base)

@@ -17,18 +17,17 @@ from numpy.typing import NDArray
 
 from dsrs.classifiers.base import Classifier
 from dsrs.errors import InvalidInput
-from dsrs.laws.bins import HISTOGRAM_BINS
-from dsrs.noise.stream import NOISE_BLOCK, Sums
+from dsrs.noise.stream import NOISE_BLOCK
 from dsrs.votes.collect import (
     UNIT_SAMPLES,
     Collector,
-    Histogram,
     Setting,
     Stopped,
     VoteCounter,
     WorkUnit,
     cut,
 )
+from dsrs.votes.tally import Counts
 
 MOST_WORKERS = 1024  # threads; more than any machine has cores for
 
@@ -52,11 +51,10 @@ class VoteCollector(Collector):
     def __exit__(self, *failure: object) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def collect_with_sums(
-        self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, whole: WorkUnit
-    ) -> tuple[Histogram, Sums]:
-        """The votes of a long unit, and the sum of the noise of those that missed."""
-        return self._share_out(classifier, x, setting, whole, Event())
+    def collect(
+        self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, unit: WorkUnit
+    ) -> Counts:
+        return self._share_out(classifier, x, setting, unit, Event())
 
     def until(self, stop: Event) -> Collector:
         """These workers for one of several inputs: `Stopped` is raised soon after `stop` is set.
@@ -71,31 +69,32 @@ class VoteCollector(Collector):
         classifier: Classifier,
         x: NDArray[np.float32],
         setting: Setting,
-        whole: WorkUnit,
+        unit: WorkUnit,
         stop: Event,
-    ) -> tuple[Histogram, Sums]:
-        units = _Shared(_ending_together(whole, setting.batch, self.workers), stop)
+    ) -> Counts:
+        parts = _Shared(_ending_together(unit, setting.batch, self.workers), stop)
 
-        def drain() -> tuple[Histogram, Sums]:
-            votes = np.zeros((classifier.num_classes, HISTOGRAM_BINS), dtype=np.int64)
+        def drain() -> Counts:
             try:
-                counter = VoteCounter(classifier, x, setting, whole)
-                for unit in units:
-                    votes += counter.count(unit.first, unit.stop)
+                counter = VoteCounter(classifier, x, setting, unit)
+                for part in parts:
+                    counter.count(part.first, part.stop)
             finally:
                 # Nothing is left, or something failed: either way the others end as well.
-                units.close()
-            return votes, counter.sums
+                parts.close()
+            return counter.counts
 
         pending = [self._pool.submit(drain) for _ in range(self.workers)]
         try:
-            votes, sums = zip(*(future.result() for future in pending), strict=True)
+            total, *others = (future.result() for future in pending)
             if stop.is_set():
                 raise Stopped
-            return np.sum(votes, axis=0), np.sum(sums, axis=0)
+            for counts in others:
+                total.merge(counts)
+            return total
         finally:
             # After Ctrl-C the workers end with the unit in their hands.
-            units.close()
+            parts.close()
 
 
 class _UntilStopped(Collector):
@@ -105,10 +104,10 @@ class _UntilStopped(Collector):
         self._workers = workers
         self._stop = stop
 
-    def collect_with_sums(
-        self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, whole: WorkUnit
-    ) -> tuple[Histogram, Sums]:
-        return self._workers._share_out(classifier, x, setting, whole, self._stop)
+    def collect(
+        self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, unit: WorkUnit
+    ) -> Counts:
+        return self._workers._share_out(classifier, x, setting, unit, self._stop)
 
 
 class _Shared:

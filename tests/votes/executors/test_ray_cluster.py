@@ -88,7 +88,11 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[RunResu
 
 
 def plans() -> dict[str, Plan]:
-    return {"open": PLAN, "radius": PLAN.replace(methods=("np",), radius=0.2)}
+    return {
+        "open": PLAN,
+        "radius": PLAN.replace(methods=("np",), radius=0.2),
+        "tally": PLAN.replace(methods=("np", "first-order")),
+    }
 
 
 def contents(path: Path) -> list[RunResult]:

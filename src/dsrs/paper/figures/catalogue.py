@@ -17,6 +17,8 @@ from dsrs.paper.table_runs import runs_needed
 SWEEP_MODEL = "consistency-cifar-1530-0.50"  # the model of the paper's own figure
 SWEEP_INPUTS = 200
 
+Unused = list[tuple[Path, str]]
+
 
 @dataclass(frozen=True, slots=True)
 class FigureWithoutData:
@@ -28,10 +30,13 @@ class FigureWithoutData:
 
 @dataclass(frozen=True, slots=True)
 class FigureFromRecord:
-    """Drawn from recorded data, certified again by the given solver."""
+    """Drawn from recorded data, certified again by the given solver.
+
+    `draw` returns the files that the figure goes without, each with the reason.
+    """
 
     title: str
-    draw: Callable[[Path, RecordedSource, RadiiOf], None]
+    draw: Callable[[Path, RecordedSource, RadiiOf], Unused]
 
 
 def _dimension(path: Path) -> None:
@@ -51,32 +56,40 @@ def _multiclass(path: Path) -> None:
     draw_tightness.draw_multiclass(multiclass.check_multiclass(), path)
 
 
-def _votes(path: Path, source: RecordedSource, radii_of: RadiiOf) -> None:
+def _votes(path: Path, source: RecordedSource, radii_of: RadiiOf) -> Unused:
     votes.draw_votes(votes.votes_curves(source.recorded.runs, radii_of), path)
+    return source.recorded.broken
 
 
-def _curves(path: Path, source: RecordedSource, radii_of: RadiiOf) -> None:
+def _curves(path: Path, source: RecordedSource, radii_of: RadiiOf) -> Unused:
     runs = runs_needed(source.recorded.runs, ("per-sigma",))
     alone = runs_needed(source.recorded.radii, ("per-sigma",))
     curves = accuracy_curves.accuracy_curves(RecordedAccuracy(runs, radii_of, alone))
     accuracy_curves.draw_accuracy_curves(curves, path)
+    return source.recorded.broken
 
 
-def _class_probability(path: Path, source: RecordedSource, radii_of: RadiiOf) -> None:
+def _class_probability(path: Path, source: RecordedSource, radii_of: RadiiOf) -> Unused:
     bounds = class_probability.imagenet_lower_bounds(source.recorded.runs)
+    broken = list(source.recorded.broken)
     if source.logs is not None:
-        bounds = class_probability.tinyimagenet_lower_bounds(source.logs) + bounds
+        tiny, unreadable = class_probability.tinyimagenet_lower_bounds(source.logs)
+        bounds, broken = tiny + bounds, broken + unreadable
     class_probability.draw_histograms(bounds, path)
+    return broken
 
 
-def _noise_norm(path: Path, source: RecordedSource, radii_of: RadiiOf) -> None:
-    noise_norm.draw_accuracy_by_norm(source.accuracy_by_norm(), path)
+def _noise_norm(path: Path, source: RecordedSource, radii_of: RadiiOf) -> Unused:
+    logs = source.accuracy_by_norm()
+    noise_norm.draw_accuracy_by_norm(logs.curves, path)
+    return logs.unused
 
 
-def _heuristic(path: Path, source: RecordedSource, radii_of: RadiiOf) -> None:
+def _heuristic(path: Path, source: RecordedSource, radii_of: RadiiOf) -> Unused:
     sweep = truncation.sweep_runs(source.recorded.runs, SWEEP_MODEL)
     thinned = [run.every(max(len(run) // SWEEP_INPUTS, 1)) for run in sweep]
     truncation.draw_heuristic(truncation.best_percentiles(thinned, radii_of), path)
+    return source.recorded.broken
 
 
 FIGURES: dict[str, FigureWithoutData | FigureFromRecord] = {

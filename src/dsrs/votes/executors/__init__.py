@@ -1,11 +1,12 @@
 """Who counts a unit of work: threads of this machine, or actors of a Ray cluster.
 
-The votes do not depend on it. A new executor is a file with a class like those here.
+The votes do not depend on it. A new executor is a file with its class, and a line in registry.py.
 """
 
 from dsrs.votes.executors.base import Executor
 from dsrs.votes.executors.model_spec import ModelSpec
 from dsrs.votes.executors.ray_cluster import RayExecutor
+from dsrs.votes.executors.registry import executor_at, register
 from dsrs.votes.executors.threads import ThreadExecutor
 
-__all__ = ["Executor", "ModelSpec", "RayExecutor", "ThreadExecutor"]
+__all__ = ["Executor", "ModelSpec", "RayExecutor", "ThreadExecutor", "executor_at", "register"]

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.classifiers import Classifier
-from dsrs.noise.stream import Sums
 from dsrs.votes import Setting, VoteCollector, WorkUnit
-from dsrs.votes.collect import Histogram
 from dsrs.votes.executors.model_spec import ModelSpec
+from dsrs.votes.tally import Counts
 
 
 class VoteActor:
@@ -28,14 +27,14 @@ class VoteActor:
 
     def count(
         self, x: NDArray[np.float32], setting: Setting, unit: WorkUnit
-    ) -> tuple[Histogram, Sums, float, int | None]:
-        """The votes of a unit, the sums of their noise where asked for, processor seconds.
+    ) -> tuple[Counts, float, int | None]:
+        """The counts of a unit, and the processor seconds that they took.
 
         The last one is how many rows there is memory for, where there was not enough.
         """
         assert self._classifier is not None, "prepare comes first"
         assert self._collector is not None
         began = time.process_time()
-        votes, sums = self._collector.collect_with_sums(self._classifier, x, setting, unit)
-        fewer = getattr(self._classifier, "rows_at_once", None)
-        return votes, sums, time.process_time() - began, fewer
+        counts = self._collector.collect(self._classifier, x, setting, unit)
+        fewer = self._classifier.rows_at_once
+        return counts, time.process_time() - began, fewer

@@ -43,8 +43,7 @@ class Executor(ABC):
 
     def fewest_rows(self, classifier: Classifier) -> int | None:
         """Rows of the smallest forward passes since memory ran out; None if it never did."""
-        found: int | None = getattr(classifier, "rows_at_once", None)
-        return found
+        return classifier.rows_at_once
 
     def __enter__(self) -> Executor:
         self.open()

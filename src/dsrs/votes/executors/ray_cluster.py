@@ -1,4 +1,4 @@
-"""Actors of a Ray cluster: each holds the classifier, takes units of work, returns histograms.
+"""Actors of a Ray cluster: each holds the classifier, takes units of work, returns counts.
 
 The driver, which is whoever runs `dsrs certify`, alone writes the run. Ray is an extra.
 """
@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 
 from dsrs.classifiers import Classifier
 from dsrs.errors import ClusterError, InvalidInput, MissingExtra
-from dsrs.noise.stream import Sums
 from dsrs.votes import Collector, Setting, WorkUnit
-from dsrs.votes.collect import UNIT_SAMPLES, Histogram, Stopped, cut
+from dsrs.votes.collect import UNIT_SAMPLES, Stopped, cut
 from dsrs.votes.executors.actor import VoteActor
 from dsrs.votes.executors.base import Executor
 from dsrs.votes.executors.dispatch import Dispatcher, Worker, WorkerLost
 from dsrs.votes.executors.model_spec import ModelSpec
+from dsrs.votes.tally import Counts
 from dsrs.votes.workers import MOST_WORKERS, available_cores
 
 LOG = logging.getLogger("dsrs.counting")
@@ -124,24 +124,27 @@ class _RayCollector(Collector):
         self._ray, self._dispatcher, self._threads = ray, dispatcher, threads
         self._stop, self._spent = stop, spent
 
-    def collect_with_sums(
-        self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, whole: WorkUnit
-    ) -> tuple[Histogram, Sums]:
+    def collect(
+        self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, unit: WorkUnit
+    ) -> Counts:
         del classifier  # the actors have their own
         image = self._ray.put(x)
-        units = list(cut(whole, setting.batch, self._samples()))
         answers = [
-            self._dispatcher.submit((image, setting, unit), unit.stop - unit.first)
-            for unit in units
+            self._dispatcher.submit((image, setting, part), part.stop - part.first)
+            for part in cut(unit, setting.batch, self._samples())
         ]
         try:
-            found = [self._waited(answer) for answer in answers]
+            counted = [self._waited(answer) for answer in answers]
         finally:
             for answer in answers:
                 answer.cancel()
-        votes, sums, seconds, rows = zip(*found, strict=True)
+        parts, seconds, rows = zip(*counted, strict=True)
         self._spent.add(sum(seconds), min(filter(None, rows), default=None))
-        return np.sum(votes, axis=0), np.sum(sums, axis=0)
+        # What comes from Ray's store cannot be written to.
+        total = Counts.zero(len(parts[0].votes), unit.tallies)
+        for counts in parts:
+            total.merge(counts)
+        return total
 
     def _samples(self) -> int:
         """Samples of a unit that keeps an actor busy, and leaves the driver time for all others."""

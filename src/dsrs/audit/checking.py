@@ -1,0 +1,99 @@
+"""One certificate checked: what it says of itself, and where there are votes its bounds as well."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from dsrs.audit.balls import precision
+from dsrs.audit.claims import Claim
+from dsrs.audit.kinds import Proof, proof_of
+from dsrs.audit.kinds.steps import Evaluation, precision_needed
+from dsrs.audit.limits import PROCESSOR_SECONDS, time_limit
+from dsrs.audit.neyman_pearson import check_alone
+from dsrs.audit.shells import Shells
+from dsrs.audit.verdicts import NotACertificate, Refuted, Undecided, Verdict
+
+# Raises Refuted or Undecided unless the bounds that a certificate starts from follow from votes.
+BoundsCheck = Callable[[Claim, Proof | None], None]
+
+
+def check_certificate(
+    fields: Any,
+    name: str = "",
+    bounds: BoundsCheck | None = None,
+    seconds: float = PROCESSOR_SECONDS,
+) -> Verdict:
+    """The verdict on a certificate.
+
+    Args:
+        fields: the certificate as JSON, of format 2 or 3.
+        name: what to call it in the verdict.
+        bounds: raises unless the bounds of the certificate hold. Without it they are taken as
+            given: the verdict is on what follows from them.
+        seconds: processor seconds after which it is undecided.
+    """
+    began, found = time.thread_time(), _Findings()
+    try:
+        with time_limit(seconds):
+            verdict = found.verdict(fields, name, bounds)
+    except (ArithmeticError, ValueError) as error:
+        # Floats of a search have overflowed: nothing is proved either way.
+        verdict = Verdict(
+            name, "undecided", f"its numbers are too extreme to compute with: {error}"
+        )
+    except Exception as error:
+        verdict = Verdict(name, "undecided", f"this check failed: {type(error).__name__}: {error}")
+    return replace(
+        verdict,
+        radius=None if found.claim is None else found.claim.radius,
+        subject=None if found.claim is None else found.claim.subject,
+        surplus=min(found.surpluses, default=None),
+        seconds=time.thread_time() - began,
+        steps=len(found.proof.steps) if found.proof else 0,
+    )
+
+
+@dataclass
+class _Findings:
+    """What was read and found on the way to a verdict."""
+
+    claim: Claim | None = None
+    proof: Proof | None = None
+    surpluses: list[float] = field(default_factory=list)
+
+    def verdict(self, fields: Any, name: str, bounds: BoundsCheck | None) -> Verdict:
+        """The word and its reason: what is refuted is so, whatever else stays undecided."""
+        doubts = []
+        try:
+            claim = self.claim = Claim.read(fields)
+            proof = self.proof = proof_of(claim)
+            claim.check_words(len(proof.steps) if proof else 0)
+            parts: list[BoundsCheck] = [self._prove, *([] if bounds is None else [bounds])]
+            for part in parts:
+                try:
+                    part(claim, proof)
+                except Undecided as doubt:
+                    doubts.append(str(doubt))
+        except NotACertificate as error:
+            return Verdict(name, "refuted", f"this is not a certificate: {error}")
+        except Refuted as error:
+            return Verdict(name, "refuted", str(error))
+        except Undecided as doubt:
+            doubts.append(str(doubt))
+        if doubts:
+            return Verdict(name, "undecided", "; ".join(doubts))
+        return Verdict(name, "verified" if claim.radius > 0 else "abstained")
+
+    def _prove(self, claim: Claim, proof: Proof | None) -> None:
+        """Raise unless the steps prove the radius, and P alone the one beside it."""
+        if proof is None or not proof.steps:
+            return
+        law = claim.law
+        with precision(precision_needed(proof.steps)):
+            shells = Shells(law.d, law.sigma, law.k, law.eta)
+            evaluation = Evaluation(shells, law.sigma, law.eta, self.surpluses)
+            proof.check(claim, evaluation)
+            check_alone(claim, proof, shells)

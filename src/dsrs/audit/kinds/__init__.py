@@ -1,0 +1,28 @@
+"""The kinds of proof that this check knows: one file a kind, one line here.
+
+A kind that is not in KINDS is undecided, by its name.
+"""
+
+from __future__ import annotations
+
+from dsrs.audit.claims import Claim
+from dsrs.audit.kinds.dual import Dual
+from dsrs.audit.kinds.lead import Lead
+from dsrs.audit.kinds.slab import Slab
+from dsrs.audit.kinds.steps import Proof
+from dsrs.audit.reading import shown
+from dsrs.audit.verdicts import Undecided
+
+KINDS: dict[str, type[Proof]] = {"dual": Dual, "lead": Lead, "slab": Slab}
+
+
+def proof_of(claim: Claim) -> Proof | None:
+    """The proof of a certificate, read by its kind; None where it has none."""
+    if claim.kind is None or claim.proof is None:
+        return None
+    if claim.kind not in KINDS:
+        raise Undecided(f"this check does not know proofs of the kind {shown(claim.kind)}")
+    return KINDS[claim.kind].read(claim.proof)
+
+
+__all__ = ["KINDS", "Dual", "Lead", "Proof", "Slab", "proof_of"]

@@ -1,0 +1,82 @@
+"""The kind `lead`: the class leads every rival, though it may have no majority (docs/math.md 11).
+
+Let the class have probability at least `lower` and every other one at most `rival`, under one law.
+One step bounds the class from below, the other the event that the answer is not some rival; where
+the two add up to more than 1 the class leads.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from dsrs.audit.balls import arb
+from dsrs.audit.claims import Claim, Interval, Step
+from dsrs.audit.kinds.steps import (
+    Evaluation,
+    Proof,
+    demand_above,
+    demand_multipliers,
+    demand_reach,
+)
+from dsrs.audit.reading import Fields, field, number, only, optional
+from dsrs.audit.verdicts import Refuted, Undecided
+
+
+@dataclass(frozen=True, slots=True)
+class Lead(Proof):
+    """Both bounds hold under the additional law `q`, or under P where it is None."""
+
+    lower: float
+    rival: float
+    q: Mapping[str, Any] | None
+    steps: tuple[Step, ...]
+
+    @classmethod
+    def read(cls, fields: Fields) -> Lead:
+        only(fields, ("kind", "lower", "rival", "q", "steps"), "a lead")
+        found = cls(
+            number(fields, "lower"),
+            number(fields, "rival"),
+            optional(fields, "q", dict),
+            tuple(map(Step.read, field(fields, "steps", list))),
+        )
+        if not (0 <= found.lower <= 1 and 0 <= found.rival <= 1):
+            raise Refuted(f"{found.lower!r} and {found.rival!r} are no bounds of probabilities")
+        return found
+
+    @property
+    def p_lower(self) -> float | None:
+        return self.lower if self.q is None else None
+
+    @property
+    def laws(self) -> tuple[Mapping[str, Any], ...]:
+        return () if self.q is None else (self.q,)
+
+    def check(self, claim: Claim, evaluation: Evaluation) -> None:
+        if len(self.steps) != 2:
+            raise Refuted("a lead is proved by two steps")
+        demand_multipliers(self.steps, 1)
+        laws = evaluation.laws_of(self.laws)
+        together = arb(0)
+        for own, lower in zip(self.steps, (self.lower, _complement(self.rival)), strict=True):
+            demand_reach(claim, own)
+            # Under an additional law nothing is known of P, and its multiplier is 0.
+            step = own if self.q is None else replace(own, multipliers=(0.0, *own.multipliers))
+            intervals = [*([Interval(0.0, 1.0)] * len(self.laws)), Interval(lower, 1.0)]
+            bounded = evaluation.bound(step, laws, intervals, 0.0)
+            shape = evaluation.shape(bounded.mixture, step)
+            if shape.rise is None:
+                word = Refuted if shape.hollow else Undecided
+                raise word("a step of a lead is not shown to cover shorter shifts")
+            together += bounded.value - shape.rise - bounded.innermost
+        demand_above(together, 1.0, "the two bounds together")
+
+
+def _complement(rival: float) -> float:
+    """1 - rival, rounded down: a lower bound of the probability of every class but one."""
+    left = 1 - rival
+    return left if Fraction(left) + Fraction(rival) <= 1 else math.nextafter(left, 0.0)

@@ -1,0 +1,62 @@
+"""How long one check may take, and how many integrands one step of a proof may evaluate.
+
+Running out of either is no refutation: it raises Undecided.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from dsrs.audit.verdicts import Undecided
+
+PROCESSOR_SECONDS = 30.0  # of one check, unless the caller says otherwise
+WALL_FACTOR = 1.5  # a busy machine may take this much longer by the clock on the wall
+EVALUATIONS = 200_000  # of integrands, for one step
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """When a check must have ended, on the processor's clock and on the wall's."""
+
+    seconds: float
+    processor: float
+    wall: float
+
+
+_end: ContextVar[_End | None] = ContextVar("end", default=None)
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Let `tick` raise after so many processor seconds, or WALL_FACTOR as many by the wall."""
+    end = _End(seconds, time.thread_time() + seconds, time.monotonic() + WALL_FACTOR * seconds)
+    token = _end.set(end)
+    try:
+        yield
+    finally:
+        _end.reset(token)
+
+
+def tick() -> None:
+    """Raise Undecided if the time of this check is over. Every long loop calls it."""
+    end = _end.get()
+    if end is not None and (time.thread_time() > end.processor or time.monotonic() > end.wall):
+        raise Undecided(f"it needs more than the {end.seconds:g} seconds that one check may take")
+
+
+@dataclass
+class Budget:
+    """How many integrands one step of a proof may still evaluate."""
+
+    left: int = EVALUATIONS
+
+    def spend(self, count: int) -> None:
+        """Take `count` evaluations from what is left; Undecided if there are too few."""
+        tick()
+        self.left -= count
+        if self.left < 0:
+            raise Undecided("an integral needs more evaluations than one step may take")

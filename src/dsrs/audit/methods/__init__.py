@@ -1,0 +1,134 @@
+"""The methods whose bounds this check knows to follow from votes: one file a method, a line here.
+
+docs/votes.md and docs/math.md 11 say why each rule keeps its alpha. Here it is shown that the
+bounds of a certificate are those that its rule gives, or weaker. A method that is not in METHODS
+is undecided, by its name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from dsrs.audit.balls import exact, precision
+from dsrs.audit.claims import Claim
+from dsrs.audit.kinds import Proof
+from dsrs.audit.methods.ballots import Ballots
+from dsrs.audit.methods.context import VoteContext
+from dsrs.audit.methods.double_sampling import check_double_sampling
+from dsrs.audit.methods.first_order import check_first_order
+from dsrs.audit.methods.neyman_pearson import check_neyman_pearson
+from dsrs.audit.methods.plan import Plan
+from dsrs.audit.methods.tailored import check_tailored
+from dsrs.audit.reading import shown
+from dsrs.audit.shells import Shells
+from dsrs.audit.verdicts import Refuted, Undecided
+
+# By the first word of a method, as plans write it: `truncated` stands for `truncated:0.6` too.
+METHODS: dict[str, Callable[[VoteContext], None]] = {
+    "np": check_neyman_pearson,
+    "tailored": check_tailored,
+    "first-order": check_first_order,
+    "truncated": check_double_sampling,
+    "rescaled": check_double_sampling,
+    "weighted": check_double_sampling,
+}
+
+
+class BoundsFromVotes:
+    """Checks the bounds of one certificate of a run; raises Refuted or Undecided.
+
+    Args:
+        plan: the JSON of the plan that made the certificate.
+        sampled: the JSON of the plan that took the votes.
+        method: the name of the certificate in the run, such as `np` or `truncated`.
+        votes: the JSON of the input's votes.
+        model: the fingerprint of the model that voted, where it is known.
+    """
+
+    def __init__(self, plan: Any, sampled: Any, method: str, votes: Any, model: Any = None) -> None:
+        self.plan, self.sampled, self.method, self.votes = plan, sampled, method, votes
+        self.model = model
+
+    def __call__(self, claim: Claim, proof: Proof | None) -> None:
+        with precision():
+            self._check(claim, proof)
+
+    def _check(self, claim: Claim, proof: Proof | None) -> None:
+        plan, sampled = Plan.read(self.plan), Plan.read(self.sampled)
+        if claim.law != plan.law or plan.law != sampled.law:
+            raise Refuted("the smoothing law is not the one that was sampled")
+        short = plan.radius is not None and claim.radius < plan.radius
+        if (claim.status == "short") != short:
+            raise Refuted(f"status {claim.status}, and a radius of {plan.radius} was asked for")
+        text, ballots = _text_of(self.method, plan.methods), Ballots(self.votes)
+        ballots.check_class(plan.target)
+        _check_uniform(claim, plan, ballots.index, text)
+        _check_grid_step(claim, plan)
+        known = {
+            "class": ballots.target,
+            "alpha": plan.alpha,
+            "method": text,
+            "n": plan.n,
+            "seed": plan.seed,
+            "index": ballots.index,
+            "model": self.model,
+        }
+        _check_subject(claim, known)
+        if proof is None or claim.radius == 0:
+            return  # it claims nothing of its input
+        check = METHODS.get(text.partition(":")[0])
+        if check is None:
+            raise Undecided(f"this check does not know the method {shown(text)}")
+        law = claim.law
+        shells = Shells(law.d, law.sigma, law.k, law.eta)
+        seen = VoteContext(plan, sampled, text, claim, proof, ballots, shells)
+        _check_charge(seen)
+        check(seen)
+
+
+def _check_uniform(claim: Claim, plan: Plan, index: int, text: str) -> None:
+    """The uniform number of randomized bounds comes from the seed alone."""
+    if (plan.bound == "randomized") != (claim.uniform is not None):
+        raise Refuted("a uniform number belongs to randomized bounds, and to no others")
+    if claim.uniform is not None:
+        name = f"uniform {plan.seed} {index} {text}"
+        word = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
+        if claim.uniform != (word + 0.5) / 2**64:
+            raise Refuted("the uniform number is not the one that the seed gives")
+
+
+def _check_grid_step(claim: Claim, plan: Plan) -> None:
+    """The grid of a certificate is that of the plan."""
+    if (plan.grid_step is None) != (claim.grid is None):
+        raise Refuted("a grid belongs to votes on a grid, and to no others")
+    if claim.grid is not None and claim.grid.step != plan.grid_step:
+        raise Refuted("the grid is not the one of the votes")
+
+
+def _check_charge(seen: VoteContext) -> None:
+    """Every law that the proof names is charged for the grid, P as well."""
+    grid = seen.claim.grid
+    if grid is None:
+        return
+    if not all(seen.charge(law) <= exact(grid.variation) for law in (None, *seen.proof.laws)):
+        raise Refuted(f"noise on this grid costs more than {grid.variation!r}")
+
+
+def _check_subject(claim: Claim, known: Mapping[str, Any]) -> None:
+    """What a certificate says it is about must be what the run says, where both say it."""
+    for name, expected in known.items():
+        said = None if claim.subject is None else claim.subject.get(name)
+        if said is not None and expected is not None and said != expected:
+            raise Refuted(f"its subject has {name} {shown(said)}, and the run {shown(expected)}")
+
+
+def _text_of(method: str, methods: Sequence[str]) -> str:
+    """The method of a plan whose certificates have this name."""
+    for text in methods:
+        kind = text.partition(":")[0]
+        alone = sum(other.partition(":")[0] == kind for other in methods) == 1
+        if method == (kind if alone else text):
+            return text
+    raise Refuted(f"the plan has no method {shown(method)}")

@@ -1,0 +1,111 @@
+"""One lower bound from one stream of votes, perhaps at looks on the way, perhaps with a bound of
+every rival: what the methods `np` and `tailored` share (docs/votes.md)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import NormalDist
+
+from dsrs.audit.balls import exact
+from dsrs.audit.counts import Answer, lower_holds, rough_lower, rough_upper, upper_holds
+from dsrs.audit.kinds import Lead
+from dsrs.audit.methods.ballots import ESTIMATION, SELECTION
+from dsrs.audit.methods.context import VoteContext, demand
+from dsrs.audit.methods.plan import Plan
+from dsrs.audit.reading import Fields
+from dsrs.audit.verdicts import Refuted, Undecided
+
+# The looks of adaptive runs, fixed before the votes.
+GROWTH, LAST_SHARE = 1.15, 0.6
+DOUBT = 0.1  # at which the share of a rival among selection votes is rounded up
+NEARLY_WHOLE = 1e-6  # numbers of votes this close to a whole one may be rounded either way
+NEARLY_EQUAL = 1e-9  # normal scores this close decide nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """After so many votes there is a bound at this part of alpha."""
+
+    votes: int
+    alpha: Fraction
+
+
+def looks_of(plan: Plan, votes: int) -> list[Look]:
+    """The looks at a stream of at most `votes` votes; their parts add up to alpha."""
+    batch, end = plan.batch, plan.batch
+    ends: list[int] = []
+    while plan.adaptive and end < votes:
+        ends.append(end)
+        end = max(end + batch, math.ceil(end * GROWTH / batch) * batch)
+    if not ends:
+        return [Look(votes, plan.exact_alpha)]
+    last = Fraction(LAST_SHARE * plan.alpha)
+    early = (plan.exact_alpha - last) / len(ends)
+    return [*(Look(end, early) for end in ends), Look(votes, last)]
+
+
+def check_one_bound(seen: VoteContext, law: Fields | None, votes: int) -> None:
+    """Raise unless the bounds follow from at most `votes` estimation votes under `law`."""
+    proof, ballots = seen.proof, seen.ballots
+    leads = isinstance(proof, Lead)
+    if leads != (law is None and _comparing_pays(seen)):
+        raise Refuted("the selection votes chose the other form of certificate")
+    if isinstance(proof, Lead):
+        lower, rival = proof.lower, proof.rival
+        if proof.q is not None:
+            raise Refuted("the additional law is not the one that was sampled")
+    else:
+        lower, rival = seen.only_interval(law).lower, None
+    looks = looks_of(seen.plan, votes)
+    reached = [look for look in looks if look.votes in ballots.ends(ESTIMATION, law)]
+    if not reached:
+        raise Refuted("the votes do not reach any look")
+    lowers: list[Answer] = []
+    rivals: list[Answer] = []
+    charge, parts = seen.charge(law), 2 if leads else 1
+    for look in reached:
+        count = ballots.first(ESTIMATION, law, look.votes)
+        rest = (look.alpha / parts, seen.claim.uniform, charge)
+        lowers.append(lower_holds(lower, count.hits, count.total, *rest))
+        if rival is not None:
+            rivals.append(upper_holds(rival, count.rivals, count.total, *rest))
+            # What the class leaves bounds its rivals too.
+            rivals.append(lower_holds(1 - exact(rival), count.hits, count.total, *rest))
+    demand(lowers, f"the lower bound {lower!r}")
+    if rival is not None:
+        demand(rivals, f"the bound {rival!r} of the rivals")
+
+
+def _comparing_pays(seen: VoteContext) -> bool:
+    """Whether the selection votes promise more from bounds of the rivals, by the Gaussian's
+    radii. Undecided where rounding decides."""
+    plan, ballots = seen.plan, seen.ballots
+    ends = [end for end in ballots.ends(SELECTION, None) if end >= plan.n0]
+    if plan.classes == "top" or not ends:
+        return False
+    count = ballots.first(SELECTION, None, min(ends))
+    expected = rough_upper(count.rivals, count.total, DOUBT) * plan.n
+    hits = int(count.hits / count.total * plan.n)
+    gains = [
+        _gain(hits, min(plan.n, int(rivals) + 1), plan)
+        for rivals in (expected - NEARLY_WHOLE, expected + NEARLY_WHOLE)
+    ]
+    if any(abs(gain) < NEARLY_EQUAL for gain in gains) or (gains[0] > 0) != (gains[1] > 0):
+        raise Undecided("the selection votes hardly decide between two forms of certificate")
+    return gains[0] > 0
+
+
+def _gain(hits: int, rivals: int, plan: Plan) -> float:
+    """By how many normal scores a comparison promises more than a majority."""
+    n, half = plan.n, plan.alpha / 2
+    if hits == 0 or rivals == n:
+        return -math.inf  # nothing is known of the class, or of its rivals
+    alone = _score(rough_lower(hits, n, plan.alpha))
+    lower, upper = _score(rough_lower(hits, n, half)), _score(rough_upper(rivals, n, half))
+    return 0.5 * (lower - upper) - alone
+
+
+def _score(probability: float) -> float:
+    return NormalDist().inv_cdf(min(max(probability, 1e-300), 1 - 1e-16))

@@ -1,0 +1,209 @@
+"""Run folders, read from their SQLite store without any other part of the package.
+
+The store of format 2 and 3 has one row of `run` (its config), and for each input a row of `input`,
+with `votes` and `certificate` rows. Format 2 keeps every certificate whole, as JSON; format 3 keeps
+what certificates share once, in the plan and in `input`. Checksums find damage; a forger can make
+them fit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from dsrs.audit.reading import Fields, field, optional, parsed, shown
+from dsrs.audit.verdicts import NotACertificate, Refuted, Unreadable
+
+STORE_NAME = "run.sqlite"
+APPLICATION_ID = int.from_bytes(b"DSRS", "big")
+FORMATS = (2, 3)
+OF_INPUT = {
+    2: ("label", "predicted", "target", "choices", "seconds", "queries"),
+    3: (
+        *("label", "predicted", "target", "choices", "seconds", "queries"),
+        *("moved", "fingerprint"),
+    ),
+}
+OF_CERTIFICATE = {
+    2: ("method", "status", "radius", "body"),
+    3: (
+        *("method", "status", "radius", "np_radius", "complete", "variation", "uniform"),
+        "proof",
+    ),
+}
+BUSY_SECONDS = 60.0  # to wait for a writer's transaction
+
+
+class RunFolder:
+    """A run folder, opened for reading; raises Unreadable where it is none that is known."""
+
+    def __init__(self, path: Path) -> None:
+        self.store = path / STORE_NAME
+        self._last: tuple[Any, Fields, list[tuple[Any, ...]]] | None = None
+        if not self.store.is_file():
+            raise Unreadable(f"{path} holds no run: there is no {STORE_NAME} in it")
+        try:
+            with closing(self._connect()) as connection:
+                self._check_format(connection)
+                config = self._config(connection)
+                self.plan = field(config, "plan", dict)
+                rows = connection.execute(
+                    "SELECT idx, method FROM certificate ORDER BY 1, position"
+                )
+                self.keys: list[tuple[Any, str]] = [
+                    (index, self._name(text)) for index, text in rows
+                ]
+        except sqlite3.Error as error:
+            raise Unreadable(f"{self.store} cannot be read: {error}") from None
+        self.sampled = optional(config, "sampled_plan", dict) or self.plan
+        model = optional(config, "model", dict) or {}
+        self.model: Any = model.get("fingerprint")
+
+    def certificate(self, index: Any, method: str) -> Any:
+        """The JSON of one certificate; Refuted where what is stored contradicts itself."""
+        votes, rows = self._stored(index)
+        named = [row for row in rows if self._name(row[0]) == method]
+        if len(named) != 1:
+            raise Refuted(f"there are {len(named)} certificates of the method {shown(method)}")
+        if self.format == 2:
+            return _certificate(named[0])
+        return self._assembled(votes, dict(zip(OF_CERTIFICATE[3], named[0], strict=True)))
+
+    def _name(self, method: Any) -> str:
+        """The name of a certificate: format 2 keeps it, format 3 the method as the plan writes it.
+
+        That is the first word of the method, unless another method of the plan shares it.
+        """
+        texts = optional(self.plan, "methods", list) or []
+        words = [str(text).partition(":")[0] for text in texts]
+        word = str(method).partition(":")[0]
+        return word if self.format == 3 and words.count(word) == 1 else str(method)
+
+    def votes(self, index: Any) -> Fields:
+        """The JSON of the votes of one input."""
+        return self._stored(index)[0]
+
+    def _stored(self, index: Any) -> tuple[Fields, list[tuple[Any, ...]]]:
+        """Everything of one input, read once for all of its certificates."""
+        if self._last is None or self._last[0] != index:
+            try:
+                with closing(self._connect()) as connection:
+                    self._last = (index, *self._read(connection, index))
+            except sqlite3.Error as error:
+                raise Refuted(f"the store is damaged: {error}") from None
+        return self._last[1:]
+
+    def _connect(self) -> sqlite3.Connection:
+        # Read-write where it may be: only so can SQLite undo a transaction that was cut.
+        mode = "rw" if os.access(self.store, os.W_OK) else "ro"
+        connection = sqlite3.connect(
+            f"{self.store.resolve().as_uri()}?mode={mode}", uri=True, timeout=BUSY_SECONDS
+        )
+        connection.execute("PRAGMA query_only = ON")
+        return connection
+
+    def _check_format(self, connection: sqlite3.Connection) -> None:
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if application != APPLICATION_ID:
+            raise Unreadable(f"{self.store} is an SQLite database, but not of a dsrs run")
+        self.format = int(version)
+        if version not in FORMATS:
+            known = " and ".join(map(str, FORMATS))
+            raise Unreadable(f"{self.store} has format {version}; this check reads {known}")
+
+    def _config(self, connection: sqlite3.Connection) -> Fields:
+        rows = connection.execute("SELECT config, checksum FROM run").fetchall()
+        try:
+            ((text, checksum),) = rows
+            config = parsed(text)
+        except (ValueError, NotACertificate) as error:
+            raise Unreadable(f"the config of {self.store} cannot be read: {error}") from None
+        if checksum != _checksum(text, None) or not isinstance(config, Mapping):
+            raise Unreadable(f"{self.store} is damaged: the checksum of its config does not match")
+        return config
+
+    def _read(
+        self, connection: sqlite3.Connection, index: Any
+    ) -> tuple[Fields, list[tuple[Any, ...]]]:
+        columns = ", ".join(OF_INPUT[self.format])
+        row = connection.execute(
+            f"SELECT {columns}, thumbnail, checksum FROM input WHERE idx = ?", (index,)
+        ).fetchone()
+        if row is None:
+            raise Refuted("its input has no row of its own")
+        *own, thumbnail, checksum = row
+        votes, certificates = (
+            connection.execute(
+                f"SELECT {columns} FROM {table} WHERE idx = ? ORDER BY position", (index,)
+            ).fetchall()
+            for table, columns in (
+                ("votes", "body"),
+                ("certificate", ", ".join(OF_CERTIFICATE[self.format])),
+            )
+        )
+        bodies = votes if self.format == 2 else [body for (body,) in votes]
+        content = json.dumps([[index, *own], bodies, certificates], default=repr)
+        if checksum != _checksum(content, thumbnail):
+            raise Refuted("what is stored of its input was changed: the checksum does not match")
+        known = dict(zip(OF_INPUT[self.format], own, strict=True))
+        fields = known | {
+            "index": index,
+            "choices": parsed(known["choices"]),
+            "votes": [parsed(body) for (body,) in votes],
+        }
+        return fields, certificates
+
+    def _assembled(self, votes: Fields, row: Mapping[str, Any]) -> dict[str, Any]:
+        """The certificate of a row of format 3, with what it shares with others."""
+        grid = None
+        if row["variation"] is not None:
+            own = {"moved": votes["moved"], "variation": row["variation"]}
+            grid = {**(optional(self.sampled, "grid", dict) or {}), **own}
+        names = ("alpha", "n", "seed", "seed_public")
+        return {
+            "format": 3,
+            "status": row["status"],
+            "radius": _text_if_infinite(row["radius"]),
+            "np_radius": _text_if_infinite(row["np_radius"]),
+            "complete": bool(row["complete"]),
+            "law": field(self.sampled, "law", dict),
+            "grid": grid,
+            "uniform": row["uniform"],
+            "proof": parsed(row["proof"]),
+            "subject": {
+                "class": votes["target"],
+                **{name: self.plan[name] for name in names if name in self.plan},
+                "method": row["method"],
+                "index": votes["index"],
+                "model": self.model,
+                "input": votes["fingerprint"],
+            },
+        }
+
+
+def _text_if_infinite(value: Any) -> Any:
+    return "inf" if value == float("inf") else value
+
+
+def _certificate(row: Sequence[Any]) -> Any:
+    """A certificate of format 2, whose columns must say what it says itself."""
+    _, status, radius, body = row
+    fields = parsed(body)
+    said = fields.get("radius") if isinstance(fields, Mapping) else None
+    written = _text_if_infinite(radius)
+    if isinstance(fields, Mapping) and (fields.get("status") != status or said != written):
+        raise Refuted(f"the run lists it as {shown(status)} with radius {shown(radius)}")
+    return fields
+
+
+def _checksum(text: Any, blob: Any) -> str:
+    """SHA-256 of a text and of the bytes beside it."""
+    content = blob if isinstance(blob, bytes) else b""
+    return hashlib.sha256(str(text).encode(errors="replace") + b"\0" + content).hexdigest()

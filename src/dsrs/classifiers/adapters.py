@@ -1,0 +1,92 @@
+"""What an adapter is: how models of one kind are told by their name, and read.
+
+A new kind of model is a file with an `Adapter` and a line in `ADAPTERS` of loading.py, or
+`register(adapter)` from code outside of this package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from dsrs.classifiers.base import UNIT_BOUNDS, Classifier
+from dsrs.errors import InvalidInput
+
+Engine = Literal["auto", "onnx", "eager"]
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """How to read a model; each adapter takes what concerns it.
+
+    Attributes:
+        input_shape: the shape of one input, needed where the model does not say it.
+        num_classes: the number of classes, needed where the model does not say it.
+        bounds: the least and the greatest value of a clean input; radii are in these units.
+        threads: threads inside of one forward pass.
+        device: where the model runs: "cpu", "cuda".
+        engine: what runs a PyTorch module: "onnx", "eager", or "auto" for the faster one.
+        output: which output of an ONNX model holds the logits or class ids.
+        weights: a file of tensors for a PyTorch module or a network by name.
+        channels_last: whether a function takes images (n, height, width, channels).
+        mean: of a model that was trained on (x - mean) / std: one number, or one for each channel.
+        std: see `mean`.
+    """
+
+    input_shape: tuple[int, ...] | None = None
+    num_classes: int | None = None
+    bounds: tuple[float, float] = UNIT_BOUNDS
+    threads: int = 1
+    device: str = "cpu"
+    engine: Engine = "auto"
+    output: str | None = None
+    weights: str | Path | None = None
+    channels_last: bool = False
+    mean: Sequence[float] = ()
+    std: Sequence[float] = ()
+
+    def chosen(self, *names: str) -> dict[str, Any]:
+        """These options by name, to hand on."""
+        return {name: getattr(self, name) for name in names}
+
+    def given(self) -> set[str]:
+        """The names of the options that are not as by default."""
+        return {field.name for field in fields(self) if getattr(self, field.name) != field.default}
+
+
+# Options that every adapter takes, or that `load_classifier` sees to.
+COMMON = {"input_shape", "num_classes", "bounds", "threads", "device", "mean", "std"}
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """How models of one kind are read.
+
+    Attributes:
+        form: how their names look, such as `net.onnx`.
+        accepts: whether a name is of this kind.
+        load: reads the model of such a name.
+        takes: the options that it takes beyond those of every kind; an adapter that takes `mean`
+            sees to `mean` and `std` itself; so does every one that is given `weights`.
+    """
+
+    form: str
+    accepts: Callable[[str], bool]
+    load: Callable[[str, ModelOptions], Classifier]
+    takes: frozenset[str] = frozenset()
+
+
+def by_suffix(*suffixes: str) -> Callable[[str], bool]:
+    """Accepts the names of files that end so, in whatever case."""
+    return lambda name: Path(name).suffix.lower() in suffixes
+
+
+def check_options(
+    adapter: Adapter, name: str, options: ModelOptions, known: Sequence[Adapter]
+) -> None:
+    """Raise InvalidInput if an option is given that this kind of model does not take."""
+    for option in sorted(options.given() - COMMON - adapter.takes):
+        forms = " or ".join(other.form for other in known if option in other.takes)
+        raise InvalidInput(f"`{option}` goes with {forms}, got the model {name!r}")

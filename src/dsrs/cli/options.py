@@ -1,0 +1,194 @@
+"""What each command takes, declared once.
+
+The parser, the help, the keys of a --config file, the completion of a shell and the names in error
+messages are all made from these records. A verb declares its options in argparse's words:
+`add_parser`, `add_argument_group`, `add_argument`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from dsrs.cli.values import number, whole_number
+from dsrs.errors import InvalidInput
+
+Run = Callable[[argparse.Namespace], int]
+# What was typed for an option: its text, its texts, one of these for each time, or True of a flag.
+Typed = str | list[str] | list[list[str]] | bool
+
+READERS: dict[Any, Callable[[str], Any]] = {int: whole_number, float: number}
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option, or one word without a name in front of it.
+
+    Attributes:
+        name: `--batch-size`; without dashes it is a word that stands by itself.
+        help: what it does, in a line or two.
+        type: reads one text; `int` and `float` also read 1e5.
+        default: the value where the option is not given.
+        action: `store_true` for a flag, `append` for an option that may be repeated.
+        nargs: how many texts follow, `+` for at least one (of a word without a name).
+        choices: the texts that are allowed.
+        metavar: what stands for its value in the help.
+        dest: the parameter that it fills, by default its name.
+        required: whether the command needs it.
+        kept: whether run.toml keeps it, which repeats what is computed and not where.
+        rivals: the names of options of which only one can be given, this one included.
+    """
+
+    name: str
+    help: str = ""
+    type: Callable[[str], Any] | None = None
+    default: Any = None
+    action: Literal["store", "store_true", "append"] = "store"
+    nargs: int | Literal["+"] | None = None
+    choices: Sequence[str] = ()
+    metavar: str | tuple[str, ...] | None = None
+    dest: str = ""
+    required: bool = False
+    kept: bool = True
+    rivals: Rivals | None = None
+
+    @property
+    def named(self) -> bool:
+        """Whether it has dashes."""
+        return self.name.startswith("--")
+
+    @property
+    def key(self) -> str:
+        """Its name in a --config file."""
+        return self.name.removeprefix("--")
+
+    @property
+    def parameter(self) -> str:
+        """The parameter that it fills."""
+        return self.dest or self.key.replace("-", "_")
+
+    @property
+    def shown(self) -> str | tuple[str, ...]:
+        """What stands for its value in the help."""
+        if self.metavar is not None:
+            return self.metavar
+        if self.choices:
+            return f"{{{','.join(self.choices)}}}"
+        return self.key.replace("-", "_").upper()
+
+    @property
+    def described(self) -> str:
+        """Its text, which says whether the option is needed, and its default."""
+        if self.named and self.required:
+            return f"{self.help} (required)"
+        plain = isinstance(self.default, (str, int, float)) and not isinstance(self.default, bool)
+        if plain and "default" not in self.help:
+            return f"{self.help} (default: {self.default})"
+        return self.help
+
+    @property
+    def unset(self) -> Any:
+        """The value where it is not given."""
+        return self.default if self.default is not None or self.action != "store_true" else False
+
+    def value(self, typed: Typed, label: str) -> Any:
+        """What was typed, as its type reads it; `label` names the option in errors."""
+        if isinstance(typed, list):
+            return [self.value(part, label) for part in typed]
+        if isinstance(typed, bool):
+            return typed
+        if self.choices and typed not in self.choices:
+            raise InvalidInput(f"{label}: expected one of {', '.join(self.choices)}, got {typed!r}")
+        read = READERS.get(self.type, self.type)
+        try:
+            return typed if read is None else read(typed)
+        except (argparse.ArgumentTypeError, ValueError) as error:
+            raise InvalidInput(f"{label}: {error}") from None
+
+
+@dataclass(eq=False)
+class Rivals:
+    """Options of which at most one can be given; if `required`, exactly one."""
+
+    required: bool = False
+    options: list[Option] = field(default_factory=list)
+
+
+class Options:
+    """A list of options under a title of the help."""
+
+    def __init__(self, title: str = "", rivals: Rivals | None = None) -> None:
+        self.title = title
+        self.options: list[Option] = []
+        self._rivals = rivals
+
+    def add_argument(self, name: str, **fields: Any) -> None:
+        """Declare an option; the fields are those of `Option`."""
+        option = Option(name, rivals=self._rivals, **fields)
+        self.options.append(option)
+        if self._rivals is not None:
+            self._rivals.options.append(option)
+
+    def add_mutually_exclusive_group(self, required: bool = False) -> Options:
+        """Options of which at most one can be given, under the same title."""
+        group = Options(self.title, Rivals(required))
+        group.options = self.options
+        return group
+
+
+class Command(Options):
+    """A command: its texts, its options, and what it runs or the commands below it."""
+
+    def __init__(self, name: str, help: str, description: str, epilog: str) -> None:
+        super().__init__()
+        self.name = name
+        self.help = help
+        self.description = description
+        self.epilog = epilog
+        self.run: Run | None = None
+        self.groups: list[Options] = [self]
+        self.commands: Commands | None = None
+
+    def add_argument_group(self, title: str) -> Options:
+        """Options under a title of their own."""
+        self.groups.append(Options(title))
+        return self.groups[-1]
+
+    def add_subparsers(self) -> Commands:
+        """The commands below this one."""
+        self.commands = Commands(self.name)
+        return self.commands
+
+    def set_defaults(self, run: Run) -> None:
+        """Say what the command runs."""
+        self.run = run
+
+    def all_options(self) -> list[Option]:
+        """The options of all groups."""
+        return [option for group in self.groups for option in group.options]
+
+
+class Commands:
+    """The commands of the program, or those below one of them, by name."""
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+        self.by_name: dict[str, Command] = {}
+
+    def add_parser(
+        self, name: str, *, help: str, description: str = "", epilog: str = ""
+    ) -> Command:
+        """Declare a command; `help` is its line in the list of commands."""
+        command = Command(f"{self.prefix} {name}", help, description, epilog)
+        self.by_name[name] = command
+        return command
+
+    def leaves(self) -> Iterator[Command]:
+        """The commands that run something, those below others included."""
+        for command in self.by_name.values():
+            if command.commands is None:
+                yield command
+            else:
+                yield from command.commands.leaves()

@@ -1,0 +1,182 @@
+"""Image files as inputs of one size, read when asked for."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrs.datasets.dataset import Dataset
+from dsrs.errors import DataError, InvalidInput, MissingExtra
+
+SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """How images are brought to one size.
+
+    Attributes:
+        size: Pixels to which the shorter side is scaled; None: images stay as large as they are.
+        crop: Pixels of the middle square that is kept; None: `size`, or the whole image.
+    """
+
+    size: int | None = None
+    crop: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("size", "crop"):
+            pixels = getattr(self, name)
+            if pixels is not None and pixels < 1:
+                raise InvalidInput(f"`{name}` must be at least 1 pixel, got {pixels}")
+        if self.size is not None and self.crop is not None and self.crop > self.size:
+            raise InvalidInput(f"`crop` must be at most `size` = {self.size}, got {self.crop}")
+
+    @property
+    def side(self) -> int | None:
+        """Height and width of every image in this frame, where it does not leave them."""
+        return self.crop if self.crop is not None else self.size
+
+    def framed(self, image: Any, path: Path) -> Any:
+        """A Pillow image in this frame."""
+        if self.size is not None:
+            shorter = min(image.size)
+            sides = (max(self.size, round(side * self.size / shorter)) for side in image.size)
+            image = image.resize(tuple(sides), _pillow().Resampling.BILINEAR)
+        if self.side is None:
+            return image
+        left, top = ((pixels - self.side) // 2 for pixels in image.size)
+        if min(left, top) < 0:
+            raise DataError(
+                f"{path}: `crop` = {self.side} is larger than the image, {image.width} x "
+                f"{image.height}; give `size` to scale images first"
+            )
+        return image.crop((left, top, left + self.side, top + self.side))
+
+    def __str__(self) -> str:
+        # Part of fingerprints: without a crop as it was before there were any.
+        return str(self.size) if self.crop is None else f"{self.size} {self.crop}"
+
+
+@dataclass(frozen=True)
+class ImageFiles:
+    """Reads like an array of shape (n, channels, H, W), but holds only the paths."""
+
+    files: tuple[Path, ...]
+    shape: tuple[int, int, int, int]
+    frame: Frame
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(np.uint8)
+
+    def __getitem__(self, index: int, /) -> NDArray[np.uint8]:
+        path = self.files[index]
+        pixels = _pixels(path, grey=self.shape[1] == 1, frame=self.frame)
+        if pixels.shape != self.shape[1:]:
+            raise DataError(
+                f"{path}: expected an image of shape {self.shape[1:]}, got {pixels.shape}; "
+                "give `size` to scale and crop all images to one size"
+            )
+        return pixels
+
+
+def dataset_of_files(
+    folder: Path,
+    files: Sequence[Path],
+    labels: NDArray[np.int64] | None,
+    frame: Frame,
+    *,
+    class_names: Sequence[str] = (),
+    hash_labels: bool = False,
+) -> Dataset:
+    """A dataset of image files below `folder`.
+
+    Args:
+        folder: The folder that names the dataset; paths in the fingerprint are relative to it.
+        files: The images, in the order of the dataset.
+        labels: Their classes, where known.
+        frame: How they are brought to one size.
+        class_names: Names of the classes, where known.
+        hash_labels: Whether the classes are part of the fingerprint: they are not where the paths
+            say them.
+    """
+    fingerprint = _fingerprint(folder, files, frame)
+    if hash_labels and labels is not None:
+        content = fingerprint.encode() + labels.astype("<i8").tobytes()
+        fingerprint = f"sha256:{hashlib.sha256(content).hexdigest()}"
+    return Dataset(
+        images=ImageFiles(tuple(files), (len(files), *_common_shape(files, frame)), frame),
+        labels=labels,
+        name=str(folder),
+        fingerprint=fingerprint,
+        class_names=tuple(class_names),
+    )
+
+
+def images_in(folder: Path) -> list[Path]:
+    """The image files of a folder, in the order of their names."""
+    return sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)
+
+
+def opened_image(path: Path) -> Any:
+    """A Pillow image whose pixels are not read yet, or DataError."""
+    try:
+        return _pillow().open(path)
+    except (OSError, SyntaxError, ValueError) as error:
+        raise DataError(f"{path}: cannot be read as an image: {error}") from error
+
+
+def _common_shape(files: Sequence[Path], frame: Frame) -> tuple[int, int, int]:
+    headers = [_header(path) for path in files]
+    channels = 1 if all(mode in ("1", "L") for mode, _, _ in headers) else 3
+    if frame.side is not None:
+        return channels, frame.side, frame.side
+    _, width, height = headers[0]
+    for path, (_, other_width, other_height) in zip(files, headers, strict=True):
+        if (other_width, other_height) != (width, height):
+            raise DataError(
+                f"{path}: expected {width} x {height} pixels as in {files[0].name}, got "
+                f"{other_width} x {other_height}; "
+                "give `size` to scale and crop all images to one size"
+            )
+    return channels, height, width
+
+
+def _header(path: Path) -> tuple[str, int, int]:
+    with opened_image(path) as image:
+        return image.mode, image.width, image.height
+
+
+def _pixels(path: Path, *, grey: bool, frame: Frame) -> NDArray[np.uint8]:
+    with opened_image(path) as image:
+        try:
+            # A damaged image shows itself only when its pixels are read.
+            pixels = image.convert("L" if grey else "RGB")
+        except (OSError, SyntaxError, ValueError) as error:
+            raise DataError(f"{path}: the image is damaged: {error}") from error
+    values = np.asarray(frame.framed(pixels, path))
+    return values[None] if grey else values.transpose(2, 0, 1)
+
+
+def _fingerprint(folder: Path, files: Sequence[Path], frame: Frame) -> str:
+    digest = hashlib.sha256(f"images {frame}".encode())
+    for path in files:
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(folder).as_posix()} {len(content)}\n".encode())
+        digest.update(content)
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _pillow() -> ModuleType:
+    try:
+        from PIL import Image
+    except ImportError:
+        raise MissingExtra("pillow", "images") from None
+    return Image

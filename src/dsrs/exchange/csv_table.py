@@ -1,0 +1,47 @@
+"""CSV: the columns of `ResultRow`, without loss."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+
+from dsrs.exchange.format import Format, first_line
+from dsrs.exchange.row import COLUMNS, ResultRow, row_from_text
+from dsrs.files.content import text_of
+from dsrs.files.csv_rows import csv_table
+from dsrs.proofs.table import REQUIRED_COLUMNS
+
+
+def csv_text(rows: Iterable[ResultRow]) -> str:
+    """A header line and one line a row; floats with all their digits, None as an empty cell."""
+    sink = io.StringIO()
+    writer = csv.writer(sink, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for row in rows:
+        writer.writerow(["" if value is None else value for value in asdict(row).values()])
+    return sink.getvalue()
+
+
+def read_csv(path: Path, text: str) -> list[ResultRow]:
+    """The rows of a CSV table with at least the column `index`."""
+    table = csv_table(text.splitlines(keepends=True), str(path))
+    return [
+        row_from_text(row.cells, f"{path}, line {row.line}") for row in table.good_rows(str(path))
+    ]
+
+
+def _recognises(content: bytes) -> bool:
+    columns = set(first_line(content).split(","))
+    return "index" in columns or columns.issuperset(REQUIRED_COLUMNS)
+
+
+FORMAT = Format(
+    "csv",
+    ".csv",
+    _recognises,
+    write=lambda rows: csv_text(rows).encode(),
+    read=lambda path, content: read_csv(path, text_of(content, path)),
+)

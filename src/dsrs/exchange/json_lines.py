@@ -1,0 +1,52 @@
+"""JSON lines: the columns of `ResultRow`, without loss."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+
+from dsrs.errors import DataError
+from dsrs.exchange.format import Format, first_line
+from dsrs.exchange.row import ResultRow, row_from_fields
+from dsrs.files.content import text_of
+
+
+def jsonl_text(rows: Iterable[ResultRow]) -> str:
+    """One JSON object a line; an infinite radius is the string "inf"."""
+    lines = []
+    for row in rows:
+        fields = {
+            name: "inf" if isinstance(value, float) and math.isinf(value) else value
+            for name, value in asdict(row).items()
+        }
+        lines.append(json.dumps(fields, allow_nan=False) + "\n")
+    return "".join(lines)
+
+
+def read_jsonl(path: Path, text: str) -> list[ResultRow]:
+    """The rows of a JSON lines file."""
+    rows = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            fields = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise DataError(f"{where}: not JSON: {error}") from None
+        if not isinstance(fields, dict):
+            raise DataError(f"{where}: expected a JSON object, got {type(fields).__name__}")
+        rows.append(row_from_fields(fields, where))
+    return rows
+
+
+FORMAT = Format(
+    "jsonl",
+    ".jsonl",
+    lambda content: first_line(content).startswith("{"),
+    write=lambda rows: jsonl_text(rows).encode(),
+    read=lambda path, content: read_jsonl(path, text_of(content, path)),
+)

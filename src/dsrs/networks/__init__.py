@@ -1,0 +1,47 @@
+"""Named networks for images: what `dsrs train` builds, and what published weights fit.
+
+One file a network. The tensors of a network have the names that they have in published files of
+weights, so that those can be read by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from dsrs.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from torch.nn import Module
+
+# Where each is made, as module:function of (input_shape, num_classes); loaded when it is asked for.
+NETWORKS = {
+    "mnist-cnn": "mnist_cnn:small",
+    "mnist-cnn-large": "mnist_cnn:large",
+    "lenet": "lenet:LeNet",
+    "resnet-20": "cifar_resnet:resnet_20",
+    "resnet-110": "cifar_resnet:resnet_110",
+    "wide-resnet-64": "wide_resnet:wide_resnet_64",
+}
+
+
+def build_network(name: str, input_shape: Sequence[int], num_classes: int) -> Module:
+    """A named network with fresh weights; it takes normalised images.
+
+    Args:
+        name: A key of `NETWORKS`.
+        input_shape: (channels, height, width).
+        num_classes: Number of logits.
+    """
+    if name not in NETWORKS:
+        raise InvalidInput(f"the network must be one of {', '.join(NETWORKS)}, got {name!r}")
+    if len(input_shape) != 3:
+        raise InvalidInput(
+            f"{name} takes images of shape (channels, height, width), got {tuple(input_shape)}"
+        )
+    home, _, function = NETWORKS[name].partition(":")
+    make: Callable[[Sequence[int], int], Module] = getattr(
+        import_module(f"dsrs.networks.{home}"), function
+    )
+    return make(input_shape, num_classes)

@@ -1,0 +1,105 @@
+"""What a proof is: what makes a radius true, and can be checked without any search.
+
+A new kind is a file like dual.py, and a line in registry.py. Everything else (certificates, their
+JSON and check, the store, tables, attacks, reports) asks a proof what it needs to know.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from dsrs.files.json_records import record_to_json
+from dsrs.laws import GeneralizedGaussian
+from dsrs.proofs.interval import NOTHING_KNOWN, Interval, Observation
+
+# What a certificate claims near its input: that the class has a majority, or that it leads.
+Claim = Literal["majority", "lead"]
+
+# Claimed numbers may differ from recomputed ones by rounding.
+ROUNDING = 1e-12
+# A bound above 1 contradicts itself: no classifier has these probabilities.
+LARGEST_BOUND = 1 + 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """At shift length `radius` these multipliers make the dual bound at least `dual_bound`.
+
+    There is one multiplier for each bound that the proof starts from; that of P_A comes first.
+    """
+
+    radius: float
+    multipliers: tuple[float, ...]
+    dual_bound: float
+
+
+class Proof(ABC):
+    """What makes a radius true. Kinds are frozen dataclasses; their fields are their JSON.
+
+    A proof without steps proves nothing: it keeps what was known where that was not enough.
+    """
+
+    __slots__ = ()
+
+    kind: ClassVar[str]  # its name in JSON
+    claim: ClassVar[Claim]
+
+    @property
+    @abstractmethod
+    def reach(self) -> float:
+        """The radius that is proved, around the point that was sampled; 0 where nothing is."""
+
+    @abstractmethod
+    def flaw(self, law: GeneralizedGaussian) -> str | None:
+        """The first thing that is wrong with this proof under the smoothing law, or None."""
+
+    @property
+    def known_of_p(self) -> Interval:
+        """What the proof starts from about P_A."""
+        return NOTHING_KNOWN
+
+    @property
+    def observations(self) -> tuple[Observation, ...]:
+        """What the proof starts from about other laws."""
+        return ()
+
+    @property
+    def outermost(self) -> Step | None:
+        """The step at the proved radius, for people; None where there is none."""
+        return None
+
+    def columns(self) -> dict[str, Any]:
+        """The cells of a table that a proof fills: see `ResultRow` for the names.
+
+        `proof` is the whole proof, in JSON.
+        """
+        known = self.known_of_p
+        cells: dict[str, Any] = {"p_lower": known.lower, "p_upper": known.upper}
+        for seen in self.observations[:1]:
+            cells["q_law"] = seen.law.text
+            cells["q_lower"], cells["q_upper"] = seen.interval.lower, seen.interval.upper
+        return cells | {"proof": self.text}
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON, without loss."""
+        return {"kind": self.kind, **record_to_json(self)}
+
+    @property
+    def text(self) -> str:
+        """The JSON of the proof."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+
+def flaw_of_numbers(steps: Sequence[Step], bounds: int) -> str | None:
+    """What is wrong with the numbers of steps that have a multiplier for each of the bounds."""
+    for step in steps:
+        if len(step.multipliers) != bounds:
+            return f"a step has {len(step.multipliers)} multipliers for {bounds} bounds"
+        if any(math.isnan(value) for value in (step.radius, step.dual_bound, *step.multipliers)):
+            return "a number of the proof is not a number"
+    return None

@@ -1,0 +1,222 @@
+"""Certificates of a class that leads without a majority: bounds on its rivals as well.
+
+Let a class A have probability at least a, and every other class at most b, under one law. A wins
+at a shift if its probability there exceeds that of every rival. Both the event "A" (at least a) and
+the event "not this rival" (at least 1 - b) are bounded from below at the shift like any other
+event; A wins if the two bounds add up to more than 1 (docs/math.md 11). For a > 1/2 and b = 1 - a
+this is the usual certificate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Protocol, TypeVar
+
+import numpy as np
+from scipy import special
+
+from dsrs.duality.bound import HIDDEN
+from dsrs.duality.radius import loss_at_shorter_shifts
+from dsrs.errors import InvalidInput
+from dsrs.laws import AdditionalLaw, GeneralizedGaussian
+from dsrs.proofs.base import LARGEST_BOUND, Claim, Proof, Step, flaw_of_numbers
+from dsrs.proofs.constraints import Constraint, constraints_of, gathered, problem_of
+from dsrs.proofs.evaluation import bound_at, gaussian_bound, rounded_radius, searched
+from dsrs.proofs.interval import NOTHING_KNOWN, Interval, Observation
+
+MOST_SPLITS = 30
+CLOSE = 1e-6  # of sigma: how nearly the two events must reach equally far
+# The two bounds must exceed 1 by this much together, as a check evaluates them once more.
+SURPLUS = 4e-10
+
+
+@dataclass(frozen=True, slots=True)
+class Lead(Proof):
+    """The class has probability at least `lower`, every other one at most `rival`.
+
+    Both are probabilities under the additional law `q`, or under P where that is None. The first
+    step is about the class, the second about the event that some other class does not win; each has
+    the multiplier of its one bound.
+    """
+
+    lower: float
+    rival: float
+    q: AdditionalLaw | None = None
+    steps: tuple[Step, ...] = ()
+
+    kind: ClassVar[str] = "lead"
+    claim: ClassVar[Claim] = "lead"
+
+    @property
+    def reach(self) -> float:
+        return min((step.radius for step in self.steps), default=0.0)
+
+    @property
+    def known_of_p(self) -> Interval:
+        return Interval(self.lower, 1.0) if self.q is None else NOTHING_KNOWN
+
+    @property
+    def observations(self) -> tuple[Observation, ...]:
+        return () if self.q is None else (Observation(self.q, Interval(self.lower, 1.0)),)
+
+    @property
+    def outermost(self) -> Step | None:
+        return self.steps[0] if self.steps else None
+
+    def columns(self) -> dict[str, Any]:
+        return Proof.columns(self) | {"rival": self.rival}
+
+    def flaw(self, law: GeneralizedGaussian) -> str | None:
+        if not (0 <= self.lower <= 1 and 0 <= self.rival <= 1):
+            return f"{self.lower!r} and {self.rival!r} must be probabilities"
+        flaw = flaw_of_numbers(self.steps, 1)
+        if flaw is not None or not self.steps:
+            return flaw
+        if len(self.steps) != 2:
+            return f"a lead is proved by two steps, not by {len(self.steps)}"
+        together = 0.0
+        for step, lower in zip(self.steps, (self.lower, not_the_rival(self.rival)), strict=True):
+            try:
+                constraints = _constraints(law, lower, self.q)
+            except InvalidInput as error:
+                return str(error)
+            # Nothing is known under P where the bounds are under another law.
+            unused = () if self.q is None else (0.0,)
+            multipliers = gathered(constraints, (*unused, *step.multipliers))
+            if multipliers is None or not 0 < step.radius < math.inf:
+                return f"the step at {step.radius!r} does not fit the bounds of the certificate"
+            problem = problem_of(law, constraints)
+            value = bound_at(law, problem, multipliers, step.radius)
+            if not step.dual_bound <= value + HIDDEN or value > LARGEST_BOUND:
+                return (
+                    f"the step at {step.radius!r} claims {step.dual_bound!r}, but proves {value!r}"
+                )
+            loss = loss_at_shorter_shifts(problem, multipliers)
+            if loss == math.inf:
+                return f"the step at {step.radius!r} says nothing of shorter shifts"
+            together += value - loss
+        return None if together > 1 else f"the two bounds add up to {together!r} only"
+
+
+def find_lead(
+    law: GeneralizedGaussian, lower: float, rival: float, q: AdditionalLaw | None = None
+) -> Lead:
+    """The largest radius within which a class leads.
+
+    Args:
+        law: the smoothing law P.
+        lower: a lower bound of the probability of the class.
+        rival: an upper bound of the probability of every other class.
+        q: the additional law that both are bounds under; None for P. It must fall with |x|, so
+            that each bound falls with the shift.
+    """
+    steps: tuple[Step, ...] = ()
+    if lower > rival and (q is None or q.falls):
+        events = (_Event(law, lower, q), _Event(law, not_the_rival(rival), q))
+        if events[0].gaussian:
+            steps = _gaussian(law, lower, rival)
+        else:
+            leader, no_rival = events
+            least = 1 - no_rival.lower
+            steps = best_level(leader.reach, no_rival.reach, least, lower, CLOSE * law.sigma)
+    return Lead(lower, rival, q, steps)
+
+
+def _constraints(
+    law: GeneralizedGaussian, lower: float, q: AdditionalLaw | None
+) -> list[Constraint]:
+    """An event of at least this probability under one law."""
+    if q is None:
+        return constraints_of(law, Interval(lower, 1.0), ())
+    return constraints_of(law, NOTHING_KNOWN, (Observation(q, Interval(lower, 1.0)),))
+
+
+def not_the_rival(rival: float) -> float:
+    """1 - rival, rounded down: the least probability of every class but one."""
+    found = 1 - rival
+    return found if Fraction(found) + Fraction(rival) <= 1 else math.nextafter(found, 0.0)
+
+
+class _Event:
+    """An event of known probability under one law, and how far it stays above a level."""
+
+    def __init__(self, law: GeneralizedGaussian, lower: float, q: AdditionalLaw | None) -> None:
+        self.law, self.lower = law, lower
+        self.gaussian = q is None and law.is_gaussian
+        self.constraints = _constraints(law, lower, q)
+
+    def reach(self, level: float) -> Step | None:
+        """The longest shift at which the event is provably likelier than `level`."""
+        if not self.lower > level:
+            return None
+        law = self.law
+        problem = problem_of(law, self.constraints)
+        guess = (special.ndtri(self.lower) - special.ndtri(level)) * law.sigma / law.scale
+        steps = np.empty((1, len(self.constraints) + 2))
+        found = searched(problem, level, 0.0, float(guess), steps)
+        if found.steps != 1 or steps[0, 2:-1].any():
+            # A proof is in terms of the one bound that is known.
+            return None
+        multipliers = tuple(steps[0, -1:].tolist())
+        return Step(rounded_radius(law, found.rho), multipliers, float(steps[0, 1]))
+
+
+class HasRadius(Protocol):
+    """A proof of how far an event stays above a level."""
+
+    @property
+    def radius(self) -> float: ...
+
+
+Reached = TypeVar("Reached", bound=HasRadius)
+Reach = Callable[[float], Reached | None]
+
+
+def best_level(
+    leader: Reach[Reached], no_rival: Reach[Reached], low: float, high: float, close: float
+) -> tuple[Reached, ...]:
+    """Both proofs, at the levels c and 1 - c at which they reach equally far.
+
+    At a shift of 0 the class leads for every c between low and high. Radii that differ by less than
+    `close` are equal.
+    """
+    best: tuple[Reached, ...] = ()
+    for _ in range(MOST_SPLITS):
+        level = float(special.ndtr(0.5 * (special.ndtri(low) + special.ndtri(high))))
+        if not low < level < high:
+            break
+        mine, other = leader(level), no_rival(1 - level + SURPLUS)
+        if mine and other:
+            radius = min(mine.radius, other.radius)
+            if not best or radius > min(step.radius for step in best):
+                best = (mine, other)
+            if abs(mine.radius - other.radius) < close:
+                break
+        # The higher the level, the less far the leader and the farther the other event reaches.
+        if (mine.radius if mine else 0.0) > (other.radius if other else 0.0):
+            low = level
+        else:
+            high = level
+    return best
+
+
+def _gaussian(law: GeneralizedGaussian, lower: float, rival: float) -> tuple[Step, ...]:
+    """Gaussian P: sigma/2 (z(lower) - z(rival)) in closed form, a little less so that it checks."""
+    reach = 0.5 * float(special.ndtri(lower) - special.ndtri(rival))
+    if lower == 1 or rival == 0 or not math.isfinite(reach):
+        return ()
+    for shrink in (1e-13, 1e-11, 1e-9):
+        ratio = reach * (1 - shrink) - shrink
+        if ratio <= 0:
+            return ()
+        steps = []
+        for share in (lower, not_the_rival(rival)):
+            multiplier = math.exp(ratio * (float(special.ndtri(share)) - ratio / 2))
+            bound = gaussian_bound(share, multiplier, ratio)
+            steps.append(Step(math.nextafter(ratio * law.sigma, 0.0), (multiplier,), bound))
+        if steps[0].dual_bound + steps[1].dual_bound > 1:
+            return tuple(steps)
+    return ()

@@ -1,0 +1,39 @@
+"""The kinds of proofs, by their name in JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from dsrs.errors import DataError, InvalidInput
+from dsrs.files.json_records import from_json, shown
+from dsrs.laws import AdditionalLaw, GeneralizedGaussian, law_from_dict
+from dsrs.proofs.base import Proof
+from dsrs.proofs.dual import Dual
+from dsrs.proofs.lead import Lead
+from dsrs.proofs.slab import Slab
+
+Kind = TypeVar("Kind", bound=type[Proof])
+
+# A new kind is added here.
+KINDS: dict[str, type[Proof]] = {proof.kind: proof for proof in (Dual, Lead, Slab)}
+
+
+def register(proof: Kind) -> Kind:
+    """Make a kind of proof of another package known to certificates, runs and tables."""
+    if KINDS.get(proof.kind, proof) is not proof:
+        raise InvalidInput(f"there is a proof of kind {proof.kind!r} already")
+    KINDS[proof.kind] = proof
+    return proof
+
+
+def proof_from_dict(fields: Any, law: GeneralizedGaussian) -> Proof:
+    """The proof that `Proof.to_dict` was made from, for the smoothing law `law`."""
+    kind = fields.get("kind") if isinstance(fields, Mapping) else None
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise DataError(
+            f"the `kind` of a proof must be one of {', '.join(KINDS)}, got "
+            f"{shown(fields if kind is None else kind)}"
+        )
+    readers = {AdditionalLaw: lambda found: law_from_dict(found, law)}
+    return from_json(KINDS[kind], fields, readers, beside=("kind",))

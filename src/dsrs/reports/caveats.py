@@ -1,0 +1,53 @@
+"""What a reader of a report must know of its runs, a sentence each, in every format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from dsrs.laws.grid import WITHOUT_GRID
+from dsrs.measures.false_certificates import expected_false_text
+
+if TYPE_CHECKING:
+    from dsrs.reports.report import Report
+
+
+def caveats(report: Report) -> list[str]:
+    """What the numbers do not mean: labels, common inputs, grids, and false certificates."""
+    return [*_without_labels(report), *_other_inputs(report), *_of_runs(report)]
+
+
+def _without_labels(report: Report) -> Iterator[str]:
+    names = [run.name for run in report.runs if not (run.labelled or run.for_label)]
+    if names:
+        yield (
+            f"Without labels ({', '.join(names)}): shares of inputs that have a certificate; "
+            "whether its class is right is not known."
+        )
+
+
+def _other_inputs(report: Report) -> Iterator[str]:
+    inputs = [{outcome.index for outcome in run.outcomes} for run in report.runs]
+    common = set.intersection(*inputs)
+    if all(indices == common for indices in inputs):
+        return
+    sizes = ", ".join(
+        f"{run.name} has {len(indices)}" for run, indices in zip(report.runs, inputs, strict=True)
+    )
+    yield (
+        f"The runs are over different inputs: {sizes}, and {len(common) or 'none'} of these are "
+        "common to all. Their numbers do not compare"
+        + (", except by best sigma at each radius, over the common inputs." if common else ".")
+    )
+
+
+def _of_runs(report: Report) -> Iterator[str]:
+    for run in report.runs:
+        plan = run.settings.get("plan", {})
+        if "alpha" not in plan:
+            continue  # a table
+        if plan.get("grid") is None:
+            yield f"{run.name}: {WITHOUT_GRID}."
+        together = plan.get("family_alpha"), plan.get("family_size")
+        certificates = run.size * len(run.methods)
+        yield f"{run.name}: {expected_false_text(plan['alpha'], certificates, *together)}."

@@ -1,0 +1,129 @@
+"""One input as it is kept: rows of the three tables, under one checksum."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dsrs.errors import InvalidInput, StoreCorrupted, StoreError
+from dsrs.files.json_records import to_json
+from dsrs.methods import Plan
+from dsrs.store.result import RunResult
+from dsrs.store.schema import checksum_of, damaged
+from dsrs.votes.records import law_fields
+
+LARGEST_INDEX = 2**63 - 1  # of SQLite's integers
+# The columns of an input and of a certificate, in their order.
+OF_INPUT = (
+    *("idx", "label", "predicted", "target", "choices", "seconds", "queries"),
+    *("moved", "fingerprint"),
+)
+OF_CERTIFICATE = (
+    *("method", "status", "radius", "np_radius", "complete", "variation", "uniform"),
+    "proof",
+)
+
+
+class InputRows(NamedTuple):
+    """What the tables hold of one input: the values of OF_INPUT, one text a part of the votes, the
+    values of OF_CERTIFICATE for each certificate, and the picture."""
+
+    fields: Sequence[Any]
+    votes: Sequence[str]
+    certificates: Sequence[Sequence[Any]]
+    thumbnail: bytes | None
+
+    @property
+    def checksum(self) -> str:
+        """Of everything."""
+        content = [list(self.fields), list(self.votes), [list(row) for row in self.certificates]]
+        return checksum_of(json.dumps(content), self.thumbnail)
+
+
+def rows_of_result(result: RunResult, plan: Plan) -> InputRows:
+    """The rows of a result; `plan` is that of its certificates."""
+    sampled = result.sampled
+    fields = [
+        sampled.index,
+        sampled.label,
+        sampled.predicted,
+        sampled.target,
+        json.dumps({text: law_fields(law) for text, law in sampled.choices.items()}),
+        float(sampled.seconds),
+        sampled.queries,
+        float(sampled.moved),
+        sampled.input,
+    ]
+    votes = [json.dumps(votes.to_dict()) for votes in sampled.votes]
+    texts = {plan.name_of(text): text for text in plan.methods}
+    for name, found in result.certificates.items():
+        on_grid = None if found.grid is None else (found.grid.grid, found.grid.moved)
+        if found.law != plan.law or on_grid not in (None, (plan.grid, sampled.moved)):
+            raise InvalidInput(
+                f"the certificate of input {sampled.index} by {name} is not of the law and the "
+                "grid of this run"
+            )
+    certificates = [
+        [
+            texts.get(name, name),
+            found.status,
+            found.radius,
+            found.np_radius,
+            int(found.complete),
+            None if found.grid is None else found.grid.variation,
+            found.uniform,
+            json.dumps(to_json(found.proof), allow_nan=False),
+        ]
+        for name, found in result.certificates.items()
+    ]
+    return InputRows(fields, votes, certificates, result.thumbnail)
+
+
+def read_rows(connection: sqlite3.Connection, index: int, store: Path) -> InputRows:
+    """The rows of one input, after their checksum was compared."""
+    fields, votes, certificates = rows_of_index(connection, index, store, OF_INPUT, OF_CERTIFICATE)
+    *own, thumbnail, checksum = fields
+    rows = InputRows(own, [body for (body,) in votes], certificates, thumbnail)
+    if checksum != rows.checksum:
+        raise StoreCorrupted(damaged(store, f"the checksum of input {index} does not match"))
+    return rows
+
+
+def rows_of_index(
+    connection: sqlite3.Connection,
+    index: int,
+    store: Path,
+    of_input: Sequence[str],
+    of_certificate: Sequence[str],
+) -> tuple[Sequence[Any], list[Sequence[Any]], list[Sequence[Any]]]:
+    """Columns of the input with its picture and checksum, of its votes and of its certificates."""
+    row = None
+    if abs(index) <= LARGEST_INDEX:
+        query = f"SELECT {', '.join(of_input)}, thumbnail, checksum FROM input WHERE idx = ?"
+        row = connection.execute(query, (index,)).fetchone()
+    if row is None:
+        raise StoreError(f"{store} has no result of input {index}")
+    votes, certificates = (
+        connection.execute(
+            f"SELECT {', '.join(columns)} FROM {table} WHERE idx = ? ORDER BY position", (index,)
+        ).fetchall()
+        for table, columns in (("votes", ("body",)), ("certificate", of_certificate))
+    )
+    return row, votes, certificates
+
+
+def write_rows(transaction: sqlite3.Connection, rows: InputRows) -> None:
+    """Insert the rows of one input."""
+    index = rows.fields[0]
+    parts = {
+        "input": [(*rows.fields, rows.thumbnail, rows.checksum)],
+        "votes": [(index, position, body) for position, body in enumerate(rows.votes)],
+        "certificate": [(index, position, *row) for position, row in enumerate(rows.certificates)],
+    }
+    for table, values in parts.items():
+        if values:
+            marks = ", ".join("?" * len(values[0]))
+            transaction.executemany(f"INSERT INTO {table} VALUES ({marks})", values)

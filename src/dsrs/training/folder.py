@@ -1,0 +1,28 @@
+"""The folder of a trained model: what its files are called, and how its card is read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from dsrs.errors import DataError
+
+ONNX_NAME = "model.onnx"
+WEIGHTS_NAME = "model.safetensors"
+CARD_NAME = "card.json"
+CHECKPOINT_NAME = "checkpoint.pt"
+NEEDED = ("architecture", "input_shape", "num_classes", "law")
+
+
+def read_card(folder: Path) -> dict[str, Any]:
+    """The card of a folder that `dsrs train` wrote."""
+    wanted = f"expected {CARD_NAME} and {WEIGHTS_NAME} of `dsrs train` in {str(folder)!r}"
+    try:
+        card: dict[str, Any] = json.loads((folder / CARD_NAME).read_text(encoding="utf-8"))
+        missing = [name for name in NEEDED if name not in card]
+    except (OSError, ValueError, RecursionError, TypeError) as error:
+        raise DataError(f"{wanted}: {error}") from None
+    if missing:
+        raise DataError(f"{wanted}: the card lacks {', '.join(missing)}")
+    return card

@@ -1,0 +1,160 @@
+"""The model of a run: a named network or the user's own, fresh or with saved weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from dsrs.classifiers.python_object import imported
+from dsrs.classifiers.weights import read_weights, with_weights
+from dsrs.errors import ClassifierError, InvalidInput, MissingExtra
+from dsrs.networks import NETWORKS, build_network
+from dsrs.networks.layers import Normalize
+from dsrs.training.folder import WEIGHTS_NAME, read_card
+
+
+def fresh_model(
+    architecture: str,
+    input_shape: Sequence[int],
+    num_classes: int,
+    mean: Sequence[float],
+    deviation: Sequence[float],
+) -> nn.Module:
+    """A named network behind its normalisation, or the user's `package.module:name`.
+
+    `name` is a module or a function of no arguments that makes one. It is used as it is: it takes
+    images in [0, 1] of shape (n, *input_shape) and gives logits of shape (n, num_classes).
+    """
+    network = _network(architecture, input_shape, num_classes)
+    if architecture in NETWORKS:
+        network = nn.Sequential(Normalize(mean, deviation), network)
+    _check_answers(network, architecture, input_shape, num_classes)
+    return network
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """Weights to start from or to learn from.
+
+    Attributes:
+        name: What the file or folder is called.
+        tensors: The weights by name, as they were saved.
+        architecture: The network that they are for, where it stands with them.
+        mean: Means of the channels, where they do not stand with the weights.
+        std: Their standard deviations.
+    """
+
+    name: str
+    tensors: Mapping[str, Tensor]
+    architecture: str | None = None
+    mean: tuple[float, ...] = ()
+    std: tuple[float, ...] = ()
+
+    def model(self, architecture: str, input_shape: Sequence[int], num_classes: int) -> nn.Module:
+        """The saved model, in evaluation mode; `architecture` is used where it names none."""
+        spec = self.architecture or architecture
+        network = _network(spec, input_shape, num_classes)
+        title = f"the weights of {self.name} and {spec}"
+        model: nn.Module = with_weights(network, self.tensors, title, self.mean, self.std)
+        _check_answers(model, spec, input_shape, num_classes)
+        return model
+
+
+def saved_model(
+    path: str | Path,
+    *,
+    architecture: str | None = None,
+    mean: Sequence[float] = (),
+    std: Sequence[float] = (),
+) -> SavedModel:
+    """The weights in a folder of `dsrs train`, or in a file (.safetensors, .pth, .ckpt, ...).
+
+    Args:
+        path: The folder or the file.
+        architecture: The network that they are for; by default the one that the folder names.
+        mean: Means of the channels that images were normalised by, for a file without them.
+        std: Their standard deviations.
+    """
+    place = Path(path)
+    if place.is_dir():
+        card = read_card(place)
+        architecture = architecture or str(card["architecture"])
+        tensors = read_weights(place / WEIGHTS_NAME)
+    else:
+        tensors = read_weights(place)
+    return SavedModel(place.name, tensors, architecture, tuple(mean), tuple(std))
+
+
+def trained_model(folder: Path) -> tuple[nn.Module, dict[str, Any]]:
+    """The model of a folder that `dsrs train` wrote, in evaluation mode, and its card."""
+    card = read_card(folder)
+    saved = saved_model(folder)
+    shape, classes = tuple(card["input_shape"]), int(card["num_classes"])
+    return saved.model(str(card["architecture"]), shape, classes), card
+
+
+def parameter_count(model: nn.Module) -> int:
+    """Trained numbers in the model."""
+    return sum(math.prod(weights.shape) for weights in model.parameters())
+
+
+def _network(spec: str, input_shape: Sequence[int], num_classes: int) -> nn.Module:
+    if ":" in spec:
+        return _user_module(spec)
+    if spec not in NETWORKS:
+        raise InvalidInput(
+            f"`architecture` must be one of {', '.join(NETWORKS)}, or package.module:name, "
+            f"got {spec!r}"
+        )
+    return build_network(spec, input_shape, num_classes)
+
+
+def _user_module(spec: str) -> nn.Module:
+    module_name, _, name = spec.partition(":")
+    try:
+        home = imported(module_name, spec)
+    except ClassifierError as error:
+        # The default for ImageNet, which not everyone needs.
+        missing = getattr(error.__cause__, "name", None) or ""
+        if missing.partition(".")[0] == "torchvision":
+            raise MissingExtra("torchvision", "imagenet") from None
+        raise
+    if not hasattr(home, name):
+        raise ClassifierError(f"{module_name} has no {name!r}")
+    maker = getattr(home, name)
+    try:
+        model = maker() if callable(maker) and not isinstance(maker, nn.Module) else maker
+    except Exception as error:
+        raise ClassifierError(f"{spec} made no model: {type(error).__name__}: {error}") from error
+    if not isinstance(model, nn.Module):
+        raise ClassifierError(
+            f"{spec!r} must be a torch.nn.Module or a function of no arguments that makes one, "
+            f"got {type(model).__name__}"
+        )
+    return model
+
+
+def _check_answers(
+    model: nn.Module, spec: str, input_shape: Sequence[int], num_classes: int
+) -> None:
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            answer = model(torch.zeros(2, *input_shape))
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise ClassifierError(
+            f"{spec} does not take images of shape {tuple(input_shape)}: {error}"
+        ) from error
+    model.train(was_training)
+    if tuple(answer.shape) != (2, num_classes):
+        raise ClassifierError(
+            f"{spec} must give logits of shape (n, {num_classes}), "
+            f"got {tuple(answer.shape)} for n = 2"
+        )

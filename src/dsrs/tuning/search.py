@@ -1,0 +1,233 @@
+"""Which law P for a model: every law on a grid, every method, from one landscape.
+
+Coarse to fine. Methods with a quick forecast are forecast for every law of a grid over sigma and
+the shape m, with sigma refined around the best of every shape; the others, which need a search for
+each input, for the leading laws. P must be one law for all inputs and is chosen here, so report on
+other inputs than these: the choice makes its own inputs look better than they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrs.confidence.bootstrap import Resampling, interval, resampled_means
+from dsrs.errors import InvalidInput
+from dsrs.landscape.prediction import limit_and_norm
+from dsrs.landscape.profile import Profile
+from dsrs.laws import GeneralizedGaussian
+from dsrs.methods.defaults import NEYMAN_PEARSON
+from dsrs.methods.plan import Plan
+from dsrs.methods.registry import METHODS, entry_of
+from dsrs.tuning.objective import Objective
+
+Floats = NDArray[np.float64]
+
+SHAPES = (4.0, 8.0, 16.0, 48.0)  # and d/2, the Gaussian
+COARSE_SIGMAS, FINE_SIGMAS = 9, 7
+# sigma from the 10% to the 90% quantile of the best sizes of single inputs, and beyond.
+BEYOND = 1.5
+# Laws for which methods that search are forecast.
+LEADERS = 3
+NEARLY = 2e-3
+CURVE_POINTS = 101
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What one law with one method is expected to certify on the inputs of the landscape.
+
+    `radii` holds one radius an input. `low` and `high` are the ends of the bootstrap interval of
+    the objective's value over inputs.
+    """
+
+    law: GeneralizedGaussian
+    method: str
+    radii: Floats
+    value: float
+    low: float
+    high: float
+
+    def to_dict(self, curve_radii: Floats) -> dict[str, Any]:
+        """For JSON: the law, the value with its interval, and the certified accuracy curve."""
+        accuracy = np.mean(self.radii[:, None] >= np.maximum(curve_radii, 1e-300), axis=0)
+        return {
+            "law": {"sigma": self.law.sigma, "k": self.law.k, "eta": self.law.eta},
+            "method": self.method,
+            "value": self.value,
+            "interval": [self.low, self.high],
+            "acr": float(self.radii.mean()),
+            "certified_accuracy": accuracy.tolist(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """The answer of `tune`: all forecasts, best first, and what they are to be compared with."""
+
+    d: int
+    n: int
+    alpha: float
+    objective: Objective
+    candidates: tuple[Forecast, ...]
+    current: tuple[Forecast, ...]  # the choice so far with every method, best first
+    limits: Floats  # of each input: what no isotropic law exceeds
+
+    @property
+    def best(self) -> Forecast:
+        return self.candidates[0]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; `law` (sigma, k, eta) and `method` are the best choice."""
+        top = max(float(self.limits.max()), *(float(c.radii.max()) for c in self.candidates))
+        radii = np.linspace(0, 1.05 * top, CURVE_POINTS)
+        best = self.best.to_dict(radii)
+        at_least = self.limits[:, None] >= np.maximum(radii, 1e-300)
+        return {
+            "law": best["law"],
+            "method": best["method"],
+            "predicted": best,
+            "current": [each.to_dict(radii) for each in self.current],
+            "candidates": [each.to_dict(radii) for each in self.candidates],
+            "limit": {
+                "value": self.objective.of(self.limits),
+                "certified_accuracy": np.mean(at_least, axis=0).tolist(),
+            },
+            "radii": radii.tolist(),
+            "objective": self.objective.text,
+            "inputs": len(self.limits),
+            "d": self.d,
+            "n": self.n,
+            "alpha": self.alpha,
+        }
+
+
+def tune(
+    profiles: Sequence[Profile],
+    d: int,
+    n: int,
+    alpha: float,
+    objective: str = "acr",
+    *,
+    methods: Sequence[str] | None = None,
+    current: GeneralizedGaussian | None = None,
+    etas: Sequence[float] = (2.0,),
+    resampling: Resampling | None = None,
+) -> Tuned:
+    """The laws of a grid, each with its best method, best first.
+
+    Args:
+        profiles: the landscape of each input.
+        d: the number of values of an input.
+        n: votes that an input will have.
+        alpha: failure probability of a certificate.
+        objective: `acr` (average certified radius) or `accuracy@R` (certified accuracy at R).
+        methods: as plans write them; by default all that are registered. Those without a forecast
+            are left out.
+        current: the law in use, forecast beside the others with every method.
+        etas: exponents eta of the laws to try.
+        resampling: of the bootstrap intervals.
+    """
+    if methods is None:
+        methods = [text for entry in METHODS.values() for text in entry.tuned or (entry.name,)]
+    if not profiles:
+        raise InvalidInput("tuning needs the profile of at least one input")
+    if not methods:
+        raise InvalidInput("tuning needs at least one method")
+    work = _Work(profiles, n, alpha, Objective.parse(objective), resampling or Resampling())
+    found = [limit_and_norm(profile, d, n, alpha) for profile in profiles]
+    limits = np.array([limit for limit, _ in found])
+    sigmas = _coarse_sigmas(limits, np.array([norm for _, norm in found]) / np.sqrt(d))
+    quick = [method for method in methods if entry_of(method).load().quick_forecast]
+    slow = [method for method in methods if method not in quick]
+    step = float(sigmas[1] / sigmas[0])
+    for eta in etas:
+        for shape in shapes(d, eta):
+            for method in quick or slow[:1]:
+                coarse = work.forecasts((_law(d, sigma, shape, eta) for sigma in sigmas), method)
+                if not coarse:
+                    continue
+                best = max(coarse, key=work.rank).law.sigma
+                for sigma in best * np.geomspace(1 / step, step, FINE_SIGMAS)[1:-1]:
+                    work.forecast(_law(d, sigma, shape, eta), method)
+    for forecast in work.best_by_law()[:LEADERS]:
+        for method in slow:
+            work.forecast(forecast.law, method)
+    candidates = work.best_by_law()
+    if not candidates:
+        raise InvalidInput(f"there is no forecast for the methods {', '.join(methods)}")
+    laws = () if current is None else (current,)
+    now = [forecast for method in methods for forecast in work.forecasts(laws, method)]
+    now.sort(key=work.rank, reverse=True)
+    return Tuned(d, n, alpha, work.objective, tuple(candidates), tuple(now), limits)
+
+
+class _Work:
+    """Forecasts on the inputs of one landscape, each made once."""
+
+    def __init__(
+        self,
+        profiles: Sequence[Profile],
+        n: int,
+        alpha: float,
+        objective: Objective,
+        resampling: Resampling,
+    ) -> None:
+        self.profiles, self.n, self.alpha = profiles, n, alpha
+        self.objective, self.resampling = objective, resampling
+        self.made: dict[tuple[GeneralizedGaussian, str], Forecast] = {}
+
+    def forecasts(self, laws: Iterable[GeneralizedGaussian], method: str) -> list[Forecast]:
+        """What the method is expected to certify under each law; nothing if it has no forecast."""
+        made = (self.forecast(law, method) for law in laws)
+        return [forecast for forecast in made if forecast is not None]
+
+    def forecast(self, law: GeneralizedGaussian, method: str) -> Forecast | None:
+        if (law, method) not in self.made:
+            plan = Plan(law, (method,), n=self.n, alpha=self.alpha)
+            radii = entry_of(method).load()(plan, method).forecast(self.profiles)
+            if radii is None:
+                return None
+            each = self.objective.by_input(radii)
+            means = resampled_means(each[:, None], self.resampling)
+            low, high = interval(means, self.resampling.confidence)
+            self.made[law, method] = Forecast(
+                law, method, radii, float(each.mean()), float(low[0]), float(high[0])
+            )
+        return self.made[law, method]
+
+    def rank(self, forecast: Forecast) -> tuple[float, float]:
+        """Equal accuracies are told apart by the average radius."""
+        return forecast.value, float(forecast.radii.mean())
+
+    def best_by_law(self) -> list[Forecast]:
+        """The best method of every law, best first."""
+        best: dict[GeneralizedGaussian, Forecast] = {}
+        for forecast in sorted(self.made.values(), key=lambda each: each.method != NEYMAN_PEARSON):
+            known = best.get(forecast.law)
+            # Neyman-Pearson needs no pilot and no second law: it wins what is nearly a draw.
+            if known is None or forecast.value > known.value * (1 + NEARLY):
+                best[forecast.law] = forecast
+        return sorted(best.values(), key=self.rank, reverse=True)
+
+
+def shapes(d: int, eta: float) -> list[float]:
+    """The shapes m of the grid: from wide laws to k = 0, that of the Gaussian for eta = 2."""
+    widest = d / eta
+    return [*(shape for shape in SHAPES if shape < 0.75 * widest), widest]
+
+
+def _law(d: int, sigma: float, shape: float, eta: float) -> GeneralizedGaussian:
+    # Three digits are enough for a choice, and pleasant to type.
+    return GeneralizedGaussian(d, float(f"{sigma:.3g}"), max(0.5 * (d - eta * shape), 0.0), eta)
+
+
+def _coarse_sigmas(limits: Floats, sizes: Floats) -> Floats:
+    """Sizes that single inputs would choose, with room at both ends."""
+    useful = sizes[limits > 0] if np.any(limits > 0) else sizes
+    low, high = np.quantile(useful, [0.1, 0.9])
+    return np.geomspace(low / BEYOND, high * BEYOND, COARSE_SIGMAS)

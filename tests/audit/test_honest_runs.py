@@ -1,0 +1,34 @@
+"""What `certify` issues is never refuted: honest runs of every method and option."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("flint")
+
+from audit.honest_runs import SECONDS, Checked, checked_run, laws_of, summary
+
+
+def checked_runs(count: int, seed: int) -> list[Checked]:
+    return [one for number in range(count) for one in checked_run(seed, number)]
+
+
+def test_a_sample_of_honest_runs_is_never_refuted(capsys: pytest.CaptureFixture[str]) -> None:
+    found = checked_runs(60, seed=1)
+    print(summary(found))
+    words = [one.verdict.word for one in found]
+    assert "refuted" not in words
+    assert words.count("verified") > 40
+    assert words.count("undecided") <= 2
+
+
+@pytest.mark.slow
+def test_thousands_of_honest_runs_are_never_refuted_and_hardly_ever_undecided() -> None:
+    found = checked_runs(5000, seed=0)
+    print(summary(found))
+    assert not any(one.verdict.word == "refuted" for one in found)
+    usual = [one for one in found if laws_of(one.certificate) <= 2]
+    undecided = [one for one in usual if one.verdict.word == "undecided"]
+    assert len(undecided) <= 0.01 * len(usual)
+    slow = [one for one in found if one.verdict.seconds > SECONDS]
+    assert len(slow) <= 0.01 * len(found)
