@@ -12,6 +12,7 @@ import pytest
 
 pytest.importorskip("flint")
 
+from audit.small_runs import PLANS, make_run
 from dsrs import Interval, Observation, Rescaled, certify
 from dsrs.audit import WORDS
 from dsrs.cli.main import main
@@ -76,6 +77,43 @@ def test_changed_rows_are_refuted(table: Path, capsys: pytest.CaptureFixture[str
     ):
         code, found = checked(changed(table, line, **cells), capsys)
         assert (code, counts(found)) == (1, (0, 1, 0)), (line, cells)
+
+
+def test_a_false_radius_beside_a_certified_one_is_refused(
+    table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`recertify` keeps the columns that it was given; only its own radius has a proof."""
+    with table.open() as file:
+        certified = float(next(csv.DictReader(file))["certified_radius"])
+    for radius, code, word in (
+        (certified, 0, "verified"),
+        (0.5 * certified, 0, "verified"),
+        (certified + 1e-6, 3, "undecided"),  # another program's rounding, which nothing proves
+        (certified + 0.1, 1, "refuted"),
+    ):
+        found_code, found = checked(changed(table, 0, radius=repr(radius)), capsys)
+        verdict = found["certificates"][0]
+        assert (found_code, verdict["verdict"]) == (code, word), radius
+        assert not verdict["reason"] or "`radius`" in verdict["reason"]
+
+
+def test_columns_must_say_what_the_proof_starts_from(
+    table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for cells in ({"p_lower": "0.99"}, {"q_lower": "0.999"}, {"q_law": "truncated:0.61"}):
+        code, found = checked(changed(table, 0, **cells), capsys)
+        assert (code, counts(found)) == (1, (0, 1, 0)), cells
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_tables_of_other_formats_are_checked_too(
+    ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pyarrow")
+    run, source = make_run(tmp_path / "run", PLANS["np"]), tmp_path / f"table.{ending}"
+    assert main(["export", str(run), "--format", ending, "--output", str(source)]) == 0
+    code, found = checked(source, capsys)
+    assert (code, found["verified"], found["abstained"]) == (0, 2, 1)
 
 
 def test_without_its_proof_a_chain_is_not_verified(

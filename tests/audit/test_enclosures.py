@@ -8,6 +8,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from scipy import stats
 
 pytest.importorskip("flint")
 
@@ -17,12 +18,13 @@ from dsrs.audit.bound import enclosed_bound
 from dsrs.audit.counts import fallback_holds, lower_holds, tail, upper_holds
 from dsrs.audit.falling import shape_of
 from dsrs.audit.grid_charge import variation
+from dsrs.audit.integrands import AlongLine
 from dsrs.audit.limits import Budget
 from dsrs.audit.mixture import Mixture
 from dsrs.audit.quadrature import integral
 from dsrs.audit.shells import Shells
 from dsrs.audit.variation import total_variation
-from dsrs.audit.weights import additional_law, smoothing_law
+from dsrs.audit.weights import additional_law, ends_of, smoothing_law
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
 from dsrs.laws.grid import Grid
 from dsrs.proofs.interval import Interval, Observation
@@ -230,3 +232,20 @@ def test_the_charge_of_a_grid_rests_on_no_less_than_the_mean_norm(
         with precision(128):
             needed = variation(shells, law.to_dict(), 0.5, eta, grid.step)
         assert grid.variation(law) >= float(needed)
+
+
+def test_lines_near_the_centre_of_a_plane_are_enclosed_at_little_cost() -> None:
+    """In two dimensions the cosine is within 1e-6 of 1 along such a line, and its law is singular
+    there: the integral of p(v) C(v, u) over all v is the probability of x within shell u."""
+    with precision():
+        shells = Shells(2, 0.5, 0.0, 2.0)
+        rho = exact(0.4) / shells.scale
+        inner = exact(1e-3)  # the radius of the shell, in units of the scale
+        along = AlongLine(shells, Angle(2), inner * inner / 2, rho)
+        low, high = ends_of(smoothing_law().pieces[0], shells, 48.0)
+        budget = Budget(20_000)
+        found = integral(along, low, high, budget)
+    # Noise in the plane shifted by rho, within a disc: a noncentral chi-square law.
+    true = stats.ncx2.cdf(1e-6, 2, float(rho) ** 2)
+    assert float(found) == pytest.approx(true, rel=1e-6)
+    assert found.rad() < 1e-11

@@ -87,7 +87,7 @@ def test_export_of_dsrs_logs_is_a_folder_and_comes_back(
         (["export", "none"], "does not exist"),
         (["export", "run", "--format", "tsv"], "--method np or truncated"),
         (["export", "run", "--method", "rescaled"], "must be one of np, truncated"),
-        (["import", "data.npz"], "neither text nor Parquet"),
+        (["import", "data.npz"], "got bytes that are no text"),
         (["import", "none.csv", "--output", "x.csv"], "none.csv cannot be read"),
         (["import", "data.npz", "--output", "x.xls"], "must end in"),
         (["show", "none"], "does not exist"),

@@ -136,6 +136,16 @@ def test_tune_forecasts_the_method(folder: Path, capsys: pytest.CaptureFixture[s
     assert "first-order" not in current
 
 
+def test_the_rigorous_check_is_undecided_and_says_of_what(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = json.loads(printed(capsys, "check", "run", "--json", code=3))
+    assert (found["refuted"], found["undecided"], found["verified"]) == (0, 6, 6)
+    undecided = [each["reason"] for each in found["certificates"] if each["verdict"] == "undecided"]
+    assert sum("half-space" in reason for reason in undecided) == 3, undecided
+    assert sum("annulus" in reason for reason in undecided) == 3
+
+
 def test_another_smoothing_law_is_sampled_kept_and_certified_again(folder: Path) -> None:
     law = Shaped.of_shape(16, 0.5, 5.0)
     Path("shaped.json").write_text(json.dumps({"law": law.to_dict(), "method": "tailored"}))

@@ -42,16 +42,24 @@ class Angle:
         # It falls with c.
         return between(self._above(low), self._above(high))
 
-    def above_on(self, c: acb) -> tuple[acb, arb] | None:
+    def above_on(self, c: acb, square: acb | None = None) -> tuple[acb, arb] | None:
         """The analytic function that is Pr[cosine > c] on the real part of a box but for an error,
-        on the whole box; and the error."""
+        on the whole box; and the error. None where no such function is shown.
+
+        Args:
+            c: the box.
+            square: 1 - c^2 on the same box, where it is known better than from c.
+        """
         real = c.real
         assert isinstance(real, arb)
         if real.lower() >= self.far:
             return acb(0), self.left_out
         if real.upper() <= -self.far:
             return acb(1), self.left_out
-        square = 1 - c * c
+        if square is None:
+            square = 1 - c * c
+        if square.real < 0 and (real > 0 or real < 0):
+            return acb(0) if real > 0 else acb(1), arb(0)  # beyond 1 or -1 on the real panel
         if not square.real > 0:
             return None
         middle = real.mid()

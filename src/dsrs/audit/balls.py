@@ -45,7 +45,7 @@ def precision(extra: int = 0) -> Iterator[None]:
 
 
 def bits() -> int:
-    """The precision now."""
+    """The number of bits that balls have now."""
     return int(ctx.prec)
 
 
@@ -82,5 +82,5 @@ def lesser(a: arb, b: arb) -> arb:
 
 
 def greater(a: arb, b: arb) -> arb:
-    """The one that is greater by its middle."""
+    """The one of two balls that is greater by its middle: for choices, which prove nothing."""
     return a if float(a) >= float(b) else b

@@ -49,7 +49,7 @@ class _Segment:
 
 @dataclass
 class _Walk:
-    """From the innermost shell to the outermost."""
+    """Adds up the parts of B from the innermost shell to the outermost."""
 
     mixture: Mixture
     rho: arb
@@ -117,7 +117,7 @@ class _Walk:
         return part - between(arb(0), missing)
 
     def _reach(self, panel: arb, t: arb, most: arb) -> arb:
-        """At least the share of R on each of these shells, if G <= most < 1."""
+        """An upper bound of the share of R on each of these shells, if G <= most < 1."""
         shells, target = self.shells, -most.log()
         top = t.upper()
         e = arb(rough_crossing(float(top), shells.rough_kappa, -float(target)) * (1 - 1e-9))
@@ -128,7 +128,7 @@ class _Walk:
         return self.angle.above(-(climb + self.rho / 2) / (2 * h).sqrt()).upper()
 
     def _inside(self, panel: arb, t: arb, least: arb) -> arb:
-        """At least P(v < V) for the curve over these shells, if G >= least > 0."""
+        """An upper bound of P(v < V) for the curve over these shells, if G >= least > 0."""
         shells = self.shells
         crossing = crossing_on(shells, panel, t, least.log())
         if crossing is not None:
@@ -139,7 +139,8 @@ class _Walk:
         return arb(1)
 
     def jumps(self) -> arb:
-        """The lines between neighbours, and up to infinity after the last."""
+        """The integrals along the lines where V jumps between neighbouring segments, and up to
+        infinity after the last."""
         total, before = arb(0), arb.pos_inf()
         for segment in self.segments:
             if segment is not self.segments[0]:
@@ -148,7 +149,7 @@ class _Walk:
         return total + self._line(self.segments[-1].high, before, arb.pos_inf())
 
     def _height(self, segment: _Segment, u: arb) -> arb:
-        """V at an end of a segment."""
+        """The height V of the curve at an end of a segment, infinite where there is no curve."""
         if segment.kind != "curved":
             return arb.pos_inf() if segment.kind == "plain" else arb.neg_inf()
         t = self.shells.gamma(u)
@@ -166,7 +167,7 @@ class _Walk:
             # All of the line is at most the probability of x within shell u.
             return arb(0, most)
         low, high = ends_of(smoothing_law().pieces[0], shells, DEPTH)
-        start, stop = (lesser(greater(v, low), high) for v in (before, after))
+        start, stop = (v.max(low).min(high) for v in (before, after))
         if float(start) == float(stop):
             missing = (stop - start).abs_upper() * shells.log_top.exp()
             part = arb(0, missing.upper())

@@ -37,7 +37,7 @@ def lower_holds(
     uniform: float | None = None,
     charge: arb | None = None,
 ) -> Answer:
-    """Whether `lower`, and `charge` more, is a lower bound at level alpha."""
+    """Whether `lower` + `charge` is a lower bound at level alpha after these counts."""
     if lower <= 0:
         return "yes"
     p = lower if isinstance(lower, arb) else exact(lower)
@@ -52,7 +52,7 @@ def upper_holds(
     uniform: float | None = None,
     charge: arb | None = None,
 ) -> Answer:
-    """Whether `upper`, less `charge`, is an upper bound at level alpha."""
+    """Whether `upper` - `charge` is an upper bound at level alpha after these counts."""
     misses = 1 - exact(upper)
     return lower_holds(misses, trials - hits, trials, alpha, uniform, charge)
 
@@ -111,5 +111,5 @@ def rough_lower(hits: int, trials: int, alpha: float) -> float:
 
 
 def rough_upper(hits: int, trials: int, alpha: float) -> float:
-    """About the upper bound."""
+    """About the upper bound at level alpha, for decisions that cost no alpha."""
     return 1 - rough_lower(trials - hits, trials, alpha)

@@ -97,7 +97,7 @@ def crossing_on(shells: Shells, u: Ball, t: Ball, log_ratio: Ball) -> Crossing[B
 
 
 def rough_crossing(t: float, kappa: float, log_ratio: float) -> float:
-    """e in floats; -inf where all of the shell is beyond the curve."""
+    """About e, in floats; -inf where all of the shell is beyond the curve."""
     target = -log_ratio
     if kappa == 0:
         return math.log1p(target / t) if target > -t else -math.inf

@@ -30,8 +30,11 @@ LARGEST_RISE = 1e-6  # what rounding never makes
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """`rise`: at most so much, where the positive part falls but for it. `hollow`: it rises by more
-    somewhere. Neither: not known."""
+    """Whether the positive part of g falls with |x|.
+
+    rise: an upper bound of the share by which it rises in all, where that is no more than rounding.
+    hollow: whether it rises by more somewhere. Where both are empty, nothing is known.
+    """
 
     rise: arb | None
     hollow: bool = False
@@ -76,7 +79,7 @@ def _ratio(shells: Shells, terms: list[Term], u: arb) -> arb:
 
 
 def _falls_on(shells: Shells, terms: list[Term], low: arb, high: arb) -> Shape:
-    """The same between two edges."""
+    """Whether the positive part of g falls between two edges, where its terms do not change."""
     if not terms:
         return Shape(arb(0))
     if all(term.multiplier > 0 for term in terms):
@@ -125,8 +128,8 @@ def _slopes(shells: Shells, terms: list[Term], u: arb, t: arb) -> tuple[arb, arb
 
 
 def _rise_of(shells: Shells, term: Term, low: arb, high: arb) -> arb:
-    """At most by what share a term rises from low to high: where slope > kappa + (1 + excess) t it
-    does, which t ends."""
+    """An upper bound of the share by which a term rises from low to high. It rises only where
+    slope > kappa + (1 + excess) t, and t grows."""
     piece = term.piece
     lead = piece.slope - shells.kappa - (piece.excess + 1) * shells.gamma(low)
     if lead <= 0:

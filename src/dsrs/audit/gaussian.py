@@ -11,7 +11,7 @@ def normal_below(z: arb) -> arb:
 
 
 def normal_density(z: arb) -> arb:
-    """Its density."""
+    """The density of the standard normal law."""
     return (-z * z / 2).exp() / (2 * arb.pi()).sqrt()
 
 

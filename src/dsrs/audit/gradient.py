@@ -62,7 +62,7 @@ def _deviation(votes: int, miss_rate: arb, alpha: arb) -> arb:
 
 
 def _least(f: Callable[[float], float], low: float, high: float) -> float:
-    """About where f is least."""
+    """About the place where f is least: a golden section."""
     share = (math.sqrt(5) - 1) / 2
     a, b = high - share * (high - low), low + share * (high - low)
     at_a, at_b = f(a), f(b)
@@ -79,7 +79,7 @@ def _least(f: Callable[[float], float], low: float, high: float) -> float:
 
 
 def _log_moment(s: arb, miss_rate: arb) -> arb:
-    """K(s)."""
+    """An enclosure of K(s) as the docstring of this file defines it, for about the best c."""
     q = min(float(miss_rate), 1.0)
     middle = -NORMAL.inv_cdf(min(q / 2, 0.5))
     rough = middle * (1 - float(s) * middle / 6)

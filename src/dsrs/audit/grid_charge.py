@@ -76,7 +76,8 @@ class _Norm:
 
 
 def _mean_norm(piece: Piece, shells: Shells) -> arb:
-    """The part of a piece, from below: what lies beyond its ends is left out."""
+    """A lower bound of the part of a piece in the mean norm: what lies beyond its ends is left
+    out."""
     low, high = ends_of(piece, shells, 60.0)
     found = integral(_Norm(shells, piece), low, high, Budget())
     return shells.scale * arb(2).sqrt() * found

@@ -91,7 +91,12 @@ class AlongLine:
         h = self.shells.half_square(box)
         if not h.real > 0:
             return None
-        within = self.angle.above_on(((h - self.h) / self.rho + self.rho / 2) / (h * 2).sqrt())
+        norm, own, rho = (h * 2).sqrt(), (2 * self.h).sqrt(), self.rho
+        # 1 - c^2 in factors: where u is near the centre, c is near 1 on a whole range of v.
+        square = (own - norm + rho) * (own + norm - rho) * (norm + rho - own) * (norm + rho + own)
+        square = square / (norm * rho * 2) ** 2
+        cosine = ((h - self.h) / rho + rho / 2) / norm
+        within = self.angle.above_on(cosine, square)
         if within is None:
             return None
         density = self.shells.log_density(box, self.shells.gamma(box)).exp().abs_upper()

@@ -18,7 +18,7 @@ DEPTH = 48.0  # shells with less than e^-DEPTH of density are left to the bounds
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """g = sum of l_i q_i, and the shells that are looked at."""
+    """The function g = sum of l_i q_i of multipliers and laws, on the shells of P."""
 
     shells: Shells
     multipliers: tuple[float, ...]

@@ -13,7 +13,7 @@ from dsrs.audit.balls import Ball, arb, centre, exact
 
 
 class Shells:
-    """P, and what its shells are."""
+    """The smoothing law P on its shells."""
 
     def __init__(self, d: int, sigma: float, k: float, eta: float) -> None:
         self.d, self.gaussian = d, k == 0 and eta == 2
@@ -31,15 +31,15 @@ class Shells:
         self.rough_m, self.rough_kappa = float(self.m), float(self.kappa)
 
     def gamma(self, u: Ball) -> Ball:
-        """t."""
+        """t = m e^u, the Gamma variable of shell u."""
         return u.exp() * self.m
 
     def half_square(self, u: Ball) -> Ball:
-        """h."""
+        """h = t^(2/eta), half the square of the norm in units of `scale`."""
         return ((u + self.log_m) * self.power).exp()
 
     def shell_of(self, half_square: arb) -> arb:
-        """u of a half square."""
+        """The shell u on which half the square of the norm is `half_square`."""
         return half_square.log() / self.power - self.log_m
 
     def log_density(self, u: Ball, t: Ball) -> Ball:
@@ -53,8 +53,8 @@ class Shells:
         return away * (self.m - self.gamma(c)) - t * away * away / 2 + middle
 
     def tail(self, u: arb, *, above: bool, height: arb, exponent: arb, rate: arb) -> arb:
-        """At least the mass beyond u of a term whose log-density is that of a power-exponential:
-        height + exponent u - rate e^u, concave; so it lies under its tangent at u."""
+        """An upper bound of the mass beyond shell u of a term with the log-density
+        height + exponent u - rate e^u: it is concave, and lies under its tangent at u."""
         log = height + exponent * u - rate * u.exp()
         slope = exponent - rate * u.exp()
         if above:
@@ -62,7 +62,7 @@ class Shells:
         return (log.exp() / slope).upper() if slope > 0 else arb.pos_inf()
 
     def mass_above(self, u: arb) -> arb:
-        """At least P(shell > u)."""
+        """An upper bound of P(shell > u)."""
         if not u.is_finite():
             return arb(1)
         one = arb(1)
@@ -70,12 +70,13 @@ class Shells:
         return found.min(one)
 
     def mass_below(self, u: arb) -> arb:
-        """At least P(shell < u); shifting the ball only lowers it, as p falls with the norm."""
+        """An upper bound of P(shell < u), and of the same for shifted noise: shifting a ball away
+        from the centre lowers its mass, because p falls with the norm."""
         found = self.tail(u, above=False, height=self._height(), exponent=self.m, rate=self.m)
         return found.min(arb(1))
 
     def mass_above_shifted(self, u: arb, rho: arb) -> arb:
-        """At least the probability that noise shifted by rho lies beyond shell u."""
+        """An upper bound of the probability that noise shifted by rho lies beyond shell u."""
         inner = (2 * self.half_square(u)).sqrt() - rho
         return self.mass_above(self.shell_of(inner * inner / 2)) if inner > 0 else arb(1)
 
@@ -85,8 +86,8 @@ class Shells:
     def rough_range(
         self, height: float, exponent: float, rate: float, depth: float
     ) -> tuple[float, float]:
-        """About where height + exponent u - rate e^u exceeds -depth, or around its peak.
-        An exponent that is not positive has no lower end."""
+        """About the interval of u where height + exponent u - rate e^u exceeds -depth, or one
+        around its peak; it proves nothing. Without a positive exponent there is no lower end."""
         peak = math.log(exponent / rate) if exponent > 0 else -math.inf
 
         def log(u: float) -> float:

@@ -20,12 +20,12 @@ def slab_bound(lower: float, gradient: float, multipliers: tuple[float, ...], rh
     """B at a shift of rho sigma."""
     level, slope = (exact(value) for value in multipliers)
     if not (level > 0 and slope > 0 and lower > 0.5 and gradient >= 0):
-        raise Refuted("a first-order proof needs positive multipliers and a majority")
+        raise Refuted("a proof by a slab needs positive multipliers and a majority")
     value = level * exact(lower) - slope * exact(gradient)
     # Where the line is highest above the exponential, their slopes are equal.
     top = ((slope / rho).log() + rho * rho / 2) / rho
     if not level + slope * top > slope / rho:
-        raise Undecided("the line of a first-order proof is not shown to meet the exponential")
+        raise Undecided("the line of a slab is not shown to meet the exponential")
     a = _meeting(level, slope, rho, top, -1)
     b = _meeting(level, slope, rho, top, 1)
     inside = normal_below(b) - normal_below(a)

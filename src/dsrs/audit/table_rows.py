@@ -59,7 +59,7 @@ def _proof(
     if gradient is None:
         return {"kind": "dual", "p": p, "additional": observed, "steps": steps}
     if observed or len(steps) > 1:
-        raise Refuted("a first-order proof is one step, and uses no additional law")
+        raise Refuted("a proof by a slab is one step, and uses no additional law")
     step = steps[0] if steps else None
     return {"kind": "slab", "p_lower": p[0], "gradient": gradient, "step": step}
 

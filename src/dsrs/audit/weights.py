@@ -78,7 +78,7 @@ class Law:
 
 
 def smoothing_law() -> Law:
-    """P itself."""
+    """P itself, as a law with the weight 1."""
     return Law((Piece(arb(0), arb(0), arb(0)),))
 
 
@@ -203,7 +203,7 @@ def _line(slope: arb, at: Edge, log: float, start: Edge | None, stop: Edge | Non
 
 
 def _largest_log(piece: Piece, shells: Shells) -> int:
-    """About the largest log-density of a piece."""
+    """About the largest log-density of a piece, as a whole number."""
     exponent, rate = float(shells.m + piece.slope), shells.rough_m
     peak = math.log(exponent / rate) if exponent > 0 else -math.inf
     if piece.start:
@@ -233,7 +233,7 @@ class _Density:
 
 
 def _mass(piece: Piece, shells: Shells) -> arb:
-    """The mass of a piece under P times its weight."""
+    """An enclosure of the mass of a piece: the integral of P times its weight."""
     low, high = ends_of(piece, shells, 90.0)
     total = integral(_Density(shells, piece), low, high, Budget(), sharp=1e-24)
     if piece.start is None:

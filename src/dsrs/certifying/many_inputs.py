@@ -26,7 +26,7 @@ LOG = logging.getLogger("dsrs.counting")
 
 
 class Counter(Protocol):
-    """Whoever wants to know how far the work has come."""
+    """Is told how far the work has come."""
 
     def skip(self, count: int) -> None:
         """So many inputs were finished before."""
@@ -57,7 +57,7 @@ def certify_run(
 
     The folder is new, or a run of the same plan, model, data and device type, which is continued.
     Everything is checked before the folder is touched. A stop at any moment loses only the inputs
-    in work; the votes do not depend on stops, on who counts them or on the order of `indices`.
+    in work; the votes do not depend on stops, on the executor or on the order of `indices`.
     `source` is kept for `dsrs attack`: the options that load the model and the data.
 
     `executor` counts the votes: `workers` threads unless another one is given. `settings` is for

@@ -159,6 +159,15 @@ def _add_plan_options(group: Options) -> None:
         help=f"methods beside np, or none (default: {', '.join(defaults.METHODS[1:])}; see methods "
         "below); give it again for several",
     )
+    _add_double_sampling_options(group)
+    group.add_argument(
+        "--early-stop", action="store_true", help="give up early on inputs that are hopeless"
+    )
+    add_batch_size(group)
+    add_grid(group)
+
+
+def _add_double_sampling_options(group: Options) -> None:
     group.add_argument(
         "--share",
         type=float,
@@ -177,13 +186,8 @@ def _add_plan_options(group: Options) -> None:
     group.add_argument(
         "--fallback",
         action="store_true",
-        help="if all first votes agree, sample P again instead of Q",
+        help="double sampling: if all first votes agree, sample P again instead of Q",
     )
-    group.add_argument(
-        "--early-stop", action="store_true", help="give up early on inputs that are hopeless"
-    )
-    add_batch_size(group)
-    add_grid(group)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -9,9 +9,12 @@ import random
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dsrs.cli.check_subject import compared, fingerprints_from, retaken_votes
+from dsrs.cli.model_options import add_source_options
 from dsrs.cli.options import Commands
 from dsrs.cli.progress import Progress
 from dsrs.errors import DataError, DsrsError, InvalidInput, MissingExtra
@@ -22,6 +25,7 @@ from dsrs.measures.rounding import floor_text
 if TYPE_CHECKING:
     from dsrs.audit import Verdict
     from dsrs.audit.items import Item
+    from dsrs.certifying.votes_again import Retaken
 
 VERIFIED, REFUTED, UNDECIDED = 0, 1, 3  # exit codes
 MOST_SHOWN = 20
@@ -45,6 +49,9 @@ examples:
   dsrs check runs/mine                  every certificate of a run, with its votes
   dsrs check certificates.json          certificates as `dsrs radius --json` prints them
   dsrs check radii.csv --sample 1000    rows that `dsrs recertify` or `dsrs export` wrote
+  dsrs check runs/mine --votes 5        also take the votes of 5 inputs again, and compare them
+  dsrs check one.json --model net.onnx --input image.npy
+                                        also whether it is about this model and this input
 
 exit codes: 0 all verified, 1 any refuted, 3 none refuted but any undecided, or nothing to verify,
 2 bad arguments or input, 130 interrupted (Ctrl-C).
@@ -78,6 +85,20 @@ def add_parser(commands: Commands) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print the verdicts as JSON")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    doubts = parser.add_argument_group("is it about this model, this input, and these votes?")
+    doubts.add_argument(
+        "--input",
+        metavar="FILE",
+        help="an .npy file: compare its fingerprint, and that of --model, with every certificate's",
+    )
+    doubts.add_argument(
+        "--votes",
+        type=int,
+        metavar="K",
+        help="of a run: take the votes of K inputs again from its seed, chosen at random, and "
+        "compare them with those stored",
+    )
+    add_source_options(doubts, required=False)
     parser.set_defaults(run=run)
 
 
@@ -103,17 +124,22 @@ def run(arguments: argparse.Namespace) -> int:
         items = [items[place] for place in sorted(chosen)]
     if arguments.fast:
         return _compare_with_floats(items)
+    fingerprints = fingerprints_from(arguments)
     began, verdicts = time.monotonic(), []
     with Progress(len(items), "checking", quiet=arguments.quiet) as bar:
         for item in items:
-            verdicts.append(item.check(arguments.seconds))
+            verdicts.append(compared(item.check(arguments.seconds), fingerprints))
             bar.advance()
+    wall = time.monotonic() - began
+    retaken = [] if arguments.votes is None else retaken_votes(arguments)
     try:
-        _report(verdicts, time.monotonic() - began, arguments)
+        _report(verdicts, retaken, wall, arguments)
         sys.stdout.flush()
     except BrokenPipeError:
         # `dsrs check ... | head`: what was found is found, whoever reads it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if any(votes.difference is not None for votes in retaken):
+        return REFUTED
     return exit_code(verdicts)
 
 
@@ -219,7 +245,9 @@ def _compare_with_floats(items: list[Item]) -> int:
     return UNDECIDED
 
 
-def _report(verdicts: list[Verdict], wall: float, arguments: argparse.Namespace) -> None:
+def _report(
+    verdicts: list[Verdict], retaken: list[Retaken], wall: float, arguments: argparse.Namespace
+) -> None:
     from dsrs.audit import WORDS
 
     counts = {word: sum(verdict.word == word for verdict in verdicts) for word in WORDS}
@@ -227,7 +255,8 @@ def _report(verdicts: list[Verdict], wall: float, arguments: argparse.Namespace)
     if arguments.json:
         times = {"processor_seconds": seconds, "wall_seconds": wall}
         listed = [verdict.to_dict() for verdict in verdicts]
-        print(json.dumps({**counts, **times, "certificates": listed}))
+        votes = {} if arguments.votes is None else {"votes": [asdict(one) for one in retaken]}
+        print(json.dumps({**counts, **times, "certificates": listed, **votes}))
         return
     for word in WORDS:
         alike = [verdict for verdict in verdicts if verdict.word == word]
@@ -245,6 +274,9 @@ def _report(verdicts: list[Verdict], wall: float, arguments: argparse.Namespace)
         from dsrs.laws.grid import WITHOUT_GRID
 
         print(WITHOUT_GRID)
+    for one in retaken:
+        same = f"all {one.votes:,} votes are the stored ones"
+        print(f"votes of input {one.index}, taken again: {one.difference or same}")
     said = ", ".join(f"{count:,} {word}" for word, count in counts.items())
     print(f"{said}; {seconds:.1f} s of the processor, {wall:.1f} s by the clock")
 

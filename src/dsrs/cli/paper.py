@@ -70,10 +70,11 @@ def _add_figures(verbs: Commands) -> None:
     figures = verbs.add_parser(
         "figures",
         help="the paper's figures, redrawn",
-        description="Redraw the paper's figures that show data: dimension, relaxed, theorem-1 and "
-        "multiclass from nothing; votes, curves, class-probability, noise-norm and heuristic from "
-        "recorded data. What cannot be drawn is left out and said, a damaged log costs what rests "
-        "on it alone; exit code 1 if a figure was asked for by name, or a file is damaged.",
+        description="Redraw the paper's figures that show data: dimension, relaxed, theorem-1, "
+        "multiclass, probability-plane, densities and ideal-bound from nothing; votes, curves, "
+        "class-probability, noise-norm and heuristic from recorded data. What cannot be drawn is "
+        "left out and said, a damaged log costs what rests on it alone; exit code 1 if a figure "
+        "was asked for by name, or a file is damaged.",
     )
     _add_source(figures)
     figures.add_argument(

@@ -61,7 +61,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     again = parser.add_argument_group("for a run folder")
     again.add_argument("--alpha", type=float, help="another failure probability")
-    again.add_argument("--method", help="one method alone: np, truncated or rescaled")
+    again.add_argument("--method", help="one method of the run alone, such as np or tailored")
     again.add_argument(
         "--q",
         action="append",

@@ -216,7 +216,7 @@ def row_from_text(cells: Mapping[str, str | None], where: str) -> ResultRow:
             continue
         values[name] = parsed(text, kind, name, where)
     if "q_law" not in values and cells.get("q_shape") and cells.get("q_value"):
-        # Two columns of the first version and of the published tables.
+        # Two columns of the published tables.
         values["q_law"] = f"{cells['q_shape']}:{cells['q_value']}"
     if cells.get("certified_radius"):
         # A table of `dsrs recertify` keeps the columns that it was given and appends its own.

@@ -81,17 +81,12 @@ def short_law_text(text: str) -> str:
 
 
 def law_from_dict(fields: Mapping[str, Any], base: GeneralizedGaussian) -> AdditionalLaw:
-    """The law that `AdditionalLaw.to_dict` was made from.
-
-    The first version wrote `kind` and one number, `value`.
-    """
+    """The law that `AdditionalLaw.to_dict` was made from."""
     kind = fields.get("kind") if isinstance(fields, Mapping) else None
     if not isinstance(kind, str) or kind not in KINDS:
         raise UnknownLaw(
             f"the `kind` of a law must be one of {', '.join(sorted(KINDS))}, got {shown(fields)}"
         )
-    if fields.keys() == {"kind", "value"}:
-        return additional_law(kind, fields["value"], base)
     return KINDS[kind].from_dict(fields, base)
 
 

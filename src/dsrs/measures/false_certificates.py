@@ -13,8 +13,9 @@ def expected_false(alpha: float, certificates: int) -> Fraction:
 
     An expectation is additive, so it does not matter that certificates share votes or seeds. What
     is counted is every certificate that was tried for, an abstention too: it could have been false.
+    alpha is the decimal number that Python prints for it.
     """
-    return Fraction(alpha) * certificates
+    return Fraction(repr(alpha)) * certificates
 
 
 def expected_false_text(

@@ -21,8 +21,8 @@ from dsrs.votes.tally import Counts, Tally
 class Session:
     """The votes of one input so far, and what its methods ask for next.
 
-    Whoever has the classifier counts the unit of work that `next` names, and hands its counts to
-    `add`, until there is none.
+    Count the unit of work that `next` names, hand its counts to `add`, and go on until there is
+    none.
     """
 
     def __init__(self, plan: Plan, index: int, label: int | None, moved: float = 0.0) -> None:

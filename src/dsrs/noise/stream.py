@@ -129,7 +129,7 @@ class NoiseStream:
             gaussian(self._key, first, cells, self._sigma, grid.origin, grid.step, out, norms)
 
     def block(self, x: NDArray[np.float32], first: int, count: int) -> NoiseBlock:
-        """What names `count` noisy copies from sample `first` on, for whoever makes them."""
+        """What names `count` noisy copies from sample `first` on, for a model that makes them."""
         if self._grid is None:
             raise InvalidInput("noise is made by others on a grid only")
         norms = None

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.errors import DataError
+from dsrs.files.json_records import from_json, record_to_json
 from dsrs.proofs.base import Claim
 
 # What fresh votes at a point proved: the majority is lost; another class is ahead; nothing.
@@ -49,24 +50,7 @@ class Candidate:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, without loss."""
-        return {
-            "norm": self.norm,
-            "counts": list(self.counts),
-            "rival": self.rival,
-            "alpha": self.alpha,
-            "shown": self.shown,
-            "source": self.source,
-            "seed": self.seed,
-            "purpose": self.purpose,
-        }
-
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Candidate:
-        """The candidate that `to_dict` was made from."""
-        try:
-            return cls(**{**fields, "counts": tuple(int(count) for count in fields["counts"])})
-        except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"expected the fields of an attacked point, got {fields!r}") from error
+        return dict(record_to_json(self))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,7 +126,7 @@ class AttackedInput:
     ) -> AttackedInput:
         """The record that `to_dict` was made from, with what is kept beside it."""
         try:
-            candidates = tuple(Candidate.from_dict(one) for one in fields["candidates"])
+            candidates = tuple(from_json(Candidate, one) for one in fields["candidates"])
             return cls(
                 **{
                     **fields,

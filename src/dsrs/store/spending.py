@@ -15,7 +15,7 @@ class VotesSpent:
     """Model queries of a run, input by input, and the most that its plan allowed an input.
 
     A query is a row that the model ran: votes, with the rows that fill a batch. Where nobody
-    counted rows (runs of the first format) the votes stand for them. `most` is None for plans that
+    counted rows the votes stand for them. `most` is None for plans that
     take the same votes for every input.
     """
 

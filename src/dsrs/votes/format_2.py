@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-MISSED_NOISE = "missed-noise"  # the tally of the method first-order
+MISSED_NOISE = "missed-noise"  # a tally: the sum of the noise of votes that missed
 # How a tailored law that is P itself was written: P truncated to the whole of its mass.
 ALL_OF_P = {"kind": "truncated", "percentile": 1.0}
 

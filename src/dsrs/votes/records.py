@@ -105,7 +105,7 @@ class SampledInput:
     while these are missing. `predicted` is the most frequent class of the selection votes, or of
     the votes under P where there was no selection. `choices` holds the law that each method
     chose from votes. `queries` is what the votes cost: rows that the model ran, with those that
-    fill a batch and were not counted; None where nobody counted them. `moved` is how far (l2,
+    fill a batch and were not counted; None where they were not counted. `moved` is how far (l2,
     rounded up) the point that was sampled lies from the input: the distance to its grid point.
     `grid` is what input and noise were rounded to, `model` and `input` are the fingerprints of the
     classifier and of the input, where they are known.

@@ -1,8 +1,8 @@
 """What is added up over counted votes, in any division of a stream into units of work.
 
 Votes are always counted by class and noise norm. A method that needs more of them than counts, such
-as a sum over their noise, names a `Tally` of its own: whoever counts votes adds every batch to it,
-merges the tallies of units that were counted apart, and knows nothing else of it.
+as a sum over their noise, names a `Tally` of its own. Collectors and executors add every batch to
+it, merge the tallies of units that were counted apart, and know nothing else of it.
 """
 
 from __future__ import annotations

@@ -125,7 +125,9 @@ def _check_subject(claim: Claim, known: Mapping[str, Any]) -> None:
 
 
 def _text_of(method: str, methods: Sequence[str]) -> str:
-    """The method of a plan whose certificates have this name."""
+    """The method of a plan whose certificates have this name, or are named by its whole text."""
+    if method in methods:
+        return method
     for text in methods:
         kind = text.partition(":")[0]
         alone = sum(other.partition(":")[0] == kind for other in methods) == 1

@@ -11,7 +11,7 @@ from dsrs.audit.reading import Fields, field, number, optional, whole
 from dsrs.audit.verdicts import NotACertificate, Refuted, Undecided
 
 ESTIMATION, SELECTION = "estimation", "selection"
-MISSED_NOISE = "missed-noise"  # the tally of the method `first-order`
+MISSED_NOISE = "missed-noise"  # a tally: the sum of the noise of votes that missed
 MOST_VOTES = 2**53
 
 

@@ -6,8 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from dsrs.paper import dimension, multiclass, tightness
-from dsrs.paper.figures import accuracy_curves, class_probability, noise_norm, truncation, votes
+from dsrs.paper import dimension, multiclass, probability_plane, tightness
+from dsrs.paper.figures import (
+    ablation,
+    accuracy_curves,
+    class_probability,
+    noise_norm,
+    truncation,
+    votes,
+)
 from dsrs.paper.figures import dimension as draw_dimension
 from dsrs.paper.figures import tightness as draw_tightness
 from dsrs.paper.recorded_accuracy import RadiiOf, RecordedAccuracy
@@ -56,6 +63,15 @@ def _multiclass(path: Path) -> None:
     draw_tightness.draw_multiclass(multiclass.check_multiclass(), path)
 
 
+def _planes(path: Path) -> None:
+    planes = probability_plane.least_probability_plane(), probability_plane.radius_plane()
+    ablation.draw_planes(*planes, path)
+
+
+def _ideal(path: Path) -> None:
+    ablation.draw_ideal(probability_plane.ideal_curves(), path)
+
+
 def _votes(path: Path, source: RecordedSource, radii_of: RadiiOf) -> Unused:
     votes.draw_votes(votes.votes_curves(source.recorded.runs, radii_of), path)
     return source.recorded.broken
@@ -97,6 +113,9 @@ FIGURES: dict[str, FigureWithoutData | FigureFromRecord] = {
     "relaxed": FigureWithoutData("relaxed concentration (appendix)", _relaxed),
     "theorem-1": FigureWithoutData("Theorem 1 in the plane", _theorem_1),
     "multiclass": FigureWithoutData("its corollary for three classes", _multiclass),
+    "probability-plane": FigureWithoutData("C and radius over (P_A, Q_A) (ablation)", _planes),
+    "densities": FigureWithoutData("radial densities of the laws", ablation.draw_densities),
+    "ideal-bound": FigureWithoutData("radius of a ball classifier (ablation)", _ideal),
     "votes": FigureFromRecord("certified accuracy against votes (Figure 2b)", _votes),
     "curves": FigureFromRecord("certified accuracy curves (appendix)", _curves),
     "class-probability": FigureFromRecord("histograms of P_A (appendix)", _class_probability),

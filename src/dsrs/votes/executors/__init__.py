@@ -1,4 +1,4 @@
-"""Who counts a unit of work: threads of this machine, or actors of a Ray cluster.
+"""Where units of work are counted: by threads of this machine, or by actors of a Ray cluster.
 
 The votes do not depend on it. A new executor is a file with its class, and a line in registry.py.
 """

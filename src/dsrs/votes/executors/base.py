@@ -1,4 +1,4 @@
-"""What an executor is: it gives each input that is in work somebody who counts its votes."""
+"""What an executor is: it gives each input that is in work a collector of its votes."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Executor(ABC):
     def in_flight(self, votes: int, inputs: int) -> int:
         """How many of the inputs to have in work at once; each asks for so many votes at a time.
 
-        Many votes keep everybody busy; few, as with looks, leave gaps that other inputs fill.
+        Many votes keep all workers busy; few, as with looks, leave gaps that other inputs fill.
         """
 
     @abstractmethod
     def collector(self, stop: Event) -> Collector:
-        """Who counts the votes of one input. It ends soon, with `Stopped`, once `stop` is set."""
+        """A collector for one input. It ends soon, with `Stopped`, once `stop` is set."""
 
     @property
     @abstractmethod

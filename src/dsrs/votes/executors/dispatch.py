@@ -2,7 +2,7 @@
 
 A unit is given to a worker; when the worker is lost, to another one; when it takes far longer than
 such a unit usually does and others have nothing to do, to another one as well. The first answer
-counts and the rest are dropped: the votes of a unit are the same whoever counts them.
+counts and the rest are dropped: the votes of a unit are the same from every worker.
 
 All decisions are made by one thread, in the order in which things happen.
 """
@@ -36,7 +36,7 @@ class WorkerLost(Exception):
 
 
 class Worker(Protocol):
-    """Somebody who counts units; all calls return at once."""
+    """Counts units of work elsewhere; all calls return at once."""
 
     name: str
     ready: Future[Any]  # done when it may be given work, or failed with why it may not
@@ -94,7 +94,7 @@ class Dispatcher:
         return len(self._free)
 
     def close(self) -> None:
-        """Dismiss everybody; what is not counted yet is cancelled."""
+        """Dismiss all workers; what is not counted yet is cancelled."""
         self._events.put(None)
         self._thread.join()
 
@@ -126,13 +126,13 @@ class Dispatcher:
         self._deal()
 
     def _deal(self) -> None:
-        """Give what waits to whoever has most room."""
+        """Give waiting units to the workers with most room."""
         while self._waiting:
             worker = max(self._free, key=lambda one: self._free[one], default=None)
             if worker is None or not self._free[worker]:
                 return
             job = self._waiting.popleft()
-            # Whoever asked may have given up. From now on the answer cannot be cancelled.
+            # The answer may have been cancelled. From now on it cannot be.
             job.begun = job.begun or job.answer.set_running_or_notify_cancel()
             if job.begun and not job.answer.done():
                 self._give(job, worker)
@@ -165,7 +165,7 @@ class Dispatcher:
         self, job: _Job, found: Future[Any], error: BaseException | None, began: float | None
     ) -> None:
         if job.answer.done():
-            return  # somebody else was faster
+            return  # another worker was faster
         if error is not None:
             job.answer.set_exception(error)
             return
@@ -245,7 +245,7 @@ class Dispatcher:
 
     def _fail(self, why: str) -> None:
         for job in {*self._waiting, *self._running}:
-            with suppress(InvalidStateError):  # it was answered, or whoever asked gave up
+            with suppress(InvalidStateError):  # it was answered or cancelled
                 job.answer.set_exception(ClusterError(f"no worker is left: {why}"))
         self._waiting.clear()
         self._running.clear()

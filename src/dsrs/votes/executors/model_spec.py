@@ -15,8 +15,8 @@ from dsrs.errors import ClassifierError, DsrsError
 class ModelSpec:
     """A model's name and the options of `load_classifier`.
 
-    Whoever counts votes builds the classifier from it, and refuses one with another fingerprint:
-    code and weights come from that machine's own files, never from whoever asks for votes.
+    A machine that counts votes builds the classifier from it, and refuses one with another
+    fingerprint: code and weights come from its own files, never over the network.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """Actors of a Ray cluster: each holds the classifier, takes units of work, returns counts.
 
-The driver, which is whoever runs `dsrs certify`, alone writes the run. Ray is an extra.
+The driver, the process of `dsrs certify`, alone writes the run. Ray is an extra.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class _Spent:
 
 
 class _RayCollector(Collector):
-    """Counts the votes of one input, cut into units for whoever is free."""
+    """Counts the votes of one input, cut into units for the actors that are free."""
 
     def __init__(
         self, ray: Any, dispatcher: Dispatcher, threads: int, stop: Event, spent: _Spent
@@ -224,11 +224,11 @@ class _RayWorker:
         self._ray.kill(self._actor)
 
     def _future(self, reference: Any) -> Future[Any]:
-        """The answer, in the words of the dispatcher: the error itself, or that nobody is there."""
+        """The answer, in the words of the dispatcher: the error, or that the actor is gone."""
         answer: Future[Any] = Future()
 
         def pass_on(done: Future[Any], kept: Any = reference) -> None:
-            del kept  # Ray forgets an answer that nobody holds a reference to
+            del kept  # Ray forgets an answer without a reference to it
             error = done.exception()
             if error is None:
                 answer.set_result(done.result())
