@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_run import Certify
+
+from cli_certify.small_run import Certify
 
 IMAGES = np.full((3, 4, 4), 0.5, np.float32)
 
@@ -28,7 +29,10 @@ def cut(name: str, share: float) -> Callable[[], None]:
 
 
 def replace(name: str, content: bytes) -> Callable[[], None]:
-    return lambda: Path(name).write_bytes(content) and None
+    def write() -> None:
+        Path(name).write_bytes(content)
+
+    return write
 
 
 def nothing() -> None:
