@@ -48,7 +48,7 @@ BAD: list[tuple[str, Callable[[], None], tuple[str, ...], str]] = [
     ("no noise", nothing, ("--sigma", "0"), "--sigma must be a positive number"),
     ("k too large", nothing, ("--k", "8"), "--k must be in [0, d/2) = [0, 8)"),
     ("unknown law", nothing, ("--q", "triangular:3"), "KIND:VALUE"),
-    ("truncated to nothing", nothing, ("--q", "truncated:0"), "must be in (0, 1]"),
+    ("truncated to nothing", nothing, ("--q", "truncated:0"), "must be in [1e-05, 1]"),
     ("none and some", nothing, ("--q", "none", "--q", "truncated:0.5"), "--q none"),
     (
         "a law twice",
