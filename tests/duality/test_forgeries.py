@@ -88,7 +88,7 @@ def test_a_short_dip_of_g_below_p_is_seen() -> None:
         # Multipliers with which g/p has its minimum, 1 - depth, at t.
         sizes = np.linalg.solve([weights, -(rates - 1) * weights], [1 - depth, 0.0])
 
-        def excess(t: float, sizes: np.ndarray = sizes) -> float:  # type: ignore[type-arg]
+        def excess(t: float, sizes: np.ndarray = sizes) -> float:
             return float(sizes @ np.exp(m * np.log(rates) - (rates - 1) * t)) - 1
 
         low, high = optimize.brentq(excess, 0.2 * t, t), optimize.brentq(excess, t, 4 * t)

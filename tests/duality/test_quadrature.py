@@ -51,7 +51,7 @@ def patient_integral(integrand, low: float, high: float) -> float:  # type: igno
     return float(total)
 
 
-def patient_bound(problem: Problem, multipliers: np.ndarray, rho: float) -> float:  # type: ignore[type-arg]
+def patient_bound(problem: Problem, multipliers: np.ndarray, rho: float) -> float:
     """B with nothing subtracted."""
     base, parts = problem.base, problem.parts
     pieces = pieces_of(parts, 1.0)
@@ -80,7 +80,7 @@ def patient_bound(problem: Problem, multipliers: np.ndarray, rho: float) -> floa
     return total
 
 
-def random_problem(seed: int) -> tuple[Problem, np.ndarray, float]:  # type: ignore[type-arg]
+def random_problem(seed: int) -> tuple[Problem, np.ndarray, float]:
     """Any d and shape, both kinds of Q, every sign, small and large multipliers and shifts."""
     generator = np.random.default_rng(seed)
     d = int(10 ** generator.uniform(math.log10(2), 6.5))

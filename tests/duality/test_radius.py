@@ -23,13 +23,15 @@ from dsrs.duality.variation import total_variation
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
 from dsrs.proofs import dual
 from dsrs.proofs.checking import check
+from dsrs.proofs.constraints import WORK
+from dsrs.proofs.evaluation import searched
 from dsrs.proofs.interval import Interval, Observation
 from duality.search_cases import GAUSSIAN, MNIST, general_cases, problem
 
 SOLID = problem(MNIST, (0.93, 0.95), (Truncated(MNIST, 0.6), 0.98, 0.99))
 
 
-def hollow(work: float = dual.WORK) -> Problem:
+def hollow(work: float = WORK) -> Problem:
     """A proof of several steps."""
     return problem(MNIST, (0.97, 0.98), (Rescaled(MNIST, 0.8), 0.95, 0.96), work=work)
 
@@ -147,6 +149,7 @@ def test_a_certificate_says_that_its_search_was_cut_short(monkeypatch: pytest.Mo
     short = certify(MNIST, *box)
     assert not short.complete
     assert check(short)
+    assert short.np_radius is not None
     assert short.np_radius <= short.radius < whole.radius
     monkeypatch.undo()
     assert certify(MNIST, *box) == whole, "work is counted, not timed"
@@ -169,7 +172,7 @@ def test_no_box_takes_more_than_its_work(  # type: ignore[no-untyped-def]
     compile_kernels()
     law = GeneralizedGaussian(d, sigma, d / 2 - m)
     spent = []
-    plain = dual.searched
+    plain = searched
 
     def counted(case: Problem, *arguments: object) -> Proved:
         found = plain(case, *arguments)  # type: ignore[arg-type]
@@ -179,9 +182,10 @@ def test_no_box_takes_more_than_its_work(  # type: ignore[no-untyped-def]
     monkeypatch.setattr(dual, "searched", counted)
     found = certify(law, Interval(*p), Observation(Rescaled(law, beta), Interval(*q)))
     assert check(found)
+    assert found.np_radius is not None
     assert found.radius >= found.np_radius > 0
-    assert sum(spent) < 1.5 * dual.WORK
-    assert found.complete or max(spent) > dual.WORK
+    assert sum(spent) < 1.5 * WORK
+    assert found.complete or max(spent) > WORK
 
 
 def test_shapes_near_zero_certify_or_abstain_without_an_error() -> None:

@@ -15,6 +15,7 @@ from dsrs.duality.radius import loss_at_shorter_shifts
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
 from dsrs.proofs.checking import check
 from dsrs.proofs.constraints import constraints_of, problem_of
+from dsrs.proofs.dual import Dual
 from dsrs.proofs.interval import Interval, Observation
 from duality.random_problems import Case, by_definition, random_base, random_law
 from laws.annulus import Annulus
@@ -35,10 +36,8 @@ def random_multipliers(generator: np.random.Generator, few: int) -> Case:
         -3, 1, count + 1
     )
     multipliers[generator.integers(count + 1)] = 10 ** generator.uniform(-1, 1)
-    multipliers = tuple(multipliers.tolist())
-    return Case(
-        base, Interval(0.5, 0.9), tuple(laws), multipliers, float(generator.uniform(0.1, 3))
-    )
+    radius = float(generator.uniform(0.1, 3))
+    return Case(base, Interval(0.5, 0.9), tuple(laws), tuple(multipliers.tolist()), radius)
 
 
 def densities(case: Case, x: Floats) -> tuple[Floats, Floats]:
@@ -146,6 +145,8 @@ def test_a_ring_certifies_by_a_chain_that_holds() -> None:
     ring = Observation(Annulus(BASE, 0.3, 0.9), Interval(0.97, 0.99))
     found = certify(BASE, Interval(0.9, 0.93), ring)
     assert check(found)
+    assert isinstance(found.proof, Dual)
+    assert found.np_radius is not None
     assert found.radius > found.np_radius
     assert len(found.proof.steps) > 1
     # Every shift below is safe by the oracle too, with the multipliers of the step above it.
