@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -27,10 +27,10 @@ class Linear(Classifier):
     bounds: tuple[float, float] = (0.0, 1.0)
     fingerprint: str = "linear"
     description: str = "a linear classifier"
+    input_shape: tuple[int, ...] = field(init=False, repr=False)
 
-    @property
-    def input_shape(self) -> tuple[int, ...]:
-        return (self.d,)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "input_shape", (self.d,))
 
     def classify(self, batch: NDArray[np.float32]) -> NDArray[np.int64]:
         return (batch[:, 0] < self.margin).astype(np.int64)
@@ -50,7 +50,7 @@ class Linear(Classifier):
 
         stop = min(self.margin, bound)
         mass, _ = integrate.quad(slice_mass, max(-bound, -12 * sigma), stop, epsabs=1e-11)
-        return min(1.0, mass / q.percentile)
+        return min(1.0, float(mass) / q.percentile)
 
     @property
     def true_radius(self) -> float:
@@ -67,13 +67,13 @@ class Ball(Classifier):
     bounds: tuple[float, float] = (0.0, 1.0)
     fingerprint: str = "ball"
     description: str = "a ball"
+    input_shape: tuple[int, ...] = field(init=False, repr=False)
 
-    @property
-    def input_shape(self) -> tuple[int, ...]:
-        return (self.law.d,)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "input_shape", (self.law.d,))
 
     def classify(self, batch: NDArray[np.float32]) -> NDArray[np.int64]:
-        return (np.einsum("ij,ij->i", batch, batch) < self.reach**2).astype(np.int64)
+        return np.asarray(np.einsum("ij,ij->i", batch, batch) < self.reach**2, dtype=np.int64)
 
     def probability(self, law: GeneralizedGaussian) -> float:
         return float(law.radial_cdf(self.reach))

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from certified_lines import FIRST, FORGED, certify
 
+from attack.certified_lines import FIRST, FORGED, certify
 from dsrs.cli.attack import REFUTED
 from dsrs.cli.main import main
 from dsrs.store import open_run

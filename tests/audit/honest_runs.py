@@ -159,7 +159,7 @@ def laws_of(certificate: dict[str, Any]) -> int:
 
 def summary(found: list[Checked]) -> str:
     """The mix of the runs, and what the check said."""
-    mixes = {
+    mixes: dict[str, Counter[Any]] = {
         "method": Counter(one.method.partition(":")[0] for one in found),
         "d": Counter(one.plan.law.d for one in found),
         "n": Counter(f"1e{len(str(one.plan.n)) - 1}" for one in found),

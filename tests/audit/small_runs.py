@@ -49,11 +49,11 @@ PLANS = {
 }
 
 
-def classify(rows: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
-    return np.argmax(rows.reshape(len(rows), -1) @ WEIGHTS, axis=1)
+def classify(rows: np.ndarray) -> np.ndarray:
+    return np.asarray(np.argmax(rows.reshape(len(rows), -1) @ WEIGHTS, axis=1))
 
 
-def within_slab(rows: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def within_slab(rows: np.ndarray) -> np.ndarray:
     """0 in a slab around a half: its gradient at the middle is 0."""
     return (np.abs(rows.reshape(len(rows), -1)[:, 0] - 0.5) > 0.9).astype(int)
 

@@ -6,6 +6,7 @@ import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -74,14 +75,15 @@ def test_tailored_without_a_pilot_is_honest(runs: Callable[[str], Path]) -> None
 def test_methods_laws_and_options_that_are_not_known_are_undecided_by_name(
     runs: Callable[[str], Path],
 ) -> None:
-    for change, name in (
+    changes: list[tuple[Callable[[Any], None], str]] = [
         (lambda forged: forged.plan.update(methods=["hoeffding"]), "hoeffding"),
         (lambda forged: forged.plan.update(moonlight=True), "moonlight"),
         (lambda forged: forged.plan.update(target="loudest"), "loudest"),
         (lambda forged: forged.plan["law"].update(norm=1), "norm"),
         (lambda forged: forged.certificate.update(l0_radius=1), "l0_radius"),
         (lambda forged: forged.proof.update(kind="routed"), "routed"),
-    ):
+    ]
+    for change, name in changes:
         forged = Forgery(runs("np"), 1, "np")
         forged.sampled = forged.plan
         change(forged)
@@ -185,7 +187,7 @@ def test_votes_that_do_not_fit(runs: Callable[[str], Path]) -> None:
     forged.votes["votes"][0]["hits"][0] -= 1
     assert "hits" in refuted(forged)
     forged = Forgery(runs("np"), 1, "np")
-    forged.votes["target"] = (forged.votes["target"] + 1) % 3
+    forged.votes = {**forged.votes, "target": (forged.votes["target"] + 1) % 3}
     assert refuted(forged)
     forged = Forgery(runs("leading"), 2, "np")
     selection = next(u for u in forged.votes["votes"] if u["purpose"] == "selection")

@@ -32,7 +32,7 @@ MODEL = from_callable(
 
 
 def data() -> Dataset:
-    images = GRID.values(np.arange(4 * D).reshape(4, D) * 32.0 + 1024)
+    images = GRID.values(np.arange(4 * D).reshape(4, D).astype(np.float64) * 32 + 1024)
     images[2:] += np.float32(0.3 / 4080)  # off the grid
     return Dataset.from_arrays(images, np.ones(4, dtype=np.int64), name="four")
 
@@ -102,7 +102,7 @@ def test_the_default_grid_leaves_tabular_data_as_it_is() -> None:
     x = np.array([2500.01, 3.0, 0.5, 4999.0], np.float32)
     law = GeneralizedGaussian(4, 0.005)
     found = {
-        grid: SmoothedClassifier(middle, law, n=4000, method="np", grid=grid).certify(x, 1)  # type: ignore[arg-type]
+        grid: SmoothedClassifier(middle, law, n=4000, method="np", grid=grid).certify(x, 1)
         for grid in ("default", None)
     }
     assert found[None].status == found["default"].status == "certified"

@@ -138,6 +138,7 @@ def test_a_weighted_law_goes_all_the_way(tmp_path: Path) -> None:
         made = run.result(1).certificates["weighted"]
     assert made.observations[0].law == inner
     assert find_flaw(made) is None
+    assert made.np_radius is not None
     assert made.radius > made.np_radius > 0
     row = dataclasses.asdict(import_rows(tmp_path / "rows.csv")[1])
     assert certify_row(row) == replace(made, subject=None)

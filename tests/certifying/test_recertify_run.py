@@ -165,7 +165,7 @@ def test_progress_is_counted(two_laws: Path) -> None:
         def skip(self, count: int) -> None:
             raise AssertionError
 
-        def advance(self, count: int = 1) -> None:
+        def advance(self, count: int = 1, votes: int = 0) -> None:
             self.done += count
 
     seen: list[Watch] = []

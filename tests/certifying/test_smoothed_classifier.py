@@ -125,10 +125,10 @@ def test_a_label_may_be_an_integer_of_any_library() -> None:
     smoothed = SmoothedClassifier(Linear(8, 0.4), GAUSSIAN, n=500, seed=3)
     plain = smoothed.certify(ORIGIN, 1)
     assert smoothed.certify(ORIGIN, torch.tensor(1)) == plain
-    assert smoothed.certify(ORIGIN, np.int64(1)) == plain
+    assert smoothed.certify(ORIGIN, np.int64(1)) == plain  # type: ignore[arg-type]
     for label in (torch.tensor(1.0), True, 1.0, "1", torch.tensor([0, 1])):
         with pytest.raises(DataError, match="must be a class from 0 to 1, a whole number"):
-            smoothed.certify(ORIGIN, label)
+            smoothed.certify(ORIGIN, label)  # type: ignore[arg-type]
 
 
 def test_a_batch_is_told_from_an_input() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -45,9 +46,9 @@ def test_changed_weights_are_seen_after_loading() -> None:
 
 
 def test_class_ids_and_impossible_classes_have_fingerprints_too() -> None:
-    def ids(shift: int) -> NDArray[np.int64]:
+    def ids(shift: int) -> Callable[[NDArray[np.float32]], NDArray[np.int64]]:
         def forward(batch: NDArray[np.float32]) -> NDArray[np.int64]:
-            return (batch.mean(axis=(1, 2, 3)) * 5).astype(np.int64) + shift
+            return np.asarray(batch.mean(axis=(1, 2, 3)) * 5, dtype=np.int64) + shift
 
         return forward
 

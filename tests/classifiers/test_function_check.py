@@ -24,7 +24,7 @@ Batch = NDArray[np.float32]
 
 
 def mean(batch: Batch) -> NDArray[np.int64]:
-    return (batch.mean(axis=1) > 0.5).astype(np.int64)
+    return np.asarray(batch.mean(axis=1) > 0.5, dtype=np.int64)
 
 
 def dropout() -> Callable[[Batch], NDArray[np.int64]]:
@@ -34,7 +34,7 @@ def dropout() -> Callable[[Batch], NDArray[np.int64]]:
 
 def batch_statistics(batch: Batch) -> NDArray[np.int64]:
     """Order does not matter to it, only which rows there are."""
-    return (batch.mean(axis=1) > batch.mean()).astype(np.int64)
+    return np.asarray(batch.mean(axis=1) > batch.mean(), dtype=np.int64)
 
 
 def by_place(batch: Batch) -> NDArray[np.int64]:

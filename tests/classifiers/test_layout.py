@@ -62,7 +62,7 @@ def test_a_function_on_channels_last_sees_them_so() -> None:
 
 def test_noise_comes_before_normalisation() -> None:
     def sign(batch: NDArray[np.float32]) -> NDArray[np.int64]:
-        return (batch[:, :, 0, 0].sum(axis=1) > 0).astype(np.int64)
+        return np.asarray(batch[:, :, 0, 0].sum(axis=1) > 0, dtype=np.int64)
 
     inner = from_callable(sign, (2, 1, 1), 2)
     found = normalised(inner, (0.25, 0.5), (0.5, 0.25), (0.0, 1.0))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import threshold_file
 
+from classifiers import threshold_file
 from dsrs.classifiers import Classifier, load_classifier, loading, register
 from dsrs.cli.main import known_commands, main
 from dsrs.errors import ClassifierError, InvalidInput

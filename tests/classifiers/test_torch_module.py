@@ -13,7 +13,9 @@ from dsrs.classifiers import from_torch
 from dsrs.classifiers.torch_module import fingerprint_of_module
 from dsrs.errors import ClassifierError, InvalidInput
 
-torch = pytest.importorskip("torch", reason="needs the extra `torch`")
+pytest.importorskip("torch", reason="needs the extra `torch`")
+
+import torch
 
 SHAPE = (1, 8, 8)
 
@@ -30,7 +32,7 @@ def network(seed: int = 0) -> Any:
     ).eval()
 
 
-class Unexportable(torch.nn.Module):  # type: ignore[misc]
+class Unexportable(torch.nn.Module):
     """Its answer depends on a number that the exporter cannot know."""
 
     def forward(self, x: Any) -> Any:

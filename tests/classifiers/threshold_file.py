@@ -18,7 +18,7 @@ def load(name: str, options: ModelOptions) -> Classifier:
     threshold = float(Path(name).read_text())
 
     def forward(batch: NDArray[np.float32]) -> NDArray[np.int64]:
-        return (batch.reshape(len(batch), -1).mean(axis=1) > threshold).astype(np.int64)
+        return np.asarray(batch.reshape(len(batch), -1).mean(axis=1) > threshold, dtype=np.int64)
 
     return from_callable(
         forward, options.input_shape, 2, bounds=options.bounds, name=Path(name).name

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from small_run import Certify, certify_arguments, make_data
 
+from cli_certify.small_run import Certify, certify_arguments, make_data
 from dsrs.cli.main import main
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_run import Certify
+
+from cli_certify.small_run import Certify
 
 IMAGES = np.full((3, 4, 4), 0.5, np.float32)
 
@@ -28,7 +29,10 @@ def cut(name: str, share: float) -> Callable[[], None]:
 
 
 def replace(name: str, content: bytes) -> Callable[[], None]:
-    return lambda: Path(name).write_bytes(content) and None
+    def write() -> None:
+        Path(name).write_bytes(content)
+
+    return write
 
 
 def nothing() -> None:
@@ -44,7 +48,7 @@ BAD: list[tuple[str, Callable[[], None], tuple[str, ...], str]] = [
     ("no noise", nothing, ("--sigma", "0"), "--sigma must be a positive number"),
     ("k too large", nothing, ("--k", "8"), "--k must be in [0, d/2) = [0, 8)"),
     ("unknown law", nothing, ("--q", "triangular:3"), "KIND:VALUE"),
-    ("truncated to nothing", nothing, ("--q", "truncated:0"), "must be in (0, 1]"),
+    ("truncated to nothing", nothing, ("--q", "truncated:0"), "must be in [1e-05, 1]"),
     ("none and some", nothing, ("--q", "none", "--q", "truncated:0.5"), "--q none"),
     (
         "a law twice",

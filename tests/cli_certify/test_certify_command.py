@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from small_run import INPUTS, Certify, contents
 
+from cli_certify.small_run import INPUTS, Certify, contents
 from dsrs.proofs.checking import check
 from dsrs.store import open_run
 from dsrs.store.schema import STORE_NAME

@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 import pytest
-from small_run import Certify, certify_arguments, contents
 
+from cli_certify.small_run import Certify, certify_arguments, contents
 from dsrs.cli.config_file import config_text
 from dsrs.cli.main import main, parsed
 

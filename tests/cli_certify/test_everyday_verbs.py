@@ -10,9 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small_run import INPUTS, Certify
 
-from dsrs.cli import show
+from cli_certify.small_run import INPUTS, Certify
 from dsrs.cli.main import VERBS, main
 
 PREDICT = ["predict", "--model", "tiny_classifier:bright", "--num-classes", "2", "--sigma", "0.5"]
@@ -89,8 +88,7 @@ def test_watch_shows_a_run_whenever_it_has_grown(
         if stop is not None:
             certify("--quiet", "--stop", str(stop), "--json")
 
-    monkeypatch.setattr(show.time, "sleep", meanwhile)
-    assert time.sleep is meanwhile
+    monkeypatch.setattr(time, "sleep", meanwhile)
     assert main(["show", "run", "--watch", "7"]) == 0
     out = capsys.readouterr().out
     assert (out.count(", 1 inputs"), out.count(", 2 inputs")) == (1, 1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from small_run import Certify, contents
 
+from cli_certify.small_run import Certify, contents
 from dsrs.cli.main import main
 from dsrs.laws.grid import Grid
 from dsrs.store import open_run

@@ -8,8 +8,8 @@ import os
 from pathlib import Path
 
 import pytest
-from small_run import INPUTS, Certify
 
+from cli_certify.small_run import INPUTS, Certify
 from dsrs.cli.main import main
 from dsrs.exchange import import_rows
 from dsrs.store import open_run

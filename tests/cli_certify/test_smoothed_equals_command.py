@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from small_run import Certify
-from tiny_classifier import bright
 
+from cli_certify.small_run import Certify
+from cli_certify.tiny_classifier import bright
 from dsrs import GeneralizedGaussian, SmoothedClassifier
 from dsrs.classifiers import from_callable
 from dsrs.datasets import load_dataset

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from small_run import Certify
 
+from cli_certify.small_run import Certify
 from dsrs.cli.main import main
 from dsrs.store import open_run
 

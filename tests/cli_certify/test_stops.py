@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
-from small_run import Certify, contents, make_data, start_certify
 
+from cli_certify.small_run import Certify, contents, make_data, start_certify
 from dsrs.store.schema import STORE_NAME
 
 SLOW = ("--model", "tiny_classifier:slow")

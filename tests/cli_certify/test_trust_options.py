@@ -6,8 +6,8 @@ import json
 from fractions import Fraction
 
 import pytest
-from small_run import Certify, contents
 
+from cli_certify.small_run import Certify, contents
 from dsrs.cli.main import main
 from dsrs.store import open_run
 

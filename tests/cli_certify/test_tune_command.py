@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from small_run import Certify
 
+from cli_certify.small_run import Certify
 from dsrs.cli.main import main
 from dsrs.cli.tune import COLUMNS, round_radii
 from dsrs.store import open_run

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -212,7 +213,7 @@ def test_coverage(alpha: float) -> None:
         ([1, 2], [3, 4, 5], 0.1, r"broadcast"),
     ],
 )
-def test_bad_input_is_named(successes: object, trials: object, alpha: float, message: str) -> None:
+def test_bad_input_is_named(successes: Any, trials: Any, alpha: float, message: str) -> None:
     for bound in (clopper_pearson_lower, clopper_pearson_upper, clopper_pearson):
         with pytest.raises(InvalidInput, match=message):
-            bound(successes, trials, alpha)  # type: ignore[operator]
+            bound(successes, trials, alpha)

@@ -40,11 +40,12 @@ def test_deviations_shrink_with_votes_and_grow_with_misses_and_confidence() -> N
 def _misses(kind: str, z: np.ndarray, q: float) -> np.ndarray:
     """Where a classifier with miss rate q misses, for noise z of shape (..., d)."""
     if kind == "half space":
-        return z[..., 0] > stats.norm.isf(q)
+        return np.asarray(z[..., 0] > stats.norm.isf(q))
     if kind == "slab":
-        return np.abs(z[..., 0]) > stats.norm.isf(q / 2)
+        return np.asarray(np.abs(z[..., 0]) > stats.norm.isf(q / 2))
     if kind == "lopsided slab":
-        return (z[..., 0] > stats.norm.isf(0.8 * q)) | (z[..., 0] < stats.norm.ppf(0.2 * q))
+        right, left = stats.norm.isf(0.8 * q), stats.norm.ppf(0.2 * q)
+        return np.asarray((z[..., 0] > right) | (z[..., 0] < left))
     raise ValueError(kind)
 
 

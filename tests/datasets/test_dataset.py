@@ -205,4 +205,4 @@ def test_tensors_become_arrays_and_other_objects_are_named() -> None:
     with pytest.raises(DataError, match=r"tensor\.detach\(\)\.cpu\(\)\.numpy\(\)"):
         Dataset.from_arrays(images.requires_grad_())
     with pytest.raises(DataError, match=r"inputs must be uint8.*or floats, got object"):
-        Dataset.from_arrays(None)
+        Dataset.from_arrays(None)  # type: ignore[arg-type]

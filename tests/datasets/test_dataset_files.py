@@ -9,6 +9,7 @@ import struct
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -94,12 +95,14 @@ def test_large_arrays_are_mapped_and_not_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("names", [("X", "Y"), ("images", "labels"), ("data", "targets")])
 def test_npz_by_its_usual_names(tmp_path: Path, names: tuple[str, str]) -> None:
-    np.savez_compressed(tmp_path / "d.npz", **{names[0]: GREY, names[1]: LABELS})
+    arrays: dict[str, Any] = {names[0]: GREY, names[1]: LABELS}
+    np.savez_compressed(tmp_path / "d.npz", **arrays)
     assert_holds(load_dataset(tmp_path / "d.npz"), GREY, LABELS)
 
 
 def test_npz_with_two_splits(tmp_path: Path) -> None:
-    split = {"x_train": GREY[:4], "y_train": LABELS[:4], "x_test": GREY[4:], "y_test": LABELS[4:]}
+    split: dict[str, Any] = {"x_train": GREY[:4], "y_train": LABELS[:4]}
+    split |= {"x_test": GREY[4:], "y_test": LABELS[4:]}
     np.savez(tmp_path / "d.npz", **split)
     assert_holds(load_dataset(tmp_path / "d.npz", "train"), GREY[:4], LABELS[:4])
     assert_holds(load_dataset(tmp_path / "d.npz"), GREY[4:], LABELS[4:])

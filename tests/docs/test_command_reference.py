@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from run_examples import blocks
-from test_documentation import PAGES, ROOT
 
+from docs.run_examples import blocks
+from docs.test_documentation import PAGES, ROOT
 from dsrs.cli.main import known_commands, main
 from dsrs.cli.options import Option
 from dsrs.cli.reference import reference

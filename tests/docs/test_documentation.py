@@ -8,8 +8,8 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from run_examples import blocks
 
+from docs.run_examples import blocks
 from dsrs.cli.main import VERBS, main, parsed
 
 ROOT = Path(__file__).parents[2]

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from run_examples import blocks, run_example
-from test_documentation import PAGES, README
 
+from docs.run_examples import blocks, run_example
+from docs.test_documentation import PAGES, README
 from dsrs.certifying.many_inputs import certify_run
 from dsrs.classifiers import from_callable
 from dsrs.cli.main import parsed

@@ -28,6 +28,8 @@ CASES = [
     (20, 9.5, 1.0, 0.5, 1.2, 0.8, "truncated", 0.6),
 ]
 
+Case = tuple[int, float, float, float, float, float, str, float]
+
 
 def bound(
     law: GeneralizedGaussian,
@@ -41,7 +43,7 @@ def bound(
     return dual_bound(problem_of(law, constraints), np.array(multipliers), radius / law.scale)
 
 
-def random_case(generator: np.random.Generator) -> tuple[object, ...]:
+def random_case(generator: np.random.Generator) -> Case:
     d = int(10 ** generator.uniform(math.log10(2), 6.5))
     m = min(10 ** generator.uniform(-0.3, 2.0), d / 2)
     sigma = 10 ** generator.uniform(-1, 0.5)
@@ -53,7 +55,7 @@ def random_case(generator: np.random.Generator) -> tuple[object, ...]:
     return d, d / 2 - m, sigma, sigma * generator.uniform(0.05, 3), l1, l2, shape, value
 
 
-def compare(case: tuple[object, ...]) -> None:
+def compare(case: Case) -> None:
     d, k, sigma, r, l1, l2, shape, value = case
     law = GeneralizedGaussian(d, sigma, k)
     extra = additional_law(shape, value, law)
@@ -67,13 +69,13 @@ def compare(case: tuple[object, ...]) -> None:
 
 
 @pytest.mark.parametrize("case", CASES[:3], ids=str)
-def test_bound_is_just_below_the_exact_value(case: tuple[object, ...]) -> None:
+def test_bound_is_just_below_the_exact_value(case: Case) -> None:
     compare(case)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES[3:], ids=str)
-def test_bound_is_just_below_the_exact_value_in_corners(case: tuple[object, ...]) -> None:
+def test_bound_is_just_below_the_exact_value_in_corners(case: Case) -> None:
     compare(case)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from dsrs.duality.bound import dual_bound
-from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
+from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, Truncated, Weighted
 from dsrs.proofs.constraints import constraints_of, problem_of
 from dsrs.proofs.interval import Interval, Observation
 from oracle.shells import dual_bound as exact_bound
@@ -29,11 +31,12 @@ def compare(
     base = GeneralizedGaussian(d, 1.0, k, eta)
     points = tuple((t * base.m, log) for t, log in ((0.3, 0.0), (1.0, 1.0), (2.0, -0.5)))
     knots, logs = zip(*points, strict=True)
-    value, law = {
+    forms: dict[str, tuple[Any, AdditionalLaw]] = {
         "truncated": (0.6, Truncated(base, 0.6)),
         "rescaled": (0.8, Rescaled(base, 0.8)),
         "weighted": (points, Weighted(base, knots, logs)),
-    }[kind]
+    }
+    value, law = forms[kind]
     seen = Observation(law, Interval(Q, Q))
     problem = problem_of(base, constraints_of(base, Interval(P, P), [seen]))
     ours = dual_bound(problem, np.array(multipliers), r / base.scale)

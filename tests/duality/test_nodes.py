@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dsrs.duality.base import base_of
 from dsrs.duality.nodes import ALONE, GENERAL, SPLIT, kind_of, lay_nodes
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
 from duality.search_cases import MNIST, SMALL, WEIGHTED, problem
@@ -12,16 +13,20 @@ from laws.annulus import Annulus
 
 
 def test_the_laws_say_which_search_fits() -> None:
+    base = base_of(MNIST)
     ball, wide = (Truncated(MNIST, 0.6), 0.9, 1.0), (Rescaled(MNIST, 1.2), 0.9, 1.0)
-    assert kind_of(problem(MNIST, (0.9, 1.0)).parts) == ALONE
-    assert kind_of(problem(MNIST, (0.9, 1.0), ball).parts) == SPLIT
+    assert kind_of(base, problem(MNIST, (0.9, 1.0)).parts) == ALONE
+    assert kind_of(base, problem(MNIST, (0.9, 1.0), ball).parts) == SPLIT
     for seen in (
         [wide],
         [ball, wide],
         [(WEIGHTED, 0.9, 1.0)],
         [(Annulus(MNIST, 0.2, 0.9), 0.9, 1)],
     ):
-        assert kind_of(problem(MNIST, (0.9, 1.0), *seen).parts) == GENERAL
+        assert kind_of(base, problem(MNIST, (0.9, 1.0), *seen).parts) == GENERAL
+    # In few dimensions, where V runs to minus infinity, fixed nodes are not enough.
+    pole = GeneralizedGaussian(2, 1.0, 0.0, 8.0)
+    assert kind_of(base_of(pole), problem(pole, (0.9, 1.0)).parts) == GENERAL
 
 
 @pytest.mark.parametrize("law", [MNIST, SMALL, GeneralizedGaussian(3, 1.0, 1.0)], ids=str)

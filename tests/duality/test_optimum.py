@@ -64,14 +64,18 @@ def best_beyond(found: Certificate) -> float:
     problem = problem_of(found.law, constraints_of(found.law, found.known_of_p, found.observations))
     rho = (found.radius + BEYOND * found.law.sigma) / found.law.scale
 
-    def shortfall(x: np.ndarray) -> float:  # type: ignore[type-arg]
+    def shortfall(x: np.ndarray) -> float:
         return -float(dual_bound(problem, np.sinh(x), rho))
 
-    start = np.minimum(np.arcsinh(np.array(found.proof.outermost.multipliers)), 25.0)
+    assert found.proof is not None
+    step = found.proof.outermost
+    assert step is not None
+    start = np.minimum(np.arcsinh(np.array(step.multipliers)), 25.0)
     starts = (start, start + np.array([0.3, -0.3]), start * [1, -1] + 0.1, start * [1, 0])
     options = {"xatol": 1e-7, "fatol": 1e-12, "maxiter": 400}
     return max(
-        -optimize.minimize(shortfall, x, method="Nelder-Mead", options=options).fun for x in starts
+        -float(optimize.minimize(shortfall, x, method="Nelder-Mead", options=options).fun)
+        for x in starts
     )
 
 

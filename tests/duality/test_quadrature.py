@@ -13,12 +13,10 @@ from dsrs.duality.bound import (
     Problem,
     bound_on,
     chosen_ends,
-    curve_integrand,
-    line_integrand,
-    rounding_of,
 )
-from dsrs.duality.curve import KINKED_DIMENSION, jumps, strips
+from dsrs.duality.curve import KINKED_DIMENSION, Cutting, jumps, strips
 from dsrs.duality.density import active_on, pieces_of
+from dsrs.duality.quadrature import curve_integrand, line_integrand
 from dsrs.duality.rules import NESTED_NODES, NESTED_WEIGHTS
 from dsrs.duality.two_terms import UNSURE
 from dsrs.laws import GeneralizedGaussian, additional_law
@@ -53,14 +51,13 @@ def patient_integral(integrand, low: float, high: float) -> float:  # type: igno
     return float(total)
 
 
-def patient_bound(problem: Problem, multipliers: np.ndarray, rho: float) -> float:  # type: ignore[type-arg]
+def patient_bound(problem: Problem, multipliers: np.ndarray, rho: float) -> float:
     """B with nothing subtracted."""
     base, parts = problem.base, problem.parts
     pieces = pieces_of(parts, 1.0)
     edge = 1.0 if base.d < KINKED_DIMENSION else 0.0
-    along = strips(
-        base, parts, pieces, multipliers, rho, THINNING, edge, rounding_of(parts), problem.work
-    )
+    cutting = Cutting(base, parts, multipliers, rho, THINNING, edge, problem.work)
+    along = strips(cutting, pieces)
     total = 0.0
     for (low, high, _, _), piece, sign in zip(along.ends, along.piece, along.sign, strict=True):
         active = active_on(parts, pieces, int(piece), multipliers)
@@ -83,7 +80,7 @@ def patient_bound(problem: Problem, multipliers: np.ndarray, rho: float) -> floa
     return total
 
 
-def random_problem(seed: int) -> tuple[Problem, np.ndarray, float]:  # type: ignore[type-arg]
+def random_problem(seed: int) -> tuple[Problem, np.ndarray, float]:
     """Any d and shape, both kinds of Q, every sign, small and large multipliers and shifts."""
     generator = np.random.default_rng(seed)
     d = int(10 ** generator.uniform(math.log10(2), 6.5))

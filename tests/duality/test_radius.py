@@ -6,23 +6,32 @@ import numpy as np
 import pytest
 from scipy import special
 
-from dsrs import certify, check
+from dsrs import certify
 from dsrs.duality import radius as search
 from dsrs.duality.base import Floats
 from dsrs.duality.bound import Problem, dual_bound
 from dsrs.duality.kernel import compile_kernels
 from dsrs.duality.nodes import lay_nodes
-from dsrs.duality.radius import Proved, crossing_radius, is_solid, largest_radius, to_zero
+from dsrs.duality.radius import (
+    Proved,
+    crossing_radius,
+    largest_radius,
+    loss_at_shorter_shifts,
+    to_zero,
+)
 from dsrs.duality.variation import total_variation
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
-from dsrs.proofs import certification
+from dsrs.proofs import dual
+from dsrs.proofs.checking import check
+from dsrs.proofs.constraints import WORK
+from dsrs.proofs.evaluation import searched
 from dsrs.proofs.interval import Interval, Observation
 from duality.search_cases import GAUSSIAN, MNIST, general_cases, problem
 
 SOLID = problem(MNIST, (0.93, 0.95), (Truncated(MNIST, 0.6), 0.98, 0.99))
 
 
-def hollow(work: float = certification.WORK) -> Problem:
+def hollow(work: float = WORK) -> Problem:
     """A proof of several steps."""
     return problem(MNIST, (0.97, 0.98), (Rescaled(MNIST, 0.8), 0.95, 0.96), work=work)
 
@@ -92,12 +101,12 @@ def test_every_step_holds_and_they_leave_no_gap(name: str) -> None:
         value = dual_bound(case, np.array(multipliers), rho)
         assert value == pytest.approx(bound, abs=1e-12)
         assert value > 0.5
-        if is_solid(case, np.array(multipliers)):
+        if value - loss_at_shorter_shifts(case, np.array(multipliers)) > 0.5:
             assert n + 1 == len(steps)
             break
         below = steps[n + 1, 0] if n + 1 < len(steps) else 0.0
         assert total_variation(case, rho - below) < value - 0.5
-    assert found.solid == is_solid(case, steps[-1, 2:].copy())
+    assert found.solid == (loss_at_shorter_shifts(case, steps[-1, 2:].copy()) < 1e-9)
 
 
 def test_the_answer_does_not_depend_on_where_the_search_starts() -> None:
@@ -136,10 +145,11 @@ def test_a_certificate_says_that_its_search_was_cut_short(monkeypatch: pytest.Mo
     box = Interval(0.97, 0.98), Observation(Rescaled(MNIST, 0.8), Interval(0.95, 0.96))
     whole = certify(MNIST, *box)
     assert whole.complete
-    monkeypatch.setattr(certification, "WORK", 5_000.0)
+    monkeypatch.setattr(dual, "WORK", 5_000.0)
     short = certify(MNIST, *box)
     assert not short.complete
     assert check(short)
+    assert short.np_radius is not None
     assert short.np_radius <= short.radius < whole.radius
     monkeypatch.undo()
     assert certify(MNIST, *box) == whole, "work is counted, not timed"
@@ -162,19 +172,20 @@ def test_no_box_takes_more_than_its_work(  # type: ignore[no-untyped-def]
     compile_kernels()
     law = GeneralizedGaussian(d, sigma, d / 2 - m)
     spent = []
-    plain = certification.searched
+    plain = searched
 
     def counted(case: Problem, *arguments: object) -> Proved:
         found = plain(case, *arguments)  # type: ignore[arg-type]
         spent.append(float(case.work[0]))
         return found
 
-    monkeypatch.setattr(certification, "searched", counted)
+    monkeypatch.setattr(dual, "searched", counted)
     found = certify(law, Interval(*p), Observation(Rescaled(law, beta), Interval(*q)))
     assert check(found)
+    assert found.np_radius is not None
     assert found.radius >= found.np_radius > 0
-    assert sum(spent) < 1.5 * certification.WORK
-    assert found.complete or max(spent) > certification.WORK
+    assert sum(spent) < 1.5 * WORK
+    assert found.complete or max(spent) > WORK
 
 
 def test_shapes_near_zero_certify_or_abstain_without_an_error() -> None:

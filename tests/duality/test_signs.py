@@ -10,7 +10,7 @@ import pytest
 
 from dsrs.duality import radius  # noqa: F401  (all kernels are compiled together)
 from dsrs.duality.base import Floats
-from dsrs.duality.bound import Problem, dual_bound, rounding_of
+from dsrs.duality.bound import Problem, dual_bound
 from dsrs.duality.density import active_on, pieces_of
 from dsrs.duality.kernel import compile_kernels, entry
 from dsrs.duality.signs import Signs, signs_on
@@ -26,8 +26,7 @@ def signs_of(problem: Problem, multipliers: Floats) -> Signs:
     """The signs on the one piece of laws without cuts."""
     pieces, parts = pieces_of(problem.parts, 1.0), problem.parts
     active = active_on(parts, pieces, 0, multipliers)
-    low, high, noise = pieces.low[0], pieces.high[0], rounding_of(parts)
-    return signs_on(parts, active, multipliers, low, high, noise, problem.work)
+    return signs_on(parts, active, multipliers, pieces.low[0], pieces.high[0], problem.work)
 
 
 def problem_with(base: GeneralizedGaussian, factors: Floats) -> Problem:
@@ -97,7 +96,7 @@ def compare(seeds: range, fewest: int) -> int:
         signs = signs_of(problem, multipliers)
         if not signs.settled:
             continue
-        noise = rounding_of(problem.parts)
+        noise = problem.parts.noise
         places = [u, *(u + side * 10.0**-e for e in (2, 4, 6, 8) for side in (-1, 1))]
         for low, high, _ in signs.rows:
             places += [

@@ -7,17 +7,24 @@ import math
 import numpy as np
 import pytest
 
-from dsrs import certify, check
+from dsrs import certify
 from dsrs.duality.base import Floats
-from dsrs.duality.bound import dual_bound
+from dsrs.duality.bound import Problem, dual_bound
 from dsrs.duality.kernel import compile_kernels
-from dsrs.duality.radius import is_solid
+from dsrs.duality.radius import loss_at_shorter_shifts
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
+from dsrs.proofs.checking import check
 from dsrs.proofs.constraints import constraints_of, problem_of
+from dsrs.proofs.dual import Dual
 from dsrs.proofs.interval import Interval, Observation
 from duality.random_problems import Case, by_definition, random_base, random_law
 from laws.annulus import Annulus
 from oracle import mixtures
+
+
+def is_solid(problem: Problem, multipliers: Floats) -> bool:
+    """Whether one evaluation proves a ball, but for rounding."""
+    return bool(loss_at_shorter_shifts(problem, multipliers) < 1e-9)
 
 
 def random_multipliers(generator: np.random.Generator, few: int) -> Case:
@@ -29,10 +36,8 @@ def random_multipliers(generator: np.random.Generator, few: int) -> Case:
         -3, 1, count + 1
     )
     multipliers[generator.integers(count + 1)] = 10 ** generator.uniform(-1, 1)
-    multipliers = tuple(multipliers.tolist())
-    return Case(
-        base, Interval(0.5, 0.9), tuple(laws), multipliers, float(generator.uniform(0.1, 3))
-    )
+    radius = float(generator.uniform(0.1, 3))
+    return Case(base, Interval(0.5, 0.9), tuple(laws), tuple(multipliers.tolist()), radius)
 
 
 def densities(case: Case, x: Floats) -> tuple[Floats, Floats]:
@@ -140,6 +145,8 @@ def test_a_ring_certifies_by_a_chain_that_holds() -> None:
     ring = Observation(Annulus(BASE, 0.3, 0.9), Interval(0.97, 0.99))
     found = certify(BASE, Interval(0.9, 0.93), ring)
     assert check(found)
+    assert isinstance(found.proof, Dual)
+    assert found.np_radius is not None
     assert found.radius > found.np_radius
     assert len(found.proof.steps) > 1
     # Every shift below is safe by the oracle too, with the multipliers of the step above it.
@@ -150,3 +157,32 @@ def test_a_ring_certifies_by_a_chain_that_holds() -> None:
         ends = [0.9 if step.multipliers[0] > 0 else 0.93, 0.97 if step.multipliers[1] > 0 else 0.99]
         exact = mixtures.dual_bound(noise, laws, ends, step.multipliers, float(radius))
         assert exact.value > 0.5
+
+
+def test_steps_up_that_look_like_rounding_are_charged() -> None:
+    """At each of 120 knots the density rises by 4e-14 of itself: once let pass for nothing."""
+    count, share = 120, 4e-14
+    knots = np.repeat(np.linspace(0.3, 2.0, count) * BASE.m, 2)
+    logs = np.cumsum(np.tile([0.0, share], count))
+    law = Weighted(BASE, tuple(knots.tolist()), tuple(logs.tolist()), inner=0.0, outer=0.0)
+    assert not law.falls
+    known = [Observation(law, Interval(0.5, 0.9))]
+    problem = problem_of(BASE, constraints_of(BASE, Interval(0.5, 0.9), known))
+    loss = loss_at_shorter_shifts(problem, np.array([0.0, 1.0]))
+    assert count * share < loss < 1e-9
+
+
+def test_rounding_at_cuts_counts_for_more_where_terms_cancel() -> None:
+    """A law whose weight falls, less a multiple of P: the less is left at a knot, the more of it
+    rounding may be."""
+    knot = 0.5 * BASE.m
+    law = Weighted(BASE, (knot, 2 * BASE.m), (0.0, -1.0), inner=-0.1, outer=-2.0)
+    known = [Observation(law, Interval(0.5, 0.9))]
+    problem = problem_of(BASE, constraints_of(BASE, Interval(0.5, 0.9), known))
+    losses = []
+    for beyond in (1.5, 1.01, 1.0001):  # where g vanishes, in units of the knot
+        of_p = -math.exp(float(law.log_weight(beyond * knot)))
+        losses.append(loss_at_shorter_shifts(problem, np.array([of_p, 1.0])))
+    assert 0 < losses[0] < 1e-11
+    assert 10 * losses[0] < losses[1] < 1e-9
+    assert 50 * losses[1] < losses[2] < 1e-6

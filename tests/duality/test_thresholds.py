@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import integrate, special
 
-from dsrs.duality.base import log_p, within_line
+from dsrs.duality.base import Floats, log_p, within_line
 from dsrs.duality.bound import Problem, dual_bound
 from dsrs.duality.nodes import lay_nodes
 from dsrs.duality.thresholds import (
@@ -32,7 +32,9 @@ CASES = {
 }
 
 
-def best(case: Problem, rho: float, warm: np.ndarray | None = None):  # type: ignore[no-untyped-def,type-arg]
+def best(
+    case: Problem, rho: float, warm: np.ndarray | None = None
+) -> tuple[float, float, Floats, Floats]:
     count = len(case.lowers)
     found, rates = np.zeros(count), np.zeros(count)
     search = alone_multipliers if count == 1 else split_multipliers

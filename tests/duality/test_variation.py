@@ -50,7 +50,7 @@ def by_the_slab(law: GeneralizedGaussian, step: float) -> float:
     cuts |= {math.log(noise.m) + j * spread for j in (-30, -20, -12, -8, -4, -2, 2, 4, 8, 12)}
     edges = sorted(x for x in cuts if low <= x <= high)
     return sum(
-        integrate.quad(inside, a, b, epsabs=1e-15, epsrel=1e-11, limit=200)[0]
+        float(integrate.quad(inside, a, b, epsabs=1e-15, epsrel=1e-11, limit=200)[0])
         for a, b in pairwise(edges)
     )
 

@@ -61,7 +61,7 @@ def rows_of(folder: Path, rule: str, first: object, logged: object) -> dict[int,
     """Import of both logs, and the same rows as `dsrs paper` reads them."""
     model = folder / "sampling" / MODEL
     for name, parts in ((f"{STEM}.txt", first), (f"{STEM}-{rule}.txt", logged)):
-        write(model / name, *(parts if isinstance(parts, list) else [parts]))  # type: ignore[list-item]
+        write(model / name, *(parts if isinstance(parts, list) else [parts]))
     (rows,) = import_folder(folder, d=784).tables.values()
     (run,) = [run for run in read_logs(folder).runs if run.name.q_shape]
     for place, row in enumerate(rows):

@@ -164,7 +164,7 @@ def test_the_format_before_that_is_refused_with_the_reason(tmp_path: Path) -> No
 @pytest.mark.parametrize("name", ["double", "leading"])
 def test_a_table_is_imported_and_certified_again(name: str, tmp_path: Path) -> None:
     source, target = HERE / f"{name}.csv", tmp_path / "again.csv"
-    radii = [row.radius for row in import_rows(source)]
+    radii = [row.radius for row in import_rows(source) if row.radius is not None]
     assert main(["recertify", str(source), "--output", str(target), "--quiet"]) == 0
     with target.open() as file:
         again = [float(row["certified_radius"]) for row in csv.DictReader(file)]

@@ -70,6 +70,7 @@ ADAPTERS = {
     *("classifiers", "datasets", "exchange", "networks", "noise", "paper", "reports", "store"),
     "training",
 }
+MOST_LINES_OF_A_FILE, MOST_LINES_OF_A_FUNCTION, MOST_PARAMETERS = 400, 60, 9
 
 
 def imports_of(file: Path) -> set[str]:
@@ -145,6 +146,25 @@ def test_the_core_needs_no_heavy_framework() -> None:
                 assert not {name.split(".")[0] for name in names} & heavy, file
 
 
+def is_too_large(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether it has too many lines, or parameters besides `self` and the rest in `**options`."""
+    of = function.args
+    names = [parameter.arg for parameter in of.posonlyargs + of.args + of.kwonlyargs]
+    parameters = [name for name in names if name not in ("self", "cls")]
+    lines = (function.end_lineno or function.lineno) - function.lineno + 1
+    return lines > MOST_LINES_OF_A_FUNCTION or len(parameters) > MOST_PARAMETERS
+
+
+def test_functions_are_small_enough_to_read() -> None:
+    too_large = {
+        f"{file.relative_to(ROOT).as_posix()} {node.name}"
+        for file in ROOT.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and is_too_large(node)
+    }
+    assert not too_large
+
+
 def test_files_are_small_enough_to_read() -> None:
     for file in ROOT.rglob("*.py"):
-        assert len(file.read_text().splitlines()) <= 400, file
+        assert len(file.read_text().splitlines()) <= MOST_LINES_OF_A_FILE, file

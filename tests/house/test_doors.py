@@ -6,6 +6,7 @@ Each is one file and one line: what is registered in the fixture is all that the
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -43,17 +44,27 @@ METHODS = ("--q", "first-miss", "--q", "annulus:0.1-0.7", "--q", "tailored")
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a model and data, in a process that knows the toys."""
-    for registry, name in ((laws, "KINDS"), (methods, "METHODS"), (proofs, "KINDS")):
-        monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
-    monkeypatch.setattr(executors, "EXECUTORS", dict(executors.EXECUTORS))
-    monkeypatch.setattr(smoothing, "SMOOTHING_KINDS", dict(smoothing.SMOOTHING_KINDS))
+def toys() -> Iterator[None]:
+    """Register the toys, and leave the registries as they were."""
+    registries: tuple[dict[str, Any], ...] = (
+        *(laws.KINDS, smoothing.SMOOTHING_KINDS, methods.METHODS, proofs.KINDS),
+        executors.EXECUTORS,
+    )
+    before = [dict(registry) for registry in registries]
     laws.register(Annulus)
     smoothing.register_smoothing(Shaped)
     methods.register(ENTRY)
     proofs.register(HalfSpace)
     executors.register("pieces", PieceByPiece)
+    yield
+    for registry, entries in zip(registries, before, strict=True):
+        registry.clear()
+        registry.update(entries)
+
+
+@pytest.fixture
+def folder(toys: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a model and data, in a process that knows the toys."""
     (tmp_path / "own_model.py").write_text(MODEL)
     means = np.array([0.95, 0.1, 0.8])[:, None, None]
     images = np.broadcast_to(means, (3, 4, 4)).astype(np.float32)
@@ -146,7 +157,9 @@ def test_the_rigorous_check_is_undecided_and_says_of_what(
     assert sum("annulus" in reason for reason in undecided) == 3
 
 
-def test_another_smoothing_law_is_sampled_kept_and_certified_again(folder: Path) -> None:
+def test_another_smoothing_law_is_sampled_kept_and_certified_again(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     law = Shaped.of_shape(16, 0.5, 5.0)
     Path("shaped.json").write_text(json.dumps({"law": law.to_dict(), "method": "tailored"}))
     words = ["--law", "shaped.json", "--n", "700", "--batch-size", "64", "--output", "shaped"]
@@ -163,6 +176,11 @@ def test_another_smoothing_law_is_sampled_kept_and_certified_again(folder: Path)
         # The same law by its other name has the same certificate.
         p = result.certificates["np"].known_of_p
         assert certify(plain, p).radius == certify(law, p).radius
+    checked = json.loads(printed(capsys, "check", "shaped", "--json", code=3))
+    assert (checked["refuted"], checked["verified"]) == (0, 0)
+    assert checked["undecided"] > 0
+    reasons = [each["reason"] for each in checked["certificates"] if each["reason"]]
+    assert any(repr(Shaped.kind) in reason for reason in reasons)
 
 
 def test_help_tells_of_the_method(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -53,7 +53,7 @@ def test_a_narrow_law_needs_next_to_none() -> None:
 def test_with_few_votes_there_is_no_pilot() -> None:
     step, looks, _ = run(GAUSSIAN, FEWEST_VOTES, half_space(784, 1.5))
     assert looks == []
-    assert step.choice is step.law is None
+    assert (step.choice, step.law) == (None, None)
 
 
 @pytest.mark.parametrize("rate", [0.0, 1e-4, 0.003, 0.05, 0.4])

@@ -42,7 +42,7 @@ PROFILES = {
 def by_quad(profile: Profile, density: Callable[[float], Floats], cuts: list[float]) -> float:
     """E[a(norm)] by SciPy's quad over the norm, between cuts."""
     return sum(
-        integrate.quad(lambda x: float(density(x) * profile(x)), a, b, limit=200)[0]
+        float(integrate.quad(lambda x: float(density(x) * profile(x)), a, b, limit=200)[0])
         for a, b in itertools.pairwise(cuts)
     )
 

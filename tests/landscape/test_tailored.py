@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from dsrs.proofs.certificate import Certificate
 from dsrs.proofs.certification import certify
 from dsrs.proofs.checking import check
 from dsrs.proofs.constraints import constraints_of, problem_of
+from dsrs.proofs.dual import Dual
 from dsrs.proofs.interval import Interval, Observation
 from landscape.known_profiles import (
     Accuracy,
@@ -73,6 +75,7 @@ def test_a_law_for_a_known_curve(name: str, base: GeneralizedGaussian) -> None:
     assert chosen.law.falls
     assert probability(profile, chosen.law) == pytest.approx(chosen.q, abs=2e-3)
     found = certificate(chosen.law, base, probability(profile, chosen.law))
+    assert isinstance(found.proof, Dual)
     assert len(found.proof.steps) == 1
     assert check(found)
     # A jump between two shells is placed at the inner one, which the prediction does not know.
@@ -158,7 +161,7 @@ def test_few_dimensions(d: int) -> None:
 
 def test_hopeless_classes_keep_p() -> None:
     for accuracy in (0.0, 0.3, 0.5):
-        profile = exact_profile(lambda norm, a=accuracy: np.full_like(norm, a), 1.0, 200.0)
+        profile = exact_profile(partial(np.full_like, fill_value=accuracy), 1.0, 200.0)
         chosen = tailored_law(profile, WIDE, N, ALPHA)
         assert chosen.law is None
         assert chosen.radius == 0

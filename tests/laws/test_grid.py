@@ -20,7 +20,7 @@ from dsrs.laws import Truncated, Weighted
 from dsrs.laws.grid import Grid
 from dsrs.methods import Plan, certificates_of
 from dsrs.methods.ball import BallOfVotes
-from dsrs.noise.stream import Stream
+from dsrs.noise.stream import NoiseLaw, Stream
 from dsrs.proofs.certificate import Certificate, OnGrid, radius_less
 from dsrs.proofs.dual import Dual
 from dsrs.proofs.interval import NOTHING_KNOWN
@@ -52,7 +52,7 @@ class Gossip(Classifier):
         # Numbers below 2^-9 that are multiples of 2^-30: at most a few bits are not zero.
         small = np.abs(batch) < 2.0**-9
         coarse = np.ldexp(batch.astype(np.float64), 30) % 1 == 0
-        return np.where(np.all(coarse | ~small, axis=1), 1 - linear, linear)
+        return np.asarray(np.where(np.all(coarse | ~small, axis=1), 1 - linear, linear))
 
 
 def perturbed(radius: float) -> NDArray[np.float32]:
@@ -84,7 +84,7 @@ def test_every_method_charges_its_bounds_and_says_so(method: str) -> None:
     assert found.status == "certified"
     assert found.grid is not None
     assert (found.grid.step, found.grid.moved) == (1 / 4080, 0.0)
-    laws = [LAW, *(one.law for one in found.observations)]
+    laws: list[NoiseLaw] = [LAW, *(one.law for one in found.observations)]
     assert found.grid.variation == max(map(GRID.variation, laws)) > 0
     pairs = [(found.known_of_p, free.known_of_p, GRID.variation(LAW))]
     for one, other in zip(found.observations, free.observations, strict=True):
@@ -191,7 +191,7 @@ def test_a_number_that_is_too_coarse_for_the_grid_stands_for_itself() -> None:
     # Neighbours in float32 are 31.875 steps apart here, their grid points 32: a radius in between
     # would hold one of them and not the other.
     grid = Grid(1 / 4080, 1e5)
-    here, there = np.float32([100_000.0]), np.float32([100_000.0078125])
+    here, there = (np.array([x], np.float32) for x in (100_000.0, 100_000.0078125))
     apart = grid.step * float((grid.cells(there) - grid.cells(here))[0])
     assert apart > float((there - here)[0])
     assert apart <= float((there - here)[0]) + grid.distance(here) + grid.distance(there)

@@ -108,8 +108,8 @@ def test_samples_follow_the_law(law, draw) -> None:  # type: ignore[no-untyped-d
 
 
 def test_sampling_depends_on_the_generator_alone() -> None:
-    draws = [LAWS[1].sample(3, np.random.default_rng(9)) for _ in range(2)]
-    assert np.array_equal(*draws)
+    first, second = (LAWS[1].sample(3, np.random.default_rng(9)) for _ in range(2))
+    assert np.array_equal(first, second)
     assert LAWS[1].sample(3, np.random.default_rng(9), np.float32).dtype == np.float32
 
 

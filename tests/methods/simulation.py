@@ -17,8 +17,9 @@ from scipy import stats
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.methods import Method, Plan, Session, methods_of
-from dsrs.noise.stream import radial_edges
+from dsrs.noise.stream import NoiseLaw, radial_edges
 from dsrs.proofs.certificate import Certificate
+from dsrs.proofs.interval import Interval
 from dsrs.proofs.lead import Lead
 from dsrs.votes.records import SampledInput
 from dsrs.votes.tally import Counts
@@ -77,7 +78,7 @@ def misses(certificate: Certificate, target: int, profile: Profile) -> bool:
     Only then can the certificate be wrong, so it must happen at most alpha often. Of the rivals one
     is fixed, here the likeliest: the one whose bound fails most often. Rounding is no miss.
     """
-    seen = [(certificate.law, certificate.known_of_p)]
+    seen: list[tuple[NoiseLaw, Interval]] = [(certificate.law, certificate.known_of_p)]
     seen += [(each.law, each.interval) for each in certificate.observations]
     if isinstance(certificate.proof, Lead):
         law = seen[-1][0]

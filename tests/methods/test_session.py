@@ -11,10 +11,10 @@ from dsrs.errors import InvalidInput
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, Truncated
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.methods import Entry, Method, Plan, Session, Want, certificates_of
-from dsrs.methods.base import abstention
 from dsrs.methods.registry import METHODS
 from dsrs.noise.stream import Stream
 from dsrs.proofs.certificate import Certificate
+from dsrs.proofs.certification import abstention
 from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput
 from dsrs.votes.tally import Counts
 from methods.simulation import Profile, simulate_input

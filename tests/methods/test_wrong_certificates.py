@@ -85,7 +85,7 @@ STRATEGIES = {
     "early stop and fallback": {"fallback": True, "early_stop": True},
     "uneven": {"alpha_share": 0.3, "sample_share": 0.3, "fallback": True},
 }
-CLASSIFIERS = {
+CLASSIFIERS: dict[str, Linear | Ball] = {
     "linear-0.53": linear(0.53),
     "linear-0.9995": linear(0.9995),
     "ball-0.7": ball(0.7),
@@ -114,6 +114,7 @@ def test_certificates_are_wrong_at_most_alpha_often(name: str, strategy: str, ru
     with ExactVotes(seed=11) as collector:
         for index in range(runs):
             sampled = sample_input(classifier, x, plan, index, None, collector)
+            assert sampled.target is not None
             for method, certificate in certificates_of(sampled, plan).items():
                 wrong[method] += is_wrong(certificate, sampled.target, classifier)
                 missed[method] += misses(certificate, sampled.target, classifier)
@@ -157,6 +158,7 @@ def test_real_noise_is_wrong_at_most_alpha_often(classifier: Linear | Ball) -> N
     with VoteCollector(2) as collector:
         for index in range(runs):
             sampled = sample_input(classifier, x, plan, index, None, collector)
+            assert sampled.target is not None
             for method, certificate in certificates_of(sampled, plan).items():
                 wrong[method] += is_wrong(certificate, sampled.target, classifier)
     allowed = ALPHA + monte_carlo_slack(ALPHA, runs)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 
-from dsrs.errors import InvalidInput  # noqa: E402
-from dsrs.networks import NETWORKS, build_network  # noqa: E402
+import torch
+
+from dsrs.errors import InvalidInput
+from dsrs.networks import NETWORKS, build_network
 
 
 def numbers_in(network: torch.nn.Module) -> int:

@@ -27,7 +27,7 @@ GRID = Grid(1 / 4080)
 
 def draw(law: NoiseLaw, first: int, count: int, grid: Grid = GRID) -> tuple[np.ndarray, np.ndarray]:
     out, norms = np.empty((count, D), np.float32), np.empty(count)
-    x = grid.values(np.arange(D) * 16.0)
+    x = grid.values(16 * np.arange(D, dtype=np.float64))
     NoiseStream(Stream("estimation", law), 1, 2, grid).add_to(x, first, out, norms)
     return out, norms
 
@@ -53,7 +53,7 @@ def test_every_sample_is_a_grid_point(law: NoiseLaw) -> None:
 def test_an_input_one_step_away_sees_the_same_noise_one_step_away() -> None:
     out, moved = np.empty((64, D), np.float32), np.empty((64, D), np.float32)
     stream, norms = NoiseStream(Stream("estimation", GENERAL), 1, 2, GRID), np.empty(64)
-    cells = np.arange(D) * 16.0
+    cells = 16 * np.arange(D, dtype=np.float64)
     stream.add_to(GRID.values(cells), 0, out, norms)
     stream.add_to(GRID.values(cells + 7), 0, moved, norms)
     np.testing.assert_array_equal(GRID.cells(moved), GRID.cells(out) + 7)

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
+from typing import Any
 
 import mpmath as mp
 import numpy as np
@@ -36,7 +37,7 @@ class Weight:
     """
 
     shape: str
-    value: float | tuple[tuple[float, float], ...]
+    value: Any
     multiplier: float
     Q: float
 
@@ -230,7 +231,7 @@ def _radial_breaks(
         level = max(float(_level(kappa, mp.mpf(t), mp.log(lam))), 0.0) ** (2 / eta)
         h = t ** (2 / eta)
         cosine = (rho**2 / 2 + h - level) / (rho * math.sqrt(2 * h))
-        return min(max(cosine * math.sqrt(d), -1e3), 1e3)
+        return min(max(float(cosine) * math.sqrt(d), -1e3), 1e3)
 
     tails = (1e-18, 1e-12, 1e-6, 1e-2)
     low, high = float(gammaincinv(m, tails[0])), float(gammainccinv(m, tails[0])) / widest

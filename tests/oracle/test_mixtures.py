@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from oracle import mixtures
@@ -29,11 +31,12 @@ def test_both_oracles_agree(
 ) -> None:
     noise = mixtures.Noise(d, 1.0, k, eta)
     points = tuple((t * noise.m / 3, log) for t, log in POINTS)
-    value, law = {
+    forms: dict[str, tuple[Any, mixtures.Law]] = {
         "truncated": (0.6, mixtures.truncated(noise, 0.6)),
         "rescaled": (0.8, mixtures.rescaled(noise, 0.8)),
         "weighted": (points, mixtures.weighted(noise, *zip(*points, strict=True))),
-    }[shape]
+    }
+    value, law = forms[shape]
     laws = [mixtures.own(noise), law]
     found = mixtures.dual_bound(noise, laws, [0.93, 0.96], multipliers, 0.7)
     exact = dual_bound(d, k, 1.0, 0.7, *multipliers, 0.93, 0.96, shape, value, eta=eta)

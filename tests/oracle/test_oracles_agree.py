@@ -207,18 +207,11 @@ def test_textbook_radius_is_the_recorded_one(shape: str, k: float, index: int) -
 def test_one_recorded_rescaled_radius_passes_and_the_next_step_fails() -> None:
     """The rescaled search takes a minute; the two ends of its interval take seconds."""
     row = recorded("rescaled", 380.0, 10)
-    box = (
-        row["p_lower"],
-        row["p_upper"],
-        "rescaled",
-        row["q_value"],
-        row["q_lower"],
-        row["q_upper"],
-    )
+    p, q = (row["p_lower"], row["p_upper"]), (row["q_lower"], row["q_upper"])
     law = (row["d"], row["k"], row["sigma"])
     for r, holds in [
         (row["radius"] - 1e-4, True),
         (row["radius"] + row["radius_grid"] + 1e-4, False),
     ]:
-        P, Q = textbook_box_minimum(*law, r, *box)
+        P, Q = textbook_box_minimum(*law, r, *p, "rescaled", row["q_value"], *q)
         assert (textbook_worst_case(*law, r, P, Q, "rescaled", row["q_value"]) > 0.5) is holds

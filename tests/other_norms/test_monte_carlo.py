@@ -13,6 +13,7 @@ from dsrs.confidence import AlphaBudget
 from dsrs.errors import AlphaOverspent, InvalidInput
 from dsrs.laws import AdditionalLaw, Rescaled, Truncated, Weighted
 from dsrs.other_norms import MonteCarloCertificate, NormLaw, SeenUnder, certify_by_monte_carlo
+from dsrs.other_norms.law import Norm
 from dsrs.other_norms.monte_carlo import fresh_dual_bounds
 from dsrs.proofs.certification import certify
 from dsrs.proofs.interval import Interval, Observation
@@ -58,6 +59,7 @@ def test_double_sampling_against_the_exact_l2_solver(kind: type, value: float) -
     assert 0.96 * exact.radius <= found.radius <= exact.radius
     if value < 0.6:
         # The additional law is what carries it beyond Neyman-Pearson.
+        assert exact.np_radius is not None
         assert found.radius > 1.05 * exact.np_radius
 
 
@@ -90,7 +92,7 @@ class Plane:
 
 @pytest.mark.parametrize("norm", ["l1", "linf"])
 @pytest.mark.parametrize(("d", "k"), [(4, 0.0), (30, 10.0)])
-def test_worst_classifier_gives_the_radius(norm: str, d: int, k: float) -> None:
+def test_worst_classifier_gives_the_radius(norm: Norm, d: int, k: float) -> None:
     """A classifier whose smoothed answer flips exactly at r: nothing above r may be certified."""
     law = NormLaw(norm, d, 1.0, k)
     radius = 1.2 * law.scale / math.sqrt(d)
@@ -101,7 +103,7 @@ def test_worst_classifier_gives_the_radius(norm: str, d: int, k: float) -> None:
 
 
 @pytest.mark.parametrize("norm", ["l1", "linf"])
-def test_double_sampling_is_sound_for_the_worst_classifier(norm: str) -> None:
+def test_double_sampling_is_sound_for_the_worst_classifier(norm: Norm) -> None:
     """With its exact Q_A known as well, no more than r is certified, and no less than before."""
     law = NormLaw(norm, 30, 1.0, 10.0)
     radius = 1.2 * law.scale / math.sqrt(30)

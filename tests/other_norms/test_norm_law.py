@@ -11,23 +11,24 @@ from scipy import stats
 from dsrs.errors import InvalidInput, UnknownLaw
 from dsrs.laws import Rescaled, Truncated
 from dsrs.other_norms import NormLaw
+from dsrs.other_norms.law import Norm
 from dsrs.other_norms.worst_shift import ShellSample
 
-ORDER = {"l1": 1, "l2": 2, "linf": np.inf}
+ORDER: dict[Norm, float] = {"l1": 1, "l2": 2, "linf": np.inf}
 NORMS = tuple(ORDER)
 
 
-def worst_direction(norm: str, d: int) -> np.ndarray:
-    return {"l1": np.eye(d)[0], "l2": np.eye(d)[-1], "linf": np.ones(d)}[norm]
+def worst_direction(norm: Norm, d: int) -> np.ndarray:
+    return np.asarray({"l1": np.eye(d)[0], "l2": np.eye(d)[-1], "linf": np.ones(d)}[norm])
 
 
-def lengths(norm: str, vectors: np.ndarray) -> np.ndarray:
-    return np.linalg.norm(vectors, ord=ORDER[norm], axis=1)
+def lengths(norm: Norm, vectors: np.ndarray) -> np.ndarray:
+    return np.asarray(np.linalg.norm(vectors, ord=ORDER[norm], axis=1))
 
 
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize(("k", "eta"), [(0.0, 2.0), (3.5, 2.0), (1.0, 1.0), (1.0, 4.0)])
-def test_sigma_is_the_size_of_a_coordinate(norm: str, k: float, eta: float) -> None:
+def test_sigma_is_the_size_of_a_coordinate(norm: Norm, k: float, eta: float) -> None:
     law = NormLaw(norm, 9, 0.7, k, eta)
     noise = law.sample(40_000, np.random.default_rng(1))
     squares = np.square(noise).mean(axis=1)
@@ -39,7 +40,7 @@ def test_sigma_is_the_size_of_a_coordinate(norm: str, k: float, eta: float) -> N
 
 
 @pytest.mark.parametrize("norm", NORMS)
-def test_shells_follow_the_gamma_law(norm: str) -> None:
+def test_shells_follow_the_gamma_law(norm: Norm) -> None:
     law = NormLaw(norm, 9, 0.7, 2.0)
     noise = law.sample(20_000, np.random.default_rng(2))
     t = 0.5 * np.square(lengths(norm, noise) / law.scale)
@@ -53,7 +54,7 @@ def test_l1_noise_of_eta_1_has_laplace_coordinates() -> None:
 
 
 @pytest.mark.parametrize("norm", NORMS)
-def test_noise_has_the_stated_density(norm: str) -> None:
+def test_noise_has_the_stated_density(norm: Norm) -> None:
     """Within a shell the density is flat, so a small ball there holds its share of the volume."""
     law = NormLaw(norm, 2, 1.0)
     noise = law.sample(400_000, np.random.default_rng(3))
@@ -72,7 +73,7 @@ def test_noise_has_the_stated_density(norm: str) -> None:
 
 
 @pytest.mark.parametrize("norm", NORMS)
-def test_additional_laws_sample_their_shells(norm: str) -> None:
+def test_additional_laws_sample_their_shells(norm: Norm) -> None:
     law = NormLaw(norm, 9, 0.7, 2.0)
     generator = np.random.default_rng(4)
     cut = Truncated(law.radial, 0.6)
@@ -85,7 +86,7 @@ def test_additional_laws_sample_their_shells(norm: str) -> None:
 
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize(("size", "eta"), [(0.2, 2.0), (1.5, 2.0), (1.5, 1.0), (0.5, 4.0)])
-def test_overlaps_stand_for_whole_vectors(norm: str, size: float, eta: float) -> None:
+def test_overlaps_stand_for_whole_vectors(norm: Norm, size: float, eta: float) -> None:
     law = NormLaw(norm, 7, 0.7, 1.0, eta)
     generator = np.random.default_rng(5)
     noise = law.sample(30_000, generator)
@@ -106,7 +107,7 @@ def test_overlaps_stand_for_whole_vectors(norm: str, size: float, eta: float) ->
 
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("k", [0.0, 2.0])
-def test_no_shift_of_the_ball_is_worse(norm: str, k: float) -> None:
+def test_no_shift_of_the_ball_is_worse(norm: Norm, k: float) -> None:
     """V(delta), estimated from vectors, at 12 shifts of the ball and at the proved worst one."""
     d, draws = 5, 60_000
     law = NormLaw(norm, d, 1.0, k)

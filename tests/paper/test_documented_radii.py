@@ -162,7 +162,7 @@ def l2_sampling_logs(folder: Path) -> list[Path]:
     return sorted(path for path in found if path.name.startswith(("gaussian-", "general-")))
 
 
-def certified(rows: Rows) -> np.ndarray:  # type: ignore[type-arg]
+def certified(rows: Rows) -> np.ndarray:
     outcomes = list(certify_rows(rows))
     return np.array([o.certificate.radius if o.certificate else np.nan for o in outcomes])
 
@@ -175,8 +175,8 @@ def recorded(reference: Path, name: str, keep: Callable[[dict[str, str]], bool])
 def textbook_probability(row: dict[str, str], radius: float) -> float:
     d, k, sigma = int(row["d"]), float(row["k"]), float(row["sigma"])
     law = (row["q_shape"], float(row["q_value"]))
-    p = [float(row[name]) for name in ("p_lower", "p_upper")]
-    q = [float(row[name]) for name in ("q_lower", "q_upper")]
+    p = float(row["p_lower"]), float(row["p_upper"])
+    q = float(row["q_lower"]), float(row["q_upper"])
     worst = textbook_box_minimum(d, k, sigma, radius, *p, *law, *q)
     return float(textbook_worst_case(d, k, sigma, radius, *worst, *law))
 

@@ -19,7 +19,7 @@ from dsrs.paper.figures.class_probability import imagenet_lower_bounds, tinyimag
 from dsrs.paper.logs import LogFolder, read_logs
 from dsrs.paper.opt_truncation import OptSettings, truncation_at
 from dsrs.paper.published import published_accuracy
-from dsrs.paper.recorded import TRAININGS
+from dsrs.paper.recorded import TRAININGS, RecordedRadii, RecordedRun
 from dsrs.paper.recorded_accuracy import RecordedAccuracy
 from dsrs.paper.tables import compare_tables
 from paper.documentation import stated
@@ -74,7 +74,8 @@ def test_fall_back_rows(double_sampling: Rows) -> None:
 
 def test_which_rule_the_choice_of_t_used(logs: LogFolder) -> None:
     """Worst difference from the printed figures, at radii in binary as they were computed then."""
-    recorded = [run for run in (*logs.runs, *logs.radii) if not np.isnan(run.recorded_radius).any()]
+    every: list[RecordedRun | RecordedRadii] = [*logs.runs, *logs.radii]
+    recorded = [run for run in every if not np.isnan(run.recorded_radius).any()]
     words = {title: word for word, title in TRAININGS.items()}
     worst: dict[tuple[str, str], float] = {}
     decimals = 0.0
@@ -104,7 +105,7 @@ def test_which_rule_the_choice_of_t_used(logs: LogFolder) -> None:
     assert f"this alone adds up to {decimals:.1f} points" in page
 
 
-def _percents(radii: np.ndarray, at: list[float] | tuple[float, ...]) -> np.ndarray:  # type: ignore[type-arg]
+def _percents(radii: np.ndarray, at: list[float] | tuple[float, ...]) -> np.ndarray:
     return np.array([100 * np.mean(radii >= r) for r in at])
 
 

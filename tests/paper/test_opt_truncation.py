@@ -19,7 +19,9 @@ from dsrs.paper.opt_truncation import (
     truncation_at,
 )
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
+
+import torch
 
 LAW = GeneralizedGaussian(12, 0.5, 3)
 X = np.zeros((3, 4), dtype=np.float32)

@@ -25,7 +25,7 @@ def run(name: RunName, radii: list[float], p_lower: float = 0.9) -> RecordedRun:
     return RecordedRun(name, np.arange(len(radii)), lower, lower, np.array(radii))
 
 
-def recorded(found: RecordedRun) -> np.ndarray:  # type: ignore[type-arg]
+def recorded(found: RecordedRun) -> np.ndarray:
     return found.recorded_radius
 
 

@@ -85,7 +85,7 @@ def verdict(fields: Any) -> bool | None:
     return check(found)
 
 
-ODD = [
+ODD: list[Any] = [
     math.nan, math.inf, -math.inf, -1, 0, 1e308, -1e308, 5e-324, 2**53, 10**400, 2.5, True,
     None, "", "inf", "-inf", "nan", "x", [], {}, [[]], [0.5], [0.9, 0.1], {"kind": "truncated"},
 ]  # fmt: skip

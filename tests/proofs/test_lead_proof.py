@@ -62,6 +62,7 @@ def test_beyond_the_gaussian_both_bounds_of_the_textbook_hold_up_to_the_radius(
 def test_a_majority_against_all_the_rest_is_the_usual_certificate() -> None:
     found = lead(LAW, 0.8, 0.2)
     assert found.np_radius == pytest.approx(found.radius, rel=1e-5)
+    assert found.np_radius is not None
     assert found.np_radius <= found.radius
 
 

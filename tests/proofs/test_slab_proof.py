@@ -48,6 +48,7 @@ def test_the_radius_is_where_the_worst_classifier_falls_to_one_half(p: float, sh
     # Slabs of 0.004 leave about their square.
     assert least_probability(p, share * half_space_gradient(p), rho) == pytest.approx(0.5, abs=1e-5)
     assert isinstance(found.proof, Slab)
+    assert found.np_radius is not None
     assert found.radius > found.np_radius
     assert check(found)
     assert Certificate.from_json(found.to_json()) == found
@@ -126,6 +127,7 @@ def test_a_class_that_hardly_ever_misses_still_gains(miss: float) -> None:
     found = first_order(LAW, 1 - miss, 0.0)
     # The slab of no gradient is symmetric.
     assert found.radius == pytest.approx(-LAW.sigma * special.ndtri(miss / 2), abs=1e-4)
+    assert found.np_radius is not None
     assert found.radius > found.np_radius
     assert check(found)
 

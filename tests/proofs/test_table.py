@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +25,10 @@ def test_columns_give_the_same_as_single_certificates() -> None:
         single = certify_row(row)
         assert found["certified_radius"][i] == single.radius
         assert found["np_radius"][i] == single.np_radius
-        assert found["lambda_q"][i] == single.proof.outermost.multipliers[1]
+        assert single.proof is not None
+        step = single.proof.outermost
+        assert step is not None
+        assert found["lambda_q"][i] == step.multipliers[1]
     assert list(found["status"]) == ["certified"] * 3
 
 
@@ -36,7 +41,7 @@ def test_results_do_not_depend_on_the_number_of_workers() -> None:
 def test_rows_are_read_as_results_are_taken() -> None:
     taken = 0
 
-    def endless():  # type: ignore[no-untyped-def]
+    def endless() -> Iterator[dict[str, Any]]:
         nonlocal taken
         for _ in itertools.count():
             taken += 1

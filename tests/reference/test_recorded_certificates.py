@@ -29,7 +29,7 @@ def recorded(name: str, sample: int | None = None) -> Rows:
     return [rows[i] for i in chosen]
 
 
-def radii(rows: Rows) -> np.ndarray:  # type: ignore[type-arg]
+def radii(rows: Rows) -> np.ndarray:
     outcomes = list(certify_rows(rows))
     assert [o.error for o in outcomes if o.error] == []
     return np.array([o.certificate.radius for o in outcomes if o.certificate])
@@ -51,7 +51,7 @@ def compare_neyman_pearson(rows: Rows) -> None:
         assert ours[i] == pytest.approx(textbook_np_radius(d, k, sigma, p), abs=2e-6 * sigma)
 
 
-def compare_double_sampling(rows: Rows) -> tuple[Rows, np.ndarray]:  # type: ignore[type-arg]
+def compare_double_sampling(rows: Rows) -> tuple[Rows, np.ndarray]:
     """Checks the share inside the recorded cell or above; returns the rows above, with radii."""
     rows = [row for row in rows if row["fallback"] == "0"]
     ours, theirs = radii(rows), np.array([float(row["radius"]) for row in rows])
@@ -66,8 +66,8 @@ def confirm(row: dict[str, str], radius: float) -> None:
     """The textbook, too, finds the class above 1/2 just inside our radius."""
     d, k, sigma = int(row["d"]), float(row["k"]), float(row["sigma"])
     law = (row["q_shape"], float(row["q_value"]))
-    box = [float(row[name]) for name in ("p_lower", "p_upper")]
-    second = [float(row[name]) for name in ("q_lower", "q_upper")]
+    box = float(row["p_lower"]), float(row["p_upper"])
+    second = float(row["q_lower"]), float(row["q_upper"])
     inside = radius - 1e-4
     worst = textbook_box_minimum(d, k, sigma, inside, *box, *law, *second)
     assert textbook_worst_case(d, k, sigma, inside, *worst, *law) > 0.5

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 import pytest
 
@@ -15,27 +14,14 @@ from dsrs.proofs.certificate import Certificate, Status
 from dsrs.proofs.dual import Dual
 from dsrs.proofs.interval import Interval, Observation
 from dsrs.reports import RunSummary
-from dsrs.votes.records import ESTIMATION, SELECTION, Votes
+from dsrs.store import RunResult
+from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput, Votes
 
 # One grey pixel.
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="
 )
 LAW = GeneralizedGaussian(d=16, sigma=1.0, k=2.0)
-
-
-@dataclass(frozen=True)
-class HandResult:
-    """What a run store would yield for one input."""
-
-    index: int
-    label: int | None
-    predicted: int | None
-    target: int
-    certificates: Mapping[str, Certificate]
-    votes: tuple[Votes, ...] = ()
-    seconds: float = 0.5
-    thumbnail: bytes | None = field(default=PNG, repr=False)
 
 
 def votes(purpose: str, start: int, trials: int, hits: int) -> Votes:
@@ -63,7 +49,7 @@ def result(
     hits_per_bin: int = 9,
     law: GeneralizedGaussian = LAW,
     thumbnail: bytes | None = PNG,
-) -> HandResult:
+) -> RunResult:
     """One input; a word instead of a radius is the status of a method that certified nothing."""
     certificates = {
         method: certificate(method, 0.0, found, law)
@@ -74,13 +60,12 @@ def result(
     halves = [votes(ESTIMATION, start, 10, hits_per_bin) for start in (0, 10 * HISTOGRAM_BINS)]
     choosing = votes(SELECTION, 0, 1, 0)
     target = predicted if predicted is not None else 0
-    return HandResult(
-        index, label, predicted, target, certificates, (choosing, *halves), thumbnail=thumbnail
-    )
+    sampled = SampledInput(index, label, predicted, target, (choosing, *halves), seconds=0.5)
+    return RunResult(sampled, certificates, thumbnail)
 
 
 @pytest.fixture
-def make_result() -> Callable[..., HandResult]:
+def make_result() -> Callable[..., RunResult]:
     return result
 
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -9,11 +11,21 @@ from dsrs.laws import GeneralizedGaussian
 from dsrs.reports import Resampling, RunSummary, make_report
 from dsrs.reports.envelope import envelopes
 from dsrs.reports.report import check_comparable
+from dsrs.store import RunResult
 
 FAST = Resampling(200)
+Make = Callable[..., RunResult]
 
 
-def at_sigma(make_result, sigma, radii, name=None, family="", first=0, **about):  # type: ignore[no-untyped-def]
+def at_sigma(
+    make_result: Make,
+    sigma: float,
+    radii: list[float],
+    name: str | None = None,
+    family: str = "",
+    first: int = 0,
+    **about: Any,
+) -> RunSummary:
     law = GeneralizedGaussian(16, sigma, 2.0)
     results = [
         make_result(first + i, {"np": r, "truncated": 2 * r}, law=law, **about)
@@ -22,7 +34,7 @@ def at_sigma(make_result, sigma, radii, name=None, family="", first=0, **about):
     return RunSummary.from_results(name or f"sigma {sigma}", results, family=family)
 
 
-def test_the_best_run_counts_at_each_radius(make_result) -> None:  # type: ignore[no-untyped-def]
+def test_the_best_run_counts_at_each_radius(make_result: Make) -> None:
     small = at_sigma(make_result, 0.25, [0.5, 0.5, 0.5, 0.5])
     large = at_sigma(make_result, 1.0, [0.1, 0.1, 0.1, 2.0])
     (found,) = envelopes([small, large], [0.5, 1.0, 1.5], FAST)
@@ -31,7 +43,7 @@ def test_the_best_run_counts_at_each_radius(make_result) -> None:  # type: ignor
     assert [one.value for one in found.gains["truncated"]] == [0, Fraction(3, 4), 0]
 
 
-def test_the_envelope_compares_shared_inputs_only(make_result) -> None:  # type: ignore[no-untyped-def]
+def test_the_envelope_compares_shared_inputs_only(make_result: Make) -> None:
     small = at_sigma(make_result, 0.25, [0.5, 0.5, 0.5], first=0)
     large = at_sigma(make_result, 1.0, [2.0, 2.0, 0.1, 0.1], first=2)
     (found,) = envelopes([small, large], [0.5], FAST)
@@ -40,14 +52,14 @@ def test_the_envelope_compares_shared_inputs_only(make_result) -> None:  # type:
         envelopes([small, at_sigma(make_result, 1.0, [1.0], first=9)], [0.5], FAST)
 
 
-def test_families_and_equal_sigma_are_not_mixed(make_result) -> None:  # type: ignore[no-untyped-def]
+def test_families_and_equal_sigma_are_not_mixed(make_result: Make) -> None:
     one = at_sigma(make_result, 0.25, [0.5], "one", family="gaussian")
     two = at_sigma(make_result, 0.5, [0.5], "two", family="consistency")
     three = at_sigma(make_result, 0.25, [0.6], "three", family="gaussian")
     assert envelopes([one, two, three], [0.5], FAST) == ()
 
 
-def test_the_envelope_curve_is_the_highest_of_the_curves(make_result) -> None:  # type: ignore[no-untyped-def]
+def test_the_envelope_curve_is_the_highest_of_the_curves(make_result: Make) -> None:
     small = at_sigma(make_result, 0.25, [0.5, 0.5, 0.5, 0.75])
     large = at_sigma(make_result, 1.0, [0.1, 0.1, 0.1, 2.0])
     series = make_report([small, large], [0.5], FAST).series

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html import unescape
 from pathlib import Path
 
 import pytest
-from headless_chromium import HeadlessChromium, find_chromium
 
 from dsrs.laws import GeneralizedGaussian
 from dsrs.reports import Resampling, RunSummary, html_page, make_report
+from dsrs.store import RunResult
+from reports.headless_chromium import HeadlessChromium, find_chromium
 
 FAST = Resampling(100)
 needs_chromium = pytest.mark.skipif(
@@ -194,7 +195,7 @@ def test_a_legend_entry_hides_its_curve(page: HeadlessChromium) -> None:
 @needs_chromium
 def test_several_runs_and_many_inputs(
     browser: HeadlessChromium,
-    make_result,  # type: ignore[no-untyped-def]
+    make_result: Callable[..., RunResult],
     tmp_path: Path,
 ) -> None:
     runs = [
@@ -225,7 +226,7 @@ def test_several_runs_and_many_inputs(
 @needs_chromium
 def test_a_run_that_certifies_nothing_is_still_shown(
     browser: HeadlessChromium,
-    make_result,  # type: ignore[no-untyped-def]
+    make_result: Callable[..., RunResult],
     tmp_path: Path,
 ) -> None:
     lost = {"np": "abstained", "truncated": "undecided"}
@@ -290,7 +291,7 @@ SIZES = """[...document.querySelectorAll("body *")]
 def test_it_can_be_read_on_a_phone(
     phone: HeadlessChromium,
     hand_run: RunSummary,
-    make_result,  # type: ignore[no-untyped-def]
+    make_result: Callable[..., RunResult],
     tmp_path: Path,
     kind: str,
 ) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from dsrs.cli import report as verb
 from dsrs.cli.main import parsed
+from dsrs.cli.radii import parse_radii
 from dsrs.errors import DsrsError, InvalidInput, StoreError
 from dsrs.laws import GeneralizedGaussian
 from dsrs.methods import Plan
@@ -145,5 +145,5 @@ def test_names_and_families(tmp_path: Path, make_result: Any) -> None:
 
 
 def test_radii_are_read_exactly() -> None:
-    assert verb.parse_radii("0.1:0.5:0.1") == [0.1, 0.2, 0.3, 0.4, 0.5]
-    assert verb.parse_radii("0.25,0.5,1") == [0.25, 0.5, 1.0]
+    assert parse_radii("0.1:0.5:0.1") == [0.1, 0.2, 0.3, 0.4, 0.5]
+    assert parse_radii("0.25,0.5,1") == [0.25, 0.5, 1.0]

@@ -4,6 +4,7 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dsrs.errors import InvalidInput, MissingExtra
@@ -52,8 +53,8 @@ def test_the_curve_drops_right_after_a_certified_radius(hand_run: RunSummary) ->
     figure = draw_figures(make_report([hand_run], [0.5], FAST))["certified-accuracy"]
     baseline = figure.axes[0].get_lines()[0]
     assert baseline.get_drawstyle() == "steps-pre"
-    assert baseline.get_xdata().tolist() == [0.0, 0.25, 0.5, 1.0, 2.0, 2.0]
-    assert baseline.get_ydata().tolist() == [50.0, 50.0, 37.5, 25.0, 12.5, 0.0]
+    assert np.asarray(baseline.get_xdata()).tolist() == [0.0, 0.25, 0.5, 1.0, 2.0, 2.0]
+    assert np.asarray(baseline.get_ydata()).tolist() == [50.0, 50.0, 37.5, 25.0, 12.5, 0.0]
 
 
 @pytest.mark.parametrize("name", ["s{}", "a long name of a run, sigma {}"])
@@ -75,7 +76,9 @@ def test_the_legend_of_several_runs_lies_below_and_inside(make_result, name: str
     box, page = legend.get_window_extent(), figure.bbox
     assert page.x0 <= box.x0 < box.x1 <= page.x1
     assert page.y0 <= box.y0
-    assert box.y1 <= figure.axes[0].get_tightbbox().y0
+    axes = figure.axes[0].get_tightbbox()
+    assert axes is not None
+    assert box.y1 <= axes.y0
 
 
 def test_a_run_that_certifies_nothing_is_still_drawn(make_result, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

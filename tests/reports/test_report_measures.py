@@ -19,6 +19,7 @@ def test_numbers_of_the_hand_run(hand_run: RunSummary) -> None:
     assert [one.value * 8 for one in baseline.certified_accuracy] == [4, 4, 3, 2, 1, 0]
     assert [one.value * 8 for one in truncated.certified_accuracy] == [5, 4, 3, 2, 1, 1]
     assert [one.value * 8 for one in measured.gains[0].certified_accuracy] == [1, 0, 0, 0, 0, 1]
+    assert measured.clean_accuracy is not None
     assert measured.clean_accuracy.value == Fraction(6, 8)
     assert baseline.average_radius.value == Fraction(375, 800)
     exact = sum(map(Fraction, (0.7, 1.0, 0.2, 2.5, 0.3)))

@@ -51,9 +51,9 @@ def run_folder(tmp_path: Path, make_result: Any) -> Path:
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl.gz"])
 def test_a_table_is_reported_as_its_run(run_folder: Path, tmp_path: Path, name: str) -> None:
-    with open_run(run_folder) as run:
+    with open_run(run_folder) as opened:
         form = name.split(".")[1]
-        export_run(run, tmp_path / name, form)
+        export_run(opened, tmp_path / name, form)
     table, run = read_run(tmp_path / name), read_run(run_folder)
     assert (table.name, table.law, table.methods) == (name, run.law, run.methods)
     assert accuracies(table, [0.1, 0.3]) == accuracies(run, [0.1, 0.3])

@@ -15,6 +15,8 @@ from dsrs.reports.series import (
     radial_accuracy,
     step_curve,
 )
+from dsrs.store import RunResult
+from dsrs.votes.records import SampledInput
 
 
 @given(st.lists(st.floats(0, 5) | st.just(-np.inf), min_size=1, max_size=20), st.floats(0, 6))
@@ -48,6 +50,7 @@ def test_radial_accuracy_uses_the_bins_of_the_law(hand_run: RunSummary) -> None:
     radial = radial_accuracy(hand_run)
     assert radial.inputs == 6
     assert len(radial.norm) == HISTOGRAM_BINS
+    assert hand_run.law is not None
     middle = hand_run.law.radial_cdf(np.array(radial.norm))
     # Norms are rounded down by at most 1e-4, where the density is below 1.
     assert np.allclose(middle, (np.arange(64) + 0.5) / 64, atol=1e-4)
@@ -63,7 +66,8 @@ def test_gains_start_at_zero_and_end_at_the_largest_radius(hand_run: RunSummary)
 
 def test_a_run_without_votes_or_rivals_has_fewer_series(make_result) -> None:  # type: ignore[no-untyped-def]
     seen = make_result(0, {"np": 1.0})
-    bare = type(seen)(0, 1, 1, 1, seen.certificates)
+    bare = RunResult(SampledInput(0, 1, 1, 1), seen.certificates)
     series = figure_series([RunSummary.from_results("bare", [bare])], Resampling(100))
     assert len(series.curves) == 1
-    assert series.gains == series.points == series.histograms == series.radial == ()
+    others = (series.gains, series.points, series.histograms, series.radial)
+    assert others == ((), (), (), ())

@@ -35,9 +35,9 @@ PLAN = Plan(
 MODEL = from_callable(
     lambda batch: (batch.mean(axis=1) > 0.4).astype(np.int64), (D,), 2, fingerprint="mean"
 )
-DATA = Dataset.from_arrays(
-    np.random.default_rng(0).random((INPUTS, D), dtype=np.float32), np.arange(INPUTS) % 2
-)
+IMAGES = np.random.default_rng(0).random((INPUTS, D), dtype=np.float32)
+LABELS = np.arange(INPUTS) % 2
+DATA = Dataset.from_arrays(IMAGES, LABELS)
 
 
 def certified(path: Path, indices: list[int], plan: Plan = PLAN) -> Path:
@@ -85,7 +85,7 @@ def test_the_command_line_shards_and_merges(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    np.savez("data.npz", images=DATA.images, labels=DATA.labels)
+    np.savez("data.npz", images=IMAGES, labels=LABELS)
     words = ["certify", "--model", "known_classifiers:brightest", "--num-classes", "2", "--quiet"]
     words += ["--data", "data.npz", "--sigma", "0.5", "--n", "200", "--batch-size", "16"]
     assert main([*words, "--output", "whole"]) == 0

@@ -6,6 +6,7 @@ import io
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dsrs.store.thumbnail import MAX_SIDE, thumbnail
 
@@ -23,9 +24,11 @@ def test_small_images_are_exact(shape: tuple[int, ...]) -> None:
     x = np.random.default_rng(0).integers(0, 256, shape).astype(np.float32)
     expected = x[None] if x.ndim == 2 else x
     expected = np.squeeze(expected.transpose(1, 2, 0)).astype(np.uint8)
-    assert np.array_equal(pixels(thumbnail(x / 255)), expected)
+    shades: NDArray[np.float32] = np.divide(x, 255, dtype=np.float32)
+    assert np.array_equal(pixels(thumbnail(shades)), expected)
     # The same picture in other units.
-    assert np.array_equal(pixels(thumbnail(x / 255 * 2 - 1, (-1.0, 1.0))), expected)
+    centred: NDArray[np.float32] = np.subtract(2 * shades, 1, dtype=np.float32)
+    assert np.array_equal(pixels(thumbnail(centred, (-1.0, 1.0))), expected)
 
 
 def test_large_images_shrink_to_block_means() -> None:

@@ -10,12 +10,13 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 pytest.importorskip("onnxscript")
 
+import torch
 
-from dsrs.cli.main import known_commands, main  # noqa: E402
-from dsrs.training.recipes import RECIPES, Batch, Recipe, setting  # noqa: E402
+from dsrs.cli.main import known_commands, main
+from dsrs.training.recipes import RECIPES, Batch, Recipe, setting
 
 
 # What stands in the recipe's file ...

@@ -9,14 +9,16 @@ import pytest
 
 from oracle import recipes as textbook
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 
-from dsrs.training.recipes import Batch, Recipe  # noqa: E402
-from dsrs.training.recipes.cat_rs import CatRs  # noqa: E402
-from dsrs.training.recipes.consistency import Consistency  # noqa: E402
-from dsrs.training.recipes.gaussian import GaussianAugmentation  # noqa: E402
-from dsrs.training.recipes.smoothadv import SmoothAdv  # noqa: E402
-from dsrs.training.recipes.smoothmix import SmoothMix  # noqa: E402
+import torch
+
+from dsrs.training.recipes import Batch, Recipe
+from dsrs.training.recipes.cat_rs import CatRs
+from dsrs.training.recipes.consistency import Consistency
+from dsrs.training.recipes.gaussian import GaussianAugmentation
+from dsrs.training.recipes.smoothadv import SmoothAdv
+from dsrs.training.recipes.smoothmix import SmoothMix
 
 M, N, D, CLASSES = 3, 5, 9, 4
 # Both sides compute in double precision; gradients by differences are good to about 1e-9, and the
@@ -39,7 +41,7 @@ class Small(torch.nn.Module):
 
     def probabilities(self, x: np.ndarray) -> np.ndarray:
         scores = np.exp(np.tanh(x @ self.first) @ self.second)
-        return scores / scores.sum()
+        return np.asarray(scores / scores.sum())
 
 
 @pytest.fixture

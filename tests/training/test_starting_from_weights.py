@@ -10,20 +10,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 pytest.importorskip("onnxscript")
 
-from test_training_runs import Interrupted, StopAfter, stripes, weights  # noqa: E402
+import torch
 
-from dsrs.cli.main import main  # noqa: E402
-from dsrs.datasets import Dataset  # noqa: E402
-from dsrs.errors import ClassifierError, DataError, InvalidInput, StoreMismatch  # noqa: E402
-from dsrs.training import recommended_settings, saved_model, train_model  # noqa: E402
-from dsrs.training.held_out import held_out, trained_on  # noqa: E402
-from dsrs.training.loop import train  # noqa: E402
-from dsrs.training.models import trained_model  # noqa: E402
-from dsrs.training.recipes import RECIPES  # noqa: E402
-from dsrs.training.settings import TrainingSettings  # noqa: E402
+from dsrs.cli.main import main
+from dsrs.datasets import Dataset
+from dsrs.errors import ClassifierError, DataError, InvalidInput, StoreMismatch
+from dsrs.training import recommended_settings, saved_model, train_model
+from dsrs.training.held_out import held_out, trained_on
+from dsrs.training.loop import train
+from dsrs.training.models import trained_model
+from dsrs.training.recipes import RECIPES
+from dsrs.training.settings import TrainingSettings
+from training.test_training_runs import Interrupted, StopAfter, stripes, weights
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +81,7 @@ def test_the_architecture_of_a_folder_is_on_the_card_of_the_next(
     card = train_model(dataset, large, tmp_path / "next", start=saved_model(trained))
     assert card["architecture"] == card["settings"]["architecture"] == "mnist-cnn"
     model, _ = trained_model(tmp_path / "next")  # which its weights must fit
+    assert isinstance(model, torch.nn.Sequential)
     assert len(model) == 2
 
 
@@ -110,7 +112,7 @@ def test_a_run_that_starts_from_weights_resumes_exactly(
     dataset: Dataset, trained: Path, tmp_path: Path, recipe: str
 ) -> None:
     settings = short(recipe, epochs=2)
-    sources = {"start": saved_model(trained)}
+    sources: dict[str, Any] = {"start": saved_model(trained)}
     if recipe == "cat-rs":
         sources["teacher"] = saved_model(trained)
     for name in ("whole", "broken"):

@@ -7,18 +7,20 @@ import math
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 
-from dsrs.training.answers import (  # noqa: E402
+import torch
+
+from dsrs.training.answers import (
     noisy_cross_entropy,
     noisy_logits,
     smoothed_cross_entropy,
 )
-from dsrs.training.attacks import ascended, within  # noqa: E402
-from dsrs.training.recipes import RECIPES, Batch  # noqa: E402
-from dsrs.training.recipes.cat_rs import confidence_aware_loss  # noqa: E402
-from dsrs.training.recipes.consistency import disagreement  # noqa: E402
-from dsrs.training.recipes.smoothmix import mixed_loss, mixed_targets  # noqa: E402
+from dsrs.training.attacks import ascended, within
+from dsrs.training.recipes import RECIPES, Batch
+from dsrs.training.recipes.cat_rs import confidence_aware_loss
+from dsrs.training.recipes.consistency import disagreement
+from dsrs.training.recipes.smoothmix import mixed_loss, mixed_targets
 
 LN3 = math.log(3)
 
@@ -112,7 +114,7 @@ def test_a_step_goes_its_length_along_the_gradient() -> None:
     scores = torch.tensor([[3.0, 0.0, -4.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
     moved = ascended(lambda rows: (rows * scores).sum(), images, 0.5)
     # Along (3, 0, -4, 0) / 5; a row without a gradient stays.
-    np.testing.assert_allclose(moved, [[0.8, 0.5, 0.1, 0.5], [0, 0, 0, 0]], atol=1e-6)
+    np.testing.assert_allclose(moved, [[0.8, 0.5, 0.1, 0.5], [0.0, 0.0, 0.0, 0.0]], atol=1e-6)
 
 
 def test_points_are_brought_to_the_ball_and_not_further() -> None:
@@ -138,11 +140,12 @@ def test_noisy_logits_keep_noise_and_images_apart() -> None:
     [("gaussian", 1), ("consistency", 1), ("smoothmix", 2), ("smoothadv", 1), ("cat-rs", 2)],
 )
 def test_attacks_leave_no_trace_in_batch_statistics(name: str, passes: int) -> None:
-    model = torch.nn.Sequential(torch.nn.BatchNorm2d(1), Halves())
+    norm = torch.nn.BatchNorm2d(1)
+    model = torch.nn.Sequential(norm, Halves())
     torch.manual_seed(0)
     batch = Batch(torch.rand(4, 1, 1, 4), torch.tensor([0, 1, 0, 1]), torch.zeros_like)
     RECIPES[name](noises=2).objective(model, batch)
-    assert int(model[0].num_batches_tracked) == passes
+    assert norm.num_batches_tracked == passes
     assert model.training
 
 

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 
-from dsrs.errors import InvalidInput  # noqa: E402
-from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted  # noqa: E402
-from dsrs.training.checkpoint import seed_epoch  # noqa: E402
-from dsrs.training.noise import NoiseLaw, sample_noise  # noqa: E402
+import torch
+
+from dsrs.errors import InvalidInput
+from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
+from dsrs.training.checkpoint import seed_epoch
+from dsrs.training.noise import NoiseLaw, sample_noise
 
 COUNT = 20_000
 P = GeneralizedGaussian(d=48, sigma=0.5, k=12)
@@ -27,7 +29,8 @@ LAWS = [
 
 @pytest.fixture(params=LAWS, ids=lambda law: law.describe())
 def law(request: pytest.FixtureRequest) -> NoiseLaw:
-    return request.param
+    chosen: NoiseLaw = request.param
+    return chosen
 
 
 @pytest.fixture

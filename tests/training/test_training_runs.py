@@ -14,14 +14,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 pytest.importorskip("onnxscript")
 
-from dsrs.classifiers import load_classifier  # noqa: E402
-from dsrs.cli import train as verb  # noqa: E402
-from dsrs.cli.main import parsed as arguments_of  # noqa: E402
-from dsrs.datasets import Dataset, load_dataset  # noqa: E402
-from dsrs.errors import (  # noqa: E402
+import torch
+
+from dsrs.classifiers import load_classifier
+from dsrs.cli import train as verb
+from dsrs.cli.main import parsed as arguments_of
+from dsrs.datasets import Dataset, load_dataset
+from dsrs.errors import (
     ClassifierError,
     InvalidInput,
     MissingExtra,
@@ -29,10 +31,11 @@ from dsrs.errors import (  # noqa: E402
     StoreMismatch,
     StoreTooNew,
 )
-from dsrs.laws import GeneralizedGaussian  # noqa: E402
-from dsrs.networks.cifar_resnet import CifarResNet  # noqa: E402
-from dsrs.training import TrainingSettings, models, recommended_settings, train_model  # noqa: E402
-from dsrs.training.loop import Trained, train  # noqa: E402
+from dsrs.laws import GeneralizedGaussian
+from dsrs.networks.cifar_resnet import CifarResNet
+from dsrs.training import TrainingSettings, models, recommended_settings, train_model
+from dsrs.training.loop import Trained, train
+from dsrs.training.recipes.smoothmix import SmoothMix
 
 
 def stripes(count: int, seed: int, side: int = 12) -> tuple[np.ndarray, np.ndarray]:
@@ -272,10 +275,12 @@ def test_options_reach_the_settings(dataset: Dataset) -> None:
     chosen = parsed(*words, "--recipe", "smoothmix", "--noises", "2", "--warm-up", "9")
     settings = verb.settings_from(chosen, dataset)
     assert (settings.recipe.noises, settings.warm_up, settings.epochs) == (2, 9, 90)
+    assert isinstance(settings.recipe, SmoothMix)
     assert (settings.eta, settings.recipe.mix_weight) == (2.0, 5.0)
     # --eta is the law's; the weight that the authors of SmoothMix call eta is --mix-weight.
     chosen = parsed(*words, "--recipe", "smoothmix", "--eta", "1.5", "--mix-weight", "3")
     settings = verb.settings_from(chosen, dataset)
+    assert isinstance(settings.recipe, SmoothMix)
     assert (settings.eta, settings.recipe.mix_weight) == (1.5, 3.0)
     assert TrainingSettings.from_dict(json.loads(json.dumps(settings.to_dict()))) == settings
     with pytest.raises(InvalidInput, match="gaussian has no `mix_weight`"):
@@ -305,6 +310,7 @@ def test_mnist_cnn_has_4_convolutions_and_3_linear_layers(name: str) -> None:
 def test_architectures_normalise_their_input() -> None:
     torch.manual_seed(0)
     model = models.fresh_model("mnist-cnn", (1, 12, 12), 3, [0.25], [0.5]).eval()
+    assert isinstance(model, torch.nn.Sequential)
     images = torch.rand(4, 1, 12, 12)
     assert torch.allclose(model(images), model[1]((images - 0.25) / 0.5))
 

@@ -85,7 +85,7 @@ def test_every_forward_pass_is_full_and_a_sample_keeps_its_row(first: int, stop:
     class FirstRow(Linear):
         def classify(self, batch: NDArray[np.float32]) -> NDArray[np.int64]:
             shapes.add(batch.shape)
-            return (np.arange(len(batch)) == 0).astype(np.int64)
+            return np.asarray(np.arange(len(batch)) == 0, dtype=np.int64)
 
     votes = count(first, stop, FirstRow(12, 0.3))
     assert shapes == {(SETTING.batch, 12)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -17,7 +18,7 @@ from dsrs.attack.box import Room
 from dsrs.attack.pursuit import check_budget, pursue
 from dsrs.attack.summary import AttackSummary, summarised
 from dsrs.certifying.in_flight import keep_all
-from dsrs.certifying.many_inputs import Watch
+from dsrs.certifying.many_inputs import Counter, Watch
 from dsrs.certifying.one_input import checked_input, setting_of
 from dsrs.classifiers import Classifier
 from dsrs.datasets import Dataset
@@ -28,7 +29,7 @@ from dsrs.noise.seeds import check_seed
 from dsrs.proofs.certificate import Certificate
 from dsrs.proofs.counterexample import AttackedInput
 from dsrs.store import Run, RunResult, open_run
-from dsrs.store.attacks import attacked_inputs, start_attack
+from dsrs.store.attacks import AttackWriter, attacked_inputs, start_attack
 from dsrs.store.copying import copy_run
 from dsrs.store.thumbnail import thumbnail
 from dsrs.votes import Setting, VoteCollector
@@ -137,18 +138,7 @@ def attack_run(
         threads = counted.workers
     with open_run(path) as run:
         _check_source(run, classifier, dataset)
-        plan = run.plan
-        if chosen.method is not None and chosen.method not in plan.names:
-            raise InvalidInput(
-                f"`method` must be one of {', '.join(plan.names)}, got {chosen.method!r}"
-            )
-        wanted = run.indices() if indices is None else _known(indices, run)
-        targets = {
-            result.index: (result.target, *found)
-            for result in map(run.result, wanted)
-            if (found := attacked_certificate(result, chosen.method)) is not None
-        }
-        sampled = run.sampled_plan
+        sampled, targets = run.sampled_plan, _targets(run, indices, chosen.method)
         check_budget(chosen.budget, sampled.batch)
 
         def attacked(index: int, stop: Event) -> AttackedInput:
@@ -171,17 +161,32 @@ def attack_run(
             with nullcontext() if progress is None else progress(len(targets)) as counter:
                 if counter:
                     counter.skip(len(targets) - len(todo))
-
-                def keep(found: AttackedInput) -> None:
-                    # Ctrl-C may fall between writing a result and knowing it.
-                    if found.index not in writer.finished():
-                        writer.add(found)
-                        if counter:
-                            counter.advance()
-
-                keep_all(attacked, keep, todo, threads)
+                keep_all(attacked, partial(_keep, writer, counter), todo, threads)
         everything = attacked_inputs(run)
         return summarised([everything[index] for index in sorted(targets)], chosen.clip)
+
+
+def _targets(
+    run: Run, indices: Sequence[int] | None, method: str | None
+) -> dict[int, tuple[int, str, Certificate]]:
+    """The class to end, the method and the certificate to attack, for each certified input."""
+    names = run.plan.names
+    if method is not None and method not in names:
+        raise InvalidInput(f"`method` must be one of {', '.join(names)}, got {method!r}")
+    wanted = run.indices() if indices is None else _known(indices, run)
+    return {
+        result.index: (result.target, *claim)
+        for result in map(run.result, wanted)
+        if (claim := attacked_certificate(result, method)) is not None
+    }
+
+
+def _keep(writer: AttackWriter, counter: Counter | None, attacked: AttackedInput) -> None:
+    # Ctrl-C may fall between writing a result and knowing it.
+    if attacked.index not in writer.finished():
+        writer.add(attacked)
+        if counter:
+            counter.advance()
 
 
 def attacked_certificate(result: RunResult, method: str | None) -> tuple[str, Certificate] | None:

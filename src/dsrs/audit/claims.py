@@ -50,6 +50,10 @@ class SmoothingLaw:
     @classmethod
     def read(cls, fields: Any) -> SmoothingLaw:
         """The law of a JSON object; Undecided where it names what this check does not know."""
+        if isinstance(fields, dict) and "kind" in fields:
+            raise Undecided(
+                f"this check does not know smoothing laws of the kind {shown(fields['kind'])}"
+            )
         law = cls(
             whole(fields, "d", 2, LARGEST_DIMENSION),
             number(fields, "sigma"),

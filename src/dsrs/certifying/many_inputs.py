@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 from typing import Any, Protocol
@@ -19,7 +20,7 @@ from dsrs.methods import Plan, certificates_of, methods_of
 from dsrs.store.config import run_config
 from dsrs.store.result import RunResult
 from dsrs.store.thumbnail import thumbnail
-from dsrs.store.writer import start_run
+from dsrs.store.writer import RunWriter, start_run
 from dsrs.votes.executors import Executor, ThreadExecutor
 
 LOG = logging.getLogger("dsrs.counting")
@@ -39,6 +40,20 @@ class Counter(Protocol):
 Watch = Callable[[int], AbstractContextManager[Counter]]
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a run folder keeps of where its votes come from.
+
+    device: where the model runs.
+    source: the options that load the model and the data, for `dsrs attack`.
+    settings: the text of the folder's run.toml, for people.
+    """
+
+    device: str = "cpu"
+    source: Mapping[str, Any] | None = None
+    settings: str | None = None
+
+
 def certify_run(
     classifier: Classifier,
     dataset: Dataset,
@@ -47,75 +62,103 @@ def certify_run(
     output: str | Path,
     *,
     workers: int | None = None,
-    device: str = "cpu",
     executor: Executor | None = None,
-    source: Mapping[str, Any] | None = None,
+    origin: Origin | None = None,
     progress: Watch | None = None,
-    settings: str | None = None,
 ) -> None:
     """Sample and certify the inputs `indices` of `dataset`, and keep them in the folder `output`.
 
     The folder is new, or a run of the same plan, model, data and device type, which is continued.
     Everything is checked before the folder is touched. A stop at any moment loses only the inputs
     in work; the votes do not depend on stops, on the executor or on the order of `indices`.
-    `source` is kept for `dsrs attack`: the options that load the model and the data.
 
-    `executor` counts the votes: `workers` threads unless another one is given. `settings` is for
-    people: the text of the folder's run.toml.
+    Args:
+        classifier: What is certified.
+        dataset: The inputs and their labels.
+        plan: Noise, methods, votes and alpha.
+        indices: Which inputs.
+        output: The run folder.
+        workers: Threads that count the votes; all cores when None.
+        executor: Counts the votes instead of `workers` threads.
+        origin: What the folder keeps besides; that of a model on the CPU unless given.
+        progress: Makes a counter that is told how far the work has come.
     """
     checked_classifier(classifier)
     dataset.check_fits(classifier.input_shape, classifier.num_classes, classifier.bounds)
     plan = plan.on_grid_of(classifier.bounds)
     methods_of(plan)  # refuses a plan that does not fit
-    config = run_config(classifier, dataset, plan, device, source)
-    counting = executor or ThreadExecutor(workers)
-    with start_run(output, config, settings) as writer:
+    origin = origin or Origin()
+    config = run_config(classifier, dataset, plan, origin.device, origin.source)
+    work = _Work(classifier, dataset, plan, executor or ThreadExecutor(workers))
+    with start_run(output, config, origin.settings) as writer:
         finished = writer.finished()
         todo = [index for index in indices if index not in finished]
         prepare(len(todo) * len(plan.methods))
         with nullcontext() if progress is None else progress(len(indices)) as counter:
             if counter:
                 counter.skip(len(indices) - len(todo))
+            if todo:
+                first = dataset.input(todo[0])
+                refuse_unless_function(classifier, first, plan.law.sigma, plan.batch)
+                where = _where(classifier, origin.device)
+                LOG.info("counting votes with %s, %s", work.executor.place, where)
+                work.finish(todo, _Keeper(writer, counter, plan))
 
-            def certified(index: int, stop: Event) -> RunResult:
-                x, label = dataset.input(index), dataset.label(index)
-                collector = counting.collector(stop)
-                sampled = sample_input(classifier, x, plan, index, label, collector)
-                certificates = certificates_of(sampled, plan)
-                return RunResult(sampled, certificates, thumbnail(x, classifier.bounds))
 
-            notes: list[str] = []
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """How an input of a run is sampled and certified."""
 
-            def keep(result: RunResult) -> None:
-                note = note_on_distance(result.sampled.moved, plan)
-                if note and not notes:
-                    notes.append(note)
-                    LOG.warning(note)
-                # Ctrl-C may fall between writing a result and knowing it.
-                if not writer.holds(result.index):
-                    writer.add(result)
-                    if counter:
-                        counter.advance(votes=sum(votes.total for votes in result.votes))
+    classifier: Classifier
+    dataset: Dataset
+    plan: Plan
+    executor: Executor
 
-            if not todo:
-                return
-            refuse_unless_function(classifier, dataset.input(todo[0]), plan.law.sigma, plan.batch)
-            LOG.info("counting votes with %s, %s", counting.place, _where(classifier, device))
-            with counting:
-                at_once = counting.in_flight(_votes_at_once(plan), len(todo))
-                if at_once > 1:
-                    keep_all(certified, keep, todo, at_once)
-                else:
-                    for index in todo:
-                        keep(certified(index, Event()))
-                LOG.info("busy: %.1f of %d cores on average", *counting.busy)
-                fewer = counting.fewest_rows(classifier)
-                if fewer is not None:
-                    LOG.info(
-                        "memory ran out: forward passes had down to %d rows instead of %d, and the "
-                        "votes are the same",
-                        *(fewer, plan.batch),
-                    )
+    def certified(self, index: int, stop: Event) -> RunResult:
+        x, label = self.dataset.input(index), self.dataset.label(index)
+        collector = self.executor.collector(stop)
+        sampled = sample_input(self.classifier, x, self.plan, index, label, collector)
+        certificates = certificates_of(sampled, self.plan)
+        return RunResult(sampled, certificates, thumbnail(x, self.classifier.bounds))
+
+    def finish(self, todo: Sequence[int], keep: Callable[[RunResult], None]) -> None:
+        """Call `keep` with the result of every input of `todo`, then log what it took."""
+        with self.executor as counting:
+            at_once = counting.in_flight(_votes_at_once(self.plan), len(todo))
+            if at_once > 1:
+                keep_all(self.certified, keep, todo, at_once)
+            else:
+                for index in todo:
+                    keep(self.certified(index, Event()))
+            LOG.info("busy: %.1f of %d cores on average", *counting.busy)
+            fewer = counting.fewest_rows(self.classifier)
+            if fewer is not None:
+                LOG.info(
+                    "memory ran out: forward passes had down to %d rows instead of %d, and the "
+                    "votes are the same",
+                    *(fewer, self.plan.batch),
+                )
+
+
+@dataclass(slots=True)
+class _Keeper:
+    """Writes results into the run folder, counts them, and warns once of far inputs."""
+
+    writer: RunWriter
+    counter: Counter | None
+    plan: Plan
+    warned: bool = False
+
+    def __call__(self, result: RunResult) -> None:
+        note = note_on_distance(result.sampled.moved, self.plan)
+        if note and not self.warned:
+            self.warned = True
+            LOG.warning(note)
+        # Ctrl-C may fall between writing a result and knowing it.
+        if not self.writer.holds(result.index):
+            self.writer.add(result)
+            if self.counter:
+                self.counter.advance(votes=sum(votes.total for votes in result.votes))
 
 
 def _votes_at_once(plan: Plan) -> int:

@@ -191,7 +191,7 @@ def _add_double_sampling_options(group: Options) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from dsrs.certifying.many_inputs import certify_run
+    from dsrs.certifying.many_inputs import Origin, certify_run
 
     dataset = dataset_from(arguments)
     chosen = chosen_inputs(arguments, dataset)
@@ -208,11 +208,9 @@ def run(arguments: argparse.Namespace) -> int:
         indices,
         arguments.output,
         workers=arguments.workers,
-        device=arguments.device,
         executor=executor,
-        source=source_of(arguments),
+        origin=Origin(arguments.device, source_of(arguments), _settings(arguments, plan)),
         progress=lambda total: Progress(total, "certifying", quiet=arguments.quiet),
-        settings=_settings(arguments, plan),
     )
     return _conclude(arguments)
 

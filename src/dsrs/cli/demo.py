@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _take_runs(arguments: argparse.Namespace, folder: Path) -> dict[str, Forecast]:
     """Look, tune and certify; return what was predicted of each choice of noise."""
-    from dsrs.certifying.many_inputs import certify_run
+    from dsrs.certifying.many_inputs import Origin, certify_run
     from dsrs.classifiers import load_classifier
     from dsrs.datasets import load_dataset
     from dsrs.methods import NEYMAN_PEARSON, Plan
@@ -88,7 +88,7 @@ def _take_runs(arguments: argparse.Namespace, folder: Path) -> dict[str, Forecas
             range(count),
             arguments.output / name,
             workers=arguments.workers,
-            source={"model": str(folder / "model.onnx"), "data": dataset.name},
+            origin=Origin(source={"model": str(folder / "model.onnx"), "data": dataset.name}),
             progress=lambda total: Progress(total, what, quiet=arguments.quiet),
         )
 

@@ -91,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def look(arguments: argparse.Namespace, output: str) -> None:
     """Sample the landscape that these options describe into the run folder `output`."""
-    from dsrs.certifying.many_inputs import certify_run
+    from dsrs.certifying.many_inputs import Origin, certify_run
     from dsrs.methods import NEYMAN_PEARSON, Plan
     from dsrs.store.profiles import wide_law
 
@@ -117,7 +117,7 @@ def look(arguments: argparse.Namespace, output: str) -> None:
         chosen_inputs(arguments, dataset),
         output,
         workers=arguments.workers,
-        device=arguments.device,
+        origin=Origin(arguments.device),
         progress=lambda total: Progress(total, "looking", quiet=arguments.quiet),
     )
 

@@ -6,12 +6,15 @@ text that says so); with them half of all compiling went into copying a handful 
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.duality.kernel import kernel
 
 Floats = NDArray[np.float64]
+Values = TypeVar("Values", NDArray[np.float64], NDArray[np.int64])
 
 
 @kernel
@@ -32,6 +35,15 @@ def copy_into(target: Floats, source: Floats) -> None:
     """Put the numbers of `source` into `target`."""
     for i in range(len(target)):
         target[i] = source[i]
+
+
+@kernel
+def picked(values: Values, places: NDArray[np.int64]) -> Values:
+    """The values at these places."""
+    chosen = np.empty(len(places), dtype=values.dtype)
+    for i in range(len(places)):
+        chosen[i] = values[places[i]]
+    return chosen
 
 
 @kernel

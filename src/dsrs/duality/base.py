@@ -25,6 +25,7 @@ from dsrs.laws.generalized_gaussian import GeneralizedGaussian
 
 Floats = NDArray[np.float64]
 HUGE = 700.0  # exponents beyond overflow
+EVERYWHERE = HUGE  # a shell u within which all noise lies
 
 
 class Base(NamedTuple):

@@ -20,8 +20,30 @@ KINKED_DIMENSION = 64
 # of reach of u, within it, or shrunk to 0.
 NONE, PART, BEYOND, WITHIN, POINT = 1, 2, 3, 4, 5
 STATE_CELLS, BEND_CELLS = 64, 24
+STATE_WIDTH, MOST_STATE_CELLS = 16.0, 64.0  # as many cells again for so many standard deviations
 SLIVER = 3e-8  # of a piece; what it holds is the square of that
 MOST_STRIPS = 20_000
+
+
+class Cutting(NamedTuple):
+    """What the strips of a curve depend on, beside the pieces."""
+
+    base: Base
+    parts: Components
+    multipliers: Floats
+    rho: float
+    thinning: float  # how many ever thinner strips lead to a zero of g
+    edge: float  # the cosine from which on R has a whole shell, where that cuts strips; else 0
+    work: Floats
+
+
+class Ends(NamedTuple):
+    """An interval of u, and whether g vanishes at its ends."""
+
+    low: float
+    high: float
+    zero_before: bool
+    zero_after: bool
 
 
 class Strips(NamedTuple):
@@ -30,6 +52,7 @@ class Strips(NamedTuple):
     ends: Floats  # rows of low, high, V at both; V = inf where g is not positive
     piece: Floats  # the piece it lies on
     sign: Floats  # of g: POSITIVE, NEGATIVE or UNSURE
+    state: Floats  # what R has of its shells, where the strips were cut by that; else PART
     charge: float  # what the unsure strips may take at most
     settled: bool  # False: nothing may be claimed
 
@@ -82,23 +105,18 @@ def state(
 
 
 @inlined
-def state_change(
-    base: Base,
-    parts: Components,
-    active: Integers,
-    multipliers: Floats,
-    rho: float,
-    edge: float,
-    low: float,
-    high: float,
-    work: Floats,
-) -> float:
-    """The first u in [low, high] from which on the state is another, or `high`.
+def state_change(cutting: Cutting, active: Integers, low: float, high: float) -> tuple[float, int]:
+    """The first u in [low, high] from which on the state is another, or `high`; and the state
+    before it.
 
-    A look at some places: what it misses costs the quadrature nodes, not truth. Kinks (edge = 1)
-    are found to rounding, bends roughly.
+    A look at some places: what it misses costs the quadrature nodes. Kinks (edge = 1) are found to
+    rounding, bends roughly.
     """
+    base, parts, multipliers, work = cutting.base, cutting.parts, cutting.multipliers, cutting.work
+    rho, edge = cutting.rho, cutting.edge
     cells, closeness = (STATE_CELLS, 1e-14) if edge == 1.0 else (BEND_CELLS, 1e-4)
+    if edge == 1.0:
+        cells *= math.ceil(min((high - low) * parts.sharpness / STATE_WIDTH, MOST_STATE_CELLS))
     before = state(base, parts, active, multipliers, rho, edge, low)
     for cell in range(cells):
         right = low + (high - low) * (cell + 1) / cells
@@ -109,13 +127,13 @@ def state_change(
                 work[0] += 0.5
                 middle = 0.5 * (left + right)
                 if not left < middle < right:
-                    return right
+                    break
                 if state(base, parts, active, multipliers, rho, edge, middle) == before:
                     left = middle
                 else:
                     right = middle
-            return right
-    return high
+            return right, before
+    return high, before
 
 
 @kernel
@@ -132,31 +150,50 @@ def graded_end(start: float, stop: float, first: float, last: float, step: int) 
     return stop
 
 
+@inlined
+def add_positive(
+    cutting: Cutting, rows: Floats, n: int, active: Integers, piece: int, ends: Ends
+) -> tuple[Floats, int]:
+    """Append the strips of an interval on which g is positive; rows as in `strips`."""
+    base, parts, multipliers = cutting.base, cutting.parts, cutting.multipliers
+    start = ends.low
+    while start < ends.high:
+        stop, state_there = ends.high, PART
+        if cutting.edge > 0.0:
+            stop, state_there = state_change(cutting, active, start, ends.high)
+        first = cutting.thinning if start == ends.low and ends.zero_before else 0.0
+        last = cutting.thinning if stop == ends.high and ends.zero_after else 0.0
+        rows = room_for(rows, n, int(first + last) + 1)
+        end, v = start, curve_at(base, parts, active, multipliers, start)
+        for step in range(int(first + last) + 1):
+            cut = graded_end(start, stop, first, last, step)
+            if cut > end:
+                rows[n, 0], rows[n, 1], rows[n, 2] = end, cut, v
+                v = curve_at(base, parts, active, multipliers, cut)
+                rows[n, 3], rows[n, 4], rows[n, 5], rows[n, 6] = v, piece, POSITIVE, state_there
+                end = cut
+                n += 1
+        start = stop
+    return rows, n
+
+
 @kernel
-def strips(
-    base: Base,
-    parts: Components,
-    pieces: Pieces,
-    multipliers: Floats,
-    rho: float,
-    thinning: float,
-    edge: float,
-    noise: float,
-    work: Floats,
-) -> Strips:
+def strips(cutting: Cutting, pieces: Pieces) -> Strips:
     """Cut the pieces at the zeros of g and, for `edge` > 0, where R takes up whole shells.
 
     Where g falls to 0 the curve runs to infinity, for large kappa within a distance that no
     quadrature sees. There the strips grow thinner by 4, `thinning` times, and end a SLIVER before:
     min(g, p) >= 0 is left out, and the curve jumps.
     """
-    rows = np.empty((len(pieces.low) * 2 + 64, 6))
+    parts, multipliers, work = cutting.parts, cutting.multipliers, cutting.work
+    # Rows of low, high, V at both, piece, sign and state.
+    rows = np.empty((len(pieces.low) * 2 + 64, 7))
     n, charge = whole(0), 0.0
     for j in range(len(pieces.low)):
         active = active_on(parts, pieces, j, multipliers)
-        signs = signs_on(parts, active, multipliers, pieces.low[j], pieces.high[j], noise, work)
+        signs = signs_on(parts, active, multipliers, pieces.low[j], pieces.high[j], work)
         if not signs.settled or n > MOST_STRIPS:
-            return Strips(rows[:0, :4], rows[:0, 4], rows[:0, 5], 0.0, False)
+            return Strips(rows[:0, :4], rows[:0, 4], rows[:0, 5], rows[:0, 6], 0.0, False)
         charge += signs.charge
         sliver = SLIVER * (pieces.high[j] - pieces.low[j])
         for i in range(len(signs.rows)):
@@ -164,34 +201,14 @@ def strips(
             if sign != POSITIVE:
                 rows = room_for(rows, n, whole(1))
                 rows[n, 0], rows[n, 1], rows[n, 2], rows[n, 3] = low, high, np.inf, np.inf
-                rows[n, 4], rows[n, 5] = j, sign
+                rows[n, 4], rows[n, 5], rows[n, 6] = j, sign, NONE
                 n += 1
                 continue
-            if i > 0:
-                low = min(low + sliver, high)
-            if i < len(signs.rows) - 1:
-                high = max(high - sliver, low)
-            start = low
-            while start < high:
-                stop = high
-                if edge > 0.0:
-                    stop = state_change(
-                        base, parts, active, multipliers, rho, edge, start, high, work
-                    )
-                first = thinning if start == low and i > 0 else 0.0
-                last = thinning if stop == high and i < len(signs.rows) - 1 else 0.0
-                rows = room_for(rows, n, int(first + last) + 1)
-                end, v = start, curve_at(base, parts, active, multipliers, start)
-                for step in range(int(first + last) + 1):
-                    cut = graded_end(start, stop, first, last, step)
-                    if cut > end:
-                        rows[n, 0], rows[n, 1], rows[n, 2] = end, cut, v
-                        v = curve_at(base, parts, active, multipliers, cut)
-                        rows[n, 3], rows[n, 4], rows[n, 5] = v, j, sign
-                        end = cut
-                        n += 1
-                start = stop
-    return Strips(rows[:n, :4], rows[:n, 4], rows[:n, 5], charge, True)
+            before, after = i > 0, i < len(signs.rows) - 1
+            low = min(low + sliver, high) if before else low
+            high = max(high - sliver, low) if after else high
+            rows, n = add_positive(cutting, rows, n, active, j, Ends(low, high, before, after))
+    return Strips(rows[:n, :4], rows[:n, 4], rows[:n, 5], rows[:n, 6], charge, True)
 
 
 @kernel

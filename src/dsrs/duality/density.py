@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dsrs.duality.arrays import sort_distinct
+from dsrs.duality.arrays import picked, sort_distinct
 from dsrs.duality.base import Floats
 from dsrs.duality.kernel import kernel
 from dsrs.laws.component import Component
@@ -23,6 +23,9 @@ Integers = NDArray[np.int64]
 
 TAIL = 1e-19  # mass left out at each end of a component; times lambda it stays below rounding
 FAINT = 1e-30  # mass that SciPy's Gamma functions do not invert well
+# Relative rounding of sums of a few hundred terms, of SciPy's Gamma functions (about 1e-14) and,
+# times the sharpness, of exponents: they are about 10 sharpness, with a factor of 5 to spare.
+ROUNDING, EXPONENT_ROUNDING = 1e-13, 1e-14
 
 
 class Components(NamedTuple):
@@ -37,7 +40,10 @@ class Components(NamedTuple):
     stop: Floats
     low: Floats  # [low, high] holds all but TAIL of the mass at each end
     high: Floats
-    sharpness: float  # 1 over the smallest standard deviation of u
+    sharp: Floats  # 1 over its standard deviation of u, at most
+    rounding: Floats  # relative rounding of the component and of its mass
+    sharpness: float  # the largest of `sharp`
+    noise: float  # the largest of `rounding`
 
 
 class Pieces(NamedTuple):
@@ -60,29 +66,34 @@ def _components(m: float, laws: tuple[tuple[Component, ...], ...]) -> Components
     every += [(i + 1, component) for i, law in enumerate(laws) for component in law]
     ranges = [_range(m, component) for _, component in every]
     columns = np.array([component for _, component in every], dtype=np.float64).T
-    log_height, exponent, rate, anchor, start, stop = columns
+    log_height, exponent, rate, anchor, start, stop, doubt = columns
     with np.errstate(divide="ignore"):
         cuts = np.log(start / m), np.log(stop / m)
     # The curvature of the log-density at the peak or, where there is none inside, at the far end.
-    ends = np.array(ranges)
+    ends, decay = np.array(ranges), rate * m * np.exp(anchor)
     bends = np.minimum(rate * m * np.exp(ends[:, 1]), np.maximum(exponent, 0.0))
+    sharp = np.sqrt(np.maximum(bends, m))
+    rounding = ROUNDING + EXPONENT_ROUNDING * np.sqrt(np.maximum(decay, m)) + doubt
     return Components(
         np.array([owner for owner, _ in every], dtype=np.int64),
         log_height.copy(),
         exponent.copy(),
-        rate * m * np.exp(anchor),
+        decay,
         anchor.copy(),
         *cuts,
         ends[:, 0].copy(),
         ends[:, 1].copy(),
-        float(np.sqrt(max(bends.max(), m))),
+        sharp,
+        rounding,
+        float(sharp.max()),
+        float(rounding.max()),
     )
 
 
 @functools.lru_cache(maxsize=8192)
 def _range(m: float, component: Component) -> tuple[float, float]:
     """Ends in u of what holds all but TAIL of the component's mass at each end."""
-    _, shape, rate, _, start, stop = component
+    shape, rate, start, stop = component.exponent, component.rate, component.start, component.stop
     low = math.log(start / m) if start > 0 else _lower_end(shape, rate * stop) - math.log(rate * m)
     high = math.log(stop / m)
     if stop == math.inf:
@@ -112,6 +123,39 @@ def _upper_end(shape: float, start: float) -> float:
         # In t the density falls at a rate of 1 - (shape - 1)/start or more beyond the start.
         return math.log(start - math.log(TAIL) / (1 - max(shape - 1, 0.0) / start))
     return math.log(float(special.gammainccinv(shape, TAIL * mass)))
+
+
+@kernel
+def used_parts(parts: Components, multipliers: Floats) -> Components:
+    """The components of P and of the laws whose multiplier is not 0; `parts` itself if all are.
+
+    A law that a proof does not use must not cut its integrals, nor blur them.
+    """
+    kept = np.empty(len(parts.owner), dtype=np.int64)
+    n, sharpness, noise = 0, 0.0, 0.0
+    for j in range(len(parts.owner)):
+        if parts.owner[j] == 0 or multipliers[parts.owner[j]] != 0.0:
+            kept[n] = j
+            n += 1
+            sharpness, noise = max(sharpness, parts.sharp[j]), max(noise, parts.rounding[j])
+    if n == len(parts.owner):
+        return parts
+    kept = kept[:n]
+    return Components(
+        picked(parts.owner, kept),
+        picked(parts.log_height, kept),
+        picked(parts.exponent, kept),
+        picked(parts.decay, kept),
+        picked(parts.anchor, kept),
+        picked(parts.start, kept),
+        picked(parts.stop, kept),
+        picked(parts.low, kept),
+        picked(parts.high, kept),
+        picked(parts.sharp, kept),
+        picked(parts.rounding, kept),
+        sharpness,
+        noise,
+    )
 
 
 @kernel

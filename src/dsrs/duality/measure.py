@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from dsrs.duality.arrays import copy_into, fill
 from dsrs.duality.base import (
+    EVERYWHERE,
     STEEP,
     Base,
     Floats,
@@ -19,8 +21,7 @@ from dsrs.duality.base import (
     log_p,
     moved,
 )
-from dsrs.duality.bound import rounding_of
-from dsrs.duality.curve import Strips, jumps, log_ratio, strips
+from dsrs.duality.curve import BEYOND, WITHIN, Cutting, Strips, jumps, log_ratio, strips
 from dsrs.duality.density import Components, Integers, active_on, density_at, log_term
 from dsrs.duality.kernel import inlined, kernel
 from dsrs.duality.nodes import Search, panel_count
@@ -35,6 +36,15 @@ FEW_WIDTH = 1.5  # panels no wider, in standard deviations of ln t, get 8 nodes
 MANY_PIECES = 8  # from which on pieces are so short that caps need no cuts of their own
 
 
+class Sums(NamedTuple):
+    """What `measure` adds up, one number or row for each constraint."""
+
+    masses: Floats  # scratch space: of the shell at hand
+    hits: Floats
+    sweeps: Floats
+    curvature: Floats
+
+
 @kernel
 def measure(
     search: Search,
@@ -47,9 +57,7 @@ def measure(
     """The integral of min(g, p) and its derivative in rho; of R under every law, the probability,
     its derivative in rho and those in the multipliers (the curvature of B).
 
-    Next to a zero of g the share of R falls to 0 within a distance that no nodes see: it is a step,
-    and the derivative of what it cuts off is in closed form. (-inf, 0) where the signs of g are not
-    known.
+    (-inf, 0) where the signs of g are not known.
     """
     base, parts, pieces = search.problem.base, search.problem.parts, search.pieces
     fill(hits, 0.0)
@@ -58,55 +66,20 @@ def measure(
         fill(curvature[i], 0.0)
     # Where a cap is whole to 8 standard deviations the integrand bends, the more the smaller rho.
     edge = min(1.0, STEEP / math.sqrt(base.d)) if len(pieces.low) < MANY_PIECES else 0.0
-    noise, work = rounding_of(parts), search.problem.work
-    along = strips(base, parts, pieces, multipliers, rho, THINNING, edge, noise, work)
+    work = search.problem.work
+    along = strips(Cutting(base, parts, multipliers, rho, THINNING, edge, work), pieces)
     if not along.settled:
         return -np.inf, 0.0
     wide = np.inf
     if len(along.ends) > len(pieces.low):
         wide = 0.05 * (pieces.high[-1] - pieces.low[0])
-    value, slope, masses = 0.0, 0.0, np.empty(len(multipliers))
+    value, slope = 0.0, 0.0
+    sums = Sums(np.empty(len(multipliers)), hits, sweeps, curvature)
     for j in range(len(along.ends)):
-        low, high, piece = along.ends[j, 0], along.ends[j, 1], int(along.piece[j])
-        if along.sign[j] == UNSURE:
-            continue
-        active = active_on(parts, pieces, piece, multipliers)
-        if len(active) == 0:
-            continue
-        members = pieces.members[pieces.first[piece] : pieces.first[piece + 1]]
-        panels = max(panel_count(base, parts, low, high), 3 if high - low > wide else 1)
-        few = (high - low) * parts.sharpness < FEW_WIDTH * panels
-        nodes, weights = (FEW_NODES, FEW_WEIGHTS) if few else (GAUSS_NODES, GAUSS_WEIGHTS)
-        half = 0.5 * (high - low) / panels
-        work[0] += len(nodes) * panels
-        zero = zero_beside(along, j)
-        elsewhere = curvature if zero == NOWHERE else curvature.copy()
-        for panel in range(panels):
-            for i in range(len(nodes)):
-                u = low + half * (2 * panel + 1 + nodes[i])
-                part, by_rho = measure_shell(
-                    base,
-                    parts,
-                    rho,
-                    multipliers,
-                    members,
-                    u,
-                    half * weights[i],
-                    masses,
-                    hits,
-                    sweeps,
-                    curvature,
-                )
-                value += part
-                slope += by_rho
-        if zero != NOWHERE:
-            # In a thin strip nodes do not see the step; a wide one ends where it begins.
-            thin = high - low < THIN * (pieces.high[piece] - pieces.low[piece])
-            for i in range(len(multipliers) if thin else 0):
-                copy_into(curvature[i], elsewhere[i])
-            begin = low + high - zero if thin else zero
-            share = share_of_shell(base, parts, active, multipliers, rho, begin)
-            add_step(parts, active, members, multipliers, zero, share, masses, curvature)
+        if along.sign[j] != UNSURE:
+            part, by_rho = measure_strip(search, rho, multipliers, along, j, wide, sums)
+            value += part
+            slope += by_rho
     for i in range(len(multipliers)):
         for h in range(i):
             curvature[h, i] = curvature[i, h]
@@ -114,6 +87,63 @@ def measure(
         part, by_rho = line_value(search, rho, line, start, stop)
         value += part
         slope += by_rho
+    return value, slope
+
+
+@inlined
+def measure_strip(
+    search: Search,
+    rho: float,
+    multipliers: Floats,
+    along: Strips,
+    j: int,
+    wide: float,
+    sums: Sums,
+) -> tuple[float, float]:
+    """What strip j adds to the integral of min(g, p) and to its derivative in rho, and, in place,
+    to the other sums of `measure`; strips longer than `wide` get three panels at least.
+
+    Next to a zero of g the share of R falls to 0 within a distance that no nodes see: it is a step,
+    and the derivative of what it cuts off is in closed form. Where R has all of a shell the
+    integrand is p(V) dV, if V lies within the shell, or 0: an integral over v.
+    """
+    base, parts, pieces = search.problem.base, search.problem.parts, search.pieces
+    low, high, piece = along.ends[j, 0], along.ends[j, 1], int(along.piece[j])
+    active = active_on(parts, pieces, piece, multipliers)
+    if len(active) == 0:
+        return 0.0, 0.0
+    members = pieces.members[pieces.first[piece] : pieces.first[piece + 1]]
+    panels = max(panel_count(base, parts, low, high), 3 if high - low > wide else 1)
+    few = (high - low) * parts.sharpness < FEW_WIDTH * panels
+    nodes, weights = (FEW_NODES, FEW_WEIGHTS) if few else (GAUSS_NODES, GAUSS_WEIGHTS)
+    half = 0.5 * (high - low) / panels
+    search.problem.work[0] += len(nodes) * panels
+    zero, covered = zero_beside(along, j), along.state[j] >= BEYOND
+    elsewhere = sums.curvature if zero == NOWHERE else sums.curvature.copy()
+    value, slope = 0.0, 0.0
+    if along.state[j] >= WITHIN:
+        value, slope = line_value(search, rho, EVERYWHERE, along.ends[j, 2], along.ends[j, 3])
+    for panel in range(panels):
+        for i in range(len(nodes)):
+            u, weight = low + half * (2 * panel + 1 + nodes[i]), half * weights[i]
+            density, tilt = weigh_shell(parts, multipliers, members, u, weight, sums.masses)
+            if covered:
+                for k in range(len(multipliers)):
+                    sums.hits[k] += sums.masses[k]
+            elif density <= 0.0:
+                value += density
+            else:
+                part, by_rho = measure_shell(base, rho, u, weight, density, tilt, sums)
+                value += part
+                slope += by_rho
+    if zero != NOWHERE:
+        # In a thin strip nodes do not see the step; a wide one ends where it begins.
+        thin = high - low < THIN * (pieces.high[piece] - pieces.low[piece])
+        for i in range(len(multipliers) if thin else 0):
+            copy_into(sums.curvature[i], elsewhere[i])
+        begin = low + high - zero if thin else zero
+        share = share_of_shell(base, parts, active, multipliers, rho, begin)
+        add_step(parts, active, members, multipliers, zero, share, sums)
     return value, slope
 
 
@@ -137,15 +167,12 @@ def add_step(
     multipliers: Floats,
     zero: float,
     share: float,
-    masses: Floats,
-    curvature: Floats,
+    sums: Sums,
 ) -> None:
-    """Add to the curvature that R, which has `share` of the shells, ends at a zero of g; `masses`
-    is scratch space."""
+    """Add to the curvature that R, which has `share` of the shells, ends at a zero of g."""
     steep = abs(density_at(parts, active, multipliers, zero)[1])
-    fill(masses, 0.0)
-    for j in members:
-        masses[parts.owner[j]] += math.exp(min(log_term(parts, j, zero), 700.0))
+    masses, curvature = sums.masses, sums.curvature
+    weigh_shell(parts, multipliers, members, zero, 1.0, masses)
     for i in range(len(masses) if steep > 0.0 else 0):
         for k in range(i + 1):
             curvature[i, k] += masses[i] * masses[k] * share / steep
@@ -163,22 +190,16 @@ def share_of_shell(
     return cap(base, rho, h, climb, 1.0)[0]
 
 
-@inlined
-def measure_shell(
-    base: Base,
+@kernel
+def weigh_shell(
     parts: Components,
-    rho: float,
     multipliers: Floats,
     members: Integers,
     u: float,
     weight: float,
     masses: Floats,
-    hits: Floats,
-    sweeps: Floats,
-    curvature: Floats,
 ) -> tuple[float, float]:
-    """What shell u adds to the integral of min(g, p) and to its derivative in rho, and, in place,
-    to the other sums of `measure`; `masses` is scratch space."""
+    """`weight` times the density on shell u of every law, into `masses`, of g and of its slope."""
     density, tilt = 0.0, 0.0
     fill(masses, 0.0)
     for j in members:
@@ -189,8 +210,15 @@ def measure_shell(
             density += multipliers[i] * mass
             fall = parts.decay[j] * math.exp(u - parts.anchor[j])
             tilt += multipliers[i] * mass * (parts.exponent[j] - fall)
-    if density <= 0.0:
-        return density, 0.0
+    return density, tilt
+
+
+@inlined
+def measure_shell(
+    base: Base, rho: float, u: float, weight: float, density: float, tilt: float, sums: Sums
+) -> tuple[float, float]:
+    """What shell u, where g is positive, adds to the integral of min(g, p) and to its derivative in
+    rho, and, in place, to the other sums of `measure`; the numbers are those of `weigh_shell`."""
     t = gamma_of(base, u)
     h = half_square(base, t)
     e, growth = crossing(base, t, math.log(density / weight) - log_p(base, u))
@@ -207,9 +235,10 @@ def measure_shell(
         within, _, _, within_by_rho = cap(base, rho, h_moved, climb, -1.0)
         value += arriving * within
         slope += arriving * within_by_rho
+    masses = sums.masses
     for i in range(len(masses)):
-        hits[i] += masses[i] * below
-        sweeps[i] += masses[i] * by_rho
+        sums.hits[i] += masses[i] * below
+        sums.sweeps[i] += masses[i] * by_rho
         for k in range(i + 1):
-            curvature[i, k] += masses[i] * masses[k] * bend
+            sums.curvature[i, k] += masses[i] * masses[k] * bend
     return value, slope

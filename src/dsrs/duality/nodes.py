@@ -20,6 +20,7 @@ SEARCH_SHARE = 0.82  # leaves out about 1e-13 of each law
 PANEL_WIDTH = 9.0  # in standard deviations of ln t; 24 Gauss nodes then reach 1e-10
 # Below this dimension the angle's density ends in a corner that more panels must resolve.
 SMALL_DIMENSION = 64
+LEAST_KAPPA = 0.25  # from which on the curve does not run to minus infinity, or nearly
 
 
 class Search(NamedTuple):
@@ -45,8 +46,11 @@ def panel_count(base: Base, parts: Components, low: float, high: float) -> int:
 
 
 @kernel
-def kind_of(parts: Components) -> int:
+def kind_of(base: Base, parts: Components) -> int:
     """Which search fits these laws."""
+    if base.m < 1.0 and base.kappa < LEAST_KAPPA:
+        # Fixed nodes do not see the pole of p(V) V' where V runs to minus infinity.
+        return GENERAL
     if len(parts.owner) == 1:
         return ALONE
     ball = (
@@ -63,7 +67,7 @@ def kind_of(parts: Components) -> int:
 def lay_nodes(problem: Problem) -> Search:
     """Lay out the nodes of one problem: composite Gauss-Legendre that resolves every law."""
     base, parts = problem.base, problem.parts
-    pieces, kind = pieces_of(parts, SEARCH_SHARE), kind_of(parts)
+    pieces, kind = pieces_of(parts, SEARCH_SHARE), kind_of(base, parts)
     count = 0
     for j in range(len(pieces.low) if kind != GENERAL else 0):
         count += 24 * panel_count(base, parts, pieces.low[j], pieces.high[j])

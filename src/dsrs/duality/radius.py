@@ -15,11 +15,12 @@ import numpy as np
 
 from dsrs.duality.arrays import copy_into
 from dsrs.duality.base import Floats
-from dsrs.duality.bound import Problem, bound_on, is_spent, rounding_of
+from dsrs.duality.bound import Problem, bound_on, is_simple, is_spent
+from dsrs.duality.density import Pieces, pieces_of, used_parts
 from dsrs.duality.kernel import entry, inlined, kernel
 from dsrs.duality.newton import general_multipliers
 from dsrs.duality.nodes import ALONE, SMALL_DIMENSION, SPLIT, Search, lay_nodes
-from dsrs.duality.signs import positive_part_falls
+from dsrs.duality.signs import loss_inside
 from dsrs.duality.thresholds import alone_multipliers, split_multipliers
 from dsrs.duality.variation import covered_step
 
@@ -31,8 +32,8 @@ TINY = 1e-9  # of sigma: a bracket that holds no more
 MARGIN = 1e-8  # of sigma: how far below the searched radius the first proof is tried
 SETTLED = 2e-7  # of sigma: a proof with less than this to gain is final
 CHAIN_MARGIN = 3e-7  # of sigma: how far below the optimum a chain starts
-# A proof must exceed 1/2 by this much, so that it holds as well among laws that it does not use:
-# they cut the integrals elsewhere.
+# A proof must exceed 1/2 by this much, so that it holds as well at the rounded radius, where other
+# panels may be halved.
 SURPLUS = 1e-10
 LONGEST_CHAIN = 2000
 MOST_STEPS = 100
@@ -73,14 +74,15 @@ def best_multipliers(
     return general_multipliers(search, rho, warm, found, rates)
 
 
-@inlined
-def is_solid_on(search: Search, multipliers: Floats) -> bool:
-    """Whether B at one radius bounds B at every shorter one."""
-    problem = search.problem
-    noise = rounding_of(problem.parts)
-    return positive_part_falls(
-        problem.base, problem.parts, search.whole, multipliers, problem.falls, noise
-    )
+@kernel
+def loss_on(problem: Problem, pieces: Pieces, multipliers: Floats) -> float:
+    """By how much at most B is lower at a shorter shift than at this one; inf if unknown."""
+    if is_simple(problem, multipliers):
+        return 0.0
+    parts = used_parts(problem.parts, multipliers)
+    if len(parts.owner) < len(problem.parts.owner):
+        pieces = pieces_of(parts, 1.0)
+    return loss_inside(problem.base, parts, pieces, multipliers)
 
 
 @inlined
@@ -256,16 +258,16 @@ def chain_down(
         reach = covered_step(problem, 0.999 * margin, max(reach, 1e-6 * problem.base.unit))
         if reach == 0.0:
             return 0
-        if rho - reach <= floor or is_solid_on(search, last):
+        if rho - reach <= floor or margin > loss_on(problem, search.whole, last):
             return n + 1
         rho -= reach
     return 0
 
 
 @entry
-def is_solid(problem: Problem, multipliers: Floats) -> bool:
-    """Whether B at one radius bounds B at every shorter one."""
-    return is_solid_on(lay_nodes(problem), multipliers)
+def loss_at_shorter_shifts(problem: Problem, multipliers: Floats) -> float:
+    """By how much at most B is lower at a shorter shift than at this one; inf if unknown."""
+    return loss_on(problem, pieces_of(problem.parts, 1.0), multipliers)
 
 
 @entry
@@ -298,7 +300,7 @@ def largest_radius(
         near = crossing.rho <= floor + SETTLED * unit
         outcome = ABSTAINED if near else UNDECIDED
         return Proved(outcome, floor, 0, not is_spent(problem), False)
-    if is_solid_on(search, found):
+    if value - level - 0.5 * SURPLUS > loss_on(problem, search.whole, found):
         write_step(steps, 0, rho, value, found)
         return Proved(CERTIFIED, rho, 1, not is_spent(problem), True)
     top, count = rho - CHAIN_MARGIN * unit, 0
@@ -307,4 +309,6 @@ def largest_radius(
     if count == 0:
         return Proved(UNDECIDED, floor, 0, not is_spent(problem), False)
     copy_into(found, steps[count - 1, 2:])
-    return Proved(CERTIFIED, top, count, not is_spent(problem), is_solid_on(search, found))
+    margin = steps[count - 1, 1] - level - SURPLUS
+    solid = bool(margin > loss_on(problem, search.whole, found))
+    return Proved(CERTIFIED, top, count, not is_spent(problem), solid)

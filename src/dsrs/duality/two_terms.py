@@ -9,10 +9,10 @@ and g at most two zeros, however nearly the terms cancel.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from dsrs.duality.arrays import whole
 from dsrs.duality.base import Floats
 from dsrs.duality.density import Components, Integers, log_term
 from dsrs.duality.kernel import kernel
@@ -101,6 +101,44 @@ def largest_log(parts: Components, j: int, low: float, high: float) -> float:
     return log_term(parts, j, peak)
 
 
+class Pair(NamedTuple):
+    """Two terms of g that are no multiples of each other, or fewer."""
+
+    first: int  # the components that stand for them
+    second: int
+    first_size: float  # their multipliers, of all components that are multiples of them
+    second_size: float
+    doubt: float  # how far rounding may move the logarithm of their ratio, with a factor of 2
+    terms: int  # how many there are; -1 if there are more, or their signs are doubtful
+
+
+@kernel
+def pair_of(parts: Components, active: Integers, multipliers: Floats) -> Pair:
+    """The terms of g, if there are at most two with certain signs."""
+    places, sizes, doubts = np.full(2, -1), np.zeros(2), np.zeros(2)
+    count, noise = 0, parts.noise
+    for j in active:
+        net, gross = net_multiplier(parts, active, multipliers, j)
+        if gross == 0.0:
+            continue
+        if count == 2 or not abs(net) * DOUBTFUL > noise * gross:
+            return Pair(-1, -1, 0.0, 0.0, 0.0, -1)
+        places[count], sizes[count], doubts[count] = j, net, noise * gross / abs(net)
+        count += 1
+    # Twice the rounding of both terms and of their multipliers.
+    doubt = 4.0 * noise + 2.0 * (doubts[0] + doubts[1])
+    return Pair(places[0], places[1], sizes[0], sizes[1], doubt, count)
+
+
+@kernel
+def turning_point(parts: Components, first: int, second: int) -> float:
+    """Where h' = (a2 - a1) - (rate2 - rate1) t is 0, or -inf."""
+    rate = parts.decay[second] * math.exp(-parts.anchor[second])
+    rate -= parts.decay[first] * math.exp(-parts.anchor[first])
+    lead = parts.exponent[second] - parts.exponent[first]
+    return math.log(lead / rate) if lead * rate > 0.0 else -np.inf
+
+
 @kernel
 def signs_of_two(
     parts: Components,
@@ -108,41 +146,20 @@ def signs_of_two(
     multipliers: Floats,
     low: float,
     high: float,
-    noise: float,
     rows: Floats,
 ) -> tuple[int, float]:
     """Strips of [low, high] with the sign of g, into `rows` of low, high and sign; their number,
     and what unsure strips may take at most. No strip if there are more than two terms."""
-    first, second, count = whole(-1), whole(-1), 0
-    sizes, doubts = np.zeros(2), np.zeros(2)
-    for j in active:
-        net, gross = net_multiplier(parts, active, multipliers, j)
-        if gross == 0.0:
-            continue
-        if count == 2 or not abs(net) * DOUBTFUL > noise * gross:
-            return 0, 0.0
-        if count == 0:
-            first = j
-        else:
-            second = j
-        sizes[count], doubts[count] = net, noise * gross / abs(net)
-        count += 1
-    if count == 0:
+    pair = pair_of(parts, active, multipliers)
+    first, second, doubt = pair.first, pair.second, pair.doubt
+    if pair.terms <= 0:
         return 0, 0.0
-    sign, other = math.copysign(1.0, sizes[0]), math.copysign(1.0, sizes[1])
-    if count == 1 or sign == other:
+    sign, other = math.copysign(1.0, pair.first_size), math.copysign(1.0, pair.second_size)
+    if pair.terms == 1 or sign == other:
         rows[0, 0], rows[0, 1], rows[0, 2] = low, high, sign
         return 1, 0.0
-    excess = math.log(abs(sizes[1])) - math.log(abs(sizes[0]))
-    # Twice the rounding of both terms and of their multipliers.
-    doubt = 4.0 * noise + 2.0 * (doubts[0] + doubts[1])
-    # h' = (a2 - a1) - (rate2 - rate1) t is 0 at this t.
-    rate = parts.decay[second] * math.exp(-parts.anchor[second])
-    rate -= parts.decay[first] * math.exp(-parts.anchor[first])
-    lead = parts.exponent[second] - parts.exponent[first]
-    turn = low
-    if lead * rate > 0.0:
-        turn = min(max(math.log(lead / rate), low), high)
+    excess = math.log(abs(pair.second_size)) - math.log(abs(pair.first_size))
+    turn = min(max(turning_point(parts, first, second), low), high)
     n, charge = 0, 0.0
     for part in range(2):
         start, stop = (low, turn) if part == 0 else (turn, high)
@@ -160,7 +177,7 @@ def signs_of_two(
             n = add_strip(rows, n, start, one, before)
         if one < two:
             n = add_strip(rows, n, one, two, UNSURE)
-            most = abs(sizes[0]) * math.exp(min(largest_log(parts, first, one, two), 700.0))
+            most = abs(pair.first_size) * math.exp(min(largest_log(parts, first, one, two), 700.0))
             charge += 2.5 * doubt * most * (two - one)
         if two < stop:
             n = add_strip(rows, n, two, stop, after)

@@ -13,9 +13,10 @@ import math
 import numpy as np
 
 from dsrs.duality.base import cap, gamma_of, half_square, log_p, shell_of
-from dsrs.duality.bound import ANGLE_ERROR, Problem
+from dsrs.duality.bound import Problem
 from dsrs.duality.density import TAIL
 from dsrs.duality.kernel import entry, inlined, kernel
+from dsrs.duality.quadrature import ANGLE_ERROR
 from dsrs.duality.rules import NESTED_NODES, NESTED_WEIGHTS
 
 TOLERANCE = 1e-12

@@ -195,52 +195,64 @@ def fitted(log_norms: Floats, hits: Floats, trials: Floats) -> Profile:
     if high - low < 1e-9:
         low, high = low - 0.5, high + 0.5
     points = np.linspace(low, high, POINTS)
+    design = _design(points, places)
+    scores, penalty, root = _most_likely(design, right, wrong, *_penalties(low, high))
+    # If C = R'R is the curvature, R^-1 times independent normals has the covariance C^-1. Where
+    # all votes agree the posterior is far from normal: the odds make up for that.
+    doubts = solve_triangular(root, _NORMALS).T
+    gaussian = -0.5 * np.sum(_NORMALS**2, axis=0)
+    exact = np.array([_log_posterior(design, right, wrong, penalty, scores + d) for d in doubts])
+    odds = np.exp(exact - gaussian - np.max(exact - gaussian))
+    supported = _supported(points, scores, places, right, right + wrong)
+    mean = np.clip(supported, -LARGEST_SCORE, LARGEST_SCORE)
+    total, missed = round(float(trials.sum())), round(float((trials - hits).sum()))
+    return Profile(points, mean, doubts, odds / odds.sum(), total, missed)
+
+
+def _design(points: Floats, places: Floats) -> Floats:
+    """The matrix that takes scores at `points` to scores at `places`, by straight lines."""
+    low, high = points[0], points[-1]
     cell = np.minimum(((places - low) / (high - low) * (POINTS - 1)).astype(int), POINTS - 2)
     share = (places - points[cell]) / (points[1] - points[0])
     design = np.zeros((len(places), POINTS))
     design[np.arange(len(places)), cell] = 1 - share
     design[np.arange(len(places)), cell + 1] = share
+    return design
+
+
+def _penalties(low: float, high: float) -> tuple[Floats, Floats]:
+    """Quadratic forms of the scores at points from `low` to `high`: roughness and weak pulls."""
     # z'' + z' is 0 for z = a + b / norm: constant accuracy, and that of a half space. Per unit of
     # ln norm, so that the weight means the same on every range.
     step = (high - low) / (POINTS - 1)
     first = np.diff(np.eye(POINTS), 1, axis=0) / step
     bends = (np.diff(first, 1, axis=0) / step + 0.5 * (first[1:] + first[:-1])) * step**0.5
-    roughness = bends.T @ bends
     rise = np.zeros(POINTS)
     rise[[0, -1]] = np.array([-1.0, 1.0]) / (STEEPNESS * (high - low))
-    pulls = PULL * np.eye(POINTS) + np.outer(rise, rise)
+    return bends.T @ bends, PULL * np.eye(POINTS) + np.outer(rise, rise)
 
-    overall = float(special.ndtri((right.sum() + 0.5) / (right.sum() + wrong.sum() + 1)))
 
-    def evidence(place: int, start: Floats) -> tuple[float, Floats, Floats]:
-        smoothing = SMOOTHINGS[place]
-        found, value, root = _penalised(design, right, wrong, smoothing * roughness + pulls, start)
-        log_det = 2 * float(np.sum(np.log(np.diag(root))))
-        # The roughness has POINTS - 2 positive eigenvalues; constants are left out.
-        return value + 0.5 * (POINTS - 2) * math.log(smoothing) - 0.5 * log_det, found, root
-
-    best, chosen, root, stiffness = -math.inf, np.full(POINTS, overall), roughness, 0
-    scores = chosen
+def _most_likely(
+    design: Floats, hits: Floats, misses: Floats, roughness: Floats, pulls: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """The scores under the most likely weight of the roughness, the penalty, and R of `_root`."""
+    overall = float(special.ndtri((hits.sum() + 0.5) / (hits.sum() + misses.sum() + 1)))
+    scores = np.full(POINTS, overall)
+    best, chosen = -math.inf, (scores, SMOOTHINGS[0] * roughness + pulls, roughness)
     # From the stiffest curve down, until two in a row are less likely than the best.
     worse = 0
-    for place in range(len(SMOOTHINGS) - 1, -1, -1):
-        value, scores, found = evidence(place, scores)
-        worse = 0 if value > best else worse + 1
-        if value > best:
-            best, chosen, root, stiffness = value, scores, found, place
+    for smoothing in SMOOTHINGS[::-1]:
+        penalty = smoothing * roughness + pulls
+        scores, value, root = _penalised(design, hits, misses, penalty, scores)
+        log_det = 2 * float(np.sum(np.log(np.diag(root))))
+        # The roughness has POINTS - 2 positive eigenvalues; constants are left out.
+        evidence = value + 0.5 * (POINTS - 2) * math.log(smoothing) - 0.5 * log_det
+        worse = 0 if evidence > best else worse + 1
+        if evidence > best:
+            best, chosen = evidence, (scores, penalty, root)
         elif worse == 2:
             break
-    total, missed = round(float(trials.sum())), round(float((trials - hits).sum()))
-    supported = _supported(points, chosen, places, right, right + wrong)
-    # If C = R'R is the curvature, R^-1 times independent normals has the covariance C^-1. Where
-    # all votes agree the posterior is far from normal: the odds make up for that.
-    doubts = solve_triangular(root, _NORMALS).T
-    gaussian = -0.5 * np.sum(_NORMALS**2, axis=0)
-    penalty = SMOOTHINGS[stiffness] * roughness + pulls
-    exact = np.array([_log_posterior(design, right, wrong, penalty, chosen + d) for d in doubts])
-    odds = np.exp(exact - gaussian - np.max(exact - gaussian))
-    mean = np.clip(supported, -LARGEST_SCORE, LARGEST_SCORE)
-    return Profile(points, mean, doubts, odds / odds.sum(), total, missed)
+    return chosen
 
 
 def _root(precision: Floats) -> Floats:

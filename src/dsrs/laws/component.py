@@ -13,6 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+ULP = 1e-15  # relative rounding of a few operations in a row
+
 
 class Component(NamedTuple):
     """One term c t^(a-1) e^(-b t) of a density of t, on start < t <= stop.
@@ -27,6 +29,7 @@ class Component(NamedTuple):
     anchor: float  # a u near which the term matters
     start: float = 0.0  # in t
     stop: float = math.inf
+    doubt: float = 0.0  # relative rounding of its mass by that of the numbers it was made from
 
     @classmethod
     @functools.lru_cache(maxsize=4096)
@@ -51,10 +54,21 @@ class Component(NamedTuple):
     def tilted(
         cls, m: float, power: float, *, at: float, log_weight: float, start: float, stop: float
     ) -> Component:
-        """P times a weight that is exp(log_weight) (t / at)^power, on (start, stop]."""
-        u = math.log(at / m)
-        height = log_gamma_peak(m) + m * (u - math.expm1(u)) + log_weight
-        return cls(height, m + power, 1.0, u, start, stop)
+        """P times a weight that is exp(log_weight) (t / at)^power, on (start, stop].
+
+        It is anchored where it is largest. `doubt` adds up the roundings of its height (each in
+        proportion to a summand) and of the places on the axis of u, an `ulp` of which changes the
+        density by its slope and the length of the piece by 1 over it.
+        """
+        peak = min(max(m + power, start), stop)
+        u, rise = math.log(peak / m), power * math.log(peak / at)
+        fall = m * (u - math.expm1(u))
+        steep = abs(power) + abs(m + power - peak) + math.sqrt(peak)
+        if 0 < start < stop < math.inf:
+            steep += 1 / math.log(stop / start)
+        doubt = ULP * (abs(log_weight) + abs(rise) + abs(fall) + steep * (1 + abs(u)))
+        height = log_gamma_peak(m) + fall + (log_weight + rise)
+        return cls(height, m + power, 1.0, u, start, stop, doubt)
 
     def log_density(self, u: NDArray[np.float64], m: float) -> NDArray[np.float64]:
         """The logarithm above, as if the term had no start and no stop."""

@@ -89,7 +89,7 @@ class Grid:
                 "a smaller step, or the default"
             )
 
-    def cells(self, x: NDArray[np.float32]) -> NDArray[np.float64]:
+    def cells(self, x: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
         """The whole numbers of the grid points nearest to x."""
         found: NDArray[np.float64] = np.floor(
             (np.asarray(x, dtype=np.float64) - self.origin) / self.step + 0.5

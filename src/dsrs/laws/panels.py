@@ -23,6 +23,7 @@ Floats = NDArray[np.float64]
 REACH = 80.0
 # From a panel's start to its end: change of A, width in u, and a pull on which A is a line.
 LARGEST_RISE, LARGEST_WIDTH, NO_PULL = 1.0, 0.5, 1e-18
+LONGEST_LINE = 500.0  # exp of it does not overflow
 NEWTON_STEPS = 3
 CHUNK = 2**11
 
@@ -112,7 +113,7 @@ class _Shapes(NamedTuple):
 
 def panels_of(components: Sequence[Component], m: float) -> Panels:
     """The panels of components that are in order, do not overlap, and have a positive rate."""
-    height, exponent, rate, anchor, first, last = np.array(components, dtype=np.float64).T
+    height, exponent, rate, anchor, first, last, _ = np.array(components, dtype=np.float64).T
     pull_at_0 = rate * m
     with np.errstate(divide="ignore"):
         first, last = np.log(first / m), np.log(last / m)
@@ -166,7 +167,7 @@ def _cut(
         pull = pull_at_0[owner] * np.exp(end)  # -A'' at the end, where it is largest
         rise = exponent[owner] * width + pull * np.expm1(-width)
         fits = (np.abs(rise) <= LARGEST_RISE) & (pull * width * width <= LARGEST_RISE)
-        fits &= (width <= LARGEST_WIDTH) | (pull * width <= NO_PULL)
+        fits &= (width <= LARGEST_WIDTH) | ((pull * width <= NO_PULL) & (width <= LONGEST_LINE))
         done.append((start[fits], width[fits], owner[fits]))
         start, end, owner = start[~fits], end[~fits], owner[~fits]
         middle = 0.5 * (start + end)

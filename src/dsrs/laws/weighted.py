@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from dsrs.errors import InvalidInput
 from dsrs.laws.additional import AdditionalLaw
-from dsrs.laws.component import Component
+from dsrs.laws.component import ULP, Component
 from dsrs.laws.generalized_gaussian import Floats, GeneralizedGaussian, checked_probability
 from dsrs.laws.panels import Panels, panels_of
 from dsrs.laws.parameters import real_number, shown
@@ -79,27 +79,43 @@ class Weighted(AdditionalLaw):
                 f"`inner` must be above -m = {-m:g} (by a thousandth of it at least), "
                 f"or Q has infinite mass near 0; got {self.inner!r}"
             )
-        raw = [_component(m, piece) for piece in pieces]
+        raw = [
+            Component.tilted(
+                m,
+                piece.slope,
+                at=piece.at,
+                log_weight=piece.log_weight,
+                start=piece.start,
+                stop=piece.stop,
+            )
+            for piece in pieces
+        ]
         panels = panels_of(raw, m)
-        if not panels.log_total >= max(logs) + LEAST_LOG_MASS:
+        if not panels.log_total >= LEAST_LOG_MASS:
             raise InvalidInput(
                 "the weights of a weighted law must be positive where P has noise; P has less "
                 f"than e^{LEAST_LOG_MASS:g} of its mass there"
             )
-        scaled = (c._replace(log_height=c.log_height - panels.log_total) for c in raw)
+        total = panels.log_total
+        scaled = (
+            c._replace(log_height=c.log_height - total, doubt=c.doubt + ULP * abs(total))
+            for c in raw
+        )
         object.__setattr__(self, "_components", tuple(scaled))
         object.__setattr__(self, "_panels", panels)
 
     def _pieces(self) -> Iterator[Piece]:
-        """The pieces on which lambda is positive, in order."""
+        """The pieces on which lambda is positive, in order, with the largest weight divided out."""
+        most = max(self.log_weights)
         points = list(zip(self.knots, self.log_weights, strict=True))
+        (first, log_first), (last, log_last) = points[0], points[-1]
         if self.inner is not None:
-            yield Piece(self.inner, *points[0], 0.0, points[0][0])
+            yield Piece(self.inner, first, log_first - most, 0.0, first)
         for (t, log), (end, end_log) in itertools.pairwise(points):
             if end > t and log > -math.inf:
-                yield Piece((end_log - log) / math.log(end / t), t, log, t, end)
+                yield Piece((end_log - log) / math.log(end / t), t, log - most, t, end)
         if self.outer is not None:
-            yield Piece(self.outer, *points[-1], points[-1][0], math.inf)
+            yield Piece(self.outer, last, log_last - most, last, math.inf)
 
     @classmethod
     def from_text(cls, value: str, base: GeneralizedGaussian, p_lower: float | None) -> Weighted:
@@ -208,13 +224,3 @@ def _points(
     if any(places[i] == places[i + 2] for i in range(len(places) - 2)):
         raise InvalidInput("a knot of a weighted law must be given twice at most")
     return places, logs
-
-
-def _component(m: float, piece: Piece) -> Component:
-    """lambda p on one piece, anchored where it is largest."""
-    peak = max(m + piece.slope, 0.0)
-    at = min(max(peak, piece.start), piece.stop)
-    log_weight = piece.log_weight + piece.slope * math.log(at / piece.at)
-    return Component.tilted(
-        m, piece.slope, at=at, log_weight=log_weight, start=piece.start, stop=piece.stop
-    )

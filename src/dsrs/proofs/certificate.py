@@ -133,7 +133,7 @@ class Certificate:
         return self.radius
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON, without loss; docs/certificate.schema.json describes it."""
+        """For JSON, without loss; certificate.schema.json beside this file describes it."""
         return {"format": FORMAT} | {name: to_json(getattr(self, name)) for name in IN_JSON}
 
     @classmethod

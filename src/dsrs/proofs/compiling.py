@@ -15,7 +15,7 @@ def main() -> int:
     import numpy as np
 
     from dsrs.duality.bound import dual_bound
-    from dsrs.duality.radius import is_solid
+    from dsrs.duality.radius import loss_at_shorter_shifts
     from dsrs.duality.variation import total_variation
     from dsrs.laws import GeneralizedGaussian, Rescaled
     from dsrs.proofs.certification import certify
@@ -29,7 +29,7 @@ def main() -> int:
     problem = problem_of(law, constraints_of(law, box[0], box[1:]))
     multipliers = np.array([0.5, 0.5])
     dual_bound(problem, multipliers, 0.1)
-    is_solid(problem, multipliers)
+    loss_at_shorter_shifts(problem, multipliers)
     total_variation(problem, 0.1)
     kernel.mark_complete(folder)
     return 0

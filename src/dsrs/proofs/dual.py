@@ -17,7 +17,7 @@ from scipy import special
 
 from dsrs.duality import radius as search
 from dsrs.duality.bound import HIDDEN
-from dsrs.duality.radius import is_solid
+from dsrs.duality.radius import loss_at_shorter_shifts
 from dsrs.duality.variation import total_variation
 from dsrs.errors import InfeasibleBox, InvalidInput
 from dsrs.laws import GeneralizedGaussian
@@ -109,11 +109,11 @@ class Dual(Proof):
                 return f"{at} proves {value:.12g} only"
             if value > LARGEST_BOUND:
                 return f"{at} proves more than 1: no classifier has these probabilities"
-            # Laws that a proof does not use cut its integrals elsewhere: by the flat charge.
+            # The radius was rounded after its bound had been evaluated.
             if not step.dual_bound <= value + HIDDEN:
                 return f"{at} claims {step.dual_bound!r}, but proves {value!r}"
             # Steps below a solid one are not needed, but what they claim must hold.
-            covered = covered or bool(is_solid(problem, multipliers))
+            covered = covered or value - loss_at_shorter_shifts(problem, multipliers) > 0.5
             if covered:
                 continue
             below = self.steps[n + 1].radius if n + 1 < len(self.steps) else 0.0

@@ -50,11 +50,15 @@ def rounded_radius(law: GeneralizedGaussian, rho: float) -> float:
 
 
 def gaussian_bound(p_lower: float, multiplier: float, ratio: float) -> float:
-    """B for Gaussian P alone, in closed form and rounded down; `ratio` is r / sigma."""
+    """B for Gaussian P alone, in closed form and rounded down; `ratio` is r / sigma.
+
+    The relative rounding of a normal tail grows with the square of its argument. That of z moves
+    the edge of R only, on which g = p: it does not count.
+    """
     z = math.log(multiplier) / ratio + ratio / 2
     tail, missing = float(special.ndtr(-z)), 1 - p_lower
     value = multiplier * (tail - missing) + float(special.ndtr(z - ratio))
-    return value - 4e-15 * (1 + multiplier * missing)
+    return value - 4e-15 * (1 + multiplier * missing) - 1e-15 * z * z * multiplier * tail
 
 
 def neyman_pearson(

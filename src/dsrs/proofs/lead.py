@@ -19,7 +19,7 @@ import numpy as np
 from scipy import special
 
 from dsrs.duality.bound import HIDDEN
-from dsrs.duality.radius import is_solid
+from dsrs.duality.radius import loss_at_shorter_shifts
 from dsrs.errors import InvalidInput
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian
 from dsrs.proofs.base import LARGEST_BOUND, Claim, Proof, Step, flaw_of_numbers
@@ -94,9 +94,10 @@ class Lead(Proof):
                 return (
                     f"the step at {step.radius!r} claims {step.dual_bound!r}, but proves {value!r}"
                 )
-            if not is_solid(problem, multipliers):
+            loss = loss_at_shorter_shifts(problem, multipliers)
+            if loss == math.inf:
                 return f"the step at {step.radius!r} says nothing of shorter shifts"
-            together += value
+            together += value - loss
         return None if together > 1 else f"the two bounds add up to {together!r} only"
 
 

@@ -47,21 +47,15 @@ def train_model(
         machine: Device, precision and threads.
         watcher: Is told how the run goes on.
     """
-    try:
-        import torch
-    except ImportError:
-        raise MissingExtra("torch", "train") from None
+    _require_torch()
     from dsrs.training.card import write_model
     from dsrs.training.loop import train
 
-    folder, machine = Path(output), machine or Machine()
+    folder = Path(output)
     if start is not None and start.architecture is not None:
         settings = replace(settings, architecture=start.architecture)
     _check_begun(folder, resume)
-    if machine.threads is not None:
-        torch.set_num_threads(machine.threads)
-    device = choose_device(machine.device)
-    precision = choose_precision(machine.precision, device)
+    device, precision = _prepare(machine or Machine())
     try:
         made = make_folders(folder)
     except OSError as error:
@@ -81,6 +75,23 @@ def train_model(
         remove_empty(made)  # a start that failed leaves nothing behind
         raise
     return write_model(folder, trained, settings, dataset, test)
+
+
+def _require_torch() -> None:
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        raise MissingExtra("torch", "train") from None
+
+
+def _prepare(machine: Machine) -> tuple[str, str]:
+    """Set the number of threads; return the device and the precision of the run."""
+    import torch
+
+    if machine.threads is not None:
+        torch.set_num_threads(machine.threads)
+    device = choose_device(machine.device)
+    return device, choose_precision(machine.precision, device)
 
 
 def _check_begun(folder: Path, resume: bool) -> None:

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import voters
 
 from dsrs.certifying.many_inputs import certify_run
 from dsrs.classifiers import load_classifier
@@ -26,6 +25,7 @@ from dsrs.methods import Plan
 from dsrs.store import RunResult, open_run
 from dsrs.votes.executors import ModelSpec, RayExecutor
 from dsrs.votes.executors.ray_cluster import _connect
+from votes.executors import voters
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'dsrs[ray]'")
 cluster_utils = pytest.importorskip("ray.cluster_utils")

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import voters
 
 from dsrs.cli.main import main
 from dsrs.store import open_run
+from votes.executors import voters
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'dsrs[ray]'")
 # Ray warns of its own coming changes and leaves sockets to the garbage collector.
