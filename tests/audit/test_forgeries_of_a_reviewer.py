@@ -35,6 +35,7 @@ from dsrs.classifiers import from_callable
 from dsrs.cli.main import main
 from dsrs.datasets import Dataset
 from dsrs.laws import GeneralizedGaussian
+from dsrs.store import open_run
 from dsrs.store.schema import STORE_NAME, checksum_of
 
 PLAIN, SMALL = GeneralizedGaussian(20, 0.5), GeneralizedGaussian(20, 0.5, 6.0)
@@ -116,13 +117,19 @@ def forged_config(folder: Path, change: Callable[[dict[str, Any]], Any]) -> None
     store.close()
 
 
+def forged_plan(folder: Path, plan: dict[str, Any]) -> None:
+    forged_config(folder, lambda config: config | {"plan": plan})
+
+
 def test_a_family_has_as_many_members_as_the_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = make_run(tmp_path / "run", PLANS["np"])
     for size, code in ((1, 1), (3, 0)):
-        family = {"family_alpha": size * PLANS["np"].alpha, "family_size": size}
-        forged_config(folder, lambda config, part=family: config | {"plan": config["plan"] | part})
+        with open_run(folder) as run:
+            plan = run.config["plan"]
+        plan |= {"family_alpha": size * PLANS["np"].alpha, "family_size": size}
+        forged_plan(folder, plan)
         assert main(["check", str(folder), "--quiet"]) == code
     assert "divided among 1 certificates, and the run has 3" in capsys.readouterr().out
 
@@ -142,7 +149,7 @@ def test_configs_that_cannot_be_read_are_named(
 def test_a_plan_without_its_grid_ends_in_verdicts(tmp_path: Path) -> None:
     folder = make_run(tmp_path / "run", PLANS["np"])
     plan = {name: value for name, value in PLANS["np"].to_dict().items() if name != "grid"}
-    forged_config(folder, lambda config: config | {"plan": plan})
+    forged_plan(folder, plan)
     assert main(["check", str(folder), "--quiet"]) == 1
 
 
