@@ -99,7 +99,7 @@ def test_a_second_process_is_refused_and_ctrl_c_keeps_what_is_finished(
     kept = contents(folder / "run")
     assert 2 <= len(kept) < 400
     # Several inputs are in work at once: one may have been finished before its predecessor.
-    indices = [entry[0] for entry in kept]
+    indices = [int(str(entry[0])) for entry in kept]
     assert certify(*SLOW, "--stop", str(max(indices) + 2)) == 0
     after = contents(folder / "run")
     assert [entry for entry in after if entry[0] in indices] == kept
