@@ -82,8 +82,9 @@ class Entry:
                 _look_for_compiled()
             if not _compiled and switch() == "compiled":
                 compile_kernels()
-        if compiled := _compiled:
-            return compiled[self.name](*arguments)
+        # An entry that was marked after the others were compiled stays interpreted.
+        if compiled := _compiled.get(self.name):
+            return compiled(*arguments)
         # Overflow to infinity and 0 * inf are part of the computation, as in compiled code.
         with np.errstate(all="ignore"):
             return self.function(*arguments)
