@@ -171,3 +171,12 @@ def test_progress_is_counted(two_laws: Path) -> None:
     seen: list[Watch] = []
     recertify_run(two_laws, progress=Watch)
     assert [(watch.total, watch.done) for watch in seen] == [(4, 4)]
+
+
+def test_more_methods_than_a_family_had_end_its_promise() -> None:
+    plan = Plan(GeneralizedGaussian(16, 0.5), ("np", "truncated:0.8"), n=400).for_all_of(2, 0.04)
+    assert plan.family_size == 4
+    more = replanned(plan, q=("truncated:0.8", "rescaled:0.9x"))
+    assert (more.alpha, more.family_alpha, more.family_size) == (plan.alpha, None, None)
+    fewer = replanned(plan, q=("none",))
+    assert (fewer.family_alpha, fewer.family_size) == (plan.family_alpha, plan.family_size)

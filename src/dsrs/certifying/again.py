@@ -72,8 +72,10 @@ def replanned(
         laws = [text for text in q if text != "none"]
         methods = tuple(kept + laws) or (NEYMAN_PEARSON,)
     changed = plan.replace(methods=methods)
-    if alpha is not None:
-        changed = changed.replace(alpha=alpha, family_alpha=None, family_size=None)
+    if alpha is not None or len(methods) > len(plan.methods):
+        # What was promised of all certificates together does not hold of other or more ones.
+        each = plan.alpha if alpha is None else alpha
+        changed = changed.replace(alpha=each, family_alpha=None, family_size=None)
     if method is None:
         return changed
     wanted = [
