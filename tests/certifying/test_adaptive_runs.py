@@ -175,7 +175,7 @@ def test_an_interrupted_keep_is_kept_in_the_end() -> None:
 
 def test_a_clear_class_is_predicted_from_tens_of_votes() -> None:
     model, counting = counted()
-    smoothed = SmoothedClassifier(model, LAW, method="np", radius=0.3, workers=1)
+    smoothed = SmoothedClassifier(model, LAW, method="np", radius=0.3, seed=0, workers=1)
     x = np.zeros(D, dtype=np.float32)
     x[0] = 1.0
     smoothed.predict(x)  # the first one also tries whether the model is a function
