@@ -277,7 +277,8 @@ def _report(
         print(WITHOUT_GRID)
     for one in retaken:
         same = f"all {one.votes:,} votes are the stored ones"
-        print(f"votes of input {one.index}, taken again: {one.difference or same}")
+        note = f" ({one.note})" if one.note else ""
+        print(f"votes of input {one.index}, taken again: {one.difference or same}{note}")
     said = ", ".join(f"{count:,} {word}" for word, count in counts.items())
     print(f"{said}; {seconds:.1f} s of the processor, {wall:.1f} s by the clock")
 
