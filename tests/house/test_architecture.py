@@ -39,7 +39,7 @@ ALLOWED = {
         *("classifiers", "datasets", "duality", "exchange", "laws", "measures", "methods"),
         *("noise", "proofs", "store", "votes"),
     },
-    "__init__": {"attack", "audit", "certifying", "laws", "proofs"},
+    "__init__": {"attack", "audit", "certifying", "laws", "proofs", "reports"},
     "audit": set(),  # it must share no numerical code with what it audits
     "other_norms": {"confidence", "laws", "proofs"},
     "attack": {

@@ -130,7 +130,8 @@ def _show(arguments: argparse.Namespace, forecasts: Mapping[str, Forecast]) -> N
         f"certified accuracy in percent at l2 radius r, {arguments.images} images, "
         f"alpha = {alpha:g}; {looked:,} more votes looked at other images"
     )
-    report = make_report(read_runs([f"{name}={arguments.output / name}" for name in forecasts]))
+    runs = read_runs([str(arguments.output / name) for name in forecasts], families=None)
+    report = make_report(runs)
     page = arguments.output.with_name(arguments.output.name + "-report.html")
     write_page(report, page, "Certified robustness: the embedded demo")
     print(f"open {page.resolve().as_uri()} in a browser")

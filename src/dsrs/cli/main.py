@@ -33,6 +33,7 @@ VERBS = (
     "predict",
     "attack",
     "report",
+    "compare",
     "show",
     "repair",
     "merge",

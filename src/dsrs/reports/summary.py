@@ -120,7 +120,7 @@ class RunSummary:
     law: GeneralizedGaussian | None
     methods: tuple[str, ...]
     outcomes: tuple[Outcome, ...]
-    family: str = ""
+    family: str | None = ""  # those that have an envelope together; None: none
     data_fingerprint: str | None = None
     class_names: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -134,7 +134,7 @@ class RunSummary:
         name: str,
         results: Iterable[RunResult],
         *,
-        family: str = "",
+        family: str | None = "",
         data_fingerprint: str | None = None,
         class_names: Sequence[str] = (),
         settings: Mapping[str, Any] | None = None,

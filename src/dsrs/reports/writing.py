@@ -10,10 +10,11 @@ from pathlib import Path
 from dsrs.errors import DataError, InvalidInput
 from dsrs.exchange.outputs import refuse_run_folder
 from dsrs.files.whole import write_whole
+from dsrs.reports.document import json_document
 from dsrs.reports.figures import FIGURES, checked_formats, save_figures
 from dsrs.reports.page import GENERATOR, html_page
 from dsrs.reports.report import Report
-from dsrs.reports.tables import csv_table, json_document, latex_table, markdown_table
+from dsrs.reports.tables import csv_table, latex_table, markdown_table
 
 TABLES = {
     "summary.md": markdown_table,
