@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -90,7 +91,9 @@ def test_the_nearest_point_of_a_plane_is_nearest(
         room = Room(x, bounds, norm)
         delta = room.beyond(normal, depth)
         assert normal @ delta == pytest.approx(depth)
-        box = [(None, None)] * 6 if bounds is None else [(-v, 1.0 - v) for v in map(float, x)]
+        box: list[Any] = (
+            [(None, None)] * 6 if bounds is None else [(-v, 1.0 - v) for v in map(float, x)]
+        )
         assert norm_of(delta, norm) == pytest.approx(_least(normal, depth, box, norm), rel=1e-5)
         length = norm_of(delta, norm)
         deepest = room.within(normal, length)
@@ -98,7 +101,7 @@ def test_the_nearest_point_of_a_plane_is_nearest(
         assert normal @ deepest == pytest.approx(depth)
 
 
-def _least(normal: np.ndarray, depth: float, box: list[tuple], norm: Norm) -> float:
+def _least(normal: np.ndarray, depth: float, box: list[Any], norm: Norm) -> float:
     """The least length of a delta in the box with <normal, delta> >= depth."""
     d = len(normal)
     if norm == "l2":

@@ -180,11 +180,13 @@ def _prove(
 
 def _within(aim: Aim, room: Room, normal: Floats, eps: float) -> Floats:
     """The perturbation deepest along the normal whose point, as it is voted on, is within `eps`."""
-    length = eps
+    # Less than half a step may be rounded to the same point.
+    grid, length = aim.setting.grid, eps
+    least = 0.0 if grid is None else 0.51 * grid.step
     for _ in range(SHRINKINGS):
         delta = room.within(normal, length)
         excess = aim.length(delta) - eps
         if excess <= 0:
             return delta
-        length = max(length - 1.01 * excess, 0.0)
+        length = max(length - max(1.01 * excess, least), 0.0)
     return np.zeros(normal.size)
