@@ -15,7 +15,7 @@ from dsrs.cli.model_options import (
     dataset_from,
     with_stored_source,
 )
-from dsrs.cli.options import Commands
+from dsrs.cli.options import Commands, Options
 from dsrs.cli.progress import Progress
 from dsrs.cli.tables import table
 from dsrs.cli.values import whole_numbers
@@ -79,18 +79,7 @@ def add_parser(commands: Commands) -> None:
         action="store_true",
         help="perturbed inputs stay within the bounds of the data (certificates cover all of R^d)",
     )
-    options.add_argument(
-        "--norm",
-        choices=NORMS,
-        default="l2",
-        help="what distances are measured in, and which radius is attacked (default: l2)",
-    )
-    options.add_argument(
-        "--eps",
-        type=float,
-        help="ask only whether the answer changes within this distance (default: look for the "
-        "nearest counterexample)",
-    )
+    _add_question(options)
     options.add_argument("--method", help="attack this method (default: the largest radius)")
     options.add_argument("--indices", type=whole_numbers, help="these inputs, such as 3,14,15")
     options.add_argument(
@@ -112,6 +101,22 @@ def add_parser(commands: Commands) -> None:
         required=False,
     )
     parser.set_defaults(run=run)
+
+
+def _add_question(options: Options) -> None:
+    """--norm and --eps: which distance is asked for."""
+    options.add_argument(
+        "--norm",
+        choices=NORMS,
+        default="l2",
+        help="what distances are measured in, and which radius is attacked (default: l2)",
+    )
+    options.add_argument(
+        "--eps",
+        type=float,
+        help="ask only whether the answer changes within this distance (default: look for the "
+        "nearest counterexample)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
