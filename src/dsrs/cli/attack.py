@@ -8,6 +8,7 @@ import sys
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from dsrs.cli.law_options import NORM_NAMES
 from dsrs.cli.model_options import (
     add_source_options,
     add_workers,
@@ -19,7 +20,6 @@ from dsrs.cli.options import Commands, Options
 from dsrs.cli.progress import Progress
 from dsrs.cli.tables import table
 from dsrs.cli.values import whole_numbers
-from dsrs.laws.norms import NORMS
 from dsrs.measures.rounding import ceil_text, floor_text
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _add_question(options: Options) -> None:
     """--norm and --eps: which distance is asked for."""
     options.add_argument(
         "--norm",
-        choices=NORMS,
+        choices=NORM_NAMES,
         default="l2",
         help="what distances are measured in, and which radius is attacked (default: l2)",
     )

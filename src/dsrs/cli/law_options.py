@@ -15,6 +15,7 @@ from dsrs.methods.defaults import NEYMAN_PEARSON
 if TYPE_CHECKING:
     from dsrs.laws import GeneralizedGaussian
 
+NORM_NAMES = ("l1", "l2", "linf")  # those of `dsrs.laws.norms`, whose import takes time
 LAW_FORMS = """\
 laws: truncated:0.8 (share of the mass), truncated:T=31.8 (radius), truncated:heuristic (the
 paper's choice from the lower bound of P_A), rescaled:0.4 (another sigma), rescaled:0.8x (times
