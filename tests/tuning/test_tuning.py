@@ -15,7 +15,7 @@ from dsrs.tuning.objective import Objective
 from dsrs.tuning.search import Tuned, shapes, tune
 from landscape.known_profiles import exact_profile, half_space, predicted_radii
 
-# All that have a forecast: first-order has none.
+# All that have a forecast: first-order and landscape have none.
 METHODS = ("np", "tailored", "rescaled:0.8x", "truncated:heuristic")
 D, N, ALPHA = 784, 10_000, 0.001
 
@@ -54,6 +54,15 @@ def test_the_size_is_that_of_a_fine_scan(tuned: Tuned) -> None:
     assert tuned.best.value > 0.995 * max(scan)
     sizes = [limit_and_norm(profile, D, N, ALPHA)[1] / np.sqrt(D) for profile in PROFILES]
     assert 0.7 * min(sizes) < tuned.best.law.sigma < 1.4 * max(sizes)
+
+
+def test_a_law_is_not_chosen_by_the_votes_that_certify_it(tuned: Tuned) -> None:
+    """Its neighbour is, which promises as much and has other noise."""
+    own = tuned.best.law
+    again = tune(PROFILES, D, N, ALPHA, methods=("np", "tailored"), certified=own)
+    assert own not in {candidate.law for candidate in again.candidates}
+    assert again.best.law.sigma == pytest.approx(own.sigma, rel=0.003)
+    assert again.best.value == pytest.approx(tuned.best.value, rel=1e-3)
 
 
 def test_the_current_choice_is_beside_it(tuned: Tuned) -> None:

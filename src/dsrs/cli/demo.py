@@ -93,7 +93,7 @@ def _take_runs(arguments: argparse.Namespace, folder: Path) -> dict[str, Forecas
         )
 
     wide = wide_law(trained.d, 2 * trained.sigma)
-    look = Plan(wide, (NEYMAN_PEARSON,), n=LOOK_VOTES)
+    look = Plan(wide, ("landscape",), n=LOOK_VOTES)
     take("look", "looking at 50 other images", others, len(others), look)
     found = tune(
         read_landscape(arguments.output / "look").profiles,

@@ -79,24 +79,6 @@ def tuned_method(arguments: argparse.Namespace) -> tuple[str, ...]:
     return ("none",) if method == NEYMAN_PEARSON else (method,)
 
 
-def refuse_votes_that_chose(arguments: argparse.Namespace, law: Any, seed: int) -> None:
-    """Raise InvalidInput if the votes of this law and seed are those that chose the law.
-
-    `dsrs tune` looks at any run. Where it chooses the law of the run itself, the same seed would
-    certify by the same votes, and alpha would not hold: they were chosen for how they came out.
-    """
-    if arguments.law is None:
-        return
-    looked = read_tuned(arguments.law).get("landscape")
-    if not isinstance(looked, dict) or "law" not in looked:
-        return
-    if (looked["law"], looked.get("seed")) == (law.to_dict(), seed):
-        raise InvalidInput(
-            f"the votes of seed {seed} chose this law, and cannot certify it as well; give another "
-            "--seed"
-        )
-
-
 def note_on_law(arguments: argparse.Namespace, law: GeneralizedGaussian) -> None:
     """Advice where the noise is not that of the training, and nobody tuned it."""
     card = Path(arguments.model).parent / "card.json"

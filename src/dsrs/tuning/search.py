@@ -35,6 +35,7 @@ BEYOND = 1.5
 LEADERS = 3
 NEARLY = 2e-3
 CURVE_POINTS = 101
+NEIGHBOUR = 1.002  # sigma of another law that certifies as much
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,7 @@ def tune(
     methods: Sequence[str] | None = None,
     current: GeneralizedGaussian | None = None,
     etas: Sequence[float] = (2.0,),
+    certified: GeneralizedGaussian | None = None,
     resampling: Resampling | None = None,
 ) -> Tuned:
     """The laws of a grid, each with its best method, best first.
@@ -130,6 +132,9 @@ def tune(
             are left out.
         current: the law in use, forecast beside the others with every method.
         etas: exponents eta of the laws to try.
+        certified: the law of a run whose votes the profiles are made of. It is not chosen but a
+            neighbour of it, whose noise has another key: votes that chose a law must not certify
+            it.
         resampling: of the bootstrap intervals.
     """
     if methods is None:
@@ -148,20 +153,21 @@ def tune(
     for eta in etas:
         for shape in shapes(d, eta):
             for method in quick or slow[:1]:
-                coarse = work.forecasts((_law(d, sigma, shape, eta) for sigma in sigmas), method)
+                laws = (_law(d, sigma, shape, eta, certified) for sigma in sigmas)
+                coarse = work.forecasts(laws, method)
                 if not coarse:
                     continue
                 best = max(coarse, key=work.rank).law.sigma
                 for sigma in best * np.geomspace(1 / step, step, FINE_SIGMAS)[1:-1]:
-                    work.forecast(_law(d, sigma, shape, eta), method)
+                    work.forecast(_law(d, sigma, shape, eta, certified), method)
     for forecast in work.best_by_law()[:LEADERS]:
         for method in slow:
             work.forecast(forecast.law, method)
     candidates = work.best_by_law()
     if not candidates:
         raise InvalidInput(f"there is no forecast for the methods {', '.join(methods)}")
-    laws = () if current is None else (current,)
-    now = [forecast for method in methods for forecast in work.forecasts(laws, method)]
+    asked = () if current is None else (current,)
+    now = [forecast for method in methods for forecast in work.forecasts(asked, method)]
     now.sort(key=work.rank, reverse=True)
     return Tuned(d, n, alpha, work.objective, tuple(candidates), tuple(now), limits)
 
@@ -221,9 +227,14 @@ def shapes(d: int, eta: float) -> list[float]:
     return [*(shape for shape in SHAPES if shape < 0.75 * widest), widest]
 
 
-def _law(d: int, sigma: float, shape: float, eta: float) -> GeneralizedGaussian:
+def _law(
+    d: int, sigma: float, shape: float, eta: float, certified: GeneralizedGaussian | None
+) -> GeneralizedGaussian:
     # Three digits are enough for a choice, and pleasant to type.
-    return GeneralizedGaussian(d, float(f"{sigma:.3g}"), max(0.5 * (d - eta * shape), 0.0), eta)
+    law = GeneralizedGaussian(d, float(f"{sigma:.3g}"), max(0.5 * (d - eta * shape), 0.0), eta)
+    if law != certified:
+        return law
+    return GeneralizedGaussian(d, float(f"{NEIGHBOUR * law.sigma:.4g}"), law.k, eta)
 
 
 def _coarse_sigmas(limits: Floats, sizes: Floats) -> Floats:
