@@ -57,12 +57,10 @@ def test_the_size_is_that_of_a_fine_scan(tuned: Tuned) -> None:
 
 
 def test_a_law_is_not_chosen_by_the_votes_that_certify_it(tuned: Tuned) -> None:
-    """Its neighbour is, which promises as much and has other noise."""
-    own = tuned.best.law
-    again = tune(PROFILES, D, N, ALPHA, methods=("np", "tailored"), certified=own)
-    assert own not in {candidate.law for candidate in again.candidates}
-    assert again.best.law.sigma == pytest.approx(own.sigma, rel=0.003)
-    assert again.best.value == pytest.approx(tuned.best.value, rel=1e-3)
+    again = tuned.without(tuned.best.law)
+    assert again.candidates == tuned.candidates[1:]
+    assert again.best.value > 0.99 * tuned.best.value  # its neighbours promise nearly as much
+    assert tuned.without(None) == tuned
 
 
 def test_the_current_choice_is_beside_it(tuned: Tuned) -> None:

@@ -127,8 +127,7 @@ def _answer(arguments: argparse.Namespace, folder: str) -> int:
         arguments.objective,
         current=_current(arguments, landscape.d),
         etas=arguments.etas,
-        certified=landscape.certified,
-    )
+    ).without(landscape.certified)
     answer = found.to_dict() | {
         "landscape": {"votes": landscape.votes, "inputs": list(landscape.indices)}
     }

@@ -9,7 +9,7 @@ other inputs than these: the choice makes its own inputs look better than they a
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,6 @@ BEYOND = 1.5
 LEADERS = 3
 NEARLY = 2e-3
 CURVE_POINTS = 101
-NEIGHBOUR = 1.002  # sigma of another law that certifies as much
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +81,15 @@ class Tuned:
     def best(self) -> Forecast:
         return self.candidates[0]
 
+    def without(self, law: GeneralizedGaussian | None) -> Tuned:
+        """The answer without one law of the grid, whose neighbours promise nearly as much.
+
+        Votes that chose a law must not certify it: leave out the law of a run whose own votes the
+        profiles are made of.
+        """
+        others = tuple(one for one in self.candidates if one.law != law)
+        return replace(self, candidates=others)
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON; `law` (sigma, k, eta) and `method` are the best choice."""
         top = max(float(self.limits.max()), *(float(c.radii.max()) for c in self.candidates))
@@ -117,7 +125,6 @@ def tune(
     methods: Sequence[str] | None = None,
     current: GeneralizedGaussian | None = None,
     etas: Sequence[float] = (2.0,),
-    certified: GeneralizedGaussian | None = None,
     resampling: Resampling | None = None,
 ) -> Tuned:
     """The laws of a grid, each with its best method, best first.
@@ -132,9 +139,6 @@ def tune(
             are left out.
         current: the law in use, forecast beside the others with every method.
         etas: exponents eta of the laws to try.
-        certified: the law of a run whose votes the profiles are made of. It is not chosen but a
-            neighbour of it, whose noise has another key: votes that chose a law must not certify
-            it.
         resampling: of the bootstrap intervals.
     """
     if methods is None:
@@ -153,21 +157,20 @@ def tune(
     for eta in etas:
         for shape in shapes(d, eta):
             for method in quick or slow[:1]:
-                laws = (_law(d, sigma, shape, eta, certified) for sigma in sigmas)
-                coarse = work.forecasts(laws, method)
+                coarse = work.forecasts((_law(d, sigma, shape, eta) for sigma in sigmas), method)
                 if not coarse:
                     continue
                 best = max(coarse, key=work.rank).law.sigma
                 for sigma in best * np.geomspace(1 / step, step, FINE_SIGMAS)[1:-1]:
-                    work.forecast(_law(d, sigma, shape, eta, certified), method)
+                    work.forecast(_law(d, sigma, shape, eta), method)
     for forecast in work.best_by_law()[:LEADERS]:
         for method in slow:
             work.forecast(forecast.law, method)
     candidates = work.best_by_law()
     if not candidates:
         raise InvalidInput(f"there is no forecast for the methods {', '.join(methods)}")
-    asked = () if current is None else (current,)
-    now = [forecast for method in methods for forecast in work.forecasts(asked, method)]
+    laws = () if current is None else (current,)
+    now = [forecast for method in methods for forecast in work.forecasts(laws, method)]
     now.sort(key=work.rank, reverse=True)
     return Tuned(d, n, alpha, work.objective, tuple(candidates), tuple(now), limits)
 
@@ -227,14 +230,9 @@ def shapes(d: int, eta: float) -> list[float]:
     return [*(shape for shape in SHAPES if shape < 0.75 * widest), widest]
 
 
-def _law(
-    d: int, sigma: float, shape: float, eta: float, certified: GeneralizedGaussian | None
-) -> GeneralizedGaussian:
+def _law(d: int, sigma: float, shape: float, eta: float) -> GeneralizedGaussian:
     # Three digits are enough for a choice, and pleasant to type.
-    law = GeneralizedGaussian(d, float(f"{sigma:.3g}"), max(0.5 * (d - eta * shape), 0.0), eta)
-    if law != certified:
-        return law
-    return GeneralizedGaussian(d, float(f"{NEIGHBOUR * law.sigma:.4g}"), law.k, eta)
+    return GeneralizedGaussian(d, float(f"{sigma:.3g}"), max(0.5 * (d - eta * shape), 0.0), eta)
 
 
 def _coarse_sigmas(limits: Floats, sizes: Floats) -> Floats:
