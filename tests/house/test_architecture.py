@@ -30,7 +30,7 @@ ALLOWED = {
     "store": {
         *("classifiers", "datasets", "files", "landscape", "laws", "methods", "proofs", "votes"),
     },
-    "measures": {"proofs", "store"},
+    "measures": {"confidence", "proofs", "store"},
     "exchange": {
         *("confidence", "files", "landscape", "laws", "measures", "methods", "proofs", "store"),
         "votes",
