@@ -21,7 +21,7 @@ from dsrs.classifiers import (
 from dsrs.classifiers.callable import CallableClassifier
 from dsrs.classifiers.denoisers import Chain, Denoiser, registry
 from dsrs.classifiers.denoisers.clip import Clip
-from dsrs.classifiers.denoisers.dct import SHRINKAGE
+from dsrs.classifiers.denoisers.dct_blocks import SHRINKAGE
 from dsrs.classifiers.denoisers.normalisation import Normalisation
 from dsrs.classifiers.layout import normalised
 from dsrs.errors import ClassifierError, InvalidInput

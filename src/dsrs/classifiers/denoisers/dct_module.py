@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from dsrs.classifiers.denoisers import dct
+from dsrs.classifiers.denoisers import dct_blocks as dct
 
 
 class BlockCosineModule(nn.Module):
