@@ -84,19 +84,22 @@ def from_onnx(
         name=f"{title} ({device}, onnxruntime)",
         fingerprint=identity,
     )
-    rebuilt = partial(
-        from_onnx,
-        input_shape=shape,
-        num_classes=made.num_classes,
-        bounds=made.bounds,
-        threads=threads,
-        device=device,
-    )
+    rebuilt = partial(from_onnx, input_shape=shape, threads=threads, device=device)
+    return _with_graph(made, lambda: _graph(model, target), rebuilt, title)
+
+
+def _with_graph(
+    made: CallableClassifier,
+    graph: Callable[[], bytes],
+    rebuilt: Callable[..., CallableClassifier],
+    title: str,
+) -> CallableClassifier:
+    """The classifier, able to write itself as one file and to stand behind a denoiser."""
 
     def behind(denoiser: Denoiser) -> CallableClassifier:
         return _behind(whole, denoiser, rebuilt, title)
 
-    whole = replace(made, behind=behind, graph=lambda: _graph(model, target))
+    whole = replace(made, behind=behind, graph=graph)
     return whole
 
 
@@ -137,14 +140,17 @@ def _behind(
     from dsrs.classifiers import onnx_graph
 
     assert made.graph is not None
-    names = {
-        "name": f"{title} behind {denoiser.name}",
-        "fingerprint": f"{made.identity} {denoiser.fingerprint}",
-    }
+    name = f"{title} behind {denoiser.name}"
     try:
-        found = rebuilt(onnx_graph.in_front_of(denoiser.graph(), made.graph()), **names)
+        found = rebuilt(
+            onnx_graph.in_front_of(denoiser.graph(), made.graph()),
+            num_classes=made.num_classes,
+            bounds=made.bounds,
+            name=name,
+            fingerprint=f"{made.identity} {denoiser.fingerprint}",
+        )
         probes = probe_batch(made.input_shape, made.bounds)
-        complaint = f"{names['name']} answers differently as one graph"
+        complaint = f"{name} answers differently as one graph"
         apart = in_numpy(made, denoiser).forward
         refuse_other_answers(found.forward, apart, probes, complaint)
     except (ClassifierError, MissingExtra) as error:

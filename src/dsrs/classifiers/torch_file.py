@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 import zipfile
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,31 +70,44 @@ def from_torch_file(
     module.to(device)
     module.training = False
     place = torch.device(device)
+    program_of = _Program(place, rows, declared, num_classes, bounds)
+    return program_of.classifier(module, title, _fingerprint(file))
 
-    def classifier(whole: Any, name: str, identity: str) -> CallableClassifier:
-        forward = eager_forward(whole, place, name)
-        return from_callable(
-            forward if rows is None else in_fixed_batches(forward, rows),
-            declared,
-            num_classes,
-            bounds=bounds,
-            name=f"{name} ({device}, PyTorch)",
+
+@dataclass(frozen=True)
+class _Program:
+    """Where an exported program runs, on how many rows, and what it takes and answers."""
+
+    place: Any
+    rows: int | None
+    shape: tuple[int, ...]
+    num_classes: int | None
+    bounds: tuple[float, float]
+
+    def classifier(self, module: Any, title: str, identity: str) -> CallableClassifier:
+        """The classifier that this module is."""
+        forward = eager_forward(module, self.place, title)
+        open_axis = self.rows is None
+        made = from_callable(
+            forward if self.rows is None else in_fixed_batches(forward, self.rows),
+            self.shape,
+            self.num_classes,
+            bounds=self.bounds,
+            name=f"{title} ({self.place}, PyTorch)",
             fingerprint=identity,
-            noisy=noise_beside(whole, place, name, declared) if rows is None else None,
+            noisy=noise_beside(module, self.place, title, self.shape) if open_axis else None,
         )
 
-    made = classifier(module, title, _fingerprint(file))
+        def behind(denoiser: Denoiser) -> CallableClassifier:
+            front = denoiser.module()
+            if front is None:
+                return in_numpy(made, denoiser)
+            whole = imported_torch().nn.Sequential(front.to(self.place), module)
+            whole.training = False
+            name = f"{title} behind {denoiser.name}"
+            return self.classifier(whole, name, f"{identity} {denoiser.fingerprint}")
 
-    def behind(denoiser: Denoiser) -> CallableClassifier:
-        front = denoiser.module()
-        if front is None:
-            return in_numpy(made, denoiser)
-        whole = torch.nn.Sequential(front, module).to(device)
-        whole.training = False
-        name = f"{title} behind {denoiser.name}"
-        return classifier(whole, name, f"{made.identity} {denoiser.fingerprint}")
-
-    return replace(made, behind=behind)
+        return replace(made, behind=behind)
 
 
 def _load(name: str, options: ModelOptions) -> Classifier:
