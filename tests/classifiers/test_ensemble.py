@@ -70,7 +70,7 @@ def test_members_must_fit(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="two models or more"):
         ensemble([load_classifier(save(tmp_path, 0))])
     ids = from_callable(lambda batch: np.zeros(len(batch), np.int64), (6,), 3, name="zeros")
-    with pytest.raises(ClassifierError, match="must return scores"):
+    with pytest.raises(ClassifierError, match="returns classes only"):
         ensemble([load_classifier(save(tmp_path, 0)), ids])
     with pytest.raises(InvalidInput, match="`weights` are those of one model"):
         load_classifier([save(tmp_path, 0)] * 2, weights="w.pth")

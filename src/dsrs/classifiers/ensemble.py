@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.classifiers.base import Classifier, described
 from dsrs.classifiers.callable import CallableClassifier, probe_batch
-from dsrs.classifiers.in_front import denoised, scores_of
-from dsrs.errors import ClassifierError, InvalidInput
+from dsrs.classifiers.in_front import denoised
+from dsrs.errors import InvalidInput
 
 if TYPE_CHECKING:
     from dsrs.classifiers.denoisers import Denoiser
@@ -32,13 +32,9 @@ def ensemble(members: Sequence[Classifier]) -> CallableClassifier:
     first = members[0]
     for member in members:
         _check_member(member, first)
-    scores = [scores_of(member) for member in members]
 
-    def forward(batch: NDArray[np.float32]) -> Any:
-        total = scores[0](batch).astype(np.float32)
-        for other in scores[1:]:
-            total += other(batch)
-        return total / np.float32(len(scores))
+    def forward(batch: NDArray[np.float32]) -> NDArray[np.float64]:
+        return np.asarray(np.mean([member.scores(batch) for member in members], axis=0))
 
     def behind(denoiser: Denoiser) -> CallableClassifier:
         return ensemble([denoised(member, denoiser) for member in members])
@@ -79,9 +75,4 @@ def _check_member(member: Classifier, first: Classifier) -> None:
                 f"the models of an ensemble must have the same `{name}`: "
                 f"{first.description} has {expected}, {member.description} has {found}"
             )
-    answer = scores_of(member)(probe_batch(member.input_shape, member.bounds))
-    if getattr(answer, "ndim", 0) != 2:
-        raise ClassifierError(
-            "the models of an ensemble must return scores (n, classes), "
-            f"{member.description} returns classes"
-        )
+    member.scores(probe_batch(member.input_shape, member.bounds))  # raises where there are none

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from dsrs.classifiers.base import Classifier, described
 from dsrs.classifiers.callable import CallableClassifier, Forward
@@ -33,29 +30,19 @@ def denoised(classifier: Classifier, denoiser: Denoiser) -> CallableClassifier:
 
 def in_numpy(classifier: Classifier, denoiser: Denoiser) -> CallableClassifier:
     """The same, with the denoiser run in NumPy."""
-    inner, probed, memory = scores_of(classifier), False, FittingRows()
-    identity = ""
-    if isinstance(classifier, CallableClassifier):
-        probed, memory, identity = classifier.probed, classifier.memory, classifier.identity
-    title = classifier.description.partition(";")[0]
-
-    def forward(batch: NDArray[np.float32]) -> Any:
-        return inner(denoiser.rows(batch))
-
+    known = classifier if isinstance(classifier, CallableClassifier) else None
+    inner: Forward = classifier.classify if known is None else known.forward
+    scores: Forward = classifier.scores if known is None else known.scoring or known.forward
+    identity = classifier.fingerprint if known is None else known.identity
+    title, shape = classifier.description.partition(";")[0], tuple(classifier.input_shape)
     return CallableClassifier(
-        forward=forward,
-        input_shape=tuple(classifier.input_shape),
+        forward=lambda batch: inner(denoiser.rows(batch)),
+        scoring=lambda batch: scores(denoiser.rows(batch)),
+        input_shape=shape,
         num_classes=classifier.num_classes,
         bounds=classifier.bounds,
-        identity=f"{identity or classifier.fingerprint} {denoiser.fingerprint}",
-        description=described(
-            f"{title} behind {denoiser.name}", tuple(classifier.input_shape), classifier.bounds
-        ),
-        probed=probed,
-        memory=memory,
+        identity=f"{identity} {denoiser.fingerprint}",
+        description=described(f"{title} behind {denoiser.name}", shape, classifier.bounds),
+        probed=known is not None and known.probed,
+        memory=FittingRows() if known is None else known.memory,
     )
-
-
-def scores_of(classifier: Classifier) -> Forward:
-    """What the model answers to a batch: scores where it says them, else classes."""
-    return classifier.forward if isinstance(classifier, CallableClassifier) else classifier.classify

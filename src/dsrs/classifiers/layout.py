@@ -14,7 +14,7 @@ from dsrs.classifiers.base import Classifier, described
 from dsrs.classifiers.callable import CallableClassifier, Forward
 from dsrs.classifiers.denoisers import Chain, Denoiser
 from dsrs.classifiers.denoisers.normalisation import Normalisation
-from dsrs.classifiers.in_front import denoised, scores_of
+from dsrs.classifiers.in_front import denoised
 from dsrs.classifiers.memory import FittingRows
 from dsrs.classifiers.onnx_graph import in_front_of
 from dsrs.errors import ClassifierError, InvalidInput
@@ -55,10 +55,13 @@ def normalised(
     if not (scale > 0).all():
         raise InvalidInput(f"`std` must be positive, got {tuple(std)}")
 
-    front, inner_scores = Normalisation(shape, shift, scale), scores_of(classifier)
+    front = Normalisation(shape, shift, scale)
 
-    def forward(batch: NDArray[np.float32]) -> Any:
-        return inner_scores(front.rows(batch))
+    def forward(batch: NDArray[np.float32]) -> NDArray[np.int64]:
+        return classifier.classify(front.rows(batch))
+
+    def scoring(batch: NDArray[np.float32]) -> NDArray[np.float64]:
+        return classifier.scores(front.rows(batch))
 
     noisy, gradient, graph = None, classifier.score_gradient, None
     memory = FittingRows()
@@ -85,6 +88,7 @@ def normalised(
         behind=behind,
         graph=graph and (lambda: in_front_of(front.graph(), graph())),
         memory=memory,
+        scoring=scoring,
     )
 
 
