@@ -34,6 +34,8 @@ from dsrs.laws import GeneralizedGaussian
 Floats = NDArray[np.float64]
 # Of the radius: the candidates where none are named.
 FACTORS = (0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
+# Of each tuning input, at least: a high level asks for a score that few draws exceed.
+DRAWS = 8
 SEED = 0  # nothing is promised of these inputs: their noise may be public
 
 
@@ -46,7 +48,7 @@ class SetForecast:
         score: the name of the score.
         level: the clean coverage that calibration must be for.
         mean_size: predicted mean number of classes in a set.
-        error: standard error of `mean_size`, over the tuning inputs.
+        error: standard error of `mean_size`, over the tuning inputs and their two halves.
         fewest_inputs: calibration inputs that a finite threshold takes; None: no number does.
     """
 
@@ -122,11 +124,12 @@ class _Look:
     @classmethod
     def taken(cls, scoring: Scoring, chosen: list[int], workers: int, counter: Any) -> _Look:
         plan, seed = scoring.plan, SEED
-        draws = max(plan.draws, plan.calibration_draws)
+        draws = max(plan.draws, plan.calibration_draws, DRAWS)
+        query = replace(scoring.query, batch=draws)  # faster, and the rounding does not matter
 
         def logs_of(index: int) -> Floats:
             x, key = scoring.input(index), (TUNING, seed, index)
-            return scoring.query.log_probabilities(scoring.classifier, x, draws, key)
+            return query.log_probabilities(scoring.classifier, x, draws, key)
 
         logs = []
         for one in mapped(logs_of, chosen, workers):
@@ -149,15 +152,18 @@ class _Look:
         scores = flat.reshape(count, draws, classes)
         rank = rank_for(level, inputs, plan.calibration_draws, plan.confidence)
         share = rank / (inputs * plan.calibration_draws)
-        sizes = np.empty(count)
         order = np.random.default_rng(0).permutation(count)
-        for half in (order[::2], order[1::2]):
-            other = np.setdiff1d(order, half)
+        halves = order[::2], order[1::2]
+        sizes = []
+        for half, other in (halves, halves[::-1]):
             true = np.sort(scores[other, :, labels[other]].ravel())
-            place = math.ceil(share * true.size)
-            threshold = math.inf if share > 1 else true[max(place, 1) - 1]
-            inside = (scores[half, : plan.draws] <= threshold).sum(axis=1)
-            sizes[half] = (2 * inside > plan.draws).sum(axis=1)
-        error = float(sizes.std(ddof=1)) / math.sqrt(count)
-        mean = float(sizes.mean())
+            # As in calibration: a level that so few scores cannot show takes all classes.
+            place = math.ceil(share * (true.size + 1))
+            threshold = true[max(place, 1) - 1] if place <= true.size else math.inf
+            inside = scores[half, : draws - draws % plan.draws] <= threshold
+            grouped = inside.reshape(len(half), -1, plan.draws, classes).sum(axis=2)
+            sizes.append((2 * grouped > plan.draws).sum(axis=2).mean(axis=1))
+        spread = np.concatenate(sizes).std(ddof=1) / math.sqrt(count)
+        between = abs(sizes[0].mean() - sizes[1].mean()) / 2
+        mean, error = float(np.concatenate(sizes).mean()), float(math.hypot(spread, between))
         return SetForecast(plan.law, score, level, mean, error, fewest_inputs(level))
