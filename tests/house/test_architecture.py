@@ -30,7 +30,7 @@ ALLOWED = {
     "store": {
         *("classifiers", "datasets", "files", "landscape", "laws", "methods", "proofs", "votes"),
     },
-    "measures": {"proofs", "store"},
+    "measures": {"confidence", "proofs", "store"},
     "exchange": {
         *("confidence", "files", "landscape", "laws", "measures", "methods", "proofs", "store"),
         "votes",
@@ -39,14 +39,19 @@ ALLOWED = {
         *("classifiers", "datasets", "duality", "exchange", "laws", "measures", "methods"),
         *("noise", "proofs", "store", "votes"),
     },
-    "__init__": {"attack", "audit", "certifying", "laws", "proofs"},
+    "__init__": {"attack", "audit", "certifying", "laws", "proofs", "reports"},
     "audit": set(),  # it must share no numerical code with what it audits
     "other_norms": {"confidence", "laws", "proofs"},
     "attack": {
         *("certifying", "classifiers", "confidence", "datasets", "laws", "measures", "methods"),
         *("noise", "proofs", "store", "votes"),
     },
+    "conformal": {
+        *("attack", "certifying", "classifiers", "confidence", "datasets", "files", "laws"),
+        *("methods", "noise", "proofs", "store"),
+    },
     "reports": {
+        "conformal",
         *("confidence", "exchange", "files", "landscape", "laws", "measures", "methods"),
         *("proofs", "store", "tuning", "votes"),
     },

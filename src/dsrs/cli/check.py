@@ -13,14 +13,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsrs.cli.check_subject import compared, fingerprints_from, retaken_votes
+from dsrs.cli.check_lines import verdict_lines
+from dsrs.cli.check_subject import compared, fingerprints_from, is_sets_file, retaken_votes
 from dsrs.cli.model_options import add_source_options
 from dsrs.cli.options import Commands
 from dsrs.cli.progress import Progress
 from dsrs.errors import DataError, DsrsError, InvalidInput, MissingExtra
 from dsrs.files.csv_rows import open_csv
 from dsrs.files.foreign_text import one_line
-from dsrs.measures.rounding import floor_text
 
 if TYPE_CHECKING:
     from dsrs.audit import Verdict
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from dsrs.certifying.votes_again import Retaken
 
 VERIFIED, REFUTED, UNDECIDED = 0, 1, 3  # exit codes
-MOST_SHOWN = 20
 PARQUET_MAGIC = b"PAR1"
 
 DESCRIPTION = """\
@@ -49,6 +48,7 @@ examples:
   dsrs check runs/mine                  every certificate of a run, with its votes
   dsrs check certificates.json          certificates as `dsrs radius --json` prints them
   dsrs check radii.csv --sample 1000    rows that `dsrs recertify` or `dsrs export` wrote
+  dsrs check sets.json                  prediction sets of `dsrs conformal calibrate`
   dsrs check runs/mine --votes 5        also take the votes of 5 inputs again, and compare them
   dsrs check one.json --model net.onnx --input image.npy
                                         also whether it is about this model and this input
@@ -67,8 +67,8 @@ def add_parser(commands: Commands) -> None:
     )
     parser.add_argument(
         "source",
-        help="a run folder; certificates in JSON, - for standard input; or a table of `dsrs "
-        "recertify` or `dsrs export` (CSV, JSON lines, Parquet)",
+        help="a run folder; certificates or prediction sets in JSON, - for standard input; or a "
+        "table of `dsrs recertify` or `dsrs export` (CSV, JSON lines, Parquet)",
     )
     parser.add_argument("--sample", type=int, metavar="N", help="only N of them, drawn at random")
     parser.add_argument("--seed", type=int, default=0, help="of --sample (default: 0)")
@@ -96,7 +96,7 @@ def add_parser(commands: Commands) -> None:
         type=int,
         metavar="K",
         help="of a run: take the votes of K inputs again from its seed, chosen at random, and "
-        "compare them with those stored",
+        "compare them with those stored; of prediction sets: the scores of K calibration inputs",
     )
     add_source_options(doubts, required=False)
     parser.set_defaults(run=run)
@@ -229,6 +229,7 @@ def _demand_columns(source: str, header: list[str]) -> None:
 def _compare_with_floats(items: list[Item]) -> int:
     """Whether the functions that made the certificates agree with them, which proves nothing."""
     from dsrs.audit.verdicts import Refuted, Undecided
+    from dsrs.conformal.sets import Sets, flaw_of_sets
     from dsrs.duality.kernel import prepare
     from dsrs.proofs.certificate import Certificate
     from dsrs.proofs.checking import find_flaw
@@ -237,7 +238,10 @@ def _compare_with_floats(items: list[Item]) -> int:
     for item in items:
         try:
             fields = item.read()
-            flaw = None if fields is None else find_flaw(Certificate.from_dict(fields))
+            if fields is not None and fields.get("kind") == Sets.kind:
+                flaw = flaw_of_sets(Sets.from_dict(fields))
+            else:
+                flaw = None if fields is None else find_flaw(Certificate.from_dict(fields))
         except (DataError, Refuted, Undecided) as error:
             flaw = str(error)
         agrees = "agrees with our floats" if flaw is None else f"DISAGREES with our floats: {flaw}"
@@ -259,15 +263,14 @@ def _report(
         votes = {} if arguments.votes is None else {"votes": [asdict(one) for one in retaken]}
         print(json.dumps({**counts, **times, "certificates": listed, **votes}))
         return
-    for word in WORDS:
-        alike = [verdict for verdict in verdicts if verdict.word == word]
-        bad = word in ("refuted", "undecided")
-        shown = alike if len(verdicts) <= MOST_SHOWN else alike[:MOST_SHOWN] if bad else []
-        for verdict in shown:
-            print(one_line(_line(verdict)))
-        if bad and len(alike) > len(shown):
-            print(f"... and {len(alike) - len(shown):,} more {word}")
-    if not Path(arguments.source).is_dir():
+    for line in verdict_lines(verdicts):
+        print(line)
+    if is_sets_file(arguments.source):
+        print(
+            "calibration scores are taken as given, and so is that calibration inputs are like "
+            "the test inputs; what is promised holds on average, not for each single input"
+        )
+    elif not Path(arguments.source).is_dir():
         print(
             "bounds of probabilities are taken as given; a run folder has the votes they are from"
         )
@@ -276,9 +279,10 @@ def _report(
 
         print(WITHOUT_GRID)
     for one in retaken:
-        same = f"all {one.votes:,} votes are the stored ones"
+        what = "scores" if is_sets_file(arguments.source) else "votes"
+        same = f"all {one.votes:,} {what} are the stored ones"
         note = f" ({one.note})" if one.note else ""
-        print(f"votes of input {one.index}, taken again: {one.difference or same}{note}")
+        print(f"{what} of input {one.index}, taken again: {one.difference or same}{note}")
     said = ", ".join(f"{count:,} {word}" for word, count in counts.items())
     print(f"{said}; {seconds:.1f} s of the processor, {wall:.1f} s by the clock")
 
@@ -292,14 +296,3 @@ def _is_without_grid(folder: str) -> bool:
             return run.sampled_plan_fields.get("grid") is None
     except DsrsError:
         return False  # the verdicts say what is wrong with it
-
-
-def _line(verdict: Verdict) -> str:
-    """A verdict, the radius it is on, and what the certificate is about."""
-    parts = [f"{verdict.word.upper()}: {verdict.name}"]
-    if verdict.radius:
-        parts.append(f"radius {floor_text(verdict.radius, 6)}")
-    if verdict.subject is not None:
-        parts += [f"{name} {value}" for name, value in verdict.subject.items() if value is not None]
-    line = ", ".join(parts)
-    return f"{line}: {verdict.reason}" if verdict.reason else line

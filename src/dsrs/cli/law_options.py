@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dsrs.cli.model_options import card_of_model
 from dsrs.cli.options import Options
 from dsrs.errors import DataError, InvalidInput
 from dsrs.methods.defaults import NEYMAN_PEARSON
@@ -15,6 +16,7 @@ from dsrs.methods.defaults import NEYMAN_PEARSON
 if TYPE_CHECKING:
     from dsrs.laws import GeneralizedGaussian
 
+NORM_NAMES = ("l1", "l2", "linf")  # those of `dsrs.laws.norms`, whose import takes time
 LAW_FORMS = """\
 laws: truncated:0.8 (share of the mass), truncated:T=31.8 (radius), truncated:heuristic (the
 paper's choice from the lower bound of P_A), rescaled:0.4 (another sigma), rescaled:0.8x (times
@@ -30,6 +32,18 @@ def add_law_options(
 ) -> None:
     """--sigma, --k and --eta of the smoothing law P, or --law with a file of `dsrs tune`."""
     group.add_argument("--sigma", type=float, required=not from_file, help=size)
+    add_shape_options(group)
+    if from_file:
+        group.add_argument(
+            "--law",
+            metavar="FILE",
+            kept=False,
+            help="law and method from `dsrs tune`, instead of --sigma",
+        )
+
+
+def add_shape_options(group: Options) -> None:
+    """--k and --eta of the smoothing law P."""
     group.add_argument(
         "--k", type=float, default=0.0, help="exponent, 0 <= k < d/2; 0 (default) is Gaussian"
     )
@@ -39,13 +53,6 @@ def add_law_options(
         default=2.0,
         help="density |x|^(-2k) exp(-(|x|/s)^eta), eta from 0.5 to 8; 2 (default) is Gaussian",
     )
-    if from_file:
-        group.add_argument(
-            "--law",
-            metavar="FILE",
-            kept=False,
-            help="law and method from `dsrs tune`, instead of --sigma",
-        )
 
 
 def law_from(arguments: argparse.Namespace, d: int) -> GeneralizedGaussian:
@@ -78,28 +85,10 @@ def tuned_method(arguments: argparse.Namespace) -> tuple[str, ...]:
     return ("none",) if method == NEYMAN_PEARSON else (method,)
 
 
-def refuse_votes_that_chose(arguments: argparse.Namespace, law: Any, seed: int) -> None:
-    """Raise InvalidInput if the votes of this law and seed are those that chose the law.
-
-    `dsrs tune` looks at any run. Where it chooses the law of the run itself, the same seed would
-    certify by the same votes, and alpha would not hold: they were chosen for how they came out.
-    """
-    if arguments.law is None:
-        return
-    looked = read_tuned(arguments.law).get("landscape")
-    if not isinstance(looked, dict) or "law" not in looked:
-        return
-    if (looked["law"], looked.get("seed")) == (law.to_dict(), seed):
-        raise InvalidInput(
-            f"the votes of seed {seed} chose this law, and cannot certify it as well; give another "
-            "--seed"
-        )
-
-
 def note_on_law(arguments: argparse.Namespace, law: GeneralizedGaussian) -> None:
     """Advice where the noise is not that of the training, and nobody tuned it."""
-    card = Path(arguments.model).parent / "card.json"
-    if getattr(arguments, "law", None) or not card.is_file():
+    card = card_of_model(arguments)
+    if getattr(arguments, "law", None) or card is None:
         return
     try:
         trained = law_of_card(card)
