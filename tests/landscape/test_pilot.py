@@ -12,7 +12,7 @@ from dsrs.landscape.pilot import ENOUGH_MISSES, FEWEST_VOTES, MOST_SHARE, longes
 from dsrs.landscape.shells import shells_of
 from dsrs.landscape.tailored import neyman_pearson_radius, proved_shifts
 from dsrs.laws import GeneralizedGaussian
-from landscape.known_profiles import Accuracy, half_space, pilot_votes
+from landscape.known_profiles import Accuracy, constant, half_space, pilot_votes
 
 N, ALPHA = 100_000, 0.001
 WIDE = GeneralizedGaussian(784, 1.0, 380)
@@ -44,13 +44,13 @@ def test_where_no_law_can_gain_it_ends_early() -> None:
     """A class that has little more than half of the votes, and one that is never wrong."""
     for n, right in ((1000, 0.6), (1000, 1.0), (N, 1.0)):
         for seed in range(5):
-            _, looks, _ = run(WIDE, n, lambda norm, right=right: np.full_like(norm, right), seed)
+            _, looks, _ = run(WIDE, n, constant(right), seed)
             assert looks[-1] <= 0.05 * n
 
 
 def test_the_pilot_never_takes_more_than_its_share() -> None:
     for seed, right in enumerate((0.9, 0.99, 0.999)):
-        _, looks, misses = run(WIDE, N, lambda norm, right=right: np.full_like(norm, right), seed)
+        _, looks, misses = run(WIDE, N, constant(right), seed)
         assert looks[-1] <= MOST_SHARE * N
         # No stage begins with enough misses.
         assert misses < 3 * ENOUGH_MISSES
@@ -62,7 +62,7 @@ def test_a_law_is_not_chosen_from_noise(right: float) -> None:
     whole = neyman_pearson_radius(WIDE, unproved_at(np.array([1 - right]), 1000, ALPHA))[0]
     shells, radii = shells_of(WIDE), []
     for seed in range(20):
-        step, looks, _ = run(WIDE, 1000, lambda norm: np.full_like(norm, right), seed)
+        step, looks, _ = run(WIDE, 1000, constant(right), seed)
         left = 1000 - looks[-1]
         unproved = unproved_at(np.array([[1 - right]]), left, ALPHA)
         if step.law is None:

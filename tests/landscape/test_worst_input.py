@@ -12,14 +12,11 @@ import pytest
 
 from dsrs.landscape.profile import Profile
 from dsrs.laws import GeneralizedGaussian
-from landscape.known_profiles import exact_profile, half_space
+from landscape.known_profiles import constant, exact_profile, half_space
 
 WIDE = GeneralizedGaussian(784, 1.0, 380)
 CURVES = {f"half space at {distance}": half_space(784, distance) for distance in (0.5, 1.5)}
-CURVES |= {
-    f"right with {right}": lambda norm, right=right: np.full_like(norm, right)
-    for right in (0.65, 0.9, 1.0)
-}
+CURVES |= {f"right with {right}": constant(right) for right in (0.65, 0.9, 1.0)}
 # The mean over so many pilots has a standard error of some 0.2%.
 PILOTS, LEAST = 24, -0.012
 
