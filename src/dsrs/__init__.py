@@ -16,7 +16,6 @@ if _TYPE_CHECKING:
     from dsrs.attack import attack_run as attack_run
     from dsrs.audit import Verdict as Verdict
     from dsrs.audit import check as check
-    from dsrs.certifying.smoothed import SmoothedClassifier as SmoothedClassifier
     from dsrs.errors import DsrsError as DsrsError
     from dsrs.laws import GeneralizedGaussian as GeneralizedGaussian
     from dsrs.laws import Rescaled as Rescaled
@@ -29,6 +28,10 @@ if _TYPE_CHECKING:
     from dsrs.proofs.least_probability import least_probability as least_probability
     from dsrs.proofs.table import certify_rows as certify_rows
     from dsrs.proofs.table import certify_table as certify_table
+    from dsrs.smoothed.certified_run import CertifiedRun as CertifiedRun
+    from dsrs.smoothed.classifier import SmoothedClassifier as SmoothedClassifier
+    from dsrs.smoothed.smoothing import demo as demo
+    from dsrs.smoothed.smoothing import smooth as smooth
 
 __version__ = "0.1.0"
 
@@ -36,7 +39,6 @@ __version__ = "0.1.0"
 _HOMES = {
     "dsrs.attack": ("AttackSettings", "attack_input", "attack_run"),
     "dsrs.audit": ("Verdict", "check"),
-    "dsrs.certifying.smoothed": ("SmoothedClassifier",),
     "dsrs.errors": ("DsrsError",),
     "dsrs.laws": ("GeneralizedGaussian", "Rescaled", "Truncated", "Weighted"),
     "dsrs.proofs.certificate": ("Certificate",),
@@ -44,11 +46,14 @@ _HOMES = {
     "dsrs.proofs.interval": ("Interval", "Observation"),
     "dsrs.proofs.least_probability": ("least_probability",),
     "dsrs.proofs.table": ("certify_rows", "certify_table"),
+    "dsrs.smoothed.certified_run": ("CertifiedRun",),
+    "dsrs.smoothed.classifier": ("SmoothedClassifier",),
+    "dsrs.smoothed.smoothing": ("demo", "smooth"),
 }
 _NAMES = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = (
     *("certifying", "classifiers", "confidence", "datasets", "exchange", "landscape", "laws"),
-    *("measures", "methods", "reports", "store", "training", "tuning", "votes"),
+    *("measures", "methods", "reports", "smoothed", "store", "training", "tuning", "votes"),
 )
 
 __all__ = [*_NAMES]

@@ -9,6 +9,7 @@ DsrsError
 │   └── NotRecorded       what a table or figure needs is not among the recorded data
 ├── ClassifierError       a model that cannot be loaded, or answers wrongly
 │   ├── NotAFunction      a row gets another class when it is asked again
+│   ├── ShapeNeeded       a model that does not say the shape of its inputs (also InvalidInput)
 │   └── OutOfMemory       a batch is too much for the memory that there is
 ├── StoreError            a run folder that cannot be used
 │   ├── StoreMismatch     it belongs to another configuration, model or data
@@ -56,6 +57,10 @@ class ClassifierError(DsrsError):
 
 class NotAFunction(ClassifierError):
     """A model gives a row another class when it is asked again, or beside other rows."""
+
+
+class ShapeNeeded(InvalidInput, ClassifierError):
+    """A model does not say the shape of its inputs, and nobody else did."""
 
 
 class OutOfMemory(ClassifierError):

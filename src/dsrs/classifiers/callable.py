@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import pickle
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, ParamSpec
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +28,7 @@ from dsrs.classifiers.memory import FittingRows
 from dsrs.errors import ClassifierError, InvalidInput
 from dsrs.noise.normals import NoiseBlock
 
+Parameters = ParamSpec("Parameters")
 Forward = Callable[[NDArray[np.float32]], Any]
 # Pairs of a shift and a scale: what is done to inputs on their way to a model, in order.
 Units = tuple[tuple[NDArray[np.float32], NDArray[np.float32]], ...]
@@ -35,7 +38,7 @@ NoisyForward = Callable[[NoiseBlock, Units], tuple[Any, NDArray[np.float64]]]
 PROBE_ROWS = 3
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CallableClassifier(Classifier):
     """A forward function with all that is known of it; every answer is checked.
 
@@ -54,6 +57,17 @@ class CallableClassifier(Classifier):
     score_gradient: ScoreGradient | None = None  # where the framework can back-propagate
     noisy: NoisyForward | None = None
     memory: FittingRows = field(default_factory=FittingRows)
+    made_by: Callable[[], CallableClassifier] | None = None  # makes it again, where it is unpickled
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle how the classifier was made: sessions and closures cannot be pickled."""
+        try:
+            return unpickled, (pickle.dumps(self.made_by), self.fingerprint)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise ClassifierError(
+                f"{self.description} cannot be pickled ({error}); make it from a file, or from "
+                "functions and classes that a module defines by name"
+            ) from error
 
     @property
     def rows_at_once(self) -> int | None:
@@ -99,6 +113,30 @@ class CallableClassifier(Classifier):
         return checked_classes(answer, len(batch), self.num_classes, self.description)
 
 
+def remembered(
+    make: Callable[Parameters, CallableClassifier],
+) -> Callable[Parameters, CallableClassifier]:
+    """Let what `make` makes know how it was made, so that it can be pickled."""
+
+    @functools.wraps(make)
+    def making(*args: Parameters.args, **options: Parameters.kwargs) -> CallableClassifier:
+        return replace(make(*args, **options), made_by=functools.partial(making, *args, **options))
+
+    return making
+
+
+def unpickled(made_by: bytes, fingerprint: str) -> CallableClassifier:
+    """A classifier made again, as `__reduce__` asks; refuses to be another one."""
+    made: CallableClassifier = pickle.loads(made_by)()
+    if made.fingerprint != fingerprint:
+        raise ClassifierError(
+            f"{made.description} has changed since it was pickled: its fingerprint was "
+            f"{fingerprint}, and is {made.fingerprint}"
+        )
+    return made
+
+
+@remembered
 def from_callable(
     forward: Forward,
     input_shape: tuple[int, ...],

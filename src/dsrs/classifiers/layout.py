@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.classifiers.base import Classifier, described
-from dsrs.classifiers.callable import CallableClassifier, Forward
+from dsrs.classifiers.callable import CallableClassifier, Forward, remembered
 from dsrs.classifiers.memory import FittingRows
 from dsrs.errors import ClassifierError, InvalidInput
 
@@ -32,6 +32,7 @@ def channels_last(forward: Forward) -> Forward:
     return on_channels_first
 
 
+@remembered
 def normalised(
     classifier: Classifier,
     mean: Sequence[float],

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from dsrs.classifiers.adapters import Adapter, ModelOptions, by_suffix
 from dsrs.classifiers.base import UNIT_BOUNDS, Classifier, failure
-from dsrs.classifiers.callable import CallableClassifier, Forward, from_callable
+from dsrs.classifiers.callable import CallableClassifier, Forward, from_callable, remembered
 from dsrs.classifiers.fixed_batch import in_fixed_batches
 from dsrs.classifiers.onnx_weights import external_weights
-from dsrs.errors import ClassifierError, InvalidInput, MissingExtra
+from dsrs.errors import ClassifierError, InvalidInput, MissingExtra, ShapeNeeded
 
 
+@remembered
 def from_onnx(
     model: str | Path | bytes,
     *,
@@ -128,7 +129,7 @@ def _input_shape(source: Any, asked: tuple[int, ...] | None, title: str) -> tupl
     declared = source.shape[1:]
     if asked is None:
         if not all(isinstance(axis, int) for axis in declared):
-            raise ClassifierError(
+            raise ShapeNeeded(
                 f"{title} leaves its input shape open ({source.shape}); give `input_shape`"
             )
         return tuple(declared)

@@ -7,6 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
+from dsrs.certifying.progress import Progress
 from dsrs.cli.model_options import (
     add_source_options,
     add_workers,
@@ -15,7 +16,6 @@ from dsrs.cli.model_options import (
     with_stored_source,
 )
 from dsrs.cli.options import Commands
-from dsrs.cli.progress import Progress
 from dsrs.cli.tables import table
 from dsrs.cli.values import whole_numbers
 from dsrs.measures.rounding import ceil_text, floor_text

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 from dsrs.confidence.bootstrap import Resampling
 from dsrs.errors import InvalidInput, StoreMismatch
+from dsrs.files.readable import Readable
 from dsrs.reports.envelope import Envelope, envelopes
 from dsrs.reports.measures import RunMeasures, default_radii, measure_run
 from dsrs.reports.series import FigureSeries, figure_series
 from dsrs.reports.summary import RunSummary
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+@dataclass(frozen=True, slots=True, repr=False)
+class Report(Readable):
     """The content of a report, ready to be written in any format."""
 
     runs: tuple[RunSummary, ...]
@@ -23,6 +24,14 @@ class Report:
     measures: tuple[RunMeasures, ...]
     envelopes: tuple[Envelope, ...]
     series: FigureSeries
+
+    def facts(self) -> dict[str, object]:
+        """What a person wants to know first."""
+        return {
+            "runs": ", ".join(run.name for run in self.runs),
+            "inputs": " and ".join(str(len(run.outcomes)) for run in self.runs),
+            "radii": ", ".join(f"{radius:g}" for radius in self.radii),
+        }
 
 
 def make_report(
