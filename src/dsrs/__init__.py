@@ -28,6 +28,8 @@ if _TYPE_CHECKING:
     from dsrs.proofs.least_probability import least_probability as least_probability
     from dsrs.proofs.table import certify_rows as certify_rows
     from dsrs.proofs.table import certify_table as certify_table
+    from dsrs.reports.comparing import compare as compare
+    from dsrs.reports.gating import gate as gate
     from dsrs.smoothed.certified_run import CertifiedRun as CertifiedRun
     from dsrs.smoothed.classifier import SmoothedClassifier as SmoothedClassifier
     from dsrs.smoothed.smoothing import demo as demo
@@ -46,6 +48,8 @@ _HOMES = {
     "dsrs.proofs.interval": ("Interval", "Observation"),
     "dsrs.proofs.least_probability": ("least_probability",),
     "dsrs.proofs.table": ("certify_rows", "certify_table"),
+    "dsrs.reports.comparing": ("compare",),
+    "dsrs.reports.gating": ("gate",),
     "dsrs.smoothed.certified_run": ("CertifiedRun",),
     "dsrs.smoothed.classifier": ("SmoothedClassifier",),
     "dsrs.smoothed.smoothing": ("demo", "smooth"),
