@@ -10,6 +10,8 @@ DsrsError
 ├── ClassifierError       a model that cannot be loaded, or answers wrongly
 │   ├── NotAFunction      a row gets another class when it is asked again
 │   ├── ShapeNeeded       a model that does not say the shape of its inputs (also InvalidInput)
+│   ├── NoScores          it answers with classes only, where scores of all classes are needed
+│   ├── OtherModel        it is not the one that a run or a file of prediction sets speaks of
 │   └── OutOfMemory       a batch is too much for the memory that there is
 ├── StoreError            a run folder that cannot be used
 │   ├── StoreMismatch     it belongs to another configuration, model or data
@@ -61,6 +63,14 @@ class NotAFunction(ClassifierError):
 
 class ShapeNeeded(InvalidInput, ClassifierError):
     """A model does not say the shape of its inputs, and nobody else did."""
+
+
+class NoScores(ClassifierError):
+    """A model answers with classes only, where scores of all classes are needed."""
+
+
+class OtherModel(ClassifierError):
+    """What is served is not what a run or a file of prediction sets was made with."""
 
 
 class OutOfMemory(ClassifierError):
