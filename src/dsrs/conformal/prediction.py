@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dsrs.certifying.one_input import checked_input
+from dsrs.certifying.one_input import checked_index, checked_input
 from dsrs.certifying.served import Compared, compare_served, facts_of_model, refuse_other
 from dsrs.classifiers.base import Classifier, checked_classifier
 from dsrs.conformal.queries import ANSWER, probe_answers
@@ -16,7 +16,6 @@ from dsrs.conformal.sets import Sets
 from dsrs.errors import DataError
 from dsrs.methods.plan import Plan
 from dsrs.noise.seeds import check_seed, fresh_seed
-from dsrs.smoothed.classifier import checked_index
 
 # Of the largest answer: sums in another order differ by less, another precision by more.
 ROUNDING = 1e-4

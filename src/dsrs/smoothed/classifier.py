@@ -14,11 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from dsrs.certifying.many_inputs import Origin, certify_run
 from dsrs.certifying.one_input import (
+    checked_index,
     checked_input,
     note_on_distance,
     sample_input,
     setting_of,
-    whole,
 )
 from dsrs.certifying.progress import Progress, is_watched
 from dsrs.classifiers import Classifier, checked_classifier
@@ -366,16 +366,6 @@ class SmoothedClassifier(Readable):
         if self._source is not None and self._ready is not None:
             state["_source"] = replace(self._source, model=None)
         return state
-
-
-def checked_index(index: object) -> int:
-    """`index` as an int, 0 for None; InvalidInput unless it is a number that may key the noise."""
-    if index is None:
-        return 0
-    number = whole(index)
-    if number is None or not 0 <= number < 2**56:
-        raise InvalidInput(f"`index` must be a whole number from 0 to 2^56 - 1, got {index!r}")
-    return number
 
 
 def _places(data: Dataset, index: Any) -> list[int]:
