@@ -55,7 +55,7 @@ def made(block: NoiseBlock, dtype: Any = None, channels: int = 1) -> tuple[Any, 
     return batch.cpu(), norms.cpu().numpy()
 
 
-@pytest.mark.parametrize("d", [2, 3, 21, 64, 785, 3072])
+@pytest.mark.parametrize("d", [2, 3, 21, 64, 787, 3072])
 def test_the_kernels_make_the_noise_of_the_sampler(d: int) -> None:
     for law in laws(d):
         block, out, norms = sampled(law, 256, 9)
@@ -128,7 +128,7 @@ def traffic() -> ModuleType:
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="traffic is counted by the interpreter")
-@pytest.mark.parametrize(("d", "most"), [(3072, 7.5), (785, 9.0), (787, 18.0)])
+@pytest.mark.parametrize(("d", "most"), [(3072, 7.5), (785, 9.0), (787, 16.0)])
 def test_a_value_costs_few_bytes(d: int, most: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fused, "TILE", fused.COMPILED_TILE[0])
     monkeypatch.setattr(fused, "ROWS", fused.COMPILED_TILE[1])
@@ -141,7 +141,7 @@ def test_a_value_costs_few_bytes(d: int, most: float, monkeypatch: pytest.Monkey
         assert 4.0 <= seen.bytes / (16 * d) <= most
 
 
-@pytest.mark.parametrize("capability", [80, 89])
+@pytest.mark.parametrize("capability", [80, pytest.param(89, marks=pytest.mark.slow, id="89")])
 def test_the_kernels_compile_for_devices_without_fused_operations(capability: int) -> None:
     """For an A100 and an RTX 4090: only operations that IEEE 754 rounds, each for itself."""
     script = Path(__file__).with_name("ahead_of_time.py")

@@ -209,6 +209,18 @@ def add_squares(
 
 
 @triton.jit
+def _pair(place, apart, inside):
+    """The sum of two numbers that lie `apart`."""
+    return tl.load(place, mask=inside, other=0.0) + tl.load(place + apart, mask=inside, other=0.0)
+
+
+@triton.jit
+def _four(place, half, quarter, inside):
+    """A sum after two halvings: of two pairs."""
+    return _pair(place, half, inside) + _pair(place + quarter, half, inside)
+
+
+@triton.jit
 def finish(
     sums,
     results,
@@ -231,17 +243,32 @@ def finish(
     if d % 2 == 1:
         value = _coordinate(row * 0 + (d - 1), first + row, key, d)
         odd = value * value
-    half = width
-    while half > 1:
+    left = width
+    while left >= 8:  # three halvings in one pass over memory
+        half = left // 2
+        quarter = half // 2
+        eighth = quarter // 2
+        if left % 2 == 1:
+            odd = odd + tl.load(own + left - 1, mask=known, other=0.0)
         if half % 2 == 1:
-            odd = odd + tl.load(own + half - 1, mask=known, other=0.0)
-        half = half // 2
-        for start in range(0, half, WIDTH):
+            odd = odd + _pair(own + half - 1, half, known)
+        if quarter % 2 == 1:
+            odd = odd + _four(own + quarter - 1, half, quarter, known)
+        for start in range(0, eighth, WIDTH):
             at = (start + tl.arange(0, WIDTH))[None, :]
-            inside = known & (at < half)
-            left = tl.load(own + at, mask=inside, other=0.0)
-            right = tl.load(own + half + at, mask=inside, other=0.0)
-            tl.store(own + at, left + right, mask=inside)
+            inside = known & (at < eighth)
+            low = _four(own + at, half, quarter, inside)
+            high = _four(own + eighth + at, half, quarter, inside)
+            tl.store(own + at, low + high, mask=inside)
+        tl.debug_barrier()
+        left = eighth
+    while left > 1:
+        if left % 2 == 1:
+            odd = odd + tl.load(own + left - 1, mask=known, other=0.0)
+        left = left // 2
+        at = tl.arange(0, 4)[None, :]
+        inside = known & (at < left)
+        tl.store(own + at, _pair(own + at, left, inside), mask=inside)
         tl.debug_barrier()
     length = tl.sqrt(tl.load(own, mask=known, other=1.0) + odd)
     if GAUSSIAN:
