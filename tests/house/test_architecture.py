@@ -23,7 +23,7 @@ ALLOWED = {
     "datasets": {"files"},
     "duality": {"kernels", "laws"},
     "proofs": {"duality", "files", "laws"},
-    "votes": {"classifiers", "kernels", "laws", "noise"},
+    "votes": {"classifiers", "kernels", "laws", "networks", "noise"},
     "landscape": {"confidence", "laws", "proofs"},
     "methods": {"confidence", "landscape", "laws", "noise", "proofs", "votes"},
     "tuning": {"confidence", "landscape", "laws", "methods"},

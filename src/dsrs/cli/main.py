@@ -45,6 +45,7 @@ VERBS = (
     "paper",
     "theory",
     "montecarlo",
+    "doctor",
     "completion",
 )
 
