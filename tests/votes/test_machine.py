@@ -12,7 +12,8 @@ from dsrs.cli.main import main
 from dsrs.errors import InvalidInput
 
 pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'dsrs[torch]'")
-from dsrs.votes import machine  # noqa: E402
+from dsrs.networks import build_network
+from dsrs.votes import machine
 
 
 @pytest.fixture(autouse=True)
@@ -46,10 +47,8 @@ def test_what_is_missing_is_named_with_its_command(
 def test_a_device_that_answers_otherwise_is_told(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    build = machine.build_network
-
     def drifting(*arguments: Any) -> Any:
-        module = build(*arguments)
+        module = build_network(*arguments)
         last = list(module.modules())[-1]
         last.register_forward_hook(lambda _, given, answer: answer + next(steps))
         return module
