@@ -46,6 +46,7 @@ VERBS = (
     "paper",
     "theory",
     "montecarlo",
+    "doctor",
     "completion",
 )
 
