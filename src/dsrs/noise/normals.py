@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dsrs.laws.norms import Norm
+
 # Philox multipliers, the Weyl increments of its key (Salmon et al. 2011, Table 2), and its rounds.
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 INCREMENTS = (0x9E3779B9, 0xBB67AE85)
@@ -50,6 +52,7 @@ class NoiseBlock:
     step: float
     sigma: float | None
     norms: NDArray[np.float64] | None
+    norm: Norm = "l2"  # that directions are those of
 
     def part(self, start: int, stop: int) -> NoiseBlock:
         """Its copies from `start` up to `stop`."""

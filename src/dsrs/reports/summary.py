@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from dsrs.errors import DataError
 from dsrs.laws import GeneralizedGaussian, short_law_text
 from dsrs.laws.bins import HISTOGRAM_BINS
+from dsrs.laws.norms import Norm
 from dsrs.measures.accuracy import NO_CERTIFICATE, proved_radius
 from dsrs.methods import NEYMAN_PEARSON
 from dsrs.methods.registry import known_names, title_of
@@ -202,6 +203,11 @@ class RunSummary:
     def has_clean_accuracy(self) -> bool:
         """Whether predictions can be compared with labels."""
         return self.labelled and any(one.predicted is not None for one in self.outcomes)
+
+    @property
+    def norm(self) -> Norm:
+        """The norm that its radii are measured in."""
+        return "l2" if self.law is None else self.law.measured_in
 
     @property
     def size(self) -> int:
