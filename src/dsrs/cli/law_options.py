@@ -66,7 +66,8 @@ def law_from(arguments: argparse.Namespace, d: int) -> GeneralizedGaussian:
     """The smoothing law of these options in dimension d."""
     from dsrs.laws import GeneralizedGaussian, law_in_norm, smoothing_law_from_dict
 
-    file, norm = getattr(arguments, "law", None), getattr(arguments, "norm", "l2")
+    file = getattr(arguments, "law", None)
+    norm: Any = getattr(arguments, "norm", "l2")
     if file is None:
         if arguments.sigma is None:
             raise InvalidInput("name the noise with --sigma (and --k), or with --law FILE")
