@@ -15,8 +15,8 @@ import numpy as np
 
 from dsrs.kernels.cache import jitted, kernel_folder
 from dsrs.noise.exact_normals import exact_normals, exact_uniforms, workspace
+from dsrs.noise.normals import CODES
 from dsrs.noise.philox import Function
-from dsrs.noise.stream import CODES
 
 L1, LINF = CODES["l1"], CODES["linf"]
 

@@ -16,14 +16,10 @@ from dsrs.errors import InvalidInput
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.laws.grid import Grid
-from dsrs.laws.norms import Norm
-from dsrs.noise.normals import NORMAL_UNITS, NoiseBlock
+from dsrs.noise.normals import CODES, NORMAL_UNITS, NoiseBlock
 
 # Norms of a non-Gaussian law are drawn in blocks of this many samples, one generator a block.
 NOISE_BLOCK = 256
-
-# How the kernels of `norm_noise` know the norms.
-CODES: dict[Norm, int] = {"l1": 1, "linf": 2}
 
 NoiseLaw = GeneralizedGaussian | AdditionalLaw
 Norms = NDArray[np.float64]
