@@ -138,7 +138,7 @@ class Certificate(Readable):
             radius = str(Decimal(self.radius).quantize(Decimal("1.000000"), ROUND_FLOOR))
         return {
             "status": self.status,
-            "l2 radius": radius,
+            f"{self.law.measured_in} radius": radius,
             **of_subject,
             "noise": self.law.describe(),
         }
