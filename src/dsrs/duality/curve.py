@@ -23,6 +23,7 @@ STATE_CELLS, BEND_CELLS = 64, 24
 STATE_WIDTH, MOST_STATE_CELLS = 16.0, 64.0  # as many cells again for so many standard deviations
 SLIVER = 3e-8  # of a piece; what it holds is the square of that
 MOST_STRIPS = 20_000
+POINT_THINNING = 24.0  # strips towards where the curve ends in a point
 # Where V runs to minus infinity the mass of P on shells below this is charged. For m = 1/4, the
 # smallest there is with kappa = 0, that is 1e-6; enclosures show errors below 1e-9 there.
 POINT_ROUNDING = 1e-24
@@ -159,15 +160,22 @@ def add_positive(
 ) -> tuple[Floats, int]:
     """Append the strips of an interval on which g is positive; rows as in `strips`."""
     base, parts, multipliers = cutting.base, cutting.parts, cutting.multipliers
-    start = ends.low
+    start, after_point = ends.low, False
     while start < ends.high:
         stop, state_there = ends.high, PART
+        before_point = False
         if cutting.edge > 0.0:
             stop, state_there = state_change(cutting, active, start, ends.high)
+            if base.kappa == 0.0 and stop < ends.high and state_there != POINT:
+                edge = cutting.edge
+                next_state = state(base, parts, active, multipliers, cutting.rho, edge, stop)
+                before_point = next_state == POINT
         first = cutting.thinning if start == ends.low and ends.zero_before else 0.0
         last = cutting.thinning if stop == ends.high and ends.zero_after else 0.0
+        # Beside a point V runs to minus infinity.
+        first, last = POINT_THINNING * after_point + first, POINT_THINNING * before_point + last
         rows = room_for(rows, n, int(first + last) + 1)
-        at_point = state_there == POINT
+        at_point = after_point = state_there == POINT
         end, v = start, -np.inf if at_point else curve_at(base, parts, active, multipliers, start)
         for step in range(int(first + last) + 1):
             cut = graded_end(start, stop, first, last, step)
