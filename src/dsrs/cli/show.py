@@ -8,8 +8,9 @@ import math
 import time
 from typing import TYPE_CHECKING, Any
 
-from dsrs.cli.accuracy_table import accuracy_table
+from dsrs.cli.accuracy_table import accuracy_table, print_diagnosis
 from dsrs.cli.options import Commands
+from dsrs.cli.radii import add_radii, radii_from
 from dsrs.cli.stopping import randomized_note
 from dsrs.errors import InvalidInput
 from dsrs.files.foreign_text import one_line
@@ -39,6 +40,7 @@ def add_parser(commands: Commands) -> None:
         metavar="SECONDS",
         help="look again so often, and show the table when it has grown; Ctrl-C ends it",
     )
+    add_radii(parser)
     parser.add_argument("--index", type=int, help="one input, as JSON")
     parser.add_argument("--json", action="store_true", help="settings and accuracy as JSON")
     parser.set_defaults(run=run)
@@ -81,7 +83,7 @@ def _show(arguments: argparse.Namespace) -> int:
             print(json.dumps(_one_input(opened, arguments.index), indent=2))
             return 0
         results = list(opened.results())
-        accuracies = certified_accuracy(results, opened.plan.goal.asked)
+        accuracies = certified_accuracy(results, radii_from(arguments) or opened.plan.goal.asked)
         spent = votes_spent(results, opened.sampled_plan)
         if arguments.json:
             found = [accuracy.to_dict() for accuracy in accuracies]
@@ -91,6 +93,7 @@ def _show(arguments: argparse.Namespace) -> int:
         print(_settings(opened) + "\n")
         print(accuracy_table(accuracies, opened.config["data"]["labels"]))
         print("votes: " + spent.text() + randomized_note(opened.plan))
+        print_diagnosis(results, opened.plan)
     return 0
 
 
