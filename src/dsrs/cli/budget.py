@@ -161,6 +161,8 @@ def refuse_misfits(arguments: argparse.Namespace, plan: Plan) -> None:
         raise InvalidInput("--landscape predicts for --dry-run and --budget; give one of them")
     if arguments.cluster is not None and (arguments.dry_run or arguments.budget):
         raise InvalidInput("--dry-run and --budget look at this machine, not at a --cluster")
+    if plan.law.measured_in != "l2" and (arguments.dry_run or arguments.budget):
+        raise InvalidInput("--dry-run and --budget predict l2 radii alone; give --n instead")
     if arguments.budget is None:
         return
     if "n" in arguments.texts:
