@@ -33,6 +33,8 @@ EPILOG = """\
 examples:
   dsrs predict --model net.onnx --data images.npz --stop 10 --sigma 0.5 --k 380
   dsrs predict --model net.onnx --data cat.png --sigma 0.25
+  dsrs predict --model net.onnx --data images.npz --sigma 0.5 --radius 0.5 --json
+      Only classes that no change shorter than 0.5 (l2) changes, each with its certificate.
 
 The class that is printed is the most frequent one under noise, except with probability --alpha at
 most; where the votes cannot tell the two first classes apart, the answer is an abstention. Nothing
@@ -68,6 +70,13 @@ def add_parser(commands: Commands) -> None:
         default=defaults.ALPHA,
         help=f"failure probability (default: {defaults.ALPHA:g})",
     )
+    group.add_argument(
+        "--radius",
+        type=float,
+        metavar="R",
+        help="answer only if the class is certified at l2 radius R, and stop as soon as that is "
+        "known; --json prints the certificate",
+    )
     add_seed(
         group,
         default=RANDOM,
@@ -96,10 +105,9 @@ def run(arguments: argparse.Namespace) -> int:
         workers=arguments.workers,
         grid=grid_from(arguments),
     )
-    found = [
-        (index, smoothed.predict(dataset.input(index), n=arguments.n, index=index))
-        for index in chosen_inputs(arguments, dataset)
-    ]
+    indices = chosen_inputs(arguments, dataset)
+    answers = smoothed.predict(dataset, n=arguments.n, radius=arguments.radius, index=indices)
+    found = list(zip(indices, answers, strict=True))
     if arguments.json:
         print(json.dumps([_record(index, answer, dataset) for index, answer in found], indent=2))
         return 0
@@ -136,4 +144,5 @@ def _record(index: int, answer: Prediction, dataset: Dataset) -> dict[str, Any]:
         "votes": list(answer.counts),
         "seed": answer.seed,
         "seed_public": answer.seed_public,
+        **({} if answer.certificate is None else {"certificate": answer.certificate.to_dict()}),
     }
