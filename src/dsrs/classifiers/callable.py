@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ from dsrs.classifiers.base import (
 from dsrs.classifiers.memory import FittingRows
 from dsrs.errors import ClassifierError, InvalidInput
 from dsrs.noise.normals import NoiseBlock
+
+if TYPE_CHECKING:
+    from dsrs.classifiers.scaling import Scaling
 
 Forward = Callable[[NDArray[np.float32]], Any]
 # Pairs of a shift and a scale: what is done to inputs on their way to a model, in order.
@@ -50,6 +53,8 @@ class CallableClassifier(Classifier):
     bounds: tuple[float, float]
     identity: str
     description: str
+    class_names: tuple[str, ...] = ()
+    scaling: Scaling | None = None
     probed: bool = False
     score_gradient: ScoreGradient | None = None  # where the framework can back-propagate
     noisy: NoisyForward | None = None

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from dsrs.classifiers import named_network, onnx_file, python_object, torch_file
+from dsrs.classifiers import (
+    hugging_face,
+    named_network,
+    onnx_file,
+    python_file,
+    python_object,
+    timm_model,
+    torch_file,
+    torchvision_model,
+)
 from dsrs.classifiers.adapters import Adapter, ModelOptions, by_suffix, check_options
 from dsrs.classifiers.base import UNIT_BOUNDS, Classifier, checked_bounds
 from dsrs.classifiers.layout import normalised
+from dsrs.classifiers.preparation import Preparation
+from dsrs.classifiers.scaling import scaled
 from dsrs.errors import ClassifierError, InvalidInput
 
 # The first one that accepts a name reads the model.
 ADAPTERS: list[Adapter] = [
     onnx_file.ADAPTER,
     torch_file.ADAPTER,
+    timm_model.ADAPTER,
+    torchvision_model.ADAPTER,
+    hugging_face.ADAPTER,
+    python_file.ADAPTER,
     python_object.ADAPTER,
     named_network.ADAPTER,
 ]
@@ -33,10 +47,11 @@ def register(adapter: Adapter) -> None:
 
 
 def load_classifier(spec: str | Path, **options: Any) -> Classifier:
-    """The classifier that `spec` names: net.onnx, net.pt2, package.module:name or a network.
+    """The classifier that `spec` names, such as net.onnx, package.module:name or timm:resnet18.
 
     Args:
-        spec: the name of a file, of Python code, or of a network of `dsrs.networks`.
+        spec: the name of a file, of a folder, of Python code, of a published model, or of a network
+            of `dsrs.networks`.
         options: the fields of `ModelOptions`, such as `input_shape=(1, 28, 28)`.
     """
     known = {field.name for field in fields(ModelOptions)}
@@ -47,6 +62,14 @@ def load_classifier(spec: str | Path, **options: Any) -> Classifier:
     chosen, name = ModelOptions(**options), str(spec)
     adapter = _adapter_of(name)
     check_options(adapter, name, chosen, ADAPTERS)
+    if chosen.scaling is None:
+        return _in_own_units(adapter, name, chosen)
+    own = replace(chosen, scaling=None, bounds=chosen.scaling.own_bounds)
+    return scaled(_in_own_units(adapter, name, own), chosen.scaling)
+
+
+def _in_own_units(adapter: Adapter, name: str, chosen: ModelOptions) -> Classifier:
+    """The model on inputs in the units of the data."""
     # Weights may stand behind a normalisation of their own, which the adapter must then know of.
     inside = "mean" in adapter.takes or chosen.weights is not None
     if inside or not (chosen.mean or chosen.std):
@@ -55,6 +78,11 @@ def load_classifier(spec: str | Path, **options: Any) -> Classifier:
     inner = adapter.load(name, replace(chosen, mean=(), std=(), bounds=UNIT_BOUNDS))
     bounds = checked_bounds(chosen.bounds)
     return normalised(inner, chosen.mean or (0.0,), chosen.std or (1.0,), bounds)
+
+
+def preparation_of(spec: str | Path) -> Preparation | None:
+    """What the publisher of a model says of its inputs; None where nobody says anything."""
+    return _adapter_of(str(spec)).prepares(str(spec))
 
 
 def _adapter_of(name: str) -> Adapter:
@@ -70,12 +98,5 @@ def _adapter_of(name: str) -> Adapter:
             "model (package.module:name) or a network, and give this file as `weights`"
         )
     forms = ", ".join(adapter.form for adapter in ADAPTERS)
-    hint = _hint(name)
+    hint = "; a folder of Hugging Face has a config.json" if Path(name).is_dir() else ""
     raise ClassifierError(f"{name!r} is not a known kind of model: expected {forms}{hint}")
-
-
-def _hint(name: str) -> str:
-    """Advice for names that are nearly right."""
-    if re.fullmatch(r".+\.py:\w+", name):
-        return f"; write {name.replace('.py:', ':').replace('/', '.')}, in the folder above it"
-    return "; a folder is no model" if Path(name).is_dir() else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,7 @@ def from_sklearn(
         ids = predicted if numbered else np.searchsorted(classes, predicted)
         return np.asarray(ids, dtype=np.int64)
 
-    return from_callable(
+    made = from_callable(
         forward,
         shape,
         int(classes.max()) + 1 if numbered else len(classes),
@@ -56,6 +57,7 @@ def from_sklearn(
         name=title,
         fingerprint=f"sha256:{hashlib.sha256(pickle.dumps(estimator, protocol=4)).hexdigest()}",
     )
+    return made if numbered else replace(made, class_names=tuple(map(str, classes)))
 
 
 def _input_shape(estimator: Any, asked: tuple[int, ...] | None, title: str) -> tuple[int, ...]:

@@ -7,11 +7,11 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
+from dsrs.cli.data_options import dataset_from
 from dsrs.cli.model_options import (
     add_source_options,
     add_workers,
     classifier_from,
-    dataset_from,
     with_stored_source,
 )
 from dsrs.cli.options import Commands

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsrs.cli.model_options import classifier_from, dataset_from, with_stored_source
+from dsrs.cli.data_options import dataset_from
+from dsrs.cli.model_options import classifier_from, with_stored_source
 from dsrs.cli.progress import Progress
 from dsrs.errors import DataError, InvalidInput
 
@@ -54,6 +55,8 @@ def fingerprints_from(arguments: argparse.Namespace) -> dict[str, str]:
             raise DataError(f"cannot read {arguments.input} as an .npy file: {error}") from None
         found["input"] = input_fingerprint(values)
         if dataset is None:
+            if arguments.scale is not None:
+                raise InvalidInput("--scale needs --data, whose features it scales")
             one = values[None].astype(np.float32)
             dataset = Dataset.from_arrays(one, bounds=tuple(arguments.bounds))
     if arguments.model is not None:

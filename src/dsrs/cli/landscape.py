@@ -8,6 +8,7 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
+from dsrs.cli.data_options import dataset_from
 from dsrs.cli.grid_option import add_grid, grid_from
 from dsrs.cli.model_options import (
     add_batch_size,
@@ -15,7 +16,6 @@ from dsrs.cli.model_options import (
     add_workers,
     chosen_inputs,
     classifier_from,
-    dataset_from,
 )
 from dsrs.cli.options import Commands, Options
 from dsrs.cli.progress import Progress
@@ -103,7 +103,7 @@ def look(arguments: argparse.Namespace, output: str) -> None:
         seed=arguments.seed,
         target=arguments.target,
         batch=arguments.batch,
-        grid=grid_from(arguments),
+        grid=grid_from(arguments, dataset.bounds),
     )
     if arguments.split == "test" and not arguments.quiet:
         print(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dsrs.cli.data_options import add_data_options, frame_from
 from dsrs.cli.options import Options
 from dsrs.cli.values import numbers, whole_numbers
 from dsrs.errors import InvalidInput
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 # What loads a model, and what loads data: kept in the run, so that it can be attacked later.
 MODEL_SOURCE = ("model", "weights", "channels_last", "mean", "std", "device", "num_classes")
-DATA_SOURCE = ("data", "split", "labels", "no_labels", "size", "crop")
+DATA_SOURCE = (
+    *("data", "split", "labels", "no_labels", "label_column", "class_names"),
+    *("size", "crop", "resample", "stretch"),
+)
 PATHS = ("model", "weights", "data", "labels")
 
 
@@ -65,10 +68,15 @@ def add_source_options(
 ) -> None:
     """--model, --data and how to read them; `no_labels` is the text of --no-labels."""
     group.add_argument(
-        "--model", required=required, help="net.onnx, net.pt2, module:name or a network by name"
+        "--model",
+        required=required,
+        help="net.onnx, net.pt2, module:name, path/to/file.py:name, timm:NAME, torchvision:NAME, a "
+        "Hugging Face folder (config.json and safetensors) or a network by name",
     )
     group.add_argument(
-        "--weights", help="file of tensors for a PyTorch module:name or a network by name"
+        "--weights",
+        help="file of tensors for a PyTorch module:name, for timm:NAME or torchvision:NAME in "
+        "place of the published ones, or for a network by name",
     )
     group.add_argument(
         "--channels-last",
@@ -88,49 +96,7 @@ def add_source_options(
     group.add_argument(
         "--num-classes", type=int, help="number of classes, where the model does not say it"
     )
-    _add_data_options(group, split, required, no_labels)
-
-
-def _add_data_options(group: Options, split: str, required: bool, no_labels: str) -> None:
-    """--data and how to read it."""
-    group.add_argument(
-        "--data",
-        required=required,
-        help=".npz, .npy, IDX file, CIFAR-10, TinyImageNet, a folder of images or one image",
-    )
-    group.add_argument(
-        "--split",
-        choices=("test", "train"),
-        default=split,
-        help=f"which part of the data (default: {split})",
-    )
-    group.add_argument(
-        "--labels",
-        help="file of labels beside an .npy or IDX file, or for a folder of images a text file "
-        "with a line for each image: its path there and its class",
-    )
-    group.add_argument(
-        "--no-labels",
-        action="store_true",
-        help=no_labels,
-    )
-    group.add_argument(
-        "--bounds",
-        nargs=2,
-        type=float,
-        default=(0.0, 1.0),
-        metavar=("LOWER", "UPPER"),
-        help="units of the inputs (default: 0 1)",
-    )
-    group.add_argument(
-        "--image-size", type=int, dest="size", help="scale and crop a folder of images to this"
-    )
-    group.add_argument(
-        "--image-crop",
-        type=int,
-        dest="crop",
-        help="keep the middle square of this many pixels (after --image-size, if both are given)",
-    )
+    add_data_options(group, split, required, no_labels)
 
 
 def add_batch_size(group: Options) -> None:
@@ -149,24 +115,6 @@ def add_workers(group: Options) -> None:
     group.add_argument(
         "--workers", type=int, kept=False, help="threads, 1 to 1024 (default: all cores)"
     )
-
-
-def dataset_from(arguments: argparse.Namespace) -> Dataset:
-    """The data that these options name."""
-    from dsrs.datasets import load_dataset
-
-    target = getattr(arguments, "target", "label")
-    if arguments.no_labels and (arguments.labels or target != "label"):
-        raise InvalidInput("--no-labels cannot be used with --labels or --target")
-    dataset = load_dataset(
-        arguments.data,
-        arguments.split,
-        labels=arguments.labels,
-        bounds=tuple(arguments.bounds),
-        size=arguments.size,
-        crop=arguments.crop,
-    )
-    return dataclasses.replace(dataset, labels=None) if arguments.no_labels else dataset
 
 
 def chosen_inputs(arguments: argparse.Namespace, dataset: Dataset) -> list[int]:
@@ -189,7 +137,8 @@ def classifier_options(arguments: argparse.Namespace, dataset: Dataset) -> dict[
     return {
         "input_shape": dataset.input_shape,
         "num_classes": arguments.num_classes,
-        "bounds": tuple(arguments.bounds),
+        "bounds": dataset.bounds,
+        "scaling": dataset.scaling,
         "device": arguments.device,
         "weights": arguments.weights,
         "channels_last": arguments.channels_last,
@@ -201,10 +150,14 @@ def classifier_options(arguments: argparse.Namespace, dataset: Dataset) -> dict[
 def source_of(arguments: argparse.Namespace) -> dict[str, Any]:
     """How these options load the model and the data, for the run to keep."""
     found = {name: getattr(arguments, name) for name in (*MODEL_SOURCE, *DATA_SOURCE)}
+    found |= frame_from(arguments)
     for name in PATHS:
         # module:name is no path, and a path must hold from any folder.
         if found[name] is not None and Path(found[name]).exists():
             found[name] = str(Path(found[name]).resolve())
+    file, colon, name = str(found["model"]).rpartition(":")
+    if colon and Path(file).is_file():  # path/to/file.py:name
+        found["model"] = f"{Path(file).resolve()}:{name}"
     return found
 
 
@@ -214,7 +167,9 @@ def with_stored_source(
     """These options, with what the run itself knows where --model or --data were not given."""
     stored = config.get("source", {})
     found = argparse.Namespace(**vars(arguments))
-    found.bounds = tuple(config["model"]["bounds"])
+    found.scale = config["model"].get("scaling")
+    if found.scale is None:
+        found.bounds = tuple(config["model"]["bounds"])
     for names in (MODEL_SOURCE, DATA_SOURCE):
         what = names[0]
         if getattr(arguments, what) is not None:

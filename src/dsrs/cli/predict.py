@@ -8,6 +8,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from dsrs.cli.data_options import dataset_from
 from dsrs.cli.grid_option import add_grid, grid_from
 from dsrs.cli.law_options import add_law_options, law_from
 from dsrs.cli.model_options import (
@@ -17,11 +18,11 @@ from dsrs.cli.model_options import (
     add_workers,
     chosen_inputs,
     classifier_from,
-    dataset_from,
 )
 from dsrs.cli.options import Commands
 from dsrs.cli.seed_option import RANDOM, add_seed
 from dsrs.cli.tables import table
+from dsrs.files.foreign_text import one_line
 from dsrs.measures.rounding import floor_text
 from dsrs.methods import defaults
 
@@ -85,8 +86,10 @@ def run(arguments: argparse.Namespace) -> int:
     from dsrs.certifying.smoothed import SmoothedClassifier
 
     dataset = dataset_from(arguments)
+    classifier = classifier_from(arguments, dataset)
+    dataset = dataset.named_as(classifier.class_names, classifier.num_classes)
     smoothed = SmoothedClassifier(
-        classifier_from(arguments, dataset),
+        classifier,
         law_from(arguments, math.prod(dataset.input_shape)),
         method=defaults.NEYMAN_PEARSON,
         n=max(arguments.n, 2),
@@ -94,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
         seed=None if arguments.seed == RANDOM else arguments.seed,
         batch=arguments.batch,
         workers=arguments.workers,
-        grid=grid_from(arguments),
+        grid=grid_from(arguments, dataset.bounds),
     )
     found = [
         (index, smoothed.predict(dataset.input(index), n=arguments.n, index=index))
@@ -123,8 +126,12 @@ def run(arguments: argparse.Namespace) -> int:
 def _class(answer: Prediction, dataset: Dataset) -> str:
     if answer.label is None:
         return "abstained"
+    return one_line(_named(answer.label, dataset) or str(answer.label))
+
+
+def _named(label: int, dataset: Dataset) -> str | None:
     names = dataset.class_names
-    return names[answer.label] if answer.label < len(names) else str(answer.label)
+    return names[label] if label < len(names) else None
 
 
 def _record(index: int, answer: Prediction, dataset: Dataset) -> dict[str, Any]:
@@ -133,6 +140,7 @@ def _record(index: int, answer: Prediction, dataset: Dataset) -> dict[str, Any]:
         "label": dataset.label(index),
         "status": answer.status,
         "class": answer.label,
+        "class_name": None if answer.label is None else _named(answer.label, dataset),
         "votes": list(answer.counts),
         "seed": answer.seed,
         "seed_public": answer.seed_public,

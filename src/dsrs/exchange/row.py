@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, get_args
 
 from dsrs.errors import DataError, InvalidInput
+from dsrs.files.foreign_text import csv_name
 from dsrs.laws import GeneralizedGaussian, parse_additional_law
 from dsrs.measures.accuracy import proves
 from dsrs.proofs.certificate import Certificate, Status
@@ -38,7 +39,8 @@ class ResultRow:
     there. `gradient` bounds that of P_A where it made the certificate. `proof` holds every step of
     the certificate's proof, for `dsrs check`. `note` says what a reader should know of a row whose
     record was not taken as it stands. `for_label` is 1 where the class is the label, although
-    neither has a number: so it is in the logs of the DSRS scripts.
+    neither has a number: so it is in the logs of the DSRS scripts. `class_name` is what `target` is
+    called, if it has a name.
     """
 
     index: int
@@ -72,6 +74,7 @@ class ResultRow:
     proof: str | None = None
     note: str | None = None
     for_label: int | None = None
+    class_name: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("index", "label", "predicted", "target", "queries"):
@@ -167,7 +170,8 @@ def rows_of(
 def _row(
     result: RunResult, method: str, certificate: Certificate, plan: Mapping[str, Any]
 ) -> ResultRow:
-    proof = certificate.proof
+    proof, subject = certificate.proof, certificate.subject
+    class_name = None if subject is None else subject.class_name
     if len(certificate.observations) > 1:
         raise InvalidInput(
             f"the certificate of input {result.index} uses {len(certificate.observations)} "
@@ -193,6 +197,7 @@ def _row(
         queries=result.queries,
         grid=None if certificate.grid is None else certificate.grid.step,
         moved=None if certificate.grid is None else certificate.grid.moved,
+        class_name=None if class_name is None else csv_name(class_name),
         **({} if proof is None else proof.columns()),
     )
 
