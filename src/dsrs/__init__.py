@@ -29,6 +29,8 @@ if _TYPE_CHECKING:
     from dsrs.proofs.least_probability import least_probability as least_probability
     from dsrs.proofs.table import certify_rows as certify_rows
     from dsrs.proofs.table import certify_table as certify_table
+    from dsrs.reports.comparing import compare as compare
+    from dsrs.reports.gating import gate as gate
 
 __version__ = "0.1.0"
 
@@ -44,6 +46,8 @@ _HOMES = {
     "dsrs.proofs.interval": ("Interval", "Observation"),
     "dsrs.proofs.least_probability": ("least_probability",),
     "dsrs.proofs.table": ("certify_rows", "certify_table"),
+    "dsrs.reports.comparing": ("compare",),
+    "dsrs.reports.gating": ("gate",),
 }
 _NAMES = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = (

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +16,8 @@ pytest.importorskip("flint")
 
 from audit.small_runs import PLANS, make_run
 from dsrs import Interval, Observation, Rescaled, certify
-from dsrs.audit import WORDS
+from dsrs.audit import WORDS, Verdict
+from dsrs.cli.check_lines import verdict_lines
 from dsrs.cli.main import main
 from dsrs.laws import GeneralizedGaussian
 
@@ -127,6 +130,44 @@ def test_without_its_proof_a_chain_is_not_verified(
     code, found = checked(changed(table, 0, proof="", lambda_p=""), capsys)
     assert (code, counts(found)) == (3, (0, 0, 1))
     assert "no proof" in found["certificates"][0]["reason"]
+
+
+def test_lines_name_a_method_once_and_what_all_share_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = make_run(tmp_path / "run", PLANS["grid"])
+    assert main(["check", str(folder), "--quiet"]) == 0
+    *lines, shared, counted = capsys.readouterr().out.splitlines()
+    assert shared.startswith("in common: alpha 0.001, n 600, seed 0 (public), model name:")
+    assert counted.startswith("5 verified, 0 refuted, 0 undecided, 4 abstained")
+    assert len(lines) == 9
+    for line in lines:
+        assert re.fullmatch(
+            r"(VERIFIED|ABSTAINED): input \d, (np|tailored|rescaled)(, radius [\d.]+)?, class \d, "
+            r"input [0-9a-f]{12}",
+            line,
+        )
+    assert len({line[-12:] for line in lines}) == 3  # the inputs are told apart
+
+
+def test_what_only_one_certificate_is_about_stands_beside_it() -> None:
+    about: dict[str, Any] = {"class": 1, "class_name": "cat", "n": 5, "seed": 7, "index": 3}
+    hashed = "sha256:" + 32 * "ab"
+    lines = verdict_lines(
+        [
+            Verdict("input 3, np", "verified", radius=0.5, subject={**about, "method": "np"}),
+            Verdict(
+                "input None, np", "refuted", "why", subject={"n": 5, "seed": 8, "model": hashed}
+            ),
+            Verdict("line 3", "undecided", "why not"),
+        ]
+    )
+    assert lines == [
+        "VERIFIED: input 3, np, radius 0.500000, class 1 (cat), seed 7",
+        "REFUTED: input None, np, seed 8, model sha256:abababababab: why",
+        "UNDECIDED: line 3: why not",
+        "in common: n 5",
+    ]
 
 
 def test_files_of_certificates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

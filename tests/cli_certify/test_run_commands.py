@@ -40,6 +40,20 @@ def test_export_and_import(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures("run")
+def test_the_ending_of_the_output_names_the_format(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("a.jsonl", "a.csv", "a.parquet", "a.jsonl.gz", "a.csv.gz"):
+        assert main(["export", "run", "--output", name]) == 0
+    rows = import_rows(Path("a.csv"))
+    assert Path("a.jsonl").read_text().startswith("{")
+    assert Path("a.parquet").read_bytes().startswith(b"PAR1")
+    for name in ("a.jsonl", "a.parquet", "a.jsonl.gz", "a.csv.gz"):
+        assert import_rows(Path(name)) == rows
+    assert main(["export", "run", "--output", "table.txt"]) == 2
+    assert "names no format; end it with one of .csv" in capsys.readouterr().err
+    assert main(["export", "run", "--output", "table.txt", "--format", "csv"]) == 0
+
+
+@pytest.mark.usefixtures("run")
 def test_an_exported_table_and_the_run_are_recertified_to_the_same_radii() -> None:
     main(["export", "run"])
     assert main(["recertify", "run.csv", "--output", "again.csv", "--quiet"]) == 0

@@ -55,24 +55,36 @@ def test_a_figure_that_cannot_be_drawn_leaves_nothing(
         assert Path("old.svg").read_text() != "<svg/>"
 
 
-def test_votes_that_chose_a_law_do_not_certify_it(
-    certify: Certify, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """`dsrs tune` looks at a run, and chooses the run's own law."""
-    assert certify("--quiet", "--stop", "3", "--seed", "4") == 0
-    assert main(["tune", "--landscape", "run", "--n", "300", "--output", "t.json", "--quiet"]) == 0
-    tuned = json.loads(Path("t.json").read_text())
-    assert tuned["landscape"]["seed"] == 4
-    tuned["law"] = dict(tuned["landscape"]["law"])
-    Path("t.json").write_text(json.dumps(tuned))
-    words = ["certify", *MODEL, "--law", "t.json", "--n", "400", "--stop", "1", "--quiet"]
-    capsys.readouterr()
-    assert main([*words, "--output", "same", "--seed", "4"]) == 2
-    assert "the votes of seed 4 chose this law" in capsys.readouterr().err
-    assert main([*words, "--output", "other", "--seed", "5"]) == 0
-    tuned["law"]["sigma"] *= 2
-    Path("t.json").write_text(json.dumps(tuned))
-    assert main([*words, "--output", "wider", "--seed", "4"]) == 0
+def streams(folder: str) -> set[tuple[str, str]]:
+    """The keys of all noise of a run, and what its votes are for."""
+    with open_run(folder) as run:
+        votes = [votes for result in run.results() for votes in result.votes]
+    return {(each.stream.key, each.stream.purpose) for each in votes}
+
+
+def test_votes_of_a_landscape_certify_nothing_whatever_law_and_seed_are_typed(look: str) -> None:
+    with open_run(look) as run:
+        law, seed = run.plan.law, run.plan.seed
+        found = [one for result in run.results() for one in result.certificates.values()]
+    assert {one.status for one in found} == {"abstained"}
+    typed = ["--sigma", repr(law.sigma), "--k", repr(law.k), "--seed", str(seed)]
+    words = ["certify", *MODEL, *typed, "--n", "200", "--stop", "3", "--q", "tailored", "--quiet"]
+    assert main([*words, "--output", "run"]) == 0
+    shared = {purpose for _, purpose in streams(look) & streams("run")}
+    assert shared <= {"selection"}  # from which no bound is made
+    assert "estimation" in {purpose for _, purpose in streams("run")}
+
+
+def test_tune_never_names_the_law_of_the_votes_it_looked_at(look: str) -> None:
+    """It looks at a run of the law that it has just named."""
+    words = ["tune", "--n", "300", "--quiet", "--output", "tuned.json", "--overwrite"]
+    assert main([*words, "--landscape", look]) == 0
+    own = json.loads(Path("tuned.json").read_text())["law"]
+    law = ["--law", "tuned.json", "--stop", "3", "--n", "300", "--quiet"]
+    assert main(["certify", *MODEL, *law, "--output", "run"]) == 0
+    assert main([*words, "--landscape", "run"]) == 0
+    named = json.loads(Path("tuned.json").read_text())["candidates"]
+    assert own not in [each["law"] for each in named]
 
 
 @pytest.mark.parametrize(("top", "last"), [(0.0, None), (0.999, 0.8), (1.7, 1.5), (2e-9, 2e-9)])

@@ -69,7 +69,6 @@ def test_the_commands_read_the_logs_of_the_scripts(
         assert main(["tune", "--landscape", str(place), "--n", "1000", "--json"]) == 0
         answer = json.loads(capsys.readouterr().out)
         assert answer["landscape"]["inputs"] == [0, 1, 2, 3]
-        assert answer["landscape"]["law"] is None
     assert main(["import", str(path), "--output", str(tmp_path / "spheres.csv")]) == 0
     assert "accuracy on spheres of 4 inputs" in capsys.readouterr().out
     lines = (tmp_path / "spheres.csv").read_text().splitlines()

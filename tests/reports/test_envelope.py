@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,7 +11,7 @@ from dsrs.errors import InvalidInput, StoreMismatch
 from dsrs.laws import GeneralizedGaussian
 from dsrs.reports import Resampling, RunSummary, make_report
 from dsrs.reports.envelope import envelopes
-from dsrs.reports.report import check_comparable
+from dsrs.reports.together import check_comparable
 from dsrs.store import RunResult
 
 FAST = Resampling(200)
@@ -48,8 +49,11 @@ def test_the_envelope_compares_shared_inputs_only(make_result: Make) -> None:
     large = at_sigma(make_result, 1.0, [2.0, 2.0, 0.1, 0.1], first=2)
     (found,) = envelopes([small, large], [0.5], FAST)
     assert found.size == 1  # input 2
-    with pytest.raises(StoreMismatch, match="no input in common"):
-        envelopes([small, at_sigma(make_result, 1.0, [1.0], first=9)], [0.5], FAST)
+    apart = at_sigma(make_result, 1.0, [1.0], first=9)
+    assert envelopes([small, apart], [0.5], FAST) == ()
+    named = [replace(run, family="gaussian") for run in (small, apart)]
+    with pytest.raises(StoreMismatch, match="'gaussian' have no input in common"):
+        envelopes(named, [0.5], FAST)
 
 
 def test_families_and_equal_sigma_are_not_mixed(make_result: Make) -> None:

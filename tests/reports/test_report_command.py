@@ -124,7 +124,7 @@ def test_runs_that_cannot_be_reported_are_refused(tmp_path: Path, make_result: A
         ([first, f"x={first}"], InvalidInput, "given twice"),
         ([first, other], StoreError, "different data"),
         ([tmp_path / "none"], StoreError, "does not exist"),
-        ([f"={first}"], InvalidInput, "FAMILY=PATH"),
+        ([f"={first}"], InvalidInput, "NAME=PATH"),
         ([store(tmp_path / "empty", make_result, count=0)], DsrsError, "no finished input"),
         ([first, "--radii", "1:0:1"], InvalidInput, "START <= STOP"),
         ([first, "--radii", "one"], InvalidInput, "--radii is written"),
@@ -139,9 +139,23 @@ def test_names_and_families(tmp_path: Path, make_result: Any) -> None:
     first = store(tmp_path / "x" / "run", make_result)
     second = store(tmp_path / "y" / "run", make_result, 0.5)
     odd = store(tmp_path / "k=3", make_result, 0.25)
-    runs = read_runs([f"gaussian={first}", str(second), str(odd)])
+    runs = read_runs([str(first), str(second), str(odd)])
     assert [run.name for run in runs] == [str(first), str(second), "k=3"]
-    assert [run.family for run in runs] == ["gaussian", "", ""]
+    assert [run.family for run in runs] == ["", "", ""]
+    named = [f"Ours (s=0.12)={first}", f'"a=b"={second}', f"odd={odd}"]
+    names = ["Ours (s=0.12)", "a=b", "odd"]
+    runs = read_runs(named, ["mine=Ours (s=0.12),odd"])
+    assert [run.name for run in runs] == names
+    assert [run.family for run in runs] == ["mine", None, "mine"]
+    assert [run.family for run in read_runs(named, None)] == [None] * 3
+    for family, message in (
+        ("mine", "FAMILY=RUN,RUN"),
+        ("mine=ours", "names the run 'ours', but"),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            read_runs(named, [family])
+    with pytest.raises(InvalidInput, match="'odd' is in two families"):
+        read_runs(named, ["one=odd", "two=odd"])
 
 
 def test_radii_are_read_exactly() -> None:

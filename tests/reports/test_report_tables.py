@@ -22,6 +22,7 @@ FAST = Resampling(100)
 MARKDOWN = """\
 Certified accuracy in percent at l2 radius r, with 95 % bootstrap intervals over the test inputs \
 (100 resamples, seed 0; gains are paired by input).
+a_1 & co: sigma = 1, k = 2, 4 inputs.
 
 | run | certification | clean: predicted | clean: certified | abstained | ACR | r = 1 | r = 1.25 |
 | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |
@@ -35,6 +36,7 @@ Certified accuracy in percent at l2 radius r, with 95 % bootstrap intervals over
 LATEX = r"""% needs \usepackage{booktabs}
 % certified accuracy in percent; with 95 \% bootstrap intervals over the test inputs \
 (100 resamples, seed 0; gains are paired by input)
+% a_1 & co: sigma = 1, k = 2, 4 inputs
 \begin{tabular}{llrrr}
 \toprule
  & & & \multicolumn{2}{c}{Certified accuracy (\%) at radius $r$} \\

@@ -14,7 +14,7 @@ from dsrs.exchange import ResultRow, export_run, write_rows
 from dsrs.laws import GeneralizedGaussian
 from dsrs.methods import Plan
 from dsrs.reports import Resampling, RunSummary, csv_table, make_report, markdown_table, read_run
-from dsrs.reports.tables import json_document
+from dsrs.reports.document import json_document
 from dsrs.store import RunResult, open_run, start_run
 from dsrs.votes.records import SampledInput
 

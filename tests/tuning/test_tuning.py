@@ -15,7 +15,7 @@ from dsrs.tuning.objective import Objective
 from dsrs.tuning.search import Tuned, shapes, tune
 from landscape.known_profiles import exact_profile, half_space, predicted_radii
 
-# All that have a forecast: first-order has none.
+# All that have a forecast: first-order and landscape have none.
 METHODS = ("np", "tailored", "rescaled:0.8x", "truncated:heuristic")
 D, N, ALPHA = 784, 10_000, 0.001
 
@@ -54,6 +54,13 @@ def test_the_size_is_that_of_a_fine_scan(tuned: Tuned) -> None:
     assert tuned.best.value > 0.995 * max(scan)
     sizes = [limit_and_norm(profile, D, N, ALPHA)[1] / np.sqrt(D) for profile in PROFILES]
     assert 0.7 * min(sizes) < tuned.best.law.sigma < 1.4 * max(sizes)
+
+
+def test_a_law_is_not_chosen_by_the_votes_that_certify_it(tuned: Tuned) -> None:
+    again = tuned.without(tuned.best.law)
+    assert again.candidates == tuned.candidates[1:]
+    assert again.best.value > 0.99 * tuned.best.value  # its neighbours promise nearly as much
+    assert tuned.without(None) == tuned
 
 
 def test_the_current_choice_is_beside_it(tuned: Tuned) -> None:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from dsrs.classifiers import Classifier
 from dsrs.laws import GeneralizedGaussian
+from dsrs.laws.norms import Norm, norm_of
 from dsrs.proofs.base import Claim
 from dsrs.votes import Setting
 
@@ -36,6 +37,7 @@ class Aim:
     index: int
     target: int
     claim: Claim
+    norm: Norm = "l2"  # that distances are measured in
 
     @property
     def slack(self) -> float:
@@ -56,15 +58,18 @@ class Aim:
         return self.point(perturbation) - self.x
 
     def length(self, perturbation: Floats) -> float:
-        """How far `point` is from the input (l2), rounded up."""
+        """How far `point` is from the input, rounded up."""
         point, grid = self.point(perturbation), self.setting.grid
         if grid is None:
             away, extra = point.astype(np.float64) - self.x, 0.0
         else:
             # Numbers of float32 stand for the grid points that they are nearest to.
             away = grid.step * (grid.cells(point) - grid.cells(self.x))
-            extra = grid.distance(self.x)
-        return math.nextafter(float(np.linalg.norm(away)) * (1 + 1e-14) + extra, math.inf)
+            # l-infinity distances are at most those of l2, and those of l1 sqrt(d) times as large.
+            extra = grid.distance(self.x) * (math.sqrt(away.size) if self.norm == "l1" else 1.0)
+        # A sum of d numbers is rounded by less than d 2^-53 of itself.
+        rounding = 1 + 1e-14 + (away.size * 2.0**-53 if self.norm == "l1" else 0.0)
+        return math.nextafter(norm_of(away, self.norm) * rounding + extra, math.inf)
 
     def rival(self, counts: Sequence[int]) -> int:
         """The class that most of these votes were for, but the target."""

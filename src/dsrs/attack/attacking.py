@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -16,13 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 from dsrs.attack.aim import Aim
 from dsrs.attack.box import Room
 from dsrs.attack.pursuit import check_budget, pursue
-from dsrs.attack.summary import AttackSummary, summarised
+from dsrs.attack.summary import AttackSummary, EpsRates, summarised
 from dsrs.certifying.in_flight import keep_all
 from dsrs.certifying.many_inputs import Counter, Watch
 from dsrs.certifying.one_input import checked_input, setting_of
 from dsrs.classifiers import Classifier
 from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput, StoreMismatch
+from dsrs.laws.norms import Norm, check_norm
 from dsrs.measures.accuracy import proves
 from dsrs.methods import NEYMAN_PEARSON, Plan
 from dsrs.noise.seeds import check_seed
@@ -46,6 +48,8 @@ class AttackSettings:
     seed: same seed, same attack.
     clip: perturbed inputs stay within the classifier's bounds; a certificate covers all of R^d.
     method: whose certificates are attacked; None: the largest of each input.
+    norm: what distances are measured in.
+    eps: ask only whether the claim ends within this distance; None: look for the nearest end.
     """
 
     budget: int = 50_000
@@ -53,6 +57,8 @@ class AttackSettings:
     seed: int = 0
     clip: bool = False
     method: str | None = None
+    norm: Norm = "l2"
+    eps: float | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.budget <= MOST_BUDGET:
@@ -60,16 +66,18 @@ class AttackSettings:
         if not 0 < self.alpha < 1:
             raise InvalidInput(f"`alpha` must be in (0, 1), got {self.alpha!r}")
         check_seed(self.seed)
+        check_norm(self.norm)
+        if self.eps is not None and not 0 < self.eps < math.inf:
+            raise InvalidInput(f"`eps` must be a positive distance, got {self.eps!r}")
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON, without loss."""
-        return {
-            "budget": self.budget,
-            "alpha": self.alpha,
-            "seed": self.seed,
-            "clip": self.clip,
-            "method": self.method,
-        }
+        """For JSON, without loss; attacks of earlier versions said nothing of norm and eps."""
+        fields = asdict(self)
+        if self.norm == "l2":
+            del fields["norm"]
+        if self.eps is None:
+            del fields["eps"]
+        return fields
 
 
 def attack_input(
@@ -96,14 +104,15 @@ def attack_input(
     check_budget(chosen.budget, sampled.batch)
     image = checked_input(classifier, x, sampled, index)
     setting, claim = _setting(sampled, chosen), certificate.claim
-    aim = Aim(classifier, image, sampled.law, setting, index, target, claim)
+    aim = Aim(classifier, image, sampled.law, setting, index, target, claim, chosen.norm)
     found = pursue(
         aim,
-        Room(image, classifier.bounds if chosen.clip else None),
-        certificate.radius,
+        Room(image, classifier.bounds if chosen.clip else None, chosen.norm),
+        certificate.radius_in(chosen.norm),
         method,
         budget=chosen.budget,
         alpha=chosen.alpha,
+        eps=chosen.eps,
         stop=stop or Event(),
     )
     return replace(found, pictures=_pictures(image, found.perturbation, classifier.bounds))
@@ -163,7 +172,9 @@ def attack_run(
                     counter.skip(len(targets) - len(todo))
                 keep_all(attacked, partial(_keep, writer, counter), todo, threads)
         everything = attacked_inputs(run)
-        return summarised([everything[index] for index in sorted(targets)], chosen.clip)
+        found = [everything[index] for index in sorted(targets)]
+        wanted = run.indices() if indices is None else _known(indices, run)
+        return summarised(found, chosen.clip, chosen.norm, _rates(run, wanted, found, chosen.eps))
 
 
 def _targets(
@@ -179,6 +190,26 @@ def _targets(
         for result in map(run.result, wanted)
         if (claim := attacked_certificate(result, method)) is not None
     }
+
+
+def _rates(
+    run: Run, wanted: Sequence[int], found: Sequence[AttackedInput], eps: float | None
+) -> EpsRates | None:
+    """What is proved of these inputs of the run, attacked or not, within `eps`."""
+    if eps is None:
+        return None
+    results = {index: run.result(index) for index in wanted}
+    for_label = {i for i, one in results.items() if one.label in (None, one.target)}
+    verdicts = [one.verdict for one in found if one.index in for_label]
+    return EpsRates(
+        eps=eps,
+        inputs=len(results),
+        right=sum(one.label in (None, one.predicted) for one in results.values()),
+        robust=verdicts.count("robust"),
+        changed=verdicts.count("changed"),
+        undecided=verdicts.count("undecided"),
+        wrong=len(found) - len(verdicts),
+    )
 
 
 def _keep(writer: AttackWriter, counter: Counter | None, attacked: AttackedInput) -> None:

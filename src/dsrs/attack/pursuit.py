@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from threading import Event
 from time import perf_counter
 
+import numpy as np
 from scipy import special
 
 from dsrs.attack.aim import Aim
@@ -14,7 +15,7 @@ from dsrs.attack.backpropagation import FromBackPropagation
 from dsrs.attack.box import Floats, Room
 from dsrs.attack.readings import Compass, FromVotes
 from dsrs.attack.shrinking import Bands
-from dsrs.attack.verification import Shares, proved
+from dsrs.attack.verification import SHARES, Shares, proved
 from dsrs.attack.walk import SURELY, Path, walk, whole
 from dsrs.errors import InvalidInput
 from dsrs.noise.stream import Stream
@@ -29,6 +30,7 @@ RETRY_VOTES = 0.6  # of what is left, while nothing is proved
 SAFE, BOLD = 1.5, 0.9  # standard errors beyond the point where half of the proofs succeed
 LEAST_BATCHES = 16  # with fewer there is nothing to split
 FEWEST = 0.04  # of the budget: a proof with fewer votes is not tried
+SHRINKINGS = 8  # tries to have a point within a distance after it was rounded to the grid
 
 
 @dataclass(slots=True)
@@ -75,9 +77,14 @@ def pursue(
     *,
     budget: int,
     alpha: float,
+    eps: float | None = None,
     stop: Event,
 ) -> AttackedInput:
-    """Attack one input with at most `budget` votes, all in whole batches."""
+    """Attack one input with at most `budget` votes, all in whole batches.
+
+    With `eps` the only question is whether the claim ends within that distance: nothing is asked
+    where the certificate covers it.
+    """
     started = perf_counter()
     law, batch = aim.law, aim.setting.batch
     compasses: list[Compass] = [FromVotes(aim, stop)]
@@ -85,7 +92,7 @@ def pursue(
     if gradient is not None:
         compasses.append(FromBackPropagation(aim, stop, gradient))
     paths, bands = [], Bands(aim.x.shape)
-    for compass in compasses:
+    for compass in compasses if eps is None or not certified > eps else ():
         path = walk(compass, room, bands, law, budget // len(compasses), batch)
         if path is not None:
             paths.append(path)
@@ -100,6 +107,8 @@ def pursue(
         perturbation=None,
         votes=sum(compass.spent for compass in compasses),
         estimate=None,
+        norm=aim.norm,
+        eps=eps,
     )
     if paths:
         best = min(paths, key=lambda path: path.depth + path.error)
@@ -116,8 +125,10 @@ def _prove(
     alpha: float,
     stop: Event,
 ) -> AttackedInput:
-    batch, spent = aim.setting.batch, found.votes
-    known, shares = Range(path, path.depth, path.informed), Shares(alpha)
+    batch, spent, eps = aim.setting.batch, found.votes, found.eps
+    # Within a given distance one point is verified: the farthest along the normal.
+    shares = Shares(alpha, SHARES if eps is None else (1.0,))
+    known = Range(path, path.depth, path.informed)
     rival, candidates, perturbations = aim.rival(path.counts), list[Candidate](), list[Floats]()
 
     def votes_at(delta: Floats, votes: int, purpose: str) -> tuple[int, ...]:
@@ -129,13 +140,18 @@ def _prove(
     while shares.next > 0:
         left = (budget - spent) // batch * batch
         portion = FIRST_VOTES if not candidates else RETRY_VOTES
-        votes = left if nearest is not None else whole(portion * left, batch)
+        alone = nearest is not None or eps is not None
+        votes = left if alone else whole(portion * left, batch)
         if left - votes < FEWEST * budget:
             votes = left
         if votes < max(FEWEST * budget, 1):
             break
-        depth = known.provable(votes, shares.next, SAFE if nearest is None else BOLD)
-        delta = room.beyond(path.normal, depth)
+        if eps is None:
+            depth = known.provable(votes, shares.next, SAFE if nearest is None else BOLD)
+            delta = room.beyond(path.normal, depth)
+        else:
+            delta = _within(aim, room, path.normal, eps)
+            depth = float(path.normal @ delta)
         length = aim.length(delta)
         if nearest is not None and length >= candidates[nearest].norm:
             break
@@ -160,3 +176,17 @@ def _prove(
         votes=spent,
         estimate=aim.length(room.beyond(path.normal, known.depth)),
     )
+
+
+def _within(aim: Aim, room: Room, normal: Floats, eps: float) -> Floats:
+    """The perturbation deepest along the normal whose point, as it is voted on, is within `eps`."""
+    # Less than half a step may be rounded to the same point.
+    grid, length = aim.setting.grid, eps
+    least = 0.0 if grid is None else 0.51 * grid.step
+    for _ in range(SHRINKINGS):
+        delta = room.within(normal, length)
+        excess = aim.length(delta) - eps
+        if excess <= 0:
+            return delta
+        length = max(length - max(1.01 * excess, least), 0.0)
+    return np.zeros(normal.size)

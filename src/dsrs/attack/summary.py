@@ -4,10 +4,45 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from dsrs.laws.norms import Norm
 from dsrs.proofs.counterexample import AttackedInput
+
+
+@dataclass(frozen=True, slots=True)
+class EpsRates:
+    """How many inputs keep their answer against every perturbation up to `eps`.
+
+    Of all `inputs`, attacked or not, `right` are predicted as labelled, without perturbation (the
+    class with most votes: an estimate). Of those that are certified for their label the answer is
+    proved `robust` within `eps`, proved `changed`, or `undecided`. `wrong` are certified for a
+    class that is not their label. Nothing is known of the others, which have no certificate.
+    """
+
+    eps: float
+    inputs: int
+    right: int
+    robust: int
+    changed: int
+    undecided: int
+    wrong: int
+
+    @property
+    def uncertified(self) -> int:
+        """Inputs without a certificate."""
+        return self.inputs - self.robust - self.changed - self.undecided - self.wrong
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: the counts, and the rates that bound the robust accuracy."""
+        known = max(self.inputs, 1)
+        return asdict(self) | {
+            "uncertified": self.uncertified,
+            "accuracy": self.right / known,
+            "robust_accuracy_at_least": self.robust / known,
+            "robust_accuracy_at_most": 1 - (self.changed + self.wrong) / known,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +59,8 @@ class AttackSummary:
     certified_where_attacked: float | None
     attacked: float | None
     ratio: float | None
+    norm: Norm = "l2"
+    rates: EpsRates | None = None  # where a distance was given
 
     @property
     def proved(self) -> int:
@@ -53,6 +90,8 @@ class AttackSummary:
             "refuted": [one.index for one in self.refuted],
             "votes": self.votes,
             "within": "bounds" if self.clip else "R^d",
+            "norm": self.norm,
+            "eps": None if self.rates is None else self.rates.to_dict(),
         }
 
 
@@ -73,10 +112,16 @@ def input_fields(one: AttackedInput) -> dict[str, Any]:
         "refuted": one.refuted,
         "method": one.method,
         "votes": one.votes,
+        "verdict": one.verdict,
     }
 
 
-def summarised(inputs: Sequence[AttackedInput], clip: bool) -> AttackSummary:
+def summarised(
+    inputs: Sequence[AttackedInput],
+    clip: bool,
+    norm: Norm = "l2",
+    rates: EpsRates | None = None,
+) -> AttackSummary:
     """The summary of these inputs."""
     broken = [one for one in inputs if one.attacked is not None]
     return AttackSummary(
@@ -86,6 +131,8 @@ def summarised(inputs: Sequence[AttackedInput], clip: bool) -> AttackSummary:
         certified_where_attacked=_mean([one.certified for one in broken]),
         attacked=_mean([one.attacked for one in broken if one.attacked is not None]),
         ratio=_mean([one.ratio for one in broken if one.ratio is not None]),
+        norm=norm,
+        rates=rates,
     )
 
 

@@ -14,7 +14,7 @@ is false, only the rejection of H2 can be wrong, with probability at most a too.
 lead H2 is tested alone, because a class may lead without a majority.
 
 The j-th point has the j-th of the shares SHARES of alpha, which add up to one; there are no more
-points than shares.
+points than shares. An attack within a given distance verifies one point, with the whole of alpha.
 Given all that came before, the proof at the j-th point is wrong with probability at most its share,
 so some proof of the input is wrong with probability at most alpha, however the points were chosen
 and wherever the search stopped.
@@ -35,9 +35,9 @@ SHARES = (0.1, 0.7, 0.15, 0.05)  # the second point is meant to be the nearest
 class Shares:
     """The shares of alpha of one input, in the order in which points are verified."""
 
-    def __init__(self, alpha: float) -> None:
+    def __init__(self, alpha: float, shares: Sequence[float] = SHARES) -> None:
         self._budget = AlphaBudget(alpha)
-        self._left = [share * alpha for share in SHARES]
+        self._left = [share * alpha for share in shares]
 
     @property
     def next(self) -> float:

@@ -147,7 +147,9 @@ def walk(
         z = score_of(reading)
         if reading.rate > 0:
             low, high = SLOPES
-            slope = min(max(reading.rate / _density(z), low / sigma), high / sigma)
+            # Along the normal the perturbation is shorter, but for l2 in all of R^d.
+            rate = reading.rate * float(np.linalg.norm(delta)) / float(normal @ delta)
+            slope = min(max(rate / _density(z), low / sigma), high / sigma)
         summed.add(reading)
         normal = summed.normal(bands)
         depth = log.bracketed(normal, max(float(normal @ delta) + z / slope, 0.0))

@@ -5,23 +5,25 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dsrs.cli.data_options import dataset_from
+from dsrs.cli.law_options import NORM_NAMES
 from dsrs.cli.model_options import (
     add_source_options,
     add_workers,
     classifier_from,
     with_stored_source,
 )
-from dsrs.cli.options import Commands
+from dsrs.cli.options import Commands, Options
 from dsrs.cli.progress import Progress
 from dsrs.cli.tables import table
 from dsrs.cli.values import whole_numbers
 from dsrs.measures.rounding import ceil_text, floor_text
 
 if TYPE_CHECKING:
-    from dsrs.attack import AttackSummary
+    from dsrs.attack import AttackSummary, EpsRates
     from dsrs.proofs.counterexample import AttackedInput
 
 REFUTED = 3
@@ -36,6 +38,8 @@ examples:
       A run that is not yours, or may not be written: the attack is kept in a copy.
   dsrs attack runs/old --model net.onnx --data MNIST/
       A run that does not know where its model and data are.
+  dsrs attack runs/mine --norm linf --eps 0.01
+      Which answers change within 0.01 in every pixel? Proved either way, or undecided.
 
 `majority lost`: the class provably has no majority there, which its certificate claimed. `answer
 changed`: another class is provably ahead of it. A certificate of --classes all claims that the
@@ -75,6 +79,7 @@ def add_parser(commands: Commands) -> None:
         action="store_true",
         help="perturbed inputs stay within the bounds of the data (certificates cover all of R^d)",
     )
+    _add_question(options)
     options.add_argument("--method", help="attack this method (default: the largest radius)")
     options.add_argument("--indices", type=whole_numbers, help="these inputs, such as 3,14,15")
     options.add_argument(
@@ -98,12 +103,34 @@ def add_parser(commands: Commands) -> None:
     parser.set_defaults(run=run)
 
 
+def _add_question(options: Options) -> None:
+    """--norm and --eps: which distance is asked for."""
+    options.add_argument(
+        "--norm",
+        choices=NORM_NAMES,
+        default="l2",
+        help="what distances are measured in, and which radius is attacked (default: l2)",
+    )
+    options.add_argument(
+        "--eps",
+        type=float,
+        help="ask only whether the answer changes within this distance (default: look for the "
+        "nearest counterexample)",
+    )
+
+
 def run(arguments: argparse.Namespace) -> int:
     from dsrs.attack import AttackSettings, attack_run
     from dsrs.store import open_run
 
     settings = AttackSettings(
-        arguments.budget, arguments.alpha, arguments.seed, arguments.clip, arguments.method
+        arguments.budget,
+        arguments.alpha,
+        arguments.seed,
+        arguments.clip,
+        arguments.method,
+        arguments.norm,
+        arguments.eps,
     )
     with open_run(arguments.run_folder) as opened:
         config = opened.config
@@ -132,19 +159,41 @@ def attack_text(found: AttackSummary) -> str:
     if not found.inputs:
         return "no input of this run is certified: there is nothing to attack"
     rows = [_row(one) for one in found.inputs]
-    lines = [table(rows, ["input", "certified", "attacked", "ratio", "shown", "votes"]), ""]
+    heads = ["input", "certified", "attacked", "ratio", "shown", "votes"]
+    heads += [] if found.rates is None else ["verdict"]
+    lines = [table(rows, heads), ""]
     where = "within the bounds of the data" if found.clip else "anywhere in R^d"
     lines.append(
         f"{found.proved} of {len(found.inputs)} certified inputs have a proved counterexample "
         f"{where}; {found.votes:,} votes"
     )
+    if found.norm != "l2":
+        lines.append(f"distances and radii are measured in the {found.norm} norm")
     if found.ratio is not None and found.attacked is not None:
         assert found.certified_where_attacked is not None
         lines.append(
             f"their means: certified {floor_text(found.certified_where_attacked, 4)}, attacked "
             f"{ceil_text(found.attacked, 4)}, certified / attacked {floor_text(found.ratio, 4)}"
         )
+    if found.rates is not None:
+        lines += ["", _rates_text(found.rates)]
     return "\n".join(lines)
+
+
+def _rates_text(rates: EpsRates) -> str:
+    """How many inputs keep their answer up to eps, with the rates over all inputs."""
+    n = rates.inputs
+    certified = rates.robust + rates.changed + rates.undecided
+    broken = rates.changed + rates.wrong
+    at_least = floor_text(100 * Fraction(rates.robust, n), 2)
+    at_most = ceil_text(100 * Fraction(n - broken, n), 2)
+    return (
+        f"within {rates.eps:g}: of {certified} inputs certified for their label {rates.robust} are "
+        f"proved robust, {rates.changed} proved changed, {rates.undecided} undecided\n"
+        f"{n} inputs in all, {rates.right} predicted right, {rates.wrong} certified for another "
+        f"class, {rates.uncertified} without a certificate\n"
+        f"robust accuracy within {rates.eps:g}: at least {at_least}%, at most {at_most}%"
+    )
 
 
 def _row(one: AttackedInput) -> list[str]:
@@ -156,6 +205,7 @@ def _row(one: AttackedInput) -> list[str]:
         "-" if one.ratio is None else floor_text(one.ratio, 3),
         "nothing" if found is None else found.shown + " (REFUTED)" * one.refuted,
         f"{one.votes:,}",
+        *([] if one.verdict is None else [one.verdict]),
     ]
 
 

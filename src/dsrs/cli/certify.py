@@ -18,7 +18,6 @@ from dsrs.cli.law_options import (
     add_law_options,
     law_from,
     note_on_law,
-    refuse_votes_that_chose,
     tuned_method,
 )
 from dsrs.cli.model_options import (
@@ -262,7 +261,6 @@ def _plan(arguments: argparse.Namespace, dataset: Dataset, inputs: int) -> Plan:
         fitting = (text for text in plan.methods if entry_of(text).load().one_bound)
         plan = plan.replace(methods=tuple(fitting))
     methods_of(plan)  # refuses a plan that does not fit
-    refuse_votes_that_chose(arguments, plan.law, plan.seed)
     if arguments.family_alpha is None:
         return plan
     return plan.for_all_of(inputs, arguments.family_alpha)

@@ -13,6 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dsrs.cli.check_lines import verdict_lines
 from dsrs.cli.check_subject import compared, fingerprints_from, retaken_votes
 from dsrs.cli.model_options import add_source_options
 from dsrs.cli.options import Commands
@@ -20,7 +21,6 @@ from dsrs.cli.progress import Progress
 from dsrs.errors import DataError, DsrsError, InvalidInput, MissingExtra
 from dsrs.files.csv_rows import open_csv
 from dsrs.files.foreign_text import one_line
-from dsrs.measures.rounding import floor_text
 
 if TYPE_CHECKING:
     from dsrs.audit import Verdict
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from dsrs.certifying.votes_again import Retaken
 
 VERIFIED, REFUTED, UNDECIDED = 0, 1, 3  # exit codes
-MOST_SHOWN = 20
 PARQUET_MAGIC = b"PAR1"
 
 DESCRIPTION = """\
@@ -259,14 +258,8 @@ def _report(
         votes = {} if arguments.votes is None else {"votes": [asdict(one) for one in retaken]}
         print(json.dumps({**counts, **times, "certificates": listed, **votes}))
         return
-    for word in WORDS:
-        alike = [verdict for verdict in verdicts if verdict.word == word]
-        bad = word in ("refuted", "undecided")
-        shown = alike if len(verdicts) <= MOST_SHOWN else alike[:MOST_SHOWN] if bad else []
-        for verdict in shown:
-            print(one_line(_line(verdict)))
-        if bad and len(alike) > len(shown):
-            print(f"... and {len(alike) - len(shown):,} more {word}")
+    for line in verdict_lines(verdicts):
+        print(line)
     if not Path(arguments.source).is_dir():
         print(
             "bounds of probabilities are taken as given; a run folder has the votes they are from"
@@ -291,14 +284,3 @@ def _is_without_grid(folder: str) -> bool:
             return run.sampled_plan_fields.get("grid") is None
     except DsrsError:
         return False  # the verdicts say what is wrong with it
-
-
-def _line(verdict: Verdict) -> str:
-    """A verdict, the radius it is on, and what the certificate is about."""
-    parts = [f"{verdict.word.upper()}: {verdict.name}"]
-    if verdict.radius:
-        parts.append(f"radius {floor_text(verdict.radius, 6)}")
-    if verdict.subject is not None:
-        parts += [f"{name} {value}" for name, value in verdict.subject.items() if value is not None]
-    line = ", ".join(parts)
-    return f"{line}: {verdict.reason}" if verdict.reason else line

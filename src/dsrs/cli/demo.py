@@ -93,7 +93,7 @@ def _take_runs(arguments: argparse.Namespace, folder: Path) -> dict[str, Forecas
         )
 
     wide = wide_law(trained.d, 2 * trained.sigma)
-    look = Plan(wide, (NEYMAN_PEARSON,), n=LOOK_VOTES)
+    look = Plan(wide, ("landscape",), n=LOOK_VOTES)
     take("look", "looking at 50 other images", others, len(others), look)
     found = tune(
         read_landscape(arguments.output / "look").profiles,
@@ -130,7 +130,8 @@ def _show(arguments: argparse.Namespace, forecasts: Mapping[str, Forecast]) -> N
         f"certified accuracy in percent at l2 radius r, {arguments.images} images, "
         f"alpha = {alpha:g}; {looked:,} more votes looked at other images"
     )
-    report = make_report(read_runs([f"{name}={arguments.output / name}" for name in forecasts]))
+    runs = read_runs([str(arguments.output / name) for name in forecasts], families=None)
+    report = make_report(runs)
     page = arguments.output.with_name(arguments.output.name + "-report.html")
     write_page(report, page, "Certified robustness: the embedded demo")
     print(f"open {page.resolve().as_uri()} in a browser")

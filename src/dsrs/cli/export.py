@@ -12,7 +12,8 @@ from dsrs.errors import InvalidInput
 
 EPILOG = """\
 examples:
-  dsrs export runs/mine --format csv                      writes runs/mine.csv
+  dsrs export runs/mine                                   writes runs/mine.csv
+  dsrs export runs/mine --output mine.parquet             the ending names the format
   dsrs export runs/mine --format tsv --method truncated   the log of randomized-smoothing scripts
   dsrs export runs/mine --format dsrs-logs --output logs  the folders of the original DSRS scripts
   dsrs export runs/mine --format attacks                  runs/mine.npz: proved counterexamples
@@ -37,8 +38,8 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--format",
         type=one_of("dsrs.exchange", "FORMATS"),
-        default="csv",
-        help="csv (default), jsonl, parquet, tsv, dsrs-logs or attacks",
+        help="csv, jsonl, parquet, tsv, dsrs-logs or attacks (default: by the ending of --output; "
+        "csv without one)",
     )
     parser.add_argument("--method", help="only this method, such as np or truncated")
     parser.add_argument(
@@ -54,6 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     from dsrs.store import open_run
 
     folder = Path(arguments.run_folder)
+    arguments.format = arguments.format or _format_by_ending(arguments.output)
     ending = FORMATS[arguments.format].ending or "-logs"
     if arguments.output == "-":
         return _to_standard_output(arguments, ending)
@@ -65,6 +67,22 @@ def run(arguments: argparse.Namespace) -> int:
         for path in paths:
             print(f"wrote {path}")
     return 0
+
+
+def _format_by_ending(output: str | None) -> str:
+    """The format that the name of the file to write asks for."""
+    from dsrs.exchange import FORMATS, format_of
+
+    if output is None or output == "-":
+        return "csv"
+    found = format_of(Path(output), tables=False)
+    if found is None:
+        endings = ", ".join(form.ending for form in FORMATS.values() if form.ending)
+        raise InvalidInput(
+            f"the ending of {output} names no format; end it with one of {endings}, or give "
+            "--format"
+        )
+    return found
 
 
 def _to_standard_output(arguments: argparse.Namespace, ending: str) -> int:

@@ -92,13 +92,13 @@ def run(arguments: argparse.Namespace) -> int:
 def look(arguments: argparse.Namespace, output: str) -> None:
     """Sample the landscape that these options describe into the run folder `output`."""
     from dsrs.certifying.many_inputs import Origin, certify_run
-    from dsrs.methods import NEYMAN_PEARSON, Plan
+    from dsrs.methods import Plan
     from dsrs.store.profiles import wide_law
 
     dataset = dataset_from(arguments)
     plan = Plan(
         law=wide_law(math.prod(dataset.input_shape), arguments.reach),
-        methods=(NEYMAN_PEARSON,),
+        methods=("landscape",),
         n=arguments.votes,
         seed=arguments.seed,
         target=arguments.target,

@@ -15,6 +15,7 @@ from dsrs.methods.defaults import NEYMAN_PEARSON
 if TYPE_CHECKING:
     from dsrs.laws import GeneralizedGaussian
 
+NORM_NAMES = ("l1", "l2", "linf")  # those of `dsrs.laws.norms`, whose import takes time
 LAW_FORMS = """\
 laws: truncated:0.8 (share of the mass), truncated:T=31.8 (radius), truncated:heuristic (the
 paper's choice from the lower bound of P_A), rescaled:0.4 (another sigma), rescaled:0.8x (times
@@ -76,24 +77,6 @@ def tuned_method(arguments: argparse.Namespace) -> tuple[str, ...]:
     if not isinstance(method, str):
         raise DataError(f"{arguments.law} is not a file of `dsrs tune`: it has no `method`")
     return ("none",) if method == NEYMAN_PEARSON else (method,)
-
-
-def refuse_votes_that_chose(arguments: argparse.Namespace, law: Any, seed: int) -> None:
-    """Raise InvalidInput if the votes of this law and seed are those that chose the law.
-
-    `dsrs tune` looks at any run. Where it chooses the law of the run itself, the same seed would
-    certify by the same votes, and alpha would not hold: they were chosen for how they came out.
-    """
-    if arguments.law is None:
-        return
-    looked = read_tuned(arguments.law).get("landscape")
-    if not isinstance(looked, dict) or "law" not in looked:
-        return
-    if (looked["law"], looked.get("seed")) == (law.to_dict(), seed):
-        raise InvalidInput(
-            f"the votes of seed {seed} chose this law, and cannot certify it as well; give another "
-            "--seed"
-        )
 
 
 def note_on_law(arguments: argparse.Namespace, law: GeneralizedGaussian) -> None:

@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dsrs.cli.compare import add_bootstrap, bootstrap_from, comparison_text, rows_text
+from dsrs.cli.gate import add_requirements
 from dsrs.cli.options import Commands
-from dsrs.cli.radii import parse_radii
-from dsrs.cli.tables import table
+from dsrs.cli.radii import add_radii, radii_from
 
 if TYPE_CHECKING:
     from dsrs.reports import Report
@@ -20,7 +21,10 @@ examples:
   dsrs report runs/s025 runs/s050 runs/s100 --output report.html --tables tables
   dsrs report imported.csv runs/mine
       A table of `dsrs import` or `dsrs recertify` beside a run of the same inputs.
-  dsrs report gaussian=runs/g050 gaussian=runs/g100 consistency=runs/c100 --figures figures
+  dsrs report "Ours (s=0.5)"=runs/a Cohen=runs/b --figures figures
+      NAME=RUN names a run in tables and legends.
+  dsrs report runs/g050 runs/g100 runs/c050 runs/c100 --output report.html \\
+      --family gaussian=g050,g100 --family consistency=c050,c100
 """
 
 
@@ -29,12 +33,21 @@ def add_parser(commands: Commands) -> None:
         "report",
         help="tables, figures and an HTML page from runs",
         description="Certified accuracy, average radius and gains of one or more runs, with "
-        "bootstrap intervals. Runs of one family at several sigma also get their upper envelope.",
+        "bootstrap intervals. Several runs are also compared with the first one, over the inputs "
+        "that both have; runs of one family at several sigma get their upper envelope.",
         epilog=EXAMPLES,
     )
-    parser.add_argument(
-        "runs", nargs="+", metavar="[FAMILY=]RUN", help="folder of a run, or a table"
+    parser.add_argument("runs", nargs="+", metavar="[NAME=]RUN", help="folder of a run, or a table")
+    families = parser.add_mutually_exclusive_group()
+    families.add_argument(
+        "--family",
+        action="append",
+        dest="families",
+        metavar="FAMILY=RUN,RUN",
+        help="runs, by name, that have an upper envelope over sigma together; give it again for "
+        "several (default: all runs are one family)",
     )
+    families.add_argument("--no-envelope", action="store_true", help="no upper envelope over sigma")
     parser.add_argument("--output", type=Path, metavar="FILE", help="HTML page to write")
     parser.add_argument("--title", help="title of the page (default: from the data's name)")
     parser.add_argument(
@@ -49,19 +62,9 @@ def add_parser(commands: Commands) -> None:
         metavar="LIST",
         help="of the figures (default: png,svg,pdf)",
     )
-    parser.add_argument(
-        "--radii", metavar="LIST", help="0.25,0.5,1 or START:STOP:STEP (default: a round grid)"
-    )
-    parser.add_argument(
-        "--resamples",
-        type=int,
-        default=2000,
-        help="of the bootstrap, 100 to 100000 (default: 2000)",
-    )
-    parser.add_argument(
-        "--confidence", type=float, default=0.95, help="of intervals (default: 0.95)"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="of the bootstrap (default: 0)")
+    add_radii(parser)
+    add_requirements(parser)
+    add_bootstrap(parser)
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
     parser.set_defaults(run=run)
 
@@ -71,8 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     from dsrs.reports import writing
 
     formats = [suffix for suffix in arguments.format.split(",") if suffix]
-    radii = parse_radii(arguments.radii) if arguments.radii else None
-    resampling = reports.Resampling(arguments.resamples, arguments.confidence, arguments.seed)
+    radii, resampling = radii_from(arguments), bootstrap_from(arguments)
     # Everything that can be refused is refused before the work starts.
     if arguments.output:
         writing.check_page_path(arguments.output)
@@ -81,7 +83,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.figures:
         writing.check_folder(arguments.figures, writing.figure_names(formats))
 
-    report = reports.make_report(reports.read_runs(arguments.runs), radii, resampling)
+    families = None if arguments.no_envelope else arguments.families or ()
+    runs = reports.read_runs(arguments.runs, families)
+    gates = [reports.gate(run, arguments.require) for run in runs] if arguments.require else []
+    report = reports.make_report(runs, radii, resampling, gates)
     print(reports.json_document(report) if arguments.json else summary_text(report))
 
     written: list[Path] = []
@@ -98,25 +103,32 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def summary_text(report: Report) -> str:
-    """The summary as aligned text; a gain whose interval excludes zero has a star."""
+    """The summary as aligned text; a gain whose interval excludes zero has a star.
+
+    Where runs are over different inputs, what they have in common is compared below.
+    """
     from dsrs.reports.attacks import attack_text
     from dsrs.reports.caveats import caveats
-    from dsrs.reports.tables import SUMMARY_HEADS, interval_note, summary_rows
+    from dsrs.reports.gate_tables import gate_text
+    from dsrs.reports.headers import header_lines
+    from dsrs.reports.tables import interval_note, summary_rows
 
-    heads = ["run", "certification", *SUMMARY_HEADS]
-    heads += [f"r={radius:g}" for radius in report.radii]
-    rows = []
-    for row in summary_rows(report):
-        texts = [cell.value + "*" * bool(cell.verdict) if cell else "" for cell in row.cells]
-        rows.append([row.run, row.label, *texts])
-    note = (
-        f"certified accuracy in percent at l2 radius r, {interval_note(report.resampling)}\n"
-        "* the interval of this gain excludes zero; any other gain may be chance\n"
-        + "".join(f"{caveat}\n" for caveat in caveats(report))
-    )
-    spent = "".join(f"{run.name}: {run.spent.text()}\n" for run in report.runs if run.spent)
-    spent += "".join(f"{run.name}: {attack_text(run)}\n" for run in report.runs if run.attacks)
-    return f"{table(rows, heads)}\n\n{note}{spent}"
+    lines = [
+        *header_lines(report.runs),
+        "",
+        rows_text(summary_rows(report), report.radii),
+        "",
+        f"certified accuracy in percent at l2 radius r, {interval_note(report.resampling)}",
+        "* the interval of this gain excludes zero; any other gain may be chance",
+        *caveats(report),
+        *(f"{run.name}: {run.spent.text()}" for run in report.runs if run.spent),
+        *(f"{run.name}: {attack_text(run)}" for run in report.runs if run.attacks),
+    ]
+    lines += [f"\n{gate_text(one)}" for one in report.gates]
+    for found in report.comparisons:
+        if set(found.sizes) != {found.size}:
+            lines += ["", comparison_text(found)]
+    return "\n".join(lines) + "\n"
 
 
 def default_title(report: Report) -> str:

@@ -127,14 +127,9 @@ def _answer(arguments: argparse.Namespace, folder: str) -> int:
         arguments.objective,
         current=_current(arguments, landscape.d),
         etas=arguments.etas,
-    )
+    ).without(landscape.certified)
     answer = found.to_dict() | {
-        "landscape": {
-            "votes": landscape.votes,
-            "inputs": list(landscape.indices),
-            "law": None if landscape.law is None else landscape.law.to_dict(),
-            "seed": landscape.seed,
-        }
+        "landscape": {"votes": landscape.votes, "inputs": list(landscape.indices)}
     }
     if arguments.figure:
         from dsrs.reports.tuning import draw_tuning

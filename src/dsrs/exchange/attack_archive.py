@@ -25,8 +25,9 @@ def is_attacks_archive(content: bytes) -> bool:
 def attacks_archive(attacks: Mapping[int, AttackedInput]) -> bytes:
     """The bytes of an .npz with one row for each input that has a proved counterexample.
 
-    `perturbation` is added to the input in float32; `norm` is its length as it was voted on,
-    `counts` the votes of each class there, `seed` and `purpose` the name of their noise.
+    `perturbation` is added to the input in float32; `norm` is its length as it was voted on, in the
+    norm `measured_in`, `counts` the votes of each class there, `seed` and `purpose` the name of
+    their noise.
     """
     found = [one for one in attacks.values() if one.counterexample is not None]
     if not found:
@@ -41,6 +42,7 @@ def attacks_archive(attacks: Mapping[int, AttackedInput]) -> bytes:
             "rival": point.rival,
             "certified": one.certified,
             "norm": point.norm,
+            "measured_in": one.norm,
             "counts": point.counts,
             "alpha": point.alpha,
             "shown": point.shown,

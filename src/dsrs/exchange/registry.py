@@ -38,11 +38,16 @@ def format_named(name: str) -> Format:
     return FORMATS[name]
 
 
-def format_of(path: Path) -> str | None:
-    """The format of a table with this name, or None; .gz behind it means compressed."""
+def format_of(path: Path, *, tables: bool = True) -> str | None:
+    """The format of a file with this name, or None; .gz behind it means compressed.
+
+    Args:
+        path: The file.
+        tables: Whether only tables of rows are meant, or every format that is one file.
+    """
     name = path.name.removesuffix(".gz")
-    tables = (form for form in FORMATS.values() if form.write is not None)
-    return next((form.name for form in tables if name.endswith(form.ending)), None)
+    files = (form for form in FORMATS.values() if form.ending and (form.write or not tables))
+    return next((form.name for form in files if name.endswith(form.ending)), None)
 
 
 def recognised(path: Path, content: bytes) -> Format:

@@ -205,8 +205,8 @@ def _row(
 def _with_attack(row: ResultRow, certificate: Certificate, found: AttackedInput) -> ResultRow:
     """The row with the counterexample of its input, where it ends what the certificate claims."""
     counterexample = found.counterexample
-    if counterexample is None or not row.proves:
-        return row
+    if counterexample is None or not row.proves or found.norm != "l2":
+        return row  # the table's radii are l2
     if not counterexample.ends(certificate.claim):
         return row
     return replace(row, attacked=counterexample.norm, attack_shown=counterexample.shown)

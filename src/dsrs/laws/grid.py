@@ -133,6 +133,16 @@ class Grid:
         """
         return _variation(law, self.step)
 
+    @staticmethod
+    def carries(law: GeneralizedGaussian | AdditionalLaw) -> bool:
+        """Whether `variation` is proved for the law.
+
+        It is in three dimensions and more, and in fewer where the density falls with the norm.
+        """
+        if isinstance(law, GeneralizedGaussian):
+            return True
+        return law.base.d >= 3 or law.falls
+
     def to_dict(self) -> dict[str, float]:
         """For JSON, without loss."""
         return {"step": self.step, "origin": self.origin}
@@ -159,11 +169,10 @@ def _variation(law: GeneralizedGaussian | AdditionalLaw, step: float) -> float:
     if isinstance(law, Rescaled):
         law = law.law
     base = law if isinstance(law, GeneralizedGaussian) else law.base
-    falls = isinstance(law, GeneralizedGaussian) or law.falls
-    if base.d < 3 and not falls:
+    if not Grid.carries(law):
         raise InvalidInput(
             f"noise on a grid in {base.d} dimensions needs a law whose density falls with the "
-            f"norm, got {law.describe()}"
+            f"norm, got {law.describe()}; use another law, or no grid"
         )
     error = NORMAL_ERROR
     if not base.is_gaussian or not isinstance(law, GeneralizedGaussian):

@@ -12,6 +12,7 @@ from dsrs.landscape.expected import expected_hits
 from dsrs.landscape.prediction import probability
 from dsrs.landscape.profile import Profile
 from dsrs.laws import AdditionalLaw, chosen_from_votes, parse_additional_law
+from dsrs.laws.grid import Grid
 from dsrs.methods.ball import BallOfVotes, votes_under_p
 from dsrs.methods.base import Floats, Method, Want, certify_or_abstain
 from dsrs.methods.futility import given_up, looks
@@ -32,9 +33,11 @@ class DoubleSampling(Method):
         plan = self.plan
         try:
             # A heuristic needs some lower bound of P_A to be read at all.
-            parse_additional_law(self.text, plan.law, p_lower=0.5)
+            law = parse_additional_law(self.text, plan.law, p_lower=0.5)
         except UnknownLaw as error:
             raise InvalidInput(str(error)) from None
+        if isinstance(plan.grid, Grid):
+            plan.grid.variation(law)  # refuses a law whose noise no grid can carry
         if not 0 < plan.n_first < plan.n:
             raise InvalidInput(
                 f"`n` = {plan.n} votes cannot be split between P and Q with "

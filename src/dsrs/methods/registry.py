@@ -79,6 +79,12 @@ METHODS: dict[str, Entry] = {
             "votes under Gaussian P, with a bound of the gradient: a baseline",
             "dsrs.methods.first_order:FirstOrder",
         ),
+        Entry(
+            "landscape",
+            "landscape",
+            "votes for `dsrs tune` to choose a law from: they certify nothing",
+            "dsrs.methods.landscape:LandscapeVotes",
+        ),
     )
 }
 

@@ -37,7 +37,9 @@ class Tailored(OneBound):
     for every pilot, and the mean is at most alpha too. The certificate follows from Q_A >= L alone
     (docs/math.md 9): it is wrong only if that fails. A badly chosen Q costs radius, never truth.
 
-    Where no law is better, Q is P, and this is Neyman-Pearson with a few votes less.
+    Where no law is better, Q is P, and this is Neyman-Pearson with a few votes less. Where the
+    votes that choose the class (`n0`) would leave none of n, Q is P as well, and n further votes
+    are taken under it: Neyman-Pearson.
     """
 
     quick_forecast: ClassVar[bool] = True
@@ -58,7 +60,8 @@ class Tailored(OneBound):
             if step.more:
                 return Want(selection, pilot + step.more)
             law = self._law(seen, step)
-        return Estimation(Stream(ESTIMATION, law), self.plan.n - pilot)
+        left = self.plan.n - pilot
+        return Estimation(Stream(ESTIMATION, law), left if left > 0 else self.plan.n)
 
     def choose(self, seen: SampledInput) -> NoiseLaw | None:
         if not seen.taken(self.under_p(SELECTION)):
@@ -67,14 +70,21 @@ class Tailored(OneBound):
         return None if step.more else self._law(seen, step)
 
     def _law(self, seen: SampledInput, step: PilotStep) -> NoiseLaw:
-        """The law that promises the largest radius; P where a class is to lead, not to rule."""
-        law = None if step.choice is None else step.choice.law
-        return self.plan.law if law is None or self.comparing_advised(seen) else law
+        """The law that promises the largest radius.
+
+        P where a class is to lead, not to rule, and where the grid cannot carry the law's noise.
+        """
+        law, grid = step.law, self.plan.known_grid
+        if law is None or self.comparing_advised(seen) or not (grid is None or grid.carries(law)):
+            return self.plan.law
+        return law
 
     def _step(self, seen: SampledInput) -> PilotStep:
         """What the pilot votes so far advise."""
         plan, selection = self.plan, self.under_p(SELECTION)
         taken = seen.taken(selection)
+        if taken >= plan.n:
+            return PilotStep(0, None)
         hits = trials = (0,) * HISTOGRAM_BINS
         if taken:
             pilot = seen.first(selection, taken)

@@ -13,6 +13,7 @@ from dsrs.errors import DataError, InvalidInput
 from dsrs.files.json_records import from_json, shown, to_json
 from dsrs.laws import GeneralizedGaussian, smoothing_law_from_dict
 from dsrs.laws.grid import Grid
+from dsrs.laws.norms import Norm
 from dsrs.proofs import format_2
 from dsrs.proofs.base import Claim, Proof
 from dsrs.proofs.interval import NOTHING_KNOWN, Interval, Observation
@@ -131,6 +132,10 @@ class Certificate:
     def l1_radius(self) -> float:
         """Certified l1 radius: the l1 ball lies inside the l2 ball of the same radius."""
         return self.radius
+
+    def radius_in(self, norm: Norm) -> float:
+        """The certified radius against perturbations that are measured in this norm."""
+        return {"l1": self.l1_radius, "l2": self.radius, "linf": self.linf_radius}[norm]
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, without loss; certificate.schema.json beside this file describes it."""

@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 
 from dsrs.errors import DataError
 from dsrs.files.json_records import from_json, record_to_json
+from dsrs.laws.norms import Norm
 from dsrs.proofs.base import Claim
 
 # What fresh votes at a point proved: the majority is lost; another class is ahead; nothing.
 Shown = Literal["majority lost", "answer changed", "nothing"]
 # Where the direction came from.
 Source = Literal["votes", "back-propagation"]
+# Whether the claim ends within a distance that was asked for.
+Verdict = Literal["robust", "changed", "undecided"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,9 @@ class AttackedInput:
     says of `target`. `candidates` are all points that were voted on, in order; `nearest` is the
     place among them of the nearest one where the claim provably ends, None where nothing was
     proved. `perturbation` leads there from the input (from the best candidate where nothing was
-    proved). `votes` were spent in all, `estimate` is where the claim seems to end.
+    proved). `votes` were spent in all, `estimate` is where the claim seems to end. Distances and
+    the certified radius are measured in `norm`. With `eps` the attack asked only whether the claim
+    ends within that distance.
     """
 
     index: int
@@ -76,6 +81,8 @@ class AttackedInput:
     estimate: float | None
     seconds: float = 0.0
     pictures: tuple[bytes, bytes] | None = None  # PNG of the perturbation, of the perturbed input
+    norm: Norm = "l2"
+    eps: float | None = None
 
     @property
     def counterexample(self) -> Candidate | None:
@@ -102,6 +109,18 @@ class AttackedInput:
         """
         return self.attacked is not None and self.attacked < self.certified
 
+    @property
+    def verdict(self) -> Verdict | None:
+        """What is proved of the perturbations up to `eps`; None where none was given.
+
+        robust: the certificate covers them. changed: the claim provably ends within `eps`.
+        """
+        if self.eps is None:
+            return None
+        if self.attacked is not None and self.attacked <= self.eps:
+            return "changed"
+        return "robust" if self.certified > self.eps else "undecided"
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON, without loss but for the perturbation and the pictures."""
         return {
@@ -115,6 +134,8 @@ class AttackedInput:
             "votes": self.votes,
             "estimate": self.estimate,
             "seconds": self.seconds,
+            "norm": self.norm,
+            "eps": self.eps,
         }
 
     @classmethod

@@ -2,7 +2,8 @@
 
 Below, the share of inputs certified for their label to at least r. Above, the share of the same
 inputs for which no counterexample within r was proved: no certificate can reach above it. An input
-that was not attacked, or withstood it, counts at every radius. Shares above are rounded up.
+that was not attacked, or withstood it, counts at every radius. Shares above are rounded up. Both
+curves are about l2; an attack in another norm has no curve.
 """
 
 from __future__ import annotations
@@ -28,6 +29,11 @@ class AttackGap:
     radius: tuple[float, ...]
     certified: tuple[float, ...]
     attacked: tuple[float, ...]
+
+
+def has_gap(run: RunSummary) -> bool:
+    """Whether the run was attacked in the norm of its radii, for the nearest counterexamples."""
+    return any(found.norm == "l2" and found.eps is None for found in run.attacks.values())
 
 
 def attack_gap(run: RunSummary) -> AttackGap:
@@ -67,6 +73,7 @@ def attack_fields(run: RunSummary) -> dict[str, Any] | None:
     ratios = [found.ratio for found in broken if found.ratio is not None]
     distances = [found.attacked for found in broken if found.attacked is not None]
     return {
+        "norm": next(iter(run.attacks.values())).norm,
         "inputs": len(run.attacks),
         "proved": len(broken),
         "mean_distance": ceil_number(_mean(distances), DIGITS) if broken else None,
@@ -80,9 +87,10 @@ def attack_text(run: RunSummary) -> str:
     known = attack_fields(run)
     if known is None:
         return "not attacked"
+    measured = "" if known["norm"] == "l2" else f" ({known['norm']} norm)"
     text = (
-        f"attacked: {known['proved']} of {known['inputs']} certified inputs have a proved "
-        "counterexample"
+        f"attacked{measured}: {known['proved']} of {known['inputs']} certified inputs have a "
+        "proved counterexample"
     )
     if known["proved"]:
         far, ratio = known["mean_distance"], known["mean_ratio"]

@@ -7,14 +7,20 @@ from typing import TYPE_CHECKING
 
 from dsrs.laws.grid import WITHOUT_GRID
 from dsrs.measures.false_certificates import expected_false_text
+from dsrs.reports.headers import different_settings, plan_of
 
 if TYPE_CHECKING:
     from dsrs.reports.report import Report
 
 
 def caveats(report: Report) -> list[str]:
-    """What the numbers do not mean: labels, common inputs, grids, and false certificates."""
-    return [*_without_labels(report), *_other_inputs(report), *_of_runs(report)]
+    """What the numbers do not mean: labels, inputs, settings, grids, and false certificates."""
+    return [
+        *_without_labels(report),
+        *_other_inputs(report),
+        *_other_settings(report),
+        *_of_runs(report),
+    ]
 
 
 def _without_labels(report: Report) -> Iterator[str]:
@@ -36,14 +42,23 @@ def _other_inputs(report: Report) -> Iterator[str]:
     )
     yield (
         f"The runs are over different inputs: {sizes}, and {len(common) or 'none'} of these are "
-        "common to all. Their numbers do not compare"
-        + (", except by best sigma at each radius, over the common inputs." if common else ".")
+        "common to all. Their numbers in the summary do not compare"
+        + ("; the comparison is over inputs that both runs have." if report.comparisons else ".")
     )
+
+
+def _other_settings(report: Report) -> Iterator[str]:
+    different = different_settings(report.runs)
+    if different:
+        yield (
+            f"The runs differ in {', '.join(different)}: a gain of one over another may come from "
+            "that."
+        )
 
 
 def _of_runs(report: Report) -> Iterator[str]:
     for run in report.runs:
-        plan = run.settings.get("plan", {})
+        plan = plan_of(run)
         if "alpha" not in plan:
             continue  # a table
         if plan.get("grid") is None:

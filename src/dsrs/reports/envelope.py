@@ -39,13 +39,14 @@ def sigma_families(runs: Sequence[RunSummary]) -> dict[str, tuple[RunSummary, ..
     """Families with runs at two or more sigma, each run with the inputs that all of them have."""
     grouped: dict[str, list[RunSummary]] = {}
     for run in runs:
-        if run.law is not None:
+        if run.law is not None and run.family is not None:
             grouped.setdefault(run.family, []).append(run)
-    return {
-        family: _shared_inputs(members)
+    shared = {
+        family: _shared_inputs(family, members)
         for family, members in grouped.items()
         if len({run.law.sigma for run in members if run.law}) > 1
     }
+    return {family: members for family, members in shared.items() if members}
 
 
 def shared_methods(runs: Sequence[RunSummary]) -> tuple[str, ...]:
@@ -64,15 +65,18 @@ def envelopes(
     )
 
 
-def _shared_inputs(runs: Sequence[RunSummary]) -> tuple[RunSummary, ...]:
+def _shared_inputs(family: str, runs: Sequence[RunSummary]) -> tuple[RunSummary, ...]:
+    """The runs with their common inputs; none where there are none and nobody named the family."""
     common = frozenset[int].intersection(
         *(frozenset(one.index for one in run.outcomes) for run in runs)
     )
+    if not common and not family:
+        return ()
     if not common:
         names = ", ".join(repr(run.name) for run in runs)
         raise StoreMismatch(
-            f"the runs {names} have no input in common, so there is no envelope over them; "
-            "give them different families (NAME=PATH) or report them apart"
+            f"the runs {names} of the family {family!r} have no input in common, so there is no "
+            "envelope over them; put them into different families"
         )
     return tuple(run.among(common) for run in runs)
 

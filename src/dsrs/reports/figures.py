@@ -11,9 +11,10 @@ import numpy as np
 from dsrs import __version__
 from dsrs.errors import InvalidInput
 from dsrs.files.whole import whole_file
+from dsrs.reports.headers import legend_names
 from dsrs.reports.report import Report
 from dsrs.reports.series import P_BINS, GainBand, InputPoints, StepCurve
-from dsrs.reports.style import method_color, print_style, run_color, run_dash, run_marker
+from dsrs.reports.style import line_look, print_style, run_color, run_dash, run_marker
 from dsrs.reports.summary import method_name
 
 if TYPE_CHECKING:
@@ -73,10 +74,10 @@ def accuracy_gain(report: Report) -> Figure | None:
     if not bands:
         return None
     figure, axes = _figure()
-    places = {run.name: place for place, run in enumerate(report.runs)}
+    names = [run.name for run in report.runs]
     axes.axhline(0, color="black", linewidth=0.6)
     for band in bands:
-        color, dash = method_color(band.method), run_dash(places[band.run])
+        color, dash = line_look(names, band.run, band.method)
         low, high, gain = (100 * np.array(s) for s in (band.low, band.high, band.gain))
         axes.fill_between(band.radius, low, high, color=color, alpha=0.15, linewidth=0)
         axes.plot(band.radius, gain, color=color, dashes=dash, label=_label(report, band))
@@ -211,12 +212,13 @@ FIGURES: dict[str, Callable[[Report], Figure | None]] = {
 def _curves(report: Report, curves: Sequence[StepCurve], names: Sequence[str]) -> Figure:
     figure, axes = _figure()
     for curve in curves:
+        color, dash = line_look(names, curve.run, curve.method)
         axes.step(
             [*curve.radius, curve.radius[-1]],
             [*(100 * share for share in curve.accuracy), 0.0],
             where="pre",
-            color=method_color(curve.method),
-            dashes=run_dash(names.index(curve.run)),
+            color=color,
+            dashes=dash,
             label=_label(report, curve, len(names) > 1),
         )
     axes.set_xlabel(r"$\ell_2$ radius $r$")
@@ -260,7 +262,7 @@ def _scatter(
         y,
         s=6,
         marker=run_marker(names.index(seen.run)),
-        color=method_color(seen.method),
+        color=line_look(names, seen.run, seen.method)[0],
         alpha=0.55,
         linewidths=0,
         label=_label(report, seen),
@@ -272,7 +274,8 @@ def _label(
 ) -> str:
     many = len(report.runs) > 1 if with_run is None else with_run
     name = method_name(seen.method)
-    return f"{name}, {seen.run}" if many and seen.run else name
+    run = legend_names(report.runs).get(seen.run, seen.run)
+    return f"{name}, {run}" if many and seen.run else name
 
 
 def _metadata(suffix: str) -> dict[str, Any]:

@@ -50,17 +50,17 @@ def measure_run(run: RunSummary, radii: Sequence[float], resampling: Resampling)
     """Every number of the report for one run."""
     grid = checked_radii(radii)
     columns = {"": run.right()[:, None].astype(np.float64)}
-    columns |= {method: _columns(run, method, grid) for method in run.methods}
+    columns |= {method: input_columns(run, method, grid) for method in run.methods}
     samples = _resampled(columns, resampling)  # one draw of inputs for all, so gains are paired
     clean = None
     if run.has_clean_accuracy:
-        clean = _estimates(columns[""], samples[""], resampling.confidence)[0]
+        clean = estimates_of(columns[""], samples[""], resampling.confidence)[0]
     methods = tuple(
-        _measures(method, columns[method], samples[method], resampling.confidence)
+        measures_of(method, columns[method], samples[method], resampling.confidence)
         for method in run.methods
     )
     gains = tuple(
-        _measures(
+        measures_of(
             method,
             columns[method] - columns[BASELINE],
             samples[method] - samples[BASELINE],
@@ -95,7 +95,7 @@ def default_radii(runs: Sequence[RunSummary]) -> tuple[float, ...]:
     return tuple(round(step * i, 12) for i in range(1, max(1, math.floor(largest / step)) + 1))
 
 
-def _columns(run: RunSummary, method: str, grid: Sequence[float]) -> Floats:
+def input_columns(run: RunSummary, method: str, grid: Sequence[float]) -> Floats:
     """One row an input: certified at each radius and at 0 (0 or 1), radius, abstained (0 or 1)."""
     proved = run.proved_radii(method)
     certified = certified_at(proved, [*grid, 0.0])
@@ -110,12 +110,12 @@ def _resampled(columns: dict[str, Floats], resampling: Resampling) -> dict[str, 
     return dict(zip(columns, np.split(means, stops, axis=1), strict=True))
 
 
-def _measures(method: str, columns: Floats, samples: Floats, confidence: float) -> MethodMeasures:
-    *certified, at_zero, radius, abstained = _estimates(columns, samples, confidence)
+def measures_of(method: str, columns: Floats, samples: Floats, confidence: float) -> MethodMeasures:
+    *certified, at_zero, radius, abstained = estimates_of(columns, samples, confidence)
     return MethodMeasures(method, tuple(certified), at_zero, radius, abstained)
 
 
-def _estimates(columns: Floats, samples: Floats, confidence: float) -> list[Estimate]:
+def estimates_of(columns: Floats, samples: Floats, confidence: float) -> list[Estimate]:
     size = len(columns)
     low, high = interval(samples, confidence)
     estimates = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from html import escape
 from importlib import resources
@@ -17,11 +17,14 @@ from dsrs.measures.rounding import ceil_number, floor_number, nearest_number
 from dsrs.proofs.counterexample import AttackedInput
 from dsrs.reports.attacks import attack_text
 from dsrs.reports.caveats import caveats
+from dsrs.reports.gate_tables import gate_section
+from dsrs.reports.headers import legend_names, settings_text
+from dsrs.reports.page_tables import comparison_section, rows_table
 from dsrs.reports.report import Report
 from dsrs.reports.series import DIGITS, P_BINS
 from dsrs.reports.style import DARK_PALETTE, PALETTE, method_place
 from dsrs.reports.summary import BASELINE, Outcome, RunSummary, method_name
-from dsrs.reports.tables import SUMMARY_HEADS, Cell, Row, interval_note, summary_rows
+from dsrs.reports.tables import interval_note, summary_rows
 
 GENERATOR = "dsrs report"
 SCRIPTS = ("charts.js", "figures.js", "inputs.js")
@@ -31,12 +34,16 @@ def html_page(report: Report, title: str = "Certified robustness") -> str:
     """The whole page. All text of the runs is escaped, and the page may load nothing."""
     script = "\n".join(_asset(name) for name in SCRIPTS)
     style = _palette_css() + _asset("page.css")
+    below = parts_below(report)
     parts = {
         "generator": escape(f"{GENERATOR} {__version__}"),
         "script_hash": _content_hash(script),
         "title": escape(title),
         "subtitle": escape(_subtitle(report)),
-        "summary": _summary_table(report),
+        "headers": _header_list(report.runs),
+        "summary": rows_table(summary_rows(report), report.radii),
+        "sections": "\n".join(_section(*part) for part in below),
+        "links": "".join(f'<a href="#{name}">{title}</a>' for name, title, _ in below),
         "votes": _votes_table(report),
         "interval_note": escape(interval_note(report.resampling)),
         "caveats": "<br>\n".join(map(escape, caveats(report))),
@@ -51,6 +58,7 @@ def html_page(report: Report, title: str = "Certified robustness") -> str:
 def page_data(report: Report) -> dict[str, Any]:
     """What the scripts draw and list."""
     methods = list(dict.fromkeys(method for run in report.runs for method in run.methods))
+    titles = legend_names(report.runs)
     return {
         "baseline": BASELINE,
         "p_bins": P_BINS,
@@ -62,6 +70,7 @@ def page_data(report: Report) -> dict[str, Any]:
         "runs": [
             {
                 "name": run.name,
+                "title": titles[run.name],
                 "methods": run.methods,
                 "class_names": run.class_names,
                 "inputs": _inputs(run),
@@ -130,18 +139,31 @@ def _subtitle(report: Report) -> str:
     return f"{runs} run{'s' * (runs != 1)}, {inputs} input{'s' * (inputs != 1)}"
 
 
-def _summary_table(report: Report) -> str:
-    heads = ["Run", "Certification", *(text[0].upper() + text[1:] for text in SUMMARY_HEADS)]
-    span = f'<th colspan="{len(heads)}"></th><th colspan="{len(report.radii)}" scope="colgroup">'
-    heads += [f"{radius:g}" for radius in report.radii]
-    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
-    top = f"<tr>{span}Certified accuracy (%) at radius r</th></tr>"
-    rows = list(summary_rows(report))
-    body = []
-    for place, row in enumerate(rows):
-        first = place == 0 or rows[place - 1].run != row.run
-        body.append(_summary_row(row, sum(other.run == row.run for other in rows) if first else 0))
-    return f"<thead>{top}<tr>{head}</tr></thead>\n<tbody>{''.join(body)}</tbody>"
+def parts_below(report: Report) -> list[tuple[str, str, str]]:
+    """Name, title and content of the sections that only some reports have."""
+    parts = []
+    if report.gates:
+        parts.append(("requirements", "Requirements", "\n".join(map(gate_section, report.gates))))
+    if report.comparisons:
+        content = "\n".join(map(comparison_section, report.comparisons))
+        parts.append(("comparison", "Comparison", content))
+    return parts
+
+
+def _section(name: str, title: str, content: str) -> str:
+    return (
+        f'<section id="{name}" aria-labelledby="{name}-title">\n'
+        f'<h2 id="{name}-title">{title}</h2>\n{content}\n</section>\n'
+    )
+
+
+def _header_list(runs: Sequence[RunSummary]) -> str:
+    """Sigma, n and alpha of every run: the first thing to know of a number."""
+    lines = (
+        f"<li><strong>{escape(run.name)}</strong>: {escape(settings_text(run))}</li>"
+        for run in runs
+    )
+    return f'<ul class="runs">{"".join(lines)}</ul>'
 
 
 def _votes_table(report: Report) -> str:
@@ -157,24 +179,6 @@ def _votes_table(report: Report) -> str:
         if run.attacks
     ]
     return f'<table class="votes">{"".join(lines)}</table>' if lines else ""
-
-
-def _summary_row(row: Row, span: int) -> str:
-    run = f'<th scope="rowgroup" rowspan="{span}">{escape(row.run)}</th>' if span else ""
-    kinds = " ".join(["gain"] * row.is_gain + ["first"] * bool(span))
-    return (
-        f'<tr class="{kinds}">{run}<th scope="row">{escape(row.label)}</th>'
-        + "".join(_summary_cell(cell) for cell in row.cells)
-        + "</tr>\n"
-    )
-
-
-def _summary_cell(cell: Cell | None) -> str:
-    if cell is None:
-        return "<td></td>"
-    side = {1: ' class="up"', -1: ' class="down"'}.get(cell.verdict, "")
-    ends = f"{escape(cell.low)} to {escape(cell.high)}"
-    return f"<td{side}>{escape(cell.value)}<small>{ends}</small></td>"
 
 
 def _settings(run: RunSummary) -> str:

@@ -13,24 +13,55 @@ from dsrs.store.reader import open_run
 from dsrs.store.spending import votes_spent
 
 
-def read_runs(texts: Sequence[str]) -> list[RunSummary]:
-    """Read the runs that are written `PATH` or `FAMILY=PATH`.
+def read_runs(texts: Sequence[str], families: Sequence[str] | None = ()) -> list[RunSummary]:
+    """Read the runs that are written `PATH` or `NAME=PATH`.
 
-    A run is called by its folder, or by its whole path where two folders have the same name.
+    Without a name a run is called by its folder, or by its whole path where two folders have the
+    same name.
+
+    Args:
+        texts: the runs.
+        families: `FAMILY=RUN,RUN,...` each, where a run is named as here: the runs that have an
+            upper envelope over sigma together. Without any, all runs are one family; None: no run
+            belongs to one.
     """
-    pairs = [split_family(text) for text in texts]
+    pairs = [split_name(text) for text in texts]
     places = [path.resolve() for _, path in pairs]
     for place, (_, path) in zip(places, pairs, strict=True):
         if places.count(place) > 1:
             raise InvalidInput(f"the run {path} is given twice")
     folders = [place.name for place in places]
+    names = [
+        name or (str(path) if folders.count(folder) > 1 else folder)
+        for folder, (name, path) in zip(folders, pairs, strict=True)
+    ]
+    members = family_of_each(families, names) if families else {}
+    default = "" if families is not None and not families else None
     return [
-        read_run(path, str(path) if folders.count(folder) > 1 else folder, family)
-        for folder, (family, path) in zip(folders, pairs, strict=True)
+        read_run(path, name, members.get(name, default))
+        for name, (_, path) in zip(names, pairs, strict=True)
     ]
 
 
-def read_run(path: str | Path, name: str | None = None, family: str = "") -> RunSummary:
+def family_of_each(families: Sequence[str], names: Sequence[str]) -> dict[str, str]:
+    """The family of each run that `FAMILY=RUN,RUN,...` names."""
+    members: dict[str, str] = {}
+    for text in families:
+        family, equals, listed = text.partition("=")
+        if not (family and equals and listed):
+            raise InvalidInput(f"a family is written FAMILY=RUN,RUN, got {text!r}")
+        for name in listed.split(","):
+            if name not in names:
+                raise InvalidInput(
+                    f"the family {family!r} names the run {name!r}, but the runs are called "
+                    f"{', '.join(map(repr, names))}"
+                )
+            if members.setdefault(name, family) != family:
+                raise InvalidInput(f"the run {name!r} is in two families; name it in one")
+    return members
+
+
+def read_run(path: str | Path, name: str | None = None, family: str | None = "") -> RunSummary:
     """The finished inputs of one run folder, or the rows of a table."""
     if Path(path).is_file():
         return read_table(Path(path), name or Path(path).name, family)
@@ -50,11 +81,20 @@ def read_run(path: str | Path, name: str | None = None, family: str = "") -> Run
         )
 
 
-def split_family(text: str) -> tuple[str, Path]:
-    """`gaussian=runs/a` is run `runs/a` of family `gaussian`; a path that exists is just a path."""
-    family, equals, path = text.partition("=")
-    if not equals or Path(text).exists():
+def split_name(text: str) -> tuple[str, Path]:
+    """`ours=runs/a` is the run `runs/a` called `ours`; a path that exists is just a path.
+
+    Names and paths may have = in them: the split is at the last one with an existing path behind
+    it, and without such a path at the last one. Quotes around a name are taken off.
+    """
+    if "=" not in text or Path(text).exists():
         return "", Path(text)
-    if not family or not path:
-        raise InvalidInput(f"a run is written PATH or FAMILY=PATH, got {text!r}")
-    return family, Path(path)
+    places = [place for place, mark in enumerate(text) if mark == "="]
+    behind = (place for place in reversed(places) if text[place + 1 :])
+    place = next((at for at in behind if Path(text[at + 1 :]).exists()), places[-1])
+    name, path = text[:place].strip(), text[place + 1 :]
+    if len(name) > 1 and name[0] == name[-1] and name[0] in "\"'":
+        name = name[1:-1]
+    if not name or not path:
+        raise InvalidInput(f"a run is written PATH or NAME=PATH, got {text!r}")
+    return name, Path(path)

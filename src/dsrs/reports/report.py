@@ -6,16 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dsrs.confidence.bootstrap import Resampling
-from dsrs.errors import InvalidInput, StoreMismatch
-from dsrs.reports.envelope import Envelope, envelopes
+from dsrs.reports.comparing import Comparison, common_inputs, compare
+from dsrs.reports.envelope import Envelope, envelopes, shared_methods
+from dsrs.reports.gating import Gate
 from dsrs.reports.measures import RunMeasures, default_radii, measure_run
 from dsrs.reports.series import FigureSeries, figure_series
 from dsrs.reports.summary import RunSummary
+from dsrs.reports.together import check_comparable
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The content of a report, ready to be written in any format."""
+    """The content of a report, ready to be written in any format.
+
+    `comparisons` are of every later run with the first one, over the inputs that both have.
+    """
 
     runs: tuple[RunSummary, ...]
     radii: tuple[float, ...]
@@ -23,14 +28,24 @@ class Report:
     measures: tuple[RunMeasures, ...]
     envelopes: tuple[Envelope, ...]
     series: FigureSeries
+    comparisons: tuple[Comparison, ...] = ()
+    gates: tuple[Gate, ...] = ()
 
 
 def make_report(
     runs: Sequence[RunSummary],
     radii: Sequence[float] | None = None,
     resampling: Resampling | None = None,
+    gates: Sequence[Gate] = (),
 ) -> Report:
-    """Compute everything; `radii` is by default a round grid that covers all certified radii."""
+    """Compute everything.
+
+    Args:
+        runs: what is reported.
+        radii: by default a round grid that covers all certified radii.
+        resampling: of the bootstrap.
+        gates: verdicts on some of the runs, shown beside their numbers.
+    """
     check_comparable(runs)
     drawing = resampling or Resampling()
     grid = tuple(radii) if radii is not None else default_radii(runs)
@@ -41,35 +56,10 @@ def make_report(
         measures=tuple(measure_run(run, grid, drawing) for run in runs),
         envelopes=envelopes(runs, grid, drawing),
         series=figure_series(runs, drawing),
+        gates=tuple(gates),
+        comparisons=tuple(
+            compare(runs[0], run, grid, resampling=drawing)
+            for run in runs[1:]
+            if common_inputs(runs[0], run) and shared_methods((runs[0], run))
+        ),
     )
-
-
-def check_comparable(runs: Sequence[RunSummary]) -> None:
-    """Refuse runs that do not belong into one report: other data, other labels, one name twice."""
-    if not runs:
-        raise InvalidInput("a report needs at least one run")
-    first, labels = runs[0], {one.index: one.label for one in runs[0].outcomes}
-    names = {first.name}
-    for run in runs[1:]:
-        if run.name in names:
-            raise InvalidInput(f"two runs are called {run.name!r}; give each its own name")
-        names.add(run.name)
-        both = f"the runs {first.name!r} and {run.name!r}"
-        known = first.data_fingerprint and run.data_fingerprint
-        if known and first.data_fingerprint != run.data_fingerprint:
-            raise StoreMismatch(
-                f"{both} certify different data ({first.data_fingerprint} and "
-                f"{run.data_fingerprint}); write one report for each"
-            )
-        if run.law and first.law and run.law.d != first.law.d:
-            raise StoreMismatch(
-                f"{both} certify inputs of different size (d = {first.law.d} and {run.law.d}); "
-                "write one report for each"
-            )
-        for one in run.outcomes:
-            label = labels.setdefault(one.index, one.label)
-            if None not in (label, one.label) and label != one.label:
-                raise StoreMismatch(
-                    f"input {one.index} has label {label} in {first.name!r} but {one.label} in "
-                    f"{run.name!r}, so they certify different data; write one report for each"
-                )

@@ -16,7 +16,7 @@ from dsrs.confidence.bootstrap import Floats, Resampling
 from dsrs.errors import InvalidInput
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.measures.rounding import floor_number, nearest_number
-from dsrs.reports.attacks import AttackGap, attack_gap
+from dsrs.reports.attacks import AttackGap, attack_gap, has_gap
 from dsrs.reports.envelope import shared_methods, sigma_families
 from dsrs.reports.measures import measure_run
 from dsrs.reports.summary import BASELINE, Outcome, RunSummary
@@ -119,7 +119,7 @@ def figure_series(runs: Sequence[RunSummary], resampling: Resampling) -> FigureS
             probability_histogram(run) for run in runs if any(one.trials for one in run.outcomes)
         ),
         radial=tuple(radial_accuracy(run) for run in runs if _radially_voted(run)),
-        gaps=tuple(attack_gap(run) for run in runs if run.attacks),
+        gaps=tuple(attack_gap(run) for run in runs if has_gap(run)),
     )
 
 

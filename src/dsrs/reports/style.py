@@ -1,12 +1,12 @@
 """One look for every print figure, and the palette that the page shares.
 
-The colours are those of Okabe and Ito (2008), which colour-blind readers can tell apart; a method
-keeps its colour in every figure, and lines differ in dash too, so that grey print still works.
+The colours are those of Okabe and Ito (2008), which colour-blind readers can tell apart. Within a
+run the colour says the method; where runs are compared it says the run, and the dash the method.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -58,8 +58,15 @@ def method_place(method: str) -> int:
 
 
 def method_color(method: str) -> str:
-    """The colour of a method, in every figure."""
+    """The colour of a method, in every figure of one run."""
     return PALETTE[method_place(method)]
+
+
+def line_look(runs: Sequence[str], run: str, method: str) -> tuple[str, tuple[float, ...]]:
+    """Colour and dash of a line: by run where there are several, else by method."""
+    if len(runs) > 1:
+        return run_color(runs.index(run)), DASHES[method_place(method) % len(DASHES)]
+    return method_color(method), ()
 
 
 def run_color(place: int) -> str:

@@ -120,7 +120,7 @@ class RunSummary:
     law: GeneralizedGaussian | None
     methods: tuple[str, ...]
     outcomes: tuple[Outcome, ...]
-    family: str = ""
+    family: str | None = ""  # those that have an envelope together; None: none
     data_fingerprint: str | None = None
     class_names: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -134,7 +134,7 @@ class RunSummary:
         name: str,
         results: Iterable[RunResult],
         *,
-        family: str = "",
+        family: str | None = "",
         data_fingerprint: str | None = None,
         class_names: Sequence[str] = (),
         settings: Mapping[str, Any] | None = None,
@@ -259,13 +259,14 @@ def _outcome(run: str, seen: RunResult) -> Outcome:
 
 
 def _radial_counts(votes: Sequence[Votes]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Trials and hits of all estimation votes under P by noise norm."""
+    """Trials and hits by noise norm of the votes under P: those that certify, if there are any."""
     trials = np.zeros(HISTOGRAM_BINS, dtype=np.int64)
     hits = np.zeros(HISTOGRAM_BINS, dtype=np.int64)
-    for taken in votes:
-        if taken.stream.additional is None and taken.stream.purpose == ESTIMATION:
-            trials += np.asarray(taken.trials, dtype=np.int64)
-            hits += np.asarray(taken.hits, dtype=np.int64)
+    under_p = [taken for taken in votes if taken.stream.additional is None]
+    certifying = [taken for taken in under_p if taken.stream.purpose == ESTIMATION]
+    for taken in certifying or under_p:
+        trials += np.asarray(taken.trials, dtype=np.int64)
+        hits += np.asarray(taken.hits, dtype=np.int64)
     if not trials.any():
         return (), ()
     return tuple(trials.tolist()), tuple(hits.tolist())

@@ -13,7 +13,7 @@ from dsrs.reports.summary import Answer, Outcome, RunSummary
 UNNAMED = "imported"  # the method of a table that names none, such as a TSV log
 
 
-def read_table(path: Path, name: str, family: str = "") -> RunSummary:
+def read_table(path: Path, name: str, family: str | None = "") -> RunSummary:
     """The rows of a table that has radii."""
     rows: dict[int, dict[str, ResultRow]] = {}
     for row in import_rows(path):

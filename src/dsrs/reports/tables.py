@@ -1,21 +1,19 @@
-"""The numbers as Markdown, LaTeX (booktabs) and CSV tables and as JSON: never more than proved."""
+"""The numbers as Markdown, LaTeX (booktabs) and CSV tables: never more than proved."""
 
 from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from dsrs import __version__
 from dsrs.confidence.bootstrap import Estimate, Resampling
 from dsrs.files.foreign_text import csv_name, markdown_name, one_line
 from dsrs.measures.rounding import Exact, ceil_text, floor_text, nearest_text, signed
-from dsrs.reports.attacks import attack_fields
 from dsrs.reports.caveats import caveats
+from dsrs.reports.headers import header_lines
 from dsrs.reports.measures import MethodMeasures, RunMeasures
 from dsrs.reports.report import Report
 from dsrs.reports.summary import method_name
@@ -46,10 +44,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the summary: a method on a run, or its gain over the baseline."""
+    """One line of the summary: a method on a run, or a gain; `label` says which, for people."""
 
     run: str
-    method: str
+    label: str
     is_gain: bool
     clean: Cell | None
     certified: Cell | None
@@ -62,12 +60,6 @@ class Row:
         """Those of SUMMARY_HEADS, then one for each radius."""
         return [self.clean, self.certified, self.abstention, self.average_radius, *self.accuracy]
 
-    @property
-    def label(self) -> str:
-        """What the line is about, for people."""
-        name = method_name(self.method)
-        return f"gain of {name}" if self.is_gain else name
-
 
 def summary_rows(report: Report) -> list[Row]:
     """The lines of the summary table: each run's methods and gains, then the envelopes."""
@@ -77,7 +69,8 @@ def summary_rows(report: Report) -> list[Row]:
         for gain, lines in ((False, envelope.methods), (True, envelope.gains)):
             for method, estimates in lines.items():
                 cells = tuple(_percent_cell(one, gain) for one in estimates)
-                rows.append(Row(title, method, gain, None, None, None, None, cells))
+                label = _label(method, gain)
+                rows.append(Row(title, label, gain, None, None, None, None, cells))
     return rows
 
 
@@ -88,19 +81,27 @@ def envelope_title(family: str) -> str:
 
 def markdown_table(report: Report) -> str:
     """A Markdown table in percent, with the interval behind each number."""
-    heads = ["run", "certification", *SUMMARY_HEADS]
-    heads += [f"r = {radius:g}" for radius in report.radii]
     lines = [
         f"Certified accuracy in percent at l2 radius r, {interval_note(report.resampling)}.",
+        *(f"{markdown_name(line)}." for line in header_lines(report.runs)),
         *map(markdown_name, caveats(report)),
         "",
+        *markdown_rows(summary_rows(report), report.radii),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def markdown_rows(rows: Sequence[Row], radii: Sequence[float]) -> list[str]:
+    """The lines of a Markdown table."""
+    heads = ["run", "certification", *SUMMARY_HEADS, *(f"r = {radius:g}" for radius in radii)]
+    lines = [
         _markdown_line(heads),
         _markdown_line(["---", "---", *["---:"] * (len(heads) - 2)]),
     ]
-    for row in summary_rows(report):
+    for row in rows:
         texts = [f"{one.value} [{one.low}, {one.high}]" if one else "" for one in row.cells]
         lines.append(_markdown_line([markdown_name(row.run), markdown_name(row.label), *texts]))
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def latex_table(report: Report) -> str:
@@ -109,6 +110,7 @@ def latex_table(report: Report) -> str:
     lines = [
         "% needs \\usepackage{booktabs}",
         f"% certified accuracy in percent; {interval_note(report.resampling)}",
+        *(f"% {one_line(line)}" for line in header_lines(report.runs)),
         *(f"% {one_line(caveat)}" for caveat in caveats(report)),
         f"\\begin{{tabular}}{{ll{'r' * (columns + 1)}}}",
         "\\toprule",
@@ -136,8 +138,8 @@ def csv_table(report: Report) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(["run", "method", "gain", "quantity", "radius", "value", "low", "high"])
-    for record in _records(report):
-        text = _printer(record["gain"], record["quantity"])
+    for record in records_of(report):
+        text = printer(record["gain"], record["quantity"])
         one: Estimate = record["estimate"]
         writer.writerow(
             [
@@ -150,44 +152,6 @@ def csv_table(report: Report) -> str:
             ]
         )
     return buffer.getvalue()
-
-
-def json_document(report: Report) -> str:
-    """Everything in the tables, for programs; accuracies are shares, not percent."""
-    numbers = []
-    for record in _records(report):
-        text = _printer(record["gain"], record["quantity"])
-        one: Estimate = record.pop("estimate")
-        ends = (("value", one.value), ("low", one.low), ("high", one.high))
-        numbers.append({**record, **{key: float(text(end, CSV_DIGITS)) for key, end in ends}})
-    document = {
-        "generator": f"dsrs report {__version__}",
-        "radii": list(report.radii),
-        "bootstrap": {
-            "resamples": report.resampling.resamples,
-            "confidence": report.resampling.confidence,
-            "seed": report.resampling.seed,
-        },
-        "runs": [
-            {
-                "name": measured.run.name,
-                "family": measured.run.family,
-                "law": measured.run.law.to_dict() if measured.run.law else None,
-                "inputs": measured.run.size,
-                "labels": measured.run.labelled,
-                "undecided": measured.undecided,
-                "votes": measured.run.spent.total if measured.run.spent else None,
-                "seconds": round(sum(one.seconds for one in measured.run.outcomes), 3),
-                "attacked": attack_fields(measured.run),
-                "data_fingerprint": measured.run.data_fingerprint,
-                "settings": measured.run.settings,
-            }
-            for measured in report.measures
-        ],
-        "caveats": caveats(report),
-        "numbers": numbers,
-    }
-    return json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
 
 
 def interval_note(resampling: Resampling) -> str:
@@ -209,27 +173,37 @@ def latex_escape(text: str) -> str:
     return "".join(special.get(mark, mark) for mark in one_line(text))
 
 
+def _label(method: str, gain: bool) -> str:
+    name = method_name(method)
+    return f"gain of {name}" if gain else name
+
+
 def _run_rows(measured: RunMeasures) -> list[Row]:
-    rows = []
-    clean = measured.clean_accuracy
-    for gain, lines in ((False, measured.methods), (True, measured.gains)):
-        for line in lines:
-            rows.append(
-                Row(
-                    run=measured.run.name,
-                    method=line.method,
-                    is_gain=gain,
-                    clean=_percent_cell(clean) if clean and not gain else None,
-                    certified=_percent_cell(line.certified_at_zero, gain),
-                    abstention=_abstention_cell(line.abstention, gain),
-                    average_radius=_radius_cell(line.average_radius, gain),
-                    accuracy=tuple(_percent_cell(one, gain) for one in line.certified_accuracy),
-                )
-            )
-    return rows
+    name, clean = measured.run.name, measured.clean_accuracy
+    return [
+        row_of(name, _label(line.method, gain), line, None if gain else clean, gain)
+        for gain, lines in ((False, measured.methods), (True, measured.gains))
+        for line in lines
+    ]
 
 
-def _printer(gain: bool, quantity: Quantity) -> Callable[[Exact, int], str]:
+def row_of(
+    run: str, label: str, line: MethodMeasures, clean: Estimate | None, gain: bool = False
+) -> Row:
+    """A line of a table: `clean` is the clean accuracy, or the gain in it."""
+    return Row(
+        run=run,
+        label=label,
+        is_gain=gain,
+        clean=_percent_cell(clean, gain) if clean else None,
+        certified=_percent_cell(line.certified_at_zero, gain),
+        abstention=_abstention_cell(line.abstention, gain),
+        average_radius=_radius_cell(line.average_radius, gain),
+        accuracy=tuple(_percent_cell(one, gain) for one in line.certified_accuracy),
+    )
+
+
+def printer(gain: bool, quantity: Quantity) -> Callable[[Exact, int], str]:
     """How numbers are rounded: gains to the nearest, certified ones to less certified."""
     return nearest_text if gain else ceil_text if quantity == "abstention" else floor_text
 
@@ -249,7 +223,7 @@ def _radius_cell(one: Estimate, gain: bool) -> Cell:
 def _cell(
     one: Estimate, gain: bool, quantity: Quantity, unit: int, digits: int, better: int = 1
 ) -> Cell:
-    text = _printer(gain, quantity)
+    text = printer(gain, quantity)
     value, low, high = (
         text(Fraction(end) * unit, digits) for end in (one.value, one.low, one.high)
     )
@@ -267,7 +241,7 @@ def _latex_cell(cell: Cell) -> str:
     return f"\\textbf{{{text}}}" if cell.verdict else text
 
 
-def _records(report: Report) -> list[dict[str, Any]]:
+def records_of(report: Report) -> list[dict[str, Any]]:
     """Every number of the tables, one after the other."""
     records: list[dict[str, Any]] = []
 

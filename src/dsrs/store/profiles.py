@@ -17,6 +17,7 @@ from dsrs.landscape import Profile, profile_of_bins
 from dsrs.laws import GeneralizedGaussian
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.store.reader import open_run
+from dsrs.votes.records import SELECTION
 
 # Half the square of the norm follows Gamma(1/2): the norm is as spread as |z| of a normal z.
 WIDE_SHAPE = 0.5
@@ -32,8 +33,8 @@ class Landscape:
     """One profile an input, for the class that was counted (the label where there is one).
 
     `d` is the dimension of the inputs. `first_misses` are norms below which no vote of the input
-    missed, infinite where none did. `law` and `seed` are those of its votes; None for votes on
-    spheres, which no law of this package took.
+    missed, infinite where none did. `certified` is the law of votes among them that certify, as in
+    a run of `dsrs certify`; None where no vote does.
     """
 
     d: int
@@ -42,19 +43,19 @@ class Landscape:
     first_misses: tuple[float, ...]
     votes: int  # all votes that it rests on
     largest_norm: float  # about the largest that was seen
-    law: GeneralizedGaussian | None = None
-    seed: int | None = None
+    certified: GeneralizedGaussian | None = None
 
 
 def read_landscape(path: str | Path) -> Landscape:
     """The profiles of all inputs of a run."""
     with open_run(path) as run:
-        law, seed = run.sampled_plan.law, run.sampled_plan.seed
+        law, purposes = run.sampled_plan.law, set[str]()
         edges = law.radial_quantile(np.linspace(0, 1, HISTOGRAM_BINS + 1))
         indices, profiles, first_misses, total = [], [], [], 0
         for result in run.results():
             trials = np.sum([votes.trials for votes in result.votes], axis=0)
             hits = np.sum([votes.hits for votes in result.votes], axis=0)
+            purposes |= {votes.stream.purpose for votes in result.votes}
             indices.append(result.index)
             profiles.append(profile_of_bins(edges, hits, trials))
             missed = edges[:-1][hits < trials]  # where such a bin begins
@@ -70,6 +71,5 @@ def read_landscape(path: str | Path) -> Landscape:
         tuple(first_misses),
         total,
         largest,
-        law,
-        seed,
+        None if purposes == {SELECTION} else law,
     )

@@ -9,7 +9,7 @@ other inputs than these: the choice makes its own inputs look better than they a
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -80,6 +80,15 @@ class Tuned:
     @property
     def best(self) -> Forecast:
         return self.candidates[0]
+
+    def without(self, law: GeneralizedGaussian | None) -> Tuned:
+        """The answer without one law of the grid, whose neighbours promise nearly as much.
+
+        Votes that chose a law must not certify it: leave out the law of a run whose own votes the
+        profiles are made of.
+        """
+        others = tuple(one for one in self.candidates if one.law != law)
+        return replace(self, candidates=others)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; `law` (sigma, k, eta) and `method` are the best choice."""

@@ -1,7 +1,8 @@
 """The method `tailored`: pilot votes choose a law, and all other votes are under that law.
 
 Any choice from the pilot is valid, because the votes that are bounded are fresh. Where n is too
-small for a pilot none is taken, and the law is P.
+small for a pilot none is taken, and the law is P. Where the votes that choose the class would leave
+none of n, n further ones are taken.
 """
 
 from __future__ import annotations
@@ -17,4 +18,5 @@ def check_tailored(seen: VoteContext) -> None:
     law = seen.ballots.choice(seen.text)
     if canonical(law) == ("truncated", 1.0):
         law = None  # P itself
-    check_one_bound(seen, law, seen.plan.n - seen.ballots.taken(SELECTION, None))
+    left = seen.plan.n - seen.ballots.taken(SELECTION, None)
+    check_one_bound(seen, law, left if left > 0 else seen.plan.n)

@@ -16,6 +16,9 @@ const floorRadius = (value) => (Math.floor(tenThousandths(value) / 10) / 1000).t
 const floorPercent = (share) => (Math.floor(tenThousandths(share) / 10) / 10).toFixed(1);
 const ceilRadius = (value) => (Math.ceil(tenThousandths(value) / 10) / 1000).toFixed(3);
 const ceilPercent = (share) => (Math.ceil(tenThousandths(share) / 10) / 10).toFixed(1);
+// A gain claims nothing, and is rounded to the nearest digit.
+const nearestRadius = (value) => (Math.round(tenThousandths(value) / 10) / 1000 + 0).toFixed(3);
+const nearestPercent = (share) => (Math.round(tenThousandths(share) / 10) / 10 + 0).toFixed(1);
 const signed = (text) => (Number(text) > 0 ? "+" + text : text);
 
 function filled(element, attributes, text) {

@@ -2,6 +2,7 @@
 
 const report = JSON.parse(document.getElementById("report-data").textContent);
 const runPlace = Object.fromEntries(report.runs.map((run, place) => [run.name, place]));
+const runTitle = (name) => (name in runPlace ? report.runs[runPlace[name]].title : name);
 const manyRuns = report.runs.length > 1;
 const className = (run, label) => {
   if (label === null) return "none";
@@ -11,12 +12,15 @@ const className = (run, label) => {
 const percentTick = (share) => String(Number((share * 100).toPrecision(6)));
 const named = (series, withRun = manyRuns) => {
   const name = report.methods[series.method].name;
-  return withRun && series.run ? `${name}, ${series.run}` : name;
+  return withRun && series.run ? `${name}, ${runTitle(series.run)}` : name;
 };
-const methodMark = (series) => ({
-  name: named(series), color: report.methods[series.method].color, dash: runPlace[series.run] || 0,
-});
-const runMark = (series) => ({ name: series.run, color: runPlace[series.run], dash: runPlace[series.run] });
+// Where runs are compared the colour says the run and the dash the method; else the colour the method.
+const look = (place, method, many) => {
+  const methodPlace = report.methods[method].color;
+  return many ? { color: place, dash: methodPlace } : { color: methodPlace, dash: 0 };
+};
+const methodMark = (series) => ({ name: named(series), ...look(runPlace[series.run], series.method, manyRuns) });
+const runMark = (series) => ({ name: runTitle(series.run), color: runPlace[series.run], dash: runPlace[series.run] });
 const largest = (lists, least) => Math.max(least, ...lists.map((list) => list.reduce((a, b) => Math.max(a, b), 0)));
 
 function nearestIndex(values, x) {
@@ -62,7 +66,7 @@ function gainChart(bands) {
         if (r > band.radius[band.radius.length - 1]) return null;
         // A gain holds at the radius it was computed for, so the next one at or above r is shown.
         const i = band.radius.findIndex((value) => value >= r);
-        const texts = [band.gain[i], band.low[i], band.high[i]].map((v) => signed(floorPercent(v)));
+        const texts = [band.gain[i], band.low[i], band.high[i]].map((v) => signed(nearestPercent(v)));
         return `${texts[0]} (${texts[1]} to ${texts[2]}) at ${floorRadius(band.radius[i])}`;
       },
     })),
@@ -79,7 +83,7 @@ function pointTip(points, i) {
     rows: [
       `label ${className(run, input.label)}, predicted ${className(run, input.predicted)}`,
       `${report.methods[report.baseline].name}: ${floorRadius(points.baseline[i])}`,
-      `${report.methods[points.method].name}: ${floorRadius(points.radius[i])} (${signed(floorRadius(points.gain[i]))})`,
+      `${report.methods[points.method].name}: ${floorRadius(points.radius[i])} (${signed(nearestRadius(points.gain[i]))})`,
       ...(points.p[i] === null ? [] : [`estimate of P_A: ${points.p[i].toFixed(4)}`]),
     ],
   };
@@ -221,7 +225,7 @@ function drawFigures() {
     charts.push(accuracyChart(
       "figure-envelope", "Best sigma at each radius",
       "Upper envelope over the runs of a family, on the inputs that all of them have.", envelopes,
-      (curve) => ({ name: named(curve, true), color: report.methods[curve.method].color, dash: names.indexOf(curve.run) }),
+      (curve) => ({ name: named(curve, true), ...look(names.indexOf(curve.run), curve.method, names.length > 1) }),
     ));
   }
   if (gaps.length) charts.push(gapChart(gaps));

@@ -58,7 +58,7 @@ function inputColumns(run) {
     if (method !== report.baseline && run.methods.includes(report.baseline)) {
       columns.push({
         head: "Gain", group: method,
-        value: (input) => one(input).gain, text: (input) => signed(floorRadius(one(input).gain)),
+        value: (input) => one(input).gain, text: (input) => signed(nearestRadius(one(input).gain)),
         kind: (input) => (one(input).gain > 0 ? "up" : one(input).gain < 0 ? "down" : ""),
       });
     }

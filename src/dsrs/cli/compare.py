@@ -1,0 +1,135 @@
+"""`dsrs compare`: what a new run certifies more than an old one, on the same inputs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dsrs.cli.options import Commands, Options
+from dsrs.cli.radii import add_radii, radii_from
+from dsrs.cli.tables import table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dsrs.confidence.bootstrap import Resampling
+    from dsrs.reports import Comparison
+    from dsrs.reports.tables import Row
+
+EXAMPLES = """\
+examples:
+  dsrs compare runs/old runs/new
+  dsrs compare before=runs/main after=runs/pull-request --radii 0.25,0.5 --method np
+  dsrs compare runs/old runs/new --output page.html    with figures of both runs
+
+Only inputs that both runs have are compared, input by input. A star marks a gain whose interval
+excludes zero; any other gain may be chance.
+"""
+
+
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "compare",
+        help="what a new run gains over an old one, on the inputs of both",
+        description="Compare two runs of the same data over the inputs that both have: certified "
+        "accuracy, average radius and clean accuracy, the gains with paired bootstrap intervals, "
+        "and which inputs changed.",
+        epilog=EXAMPLES,
+    )
+    parser.add_argument("old", metavar="[NAME=]OLD", help="folder of a run, or a table")
+    parser.add_argument("new", metavar="[NAME=]NEW", help="what is compared with it")
+    parser.add_argument("--method", help="one method alone, such as np (default: all of both runs)")
+    add_radii(parser)
+    add_bootstrap(parser)
+    parser.add_argument("--output", type=Path, metavar="FILE", help="also write an HTML page")
+    parser.add_argument(
+        "--summary",
+        type=Path,
+        metavar="FILE",
+        help='append the answer as Markdown, such as to "$GITHUB_STEP_SUMMARY"',
+    )
+    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+    parser.set_defaults(run=run)
+
+
+def add_bootstrap(group: Options) -> None:
+    """--resamples, --confidence and --seed of bootstrap intervals."""
+    group.add_argument(
+        "--resamples",
+        type=int,
+        default=2000,
+        help="of the bootstrap, 100 to 100000 (default: 2000)",
+    )
+    group.add_argument(
+        "--confidence", type=float, default=0.95, help="of intervals (default: 0.95)"
+    )
+    group.add_argument("--seed", type=int, default=0, help="of the bootstrap (default: 0)")
+
+
+def bootstrap_from(arguments: argparse.Namespace) -> Resampling:
+    """How intervals are drawn, by these options."""
+    from dsrs.confidence.bootstrap import Resampling
+
+    return Resampling(arguments.resamples, arguments.confidence, arguments.seed)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from dsrs import reports
+    from dsrs.files.appending import append_text, check_appendable
+    from dsrs.reports import writing
+    from dsrs.reports.comparison_tables import comparison_fields, comparison_markdown
+
+    if arguments.output:
+        writing.check_page_path(arguments.output)
+    if arguments.summary:
+        check_appendable(arguments.summary)
+    radii, resampling = radii_from(arguments), bootstrap_from(arguments)
+    old, new = reports.read_runs([arguments.old, arguments.new], families=None)
+    found = reports.compare(old, new, radii, arguments.method, resampling)
+    if arguments.json:
+        print(json.dumps(comparison_fields(found), indent=2))
+    else:
+        print(comparison_text(found))
+    if arguments.output:
+        page = reports.make_report([old, new], found.radii, resampling)
+        title = f"{found.new.run.name} against {found.old.run.name}"
+        reports.write_page(page, arguments.output, title)
+    if arguments.summary:
+        append_text(arguments.summary, f"## dsrs compare\n\n{comparison_markdown(found)}")
+    return 0
+
+
+def comparison_text(found: Comparison) -> str:
+    """The comparison as aligned text; a gain whose interval excludes zero has a star."""
+    from dsrs.reports.comparison_tables import changes_lines, comparison_notes, comparison_rows
+    from dsrs.reports.tables import interval_note
+
+    lines = [
+        *comparison_notes(found),
+        "",
+        rows_text(comparison_rows(found), found.radii),
+        "",
+        f"certified accuracy in percent at l2 radius r, {interval_note(found.resampling)}",
+        "* the interval of this gain excludes zero; any other gain may be chance",
+    ]
+    for name, texts in changes_lines(found):
+        lines += [f"inputs that changed, {name}:", *(f"  {text}" for text in texts)]
+    return "\n".join(lines)
+
+
+def rows_text(rows: Sequence[Row], radii: Sequence[float]) -> str:
+    """Rows of a report as aligned text."""
+    from dsrs.reports.tables import SUMMARY_HEADS
+
+    heads = ["run", "certification", *SUMMARY_HEADS, *(f"r={radius:g}" for radius in radii)]
+    cells = [
+        [
+            row.run,
+            row.label,
+            *(cell.value + "*" * bool(cell.verdict) if cell else "" for cell in row.cells),
+        ]
+        for row in rows
+    ]
+    return table(cells, heads)

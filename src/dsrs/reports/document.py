@@ -1,0 +1,54 @@
+"""All numbers of a report as one JSON document, for programs."""
+
+from __future__ import annotations
+
+import json
+
+from dsrs import __version__
+from dsrs.confidence.bootstrap import Estimate
+from dsrs.reports.attacks import attack_fields
+from dsrs.reports.caveats import caveats
+from dsrs.reports.comparison_tables import comparison_fields
+from dsrs.reports.gate_tables import gate_fields
+from dsrs.reports.report import Report
+from dsrs.reports.tables import CSV_DIGITS, printer, records_of
+
+
+def json_document(report: Report) -> str:
+    """Everything in the tables, for programs; accuracies are shares, not percent."""
+    numbers = []
+    for record in records_of(report):
+        text = printer(record["gain"], record["quantity"])
+        one: Estimate = record.pop("estimate")
+        ends = (("value", one.value), ("low", one.low), ("high", one.high))
+        numbers.append({**record, **{key: float(text(end, CSV_DIGITS)) for key, end in ends}})
+    document = {
+        "generator": f"dsrs report {__version__}",
+        "radii": list(report.radii),
+        "bootstrap": {
+            "resamples": report.resampling.resamples,
+            "confidence": report.resampling.confidence,
+            "seed": report.resampling.seed,
+        },
+        "runs": [
+            {
+                "name": measured.run.name,
+                "family": measured.run.family,
+                "law": measured.run.law.to_dict() if measured.run.law else None,
+                "inputs": measured.run.size,
+                "labels": measured.run.labelled,
+                "undecided": measured.undecided,
+                "votes": measured.run.spent.total if measured.run.spent else None,
+                "seconds": round(sum(one.seconds for one in measured.run.outcomes), 3),
+                "attacked": attack_fields(measured.run),
+                "data_fingerprint": measured.run.data_fingerprint,
+                "settings": measured.run.settings,
+            }
+            for measured in report.measures
+        ],
+        "caveats": caveats(report),
+        "numbers": numbers,
+        "comparisons": [comparison_fields(one) for one in report.comparisons],
+        "gates": [gate_fields(one) for one in report.gates],
+    }
+    return json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False) + "\n"

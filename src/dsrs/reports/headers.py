@@ -1,0 +1,70 @@
+"""What stands above every table of runs: their noise, votes, alpha and number of inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from dsrs.reports.summary import RunSummary
+
+# What runs are compared by before their numbers are, in the order of a header.
+SETTINGS: dict[str, Callable[[RunSummary], float | None]] = {
+    "sigma": lambda run: run.law.sigma if run.law else None,
+    "k": lambda run: run.law.k if run.law else None,
+    "eta": lambda run: run.law.eta if run.law else None,
+    "n": lambda run: plan_of(run).get("n"),
+    "alpha": lambda run: plan_of(run).get("alpha"),
+}
+USUAL = {"k": 0.0, "eta": 2.0}  # the Gaussian, which is not worth a word
+
+
+def plan_of(run: RunSummary) -> Mapping[str, Any]:
+    """The plan of a run in JSON; empty for a table."""
+    found: Mapping[str, Any] = run.settings.get("plan", {})
+    return found
+
+
+def settings_text(run: RunSummary) -> str:
+    """`sigma = 0.5, n = 1,000, alpha = 0.001, 100 inputs`, as far as it is known."""
+    values = {name: value_of(run) for name, value_of in SETTINGS.items()}
+    parts = [
+        f"{name} = {_shown(name, value)}"
+        for name, value in values.items()
+        if value is not None and value != USUAL.get(name)
+    ]
+    return ", ".join([*parts, f"{run.size:,} input{'s' * (run.size != 1)}"])
+
+
+def header_lines(runs: Sequence[RunSummary]) -> list[str]:
+    """The settings of each run, in a line that begins with its name."""
+    return [f"{run.name}: {settings_text(run)}" for run in runs]
+
+
+def legend_names(runs: Sequence[RunSummary]) -> dict[str, str]:
+    """What a legend calls each run: its name, with sigma where the runs differ in it."""
+    sigmas = [run.law.sigma if run.law else None for run in runs]
+    if None in sigmas or len(set(sigmas)) == 1:
+        return {run.name: run.name for run in runs}
+    return {
+        run.name: f"{run.name} (\N{GREEK SMALL LETTER SIGMA} = {sigma:g})"
+        for run, sigma in zip(runs, sigmas, strict=True)
+    }
+
+
+def different_settings(runs: Sequence[RunSummary]) -> list[str]:
+    """`n (1,000 and 2,000)` for each setting in which the runs differ, where all of them have it.
+
+    A setting that some runs do not tell is left out: it may be the same.
+    """
+    found = []
+    for name, value_of in SETTINGS.items():
+        values = [value_of(run) for run in runs]
+        known = [value for value in values if value is not None]
+        if len(known) == len(values) and len(set(known)) > 1:
+            texts = [_shown(name, value) for value in dict.fromkeys(known)]
+            found.append(f"{name} ({' and '.join(texts)})")
+    return found
+
+
+def _shown(name: str, value: float) -> str:
+    return f"{value:,}" if name == "n" else f"{value:.6g}"
