@@ -51,8 +51,8 @@ _HOMES = {
 }
 _NAMES = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = (
-    *("certifying", "classifiers", "confidence", "datasets", "exchange", "landscape", "laws"),
-    *("measures", "methods", "reports", "store", "training", "tuning", "votes"),
+    *("certifying", "classifiers", "confidence", "conformal", "datasets", "exchange", "landscape"),
+    *("laws", "measures", "methods", "reports", "store", "training", "tuning", "votes"),
 )
 
 __all__ = [*_NAMES]

@@ -19,6 +19,7 @@ from dsrs.classifiers.base import (
     checked_bounds,
     checked_classes,
     checked_num_classes,
+    checked_scores,
     checked_shape,
     described,
 )
@@ -44,7 +45,8 @@ class CallableClassifier(Classifier):
 
     `identity` is the fingerprint of a model whose weights were hashed. A `probed` one is told by
     its answers as well, asked for anew each time: its weights may have changed in between. `noisy`
-    is for a model that is better given the name of its noise than the noisy batch.
+    is for a model that is better given the name of its noise than the noisy batch. `scoring`
+    returns logits or probabilities where `forward` returns classes.
     """
 
     forward: Forward
@@ -59,6 +61,7 @@ class CallableClassifier(Classifier):
     score_gradient: ScoreGradient | None = None  # where the framework can back-propagate
     noisy: NoisyForward | None = None
     memory: FittingRows = field(default_factory=FittingRows)
+    scoring: Forward | None = None
 
     @property
     def rows_at_once(self) -> int | None:
@@ -95,13 +98,21 @@ class CallableClassifier(Classifier):
 
     def classify(self, batch: NDArray[np.float32]) -> NDArray[np.int64]:
         """The class of each row of a batch of shape (n, *input_shape)."""
+        answer = self._answer(self.forward, batch)
+        return checked_classes(answer, len(batch), self.num_classes, self.description)
+
+    def scores(self, batch: NDArray[np.float32]) -> NDArray[np.float64]:
+        """The logits or probabilities of each row of a batch of shape (n, *input_shape)."""
+        answer = self._answer(self.scoring or self.forward, batch)
+        return checked_scores(answer, len(batch), self.num_classes, self.description)
+
+    def _answer(self, forward: Forward, batch: NDArray[np.float32]) -> Any:
         checked_batch(batch, self.input_shape)
-        answer = self.memory.answer(
-            lambda start, stop: answer_of(self.forward, batch[start:stop], self.description),
+        return self.memory.answer(
+            lambda start, stop: answer_of(forward, batch[start:stop], self.description),
             len(batch),
             self.description,
         )
-        return checked_classes(answer, len(batch), self.num_classes, self.description)
 
 
 def from_callable(

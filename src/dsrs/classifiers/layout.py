@@ -53,6 +53,9 @@ def normalised(
     def forward(batch: NDArray[np.float32]) -> NDArray[np.int64]:
         return classifier.classify((batch - shift) / scale)
 
+    def scoring(batch: NDArray[np.float32]) -> NDArray[np.float64]:
+        return classifier.scores((batch - shift) / scale)
+
     noisy, gradient = None, classifier.score_gradient
     memory = FittingRows()
     if isinstance(classifier, CallableClassifier):
@@ -71,6 +74,7 @@ def normalised(
         score_gradient=gradient
         and (lambda batch, scores: gradient((batch - shift) / scale, scores) / scale),
         memory=memory,
+        scoring=scoring,
     )
 
 

@@ -49,15 +49,27 @@ def from_sklearn(
         ids = predicted if numbered else np.searchsorted(classes, predicted)
         return np.asarray(ids, dtype=np.int64)
 
+    count = int(classes.max()) + 1 if numbered else len(classes)
     made = from_callable(
         forward,
         shape,
-        int(classes.max()) + 1 if numbered else len(classes),
+        count,
         bounds=bounds,
         name=title,
         fingerprint=f"sha256:{hashlib.sha256(pickle.dumps(estimator, protocol=4)).hexdigest()}",
     )
-    return made if numbered else replace(made, class_names=tuple(map(str, classes)))
+    if not numbered:
+        made = replace(made, class_names=tuple(map(str, classes)))
+    if not hasattr(estimator, "predict_proba"):
+        return made
+
+    def probabilities(batch: NDArray[np.float32]) -> NDArray[np.float64]:
+        found = np.zeros((len(batch), count))
+        places = classes if numbered else np.arange(count)
+        found[:, places] = estimator.predict_proba(batch.reshape(len(batch), -1))
+        return found
+
+    return replace(made, scoring=probabilities)
 
 
 def _input_shape(estimator: Any, asked: tuple[int, ...] | None, title: str) -> tuple[int, ...]:

@@ -8,12 +8,12 @@ import sys
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dsrs.cli.data_options import dataset_from
 from dsrs.cli.law_options import NORM_NAMES
 from dsrs.cli.model_options import (
     add_source_options,
     add_workers,
     classifier_from,
+    dataset_from,
     with_stored_source,
 )
 from dsrs.cli.options import Commands, Options

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dsrs.cli.accuracy_table import accuracy_table
 from dsrs.cli.cluster_options import add_cluster_options, counted_model
 from dsrs.cli.config_file import add_config_option, config_text
-from dsrs.cli.data_options import dataset_from, note_on_units
+from dsrs.cli.data_options import note_on_units
 from dsrs.cli.grid_option import add_grid, grid_from
 from dsrs.cli.law_options import (
     LAW_FORMS,
@@ -25,6 +25,7 @@ from dsrs.cli.model_options import (
     add_model_options,
     add_workers,
     chosen_inputs,
+    dataset_from,
     source_of,
 )
 from dsrs.cli.options import Commands, Options

@@ -6,7 +6,6 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -107,35 +106,6 @@ def _add_image_options(group: Options) -> None:
     )
 
 
-def dataset_from(arguments: argparse.Namespace) -> Dataset:
-    """The data that these options name, in the units that they name."""
-    from dsrs.datasets import load_dataset
-
-    target = getattr(arguments, "target", "label")
-    if arguments.no_labels and (arguments.labels or arguments.label_column or target != "label"):
-        raise InvalidInput("--no-labels cannot be used with --labels, --label-column or --target")
-    scale, bounds = arguments.scale, tuple(arguments.bounds)
-    if scale is not None and bounds != UNIT_BOUNDS:
-        raise InvalidInput(
-            "--scale takes the bounds of each feature by itself; leave --bounds out, or write "
-            "lower and upper bounds into a JSON file for --scale"
-        )
-    dataset = load_dataset(
-        arguments.data,
-        arguments.split,
-        labels=arguments.labels,
-        label_column=arguments.label_column,
-        bounds=bounds if scale is None else ANYWHERE,
-        **frame_from(arguments),
-    )
-    if scale is not None:
-        dataset = dataset.scaled(_scaling(scale, dataset))
-    if arguments.class_names is not None:
-        names = _class_names(arguments.class_names)
-        dataset = replace(dataset.numbered_as(names), class_names=names)
-    return replace(dataset, labels=None) if arguments.no_labels else dataset
-
-
 def frame_from(arguments: argparse.Namespace) -> dict[str, Any]:
     """How images are scaled and cropped: as these options say, else as the model's publisher."""
     from dsrs.classifiers.loading import preparation_of
@@ -164,7 +134,7 @@ def note_on_units(arguments: argparse.Namespace, dataset: Dataset) -> None:
         print(f"note: {dataset.scaling.text}; sigma and radii are in these", file=sys.stderr)
 
 
-def _class_names(text: str) -> tuple[str, ...]:
+def class_names_from(text: str) -> tuple[str, ...]:
     """The names in a file, one in each line, or with commas between."""
     if Path(text).is_file():
         try:
@@ -182,7 +152,7 @@ def _class_names(text: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _scaling(scale: str | Mapping[str, Any], dataset: Dataset) -> Scaling:
+def scaling_from(scale: str | Mapping[str, Any], dataset: Dataset) -> Scaling:
     """What --scale says, or what a run keeps of it."""
     from dsrs.classifiers.scaling import KINDS, Scaling
 

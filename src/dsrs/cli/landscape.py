@@ -8,7 +8,6 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
-from dsrs.cli.data_options import dataset_from
 from dsrs.cli.grid_option import add_grid, grid_from
 from dsrs.cli.model_options import (
     add_batch_size,
@@ -16,6 +15,7 @@ from dsrs.cli.model_options import (
     add_workers,
     chosen_inputs,
     classifier_from,
+    dataset_from,
 )
 from dsrs.cli.options import Commands, Options
 from dsrs.cli.progress import Progress

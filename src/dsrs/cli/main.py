@@ -31,6 +31,7 @@ VERBS = (
     "tune",
     "certify",
     "predict",
+    "conformal",
     "attack",
     "report",
     "compare",

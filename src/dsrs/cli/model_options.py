@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsrs.cli.data_options import add_data_options, frame_from
+from dsrs.cli.data_options import (
+    ANYWHERE,
+    UNIT_BOUNDS,
+    add_data_options,
+    class_names_from,
+    frame_from,
+    scaling_from,
+)
 from dsrs.cli.options import Options
 from dsrs.cli.values import numbers, whole_numbers
 from dsrs.errors import InvalidInput
@@ -24,7 +32,7 @@ DATA_SOURCE = (
     *("data", "split", "labels", "no_labels", "label_column", "class_names"),
     *("size", "crop", "resample", "stretch"),
 )
-PATHS = ("model", "weights", "data", "labels")
+PATHS = ("model", "weights", "data", "labels", "class_names")
 
 
 def add_model_options(
@@ -115,6 +123,35 @@ def add_workers(group: Options) -> None:
     group.add_argument(
         "--workers", type=int, kept=False, help="threads, 1 to 1024 (default: all cores)"
     )
+
+
+def dataset_from(arguments: argparse.Namespace) -> Dataset:
+    """The data that these options name, in the units that they name."""
+    from dsrs.datasets import load_dataset
+
+    target = getattr(arguments, "target", "label")
+    if arguments.no_labels and (arguments.labels or arguments.label_column or target != "label"):
+        raise InvalidInput("--no-labels cannot be used with --labels, --label-column or --target")
+    scale, bounds = arguments.scale, tuple(arguments.bounds)
+    if scale is not None and bounds != UNIT_BOUNDS:
+        raise InvalidInput(
+            "--scale takes the bounds of each feature by itself; leave --bounds out, or write "
+            "lower and upper bounds into a JSON file for --scale"
+        )
+    dataset = load_dataset(
+        arguments.data,
+        arguments.split,
+        labels=arguments.labels,
+        label_column=arguments.label_column,
+        bounds=bounds if scale is None else ANYWHERE,
+        **frame_from(arguments),
+    )
+    if scale is not None:
+        dataset = dataset.scaled(scaling_from(scale, dataset))
+    if arguments.class_names is not None:
+        names = class_names_from(arguments.class_names)
+        dataset = dataclasses.replace(dataset.numbered_as(names), class_names=names)
+    return dataclasses.replace(dataset, labels=None) if arguments.no_labels else dataset
 
 
 def chosen_inputs(arguments: argparse.Namespace, dataset: Dataset) -> list[int]:

@@ -8,7 +8,6 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dsrs.cli.data_options import dataset_from
 from dsrs.cli.grid_option import add_grid, grid_from
 from dsrs.cli.law_options import add_law_options, law_from
 from dsrs.cli.model_options import (
@@ -18,6 +17,7 @@ from dsrs.cli.model_options import (
     add_workers,
     chosen_inputs,
     classifier_from,
+    dataset_from,
 )
 from dsrs.cli.options import Commands
 from dsrs.cli.seed_option import RANDOM, add_seed
@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     dataset = dataset_from(arguments)
     classifier = classifier_from(arguments, dataset)
-    dataset = dataset.named_as(classifier.class_names, classifier.num_classes)
+    dataset = dataset.named_for(classifier)
     smoothed = SmoothedClassifier(
         classifier,
         law_from(arguments, math.prod(dataset.input_shape)),

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dsrs.classifiers.base import Classifier
 from dsrs.classifiers.scaling import Scaling
 from dsrs.datasets.arrays import (
     UNIT_BOUNDS,
@@ -109,18 +110,18 @@ class Dataset:
         rows = scaling.to_scaled(self.images, self.name)
         return replace(self, images=rows, bounds=scaling.bounds, scaling=scaling)
 
-    def named_as(self, class_names: Sequence[str], num_classes: int) -> Dataset:
-        """This data for a model of so many classes that knows them by these names, if by any.
+    def named_for(self, classifier: Classifier) -> Dataset:
+        """This data for a model that may know its classes by name.
 
         Labels that have names of their own are numbered as the model numbers these names; data
         without names takes those of the model.
         """
-        if len(self.class_names) > num_classes:
+        if len(self.class_names) > classifier.num_classes:
             raise DataError(
-                f"{self.name}: expected names for {num_classes} classes, as many as the classifier "
-                f"has, got {len(self.class_names)}"
+                f"{self.name}: expected names for {classifier.num_classes} classes, as many as the "
+                f"classifier has, got {len(self.class_names)}"
             )
-        return self.numbered_as(class_names) if class_names else self
+        return self.numbered_as(classifier.class_names) if classifier.class_names else self
 
     def numbered_as(self, class_names: Sequence[str]) -> Dataset:
         """This data with these names for its classes, in this order.
