@@ -48,6 +48,9 @@ def prepare(page: str) -> None:
         plan = Plan(GeneralizedGaussian(4, 1.0), ("np",), n=1024)
         data = Dataset.from_arrays(images, [1] * 100)
         certify_run(model, data, plan, range(100), "runs/new", workers=1)
+    if page == "adapt.md":
+        pytest.importorskip("onnx")
+        Path("net.onnx").write_bytes((files("dsrs.demo") / "model.onnx").read_bytes())
     if page == "classifiers.md":
         torch = pytest.importorskip("torch")
         from safetensors.torch import save_file

@@ -38,6 +38,7 @@ class ModelOptions:
         mean: of a model that was trained on (x - mean) / std: one number, or one for each channel.
         std: see `mean`.
         scaling: the units of the features of tabular data; the classifier then takes scaled inputs.
+        denoise: what stands between the noise and the model: "clip", "dct" or an ONNX file.
     """
 
     input_shape: tuple[int, ...] | None = None
@@ -52,6 +53,7 @@ class ModelOptions:
     mean: Sequence[float] = ()
     std: Sequence[float] = ()
     scaling: Scaling | None = None
+    denoise: str | Path | None = None
 
     def chosen(self, *names: str) -> dict[str, Any]:
         """These options by name, to hand on."""
@@ -63,7 +65,10 @@ class ModelOptions:
 
 
 # Options that every adapter takes, or that `load_classifier` sees to.
-COMMON = {"input_shape", "num_classes", "bounds", "threads", "device", "mean", "std", "scaling"}
+COMMON = {
+    *("input_shape", "num_classes", "bounds", "threads", "device", "mean", "std"),
+    *("scaling", "denoise"),
+}
 
 
 @dataclass(frozen=True)

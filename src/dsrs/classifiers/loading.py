@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from dsrs.classifiers import (
     hugging_face,
+    model_folder,
     named_network,
     onnx_file,
     python_file,
@@ -18,6 +20,9 @@ from dsrs.classifiers import (
 )
 from dsrs.classifiers.adapters import Adapter, ModelOptions, by_suffix, check_options
 from dsrs.classifiers.base import UNIT_BOUNDS, Classifier, checked_bounds
+from dsrs.classifiers.denoisers import denoiser_from
+from dsrs.classifiers.ensemble import ensemble
+from dsrs.classifiers.in_front import denoised
 from dsrs.classifiers.layout import normalised
 from dsrs.classifiers.preparation import Preparation
 from dsrs.classifiers.scaling import scaled
@@ -33,6 +38,7 @@ ADAPTERS: list[Adapter] = [
     python_file.ADAPTER,
     python_object.ADAPTER,
     named_network.ADAPTER,
+    model_folder.ADAPTER,
 ]
 # TorchScript or pickles, whatever they are called.
 is_refused = by_suffix(
@@ -46,12 +52,12 @@ def register(adapter: Adapter) -> None:
     ADAPTERS.append(adapter)
 
 
-def load_classifier(spec: str | Path, **options: Any) -> Classifier:
+def load_classifier(spec: str | Path | Sequence[str | Path], **options: Any) -> Classifier:
     """The classifier that `spec` names, such as net.onnx, package.module:name or timm:resnet18.
 
     Args:
         spec: the name of a file, of a folder, of Python code, of a published model, or of a network
-            of `dsrs.networks`.
+            of `dsrs.networks`; several names are an ensemble, which averages the models' scores.
         options: the fields of `ModelOptions`, such as `input_shape=(1, 28, 28)`.
     """
     known = {field.name for field in fields(ModelOptions)}
@@ -59,17 +65,23 @@ def load_classifier(spec: str | Path, **options: Any) -> Classifier:
         raise InvalidInput(
             f"load_classifier has no option `{option}`; the options are {', '.join(sorted(known))}"
         )
-    chosen, name = ModelOptions(**options), str(spec)
+    chosen = ModelOptions(**options)
+    names = [str(spec)] if isinstance(spec, str | Path) else [str(each) for each in spec]
+    if len(names) > 1 and chosen.weights is not None:
+        raise InvalidInput("`weights` are those of one model, and cannot be used with an ensemble")
+    scaling = chosen.scaling
+    own = chosen if scaling is None else replace(chosen, bounds=scaling.own_bounds)
+    members = [_loaded(name, own) for name in names]
+    made = members[0] if len(members) == 1 else ensemble(members)
+    if chosen.denoise is not None:
+        made = denoised(made, denoiser_from(chosen.denoise, made.input_shape, made.bounds))
+    return made if scaling is None else scaled(made, scaling)
+
+
+def _loaded(name: str, chosen: ModelOptions) -> Classifier:
+    """The model of one name, with the normalisation that it wants."""
     adapter = _adapter_of(name)
     check_options(adapter, name, chosen, ADAPTERS)
-    if chosen.scaling is None:
-        return _in_own_units(adapter, name, chosen)
-    own = replace(chosen, scaling=None, bounds=chosen.scaling.own_bounds)
-    return scaled(_in_own_units(adapter, name, own), chosen.scaling)
-
-
-def _in_own_units(adapter: Adapter, name: str, chosen: ModelOptions) -> Classifier:
-    """The model on inputs in the units of the data."""
     # Weights may stand behind a normalisation of their own, which the adapter must then know of.
     inside = "mean" in adapter.takes or chosen.weights is not None
     if inside or not (chosen.mean or chosen.std):
@@ -98,5 +110,6 @@ def _adapter_of(name: str) -> Adapter:
             "model (package.module:name) or a network, and give this file as `weights`"
         )
     forms = ", ".join(adapter.form for adapter in ADAPTERS)
-    hint = "; a folder of Hugging Face has a config.json" if Path(name).is_dir() else ""
-    raise ClassifierError(f"{name!r} is not a known kind of model: expected {forms}{hint}")
+    hint = "; a folder is a model if it holds model.onnx or, of Hugging Face, config.json"
+    shown = hint if Path(name).is_dir() else ""
+    raise ClassifierError(f"{name!r} is not a known kind of model: expected {forms}{shown}")

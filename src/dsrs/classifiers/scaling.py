@@ -249,6 +249,7 @@ def scaled(classifier: Classifier, scaling: Scaling) -> CallableClassifier:
         class_names=classifier.class_names,
         score_gradient=gradient
         and (lambda batch, scores: gradient(scaling.to_own(batch), scores) * unit),
+        scoring=lambda batch: classifier.scores(scaling.to_own(batch)),
         scaling=scaling,
     )
 

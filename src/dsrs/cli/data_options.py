@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from dsrs.cli.values import numbers
 from dsrs.errors import DataError, InvalidInput
 
 if TYPE_CHECKING:
+    from dsrs.classifiers.preparation import Preparation
     from dsrs.classifiers.scaling import Scaling
     from dsrs.datasets import Dataset
 
@@ -108,14 +109,13 @@ def _add_image_options(group: Options) -> None:
 
 def frame_from(arguments: argparse.Namespace) -> dict[str, Any]:
     """How images are scaled and cropped: as these options say, else as the model's publisher."""
-    from dsrs.classifiers.loading import preparation_of
     from dsrs.datasets.loading import takes_frame
 
     given = {name: getattr(arguments, name) for name in FRAME}
     asked = given["size"] is not None or given["crop"] is not None
     if asked or arguments.model is None or not takes_frame(arguments.data):
         return given
-    prepared = preparation_of(arguments.model)
+    prepared = _prepared(arguments.model)
     if prepared is None or (prepared.size is None and prepared.crop is None):
         return given
     return {name: getattr(prepared, name) for name in FRAME}
@@ -123,15 +123,23 @@ def frame_from(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def note_on_units(arguments: argparse.Namespace, dataset: Dataset) -> None:
     """Say how images are prepared if the model's publisher decided it, and how features are."""
-    from dsrs.classifiers.loading import preparation_of
     from dsrs.datasets.loading import takes_frame
 
-    prepared = preparation_of(arguments.model)
+    prepared = _prepared(arguments.model)
     if prepared is not None:
         read = prepared.text if takes_frame(arguments.data) else prepared.normalisation
-        print(f"note: {arguments.model} says: {read}", file=sys.stderr)
+        print(f"note: the model's publisher says: {read}", file=sys.stderr)
     if dataset.scaling is not None:
         print(f"note: {dataset.scaling.text}; sigma and radii are in these", file=sys.stderr)
+
+
+def _prepared(models: str | Sequence[str]) -> Preparation | None:
+    """What is said of the inputs of a model, or of the first one of an ensemble that says it."""
+    from dsrs.classifiers.loading import preparation_of
+
+    names = [models] if isinstance(models, str) else models
+    found = (preparation_of(name) for name in names)
+    return next((prepared for prepared in found if prepared is not None), None)
 
 
 def class_names_from(text: str) -> tuple[str, ...]:

@@ -27,12 +27,14 @@ if TYPE_CHECKING:
 
 
 # What loads a model, and what loads data: kept in the run, so that it can be attacked later.
-MODEL_SOURCE = ("model", "weights", "channels_last", "mean", "std", "device", "num_classes")
+MODEL_SOURCE = (
+    *("model", "weights", "channels_last", "mean", "std", "device", "num_classes", "denoise"),
+)
 DATA_SOURCE = (
     *("data", "split", "labels", "no_labels", "label_column", "class_names"),
     *("size", "crop", "resample", "stretch"),
 )
-PATHS = ("model", "weights", "data", "labels", "class_names")
+PATHS = ("weights", "data", "labels", "denoise", "class_names")
 
 
 def add_model_options(
@@ -77,9 +79,17 @@ def add_source_options(
     """--model, --data and how to read them; `no_labels` is the text of --no-labels."""
     group.add_argument(
         "--model",
+        action="append",
         required=required,
         help="net.onnx, net.pt2, module:name, path/to/file.py:name, timm:NAME, torchvision:NAME, a "
-        "Hugging Face folder (config.json and safetensors) or a network by name",
+        "Hugging Face folder (config.json and safetensors), a folder with model.onnx or a network "
+        "by name; given again, an ensemble that averages the models' scores",
+    )
+    group.add_argument(
+        "--denoise",
+        metavar="dct|clip|FILE",
+        help="what stands between the noise and the model: dct (a denoiser without training), "
+        "clip (to the bounds), or the .onnx file of a denoiser",
     )
     group.add_argument(
         "--weights",
@@ -181,6 +191,7 @@ def classifier_options(arguments: argparse.Namespace, dataset: Dataset) -> dict[
         "channels_last": arguments.channels_last,
         "mean": arguments.mean,
         "std": arguments.std,
+        "denoise": arguments.denoise,
     }
 
 
@@ -189,13 +200,27 @@ def source_of(arguments: argparse.Namespace) -> dict[str, Any]:
     found = {name: getattr(arguments, name) for name in (*MODEL_SOURCE, *DATA_SOURCE)}
     found |= frame_from(arguments)
     for name in PATHS:
-        # module:name is no path, and a path must hold from any folder.
-        if found[name] is not None and Path(found[name]).exists():
-            found[name] = str(Path(found[name]).resolve())
-    file, colon, name = str(found["model"]).rpartition(":")
+        if found[name] is not None:
+            found[name] = whole_path(found[name])
+    models = [whole_path(model) for model in arguments.model]
+    return found | {"model": models[0] if len(models) == 1 else models}
+
+
+def whole_path(name: str) -> str:
+    """A path that holds from any folder; module:name and names of denoisers are none."""
+    file, colon, inside = name.rpartition(":")
     if colon and Path(file).is_file():  # path/to/file.py:name
-        found["model"] = f"{Path(file).resolve()}:{name}"
-    return found
+        return f"{Path(file).resolve()}:{inside}"
+    return str(Path(name).resolve()) if Path(name).exists() else name
+
+
+def card_of_model(arguments: argparse.Namespace) -> Path | None:
+    """The card beside the model, or in its folder; None for ensembles, and where there is none."""
+    if len(arguments.model or ()) != 1:
+        return None
+    model = Path(arguments.model[0])
+    card = (model if model.is_dir() else model.parent) / "card.json"
+    return card if card.is_file() else None
 
 
 def with_stored_source(
