@@ -143,7 +143,7 @@ def conclusion(output: Path, reader: Reader, texts: list[list[str]]) -> str:
     held = sum(map(len, covered.values()))
     lines = [
         f"{held:,} of {every:,} replacements of one word by another are inside a certified ball:",
-        f"  {' '.join(texts[index])!r} (radius {floor_text(radii[index], 3)}) keeps its answer with",
+        f"  {' '.join(texts[index])!r} (radius {floor_text(radii[index], 3)}) keeps its class with",
     ]
     pairs = sorted(set(covered[index]))[:6]
     lines += [f"    {other} instead of {word}" for word, other in pairs] or ["    no other word"]
