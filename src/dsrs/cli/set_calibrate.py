@@ -62,7 +62,7 @@ def add_parser(commands: Commands) -> None:
     add_selection_options(source)
     group = parser.add_argument_group("what is promised")
     add_promise_options(group)
-    add_score(group)
+    add_score(group, "threshold unless --law says otherwise")
     group.add_argument(
         "--calibration-draws",
         type=int,
