@@ -23,6 +23,7 @@ from dsrs.methods import defaults
 
 if TYPE_CHECKING:
     from dsrs.classifiers.base import Classifier
+    from dsrs.classifiers.scaling import Scaling
     from dsrs.datasets import Dataset
 
 
@@ -176,18 +177,26 @@ def classifier_from(arguments: argparse.Namespace, dataset: Dataset) -> Classifi
     """The model that these options name, for inputs of this shape."""
     from dsrs.classifiers import load_classifier
 
-    return load_classifier(arguments.model, **classifier_options(arguments, dataset.input_shape))
+    options = classifier_options(arguments, dataset.input_shape, dataset.scaling)
+    return load_classifier(arguments.model, **options)
+
+
+def model_and_data(arguments: argparse.Namespace) -> tuple[Classifier, Dataset]:
+    """The model and the data that these options name, with the labels as the model numbers them."""
+    dataset = dataset_from(arguments)
+    classifier = classifier_from(arguments, dataset)
+    return classifier, dataset.named_for(classifier)
 
 
 def classifier_options(
-    arguments: argparse.Namespace, input_shape: tuple[int, ...]
+    arguments: argparse.Namespace, input_shape: tuple[int, ...], scaling: Scaling | None
 ) -> dict[str, Any]:
     """The options of `load_classifier` that these are."""
     return {
         "input_shape": input_shape,
         "num_classes": arguments.num_classes,
-        "bounds": dataset.bounds,
-        "scaling": dataset.scaling,
+        "bounds": tuple(arguments.bounds),
+        "scaling": scaling,
         "device": arguments.device,
         "weights": arguments.weights,
         "channels_last": arguments.channels_last,

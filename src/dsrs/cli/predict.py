@@ -16,8 +16,7 @@ from dsrs.cli.model_options import (
     add_source_options,
     add_workers,
     chosen_inputs,
-    classifier_from,
-    dataset_from,
+    model_and_data,
 )
 from dsrs.cli.options import Commands
 from dsrs.cli.seed_option import RANDOM, add_seed
@@ -85,9 +84,7 @@ def add_parser(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from dsrs.certifying.smoothed import SmoothedClassifier
 
-    dataset = dataset_from(arguments)
-    classifier = classifier_from(arguments, dataset)
-    dataset = dataset.named_for(classifier)
+    classifier, dataset = model_and_data(arguments)
     smoothed = SmoothedClassifier(
         classifier,
         law_from(arguments, math.prod(dataset.input_shape)),
