@@ -54,6 +54,9 @@ class Classifier(ABC):
     scaling: Scaling | None = None
     score_gradient: ScoreGradient | None = None
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.description}>"
+
     @property
     @abstractmethod
     def fingerprint(self) -> str:
