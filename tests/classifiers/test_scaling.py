@@ -11,14 +11,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dsrs.certifying.smoothed import SmoothedClassifier
 from dsrs.classifiers import from_callable
-from dsrs.classifiers.scaling import Scaling, scaled
+from dsrs.classifiers.scaled import scaled
+from dsrs.classifiers.scaling import Scaling
 from dsrs.cli.main import main
 from dsrs.datasets import Dataset
 from dsrs.errors import DataError, InvalidInput
 from dsrs.laws import GeneralizedGaussian
 from dsrs.laws.grid import Grid
+from dsrs.smoothed.classifier import SmoothedClassifier
 
 ROWS = np.array([[0.0, 1000.0, 0.25], [4.0, 3000.0, 0.75], [1.0, 2000.0, 0.5]])
 

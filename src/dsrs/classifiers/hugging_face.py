@@ -15,7 +15,8 @@ from typing import Any
 
 from dsrs.classifiers.adapters import Adapter, ModelOptions
 from dsrs.classifiers.base import Classifier, raised
-from dsrs.classifiers.preparation import RESAMPLES, Preparation, classifier_of, square
+from dsrs.classifiers.preparation import RESAMPLES, Preparation, square
+from dsrs.classifiers.published import published_classifier
 from dsrs.errors import ClassifierError, MissingExtra
 
 CONFIG, WEIGHTS = "config.json", "*.safetensors"
@@ -49,7 +50,7 @@ def from_hugging_face(name: str, options: ModelOptions) -> Classifier:
     prepared, title = preparation(name), f"{type(network).__name__} of {folder.name}"
     if not (prepared.mean or options.mean or _processor_file(folder)):
         title += f" (no {PREPROCESSORS[0]}: pixels are not normalised)"
-    return classifier_of(Logits(network).eval(), title, prepared, options)
+    return published_classifier(Logits(network).eval(), title, prepared, options)
 
 
 def preparation(name: str) -> Preparation:

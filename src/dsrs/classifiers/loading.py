@@ -25,7 +25,7 @@ from dsrs.classifiers.ensemble import ensemble
 from dsrs.classifiers.in_front import denoised
 from dsrs.classifiers.layout import normalised
 from dsrs.classifiers.preparation import Preparation
-from dsrs.classifiers.scaling import scaled
+from dsrs.classifiers.scaled import scaled
 from dsrs.errors import ClassifierError, InvalidInput
 
 # The first one that accepts a name reads the model.

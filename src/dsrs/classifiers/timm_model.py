@@ -13,7 +13,8 @@ from typing import Any
 
 from dsrs.classifiers.adapters import Adapter, ModelOptions
 from dsrs.classifiers.base import Classifier, raised
-from dsrs.classifiers.preparation import RESAMPLES, Preparation, classifier_of, square
+from dsrs.classifiers.preparation import RESAMPLES, Preparation, square
+from dsrs.classifiers.published import published_classifier
 from dsrs.errors import ClassifierError, MissingExtra
 
 PREFIX = "timm:"
@@ -25,7 +26,7 @@ def from_timm(name: str, options: ModelOptions) -> Classifier:
     classes = {} if options.num_classes is None else {"num_classes": options.num_classes}
     network = _called("create_model", architecture, options.weights is None, **classes)
     config = _timm("data").resolve_model_data_config(network)
-    return classifier_of(network.eval(), name, _preparation(config, name), options)
+    return published_classifier(network.eval(), name, _preparation(config, name), options)
 
 
 def preparation(name: str) -> Preparation | None:

@@ -12,7 +12,8 @@ from typing import Any
 
 from dsrs.classifiers.adapters import Adapter, ModelOptions
 from dsrs.classifiers.base import Classifier, raised
-from dsrs.classifiers.preparation import RESAMPLES, Preparation, classifier_of, square
+from dsrs.classifiers.preparation import RESAMPLES, Preparation, square
+from dsrs.classifiers.published import published_classifier
 from dsrs.errors import ClassifierError, MissingExtra
 
 PREFIX = "torchvision:"
@@ -29,7 +30,7 @@ def from_torchvision(name: str, options: ModelOptions) -> Classifier:
         )
     except Exception as error:
         raise ClassifierError(f"torchvision has not made {name!r}: {raised(error)}") from error
-    return classifier_of(network.eval(), name, _preparation(published, name), options)
+    return published_classifier(network.eval(), name, _preparation(published, name), options)
 
 
 def preparation(name: str) -> Preparation:

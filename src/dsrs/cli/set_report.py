@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dsrs.certifying.progress import Progress
 from dsrs.cli.model_options import (
     add_selection_options,
     add_source_options,
@@ -15,7 +16,6 @@ from dsrs.cli.model_options import (
     model_and_data,
 )
 from dsrs.cli.options import Commands
-from dsrs.cli.progress import Progress
 from dsrs.cli.set_options import MARGINAL
 from dsrs.cli.set_predict import add_sets
 from dsrs.cli.tables import table

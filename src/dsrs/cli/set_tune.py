@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dsrs.certifying.progress import Progress
 from dsrs.cli.model_options import (
     add_selection_options,
     add_source_options,
@@ -16,7 +17,6 @@ from dsrs.cli.model_options import (
     model_and_data,
 )
 from dsrs.cli.options import Commands
-from dsrs.cli.progress import Progress
 from dsrs.cli.set_options import MARGINAL, add_promise_options, add_score, plan_from
 from dsrs.cli.tables import table
 from dsrs.cli.values import numbers
