@@ -16,12 +16,12 @@ from dsrs.cli.model_options import (
     add_source_options,
     add_workers,
     chosen_inputs,
-    classifier_from,
-    dataset_from,
+    model_and_data,
 )
 from dsrs.cli.options import Commands
 from dsrs.cli.seed_option import RANDOM, add_seed
 from dsrs.cli.tables import table
+from dsrs.files.foreign_text import one_line
 from dsrs.measures.rounding import floor_text
 from dsrs.methods import defaults
 
@@ -93,9 +93,9 @@ def add_parser(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from dsrs.smoothed.classifier import SmoothedClassifier
 
-    dataset = dataset_from(arguments)
+    classifier, dataset = model_and_data(arguments)
     smoothed = SmoothedClassifier(
-        classifier_from(arguments, dataset),
+        classifier,
         law_from(arguments, math.prod(dataset.input_shape)),
         method=defaults.NEYMAN_PEARSON,
         n=max(arguments.n, 2),
@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
         seed=None if arguments.seed == RANDOM else arguments.seed,
         batch=arguments.batch,
         workers=arguments.workers,
-        grid=grid_from(arguments),
+        grid=grid_from(arguments, dataset.bounds),
     )
     indices = chosen_inputs(arguments, dataset)
     answers = smoothed.predict(dataset, n=arguments.n, radius=arguments.radius, index=indices)
@@ -131,8 +131,12 @@ def run(arguments: argparse.Namespace) -> int:
 def _class(answer: Prediction, dataset: Dataset) -> str:
     if answer.label is None:
         return "abstained"
+    return one_line(_named(answer.label, dataset) or str(answer.label))
+
+
+def _named(label: int, dataset: Dataset) -> str | None:
     names = dataset.class_names
-    return names[answer.label] if answer.label < len(names) else str(answer.label)
+    return names[label] if label < len(names) else None
 
 
 def _record(index: int, answer: Prediction, dataset: Dataset) -> dict[str, Any]:
@@ -141,6 +145,7 @@ def _record(index: int, answer: Prediction, dataset: Dataset) -> dict[str, Any]:
         "label": dataset.label(index),
         "status": answer.status,
         "class": answer.label,
+        "class_name": None if answer.label is None else _named(answer.label, dataset),
         "votes": list(answer.counts),
         "seed": answer.seed,
         "seed_public": answer.seed_public,
