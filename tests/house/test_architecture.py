@@ -20,7 +20,7 @@ ALLOWED = {
     "noise": {"kernels", "laws"},
     "networks": set(),
     "classifiers": {"networks", "noise"},
-    "datasets": {"files"},
+    "datasets": {"classifiers", "files"},
     "duality": {"kernels", "laws"},
     "proofs": {"duality", "files", "laws"},
     "votes": {"classifiers", "kernels", "laws", "networks", "noise"},

@@ -86,6 +86,7 @@ def certify_run(
     """
     checked_classifier(classifier)
     dataset.check_fits(classifier.input_shape, classifier.num_classes, classifier.bounds)
+    dataset = dataset.named_for(classifier)
     plan = plan.on_grid_of(classifier.bounds)
     methods_of(plan)  # refuses a plan that does not fit
     hopeless = hopeless_votes(plan.n, plan.alpha) if plan.bound == "plain" else None

@@ -13,6 +13,7 @@ from dsrs.cli.accuracy_table import accuracy_table, print_diagnosis
 from dsrs.cli.budget import add_budget_options, noted_end, planned_run, refuse_misfits
 from dsrs.cli.cluster_options import add_cluster_options, counted_model
 from dsrs.cli.config_file import add_config_option, config_text
+from dsrs.cli.data_options import note_on_units
 from dsrs.cli.grid_option import add_grid, grid_from
 from dsrs.cli.law_options import (
     LAW_FORMS,
@@ -71,7 +72,7 @@ examples:
 
 the noise has dimension d = the number of values of one input. k = 0 is the Gaussian; the paper's
 experiments use k = d/2 - 12 (MNIST: 380) or d/2 - 6 (CIFAR-10: 1530). Radii are in the units of
-the input, [0, 1] unless --bounds says otherwise.
+the input, [0, 1] unless --bounds says otherwise; with --scale in units of each feature.
 
 exit codes: 0 done, 2 bad arguments or input (nothing was changed), 130 interrupted (Ctrl-C; what
 was finished is kept).
@@ -209,6 +210,7 @@ def run(arguments: argparse.Namespace) -> int:
         plan = _plan(arguments, dataset, len(indices))
     if not arguments.quiet:
         note_on_law(arguments, plan.law)
+        note_on_units(arguments, dataset)
     if arguments.verbose:
         _describe(classifier, dataset, plan, len(indices))
 
@@ -272,9 +274,9 @@ def _plan(arguments: argparse.Namespace, dataset: Dataset, inputs: int) -> Plan:
         early_stop=arguments.early_stop,
         target=arguments.target,
         batch=arguments.batch,
-        grid=grid_from(arguments),
+        grid=grid_from(arguments, dataset.bounds),
         **stopping_from(arguments),
-    ).on_grid_of(tuple(arguments.bounds))
+    ).on_grid_of(dataset.bounds)
     if plan.needs_one_bound and not arguments.methods:
         fitting = (text for text in plan.methods if entry_of(text).load().one_bound)
         plan = plan.replace(methods=tuple(fitting))

@@ -6,6 +6,7 @@ import argparse
 import json
 import math
 import time
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.accuracy_table import accuracy_table, print_diagnosis
@@ -17,6 +18,8 @@ from dsrs.files.foreign_text import one_line
 
 if TYPE_CHECKING:
     from dsrs.store import Run
+
+MOST_NAMES = 12  # classes whose names are shown
 
 EPILOG = """\
 examples:
@@ -111,7 +114,9 @@ def _settings(opened: Run) -> str:
     return "\n".join(
         [
             f"model    {one_line(config['model']['description'])}",
+            *_units(config["model"]),
             f"data     {one_line(config['data']['name'])}",
+            *_classes(config["data"].get("class_names") or ()),
             f"noise    {plan.law.describe()}" + (f", grid {grid.text}" if grid else ""),
             *([] if grid else [f"         {WITHOUT_GRID}"]),
             f"votes    n = {plan.n:,}, alpha = {plan.alpha:.3g}, {seed} = {plan.seed}",
@@ -120,6 +125,25 @@ def _settings(opened: Run) -> str:
             f"started  {', '.join(session['started'] for session in opened.sessions)}",
         ]
     )
+
+
+def _units(model: Mapping[str, Any]) -> list[str]:
+    """What a radius is measured in, where each feature has a unit of its own."""
+    if not model.get("scaling"):
+        return []
+    return [
+        "units    sigma, grid and radii are in scaled units: feature j changes by r unit_j at most "
+        "if it changes alone"
+    ]
+
+
+def _classes(names: Sequence[str]) -> list[str]:
+    """The names of the classes, the first ones if they are many."""
+    if not names:
+        return []
+    few = [f"{number} {one_line(name)}" for number, name in enumerate(names[:MOST_NAMES])]
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return [f"classes  {', '.join(few)}{more}"]
 
 
 def _one_input(opened: Run, index: int) -> dict[str, Any]:
