@@ -16,7 +16,7 @@ from dsrs.certifying.rehearsal import Clock, Rehearsal
 from dsrs.certifying.simulated import simulated_input
 from dsrs.errors import InvalidInput
 from dsrs.measures.diagnosis import hopeless_votes
-from dsrs.methods import Plan
+from dsrs.methods import NEYMAN_PEARSON, Plan
 from dsrs.methods.plan import MAX_VOTES
 
 UNITS = {"s": 1, "sec": 1, "min": 60, "m": 60, "h": 3600, "d": 86400}
@@ -27,7 +27,7 @@ KEPT = 0.03  # of a budget of time: for what nobody measured
 FEWEST = 100  # inputs that are left where the budget chooses them
 LEAST_N, STEPS, CLOSE = 16, 12, 0.985  # of the search for the number of votes
 DIGITS = 4  # of what a way promises; further ones tell no ways apart
-SIMULATED = 6  # inputs whose votes are foretold, for the cost of a plan
+SIMULATED = 32  # inputs whose votes are foretold, for the cost of a plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +81,11 @@ def cost(plan: Plan, inputs: int, rehearsal: Rehearsal, labelled: bool) -> tuple
     Some of the inputs of the rehearsal are simulated: methods share votes, and may need fewer for
     one input than for another. Time goes by the rows that the model runs, in whole batches.
     """
-    votes, rows = 0, 0
-    chosen = rehearsal.profiles[:SIMULATED]
+    votes, rows, generator = 0, 0, np.random.default_rng(0)
+    # Neyman-Pearson alone takes as many votes of every input.
+    chosen = rehearsal.profiles[: 1 if plan.methods == (NEYMAN_PEARSON,) else SIMULATED]
     for profile in chosen:
-        seen = simulated_input(profile, plan, labelled)
+        seen = simulated_input(profile, plan, generator, labelled)
         votes += sum(part.total for part in seen.votes)
         rows += seen.queries or 0
     total = round(inputs * votes / len(chosen))

@@ -1,11 +1,8 @@
-"""An input as its profile foretells it: the votes that a plan would take, without a model."""
+"""An input as its profile foretells it: the votes that a plan takes, without a model."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from dsrs.landscape.profile import Profile
 from dsrs.laws.bins import HISTOGRAM_BINS
@@ -15,36 +12,31 @@ from dsrs.votes.collect import WorkUnit
 from dsrs.votes.records import SampledInput
 from dsrs.votes.tally import Counts
 
-Floats = NDArray[np.floating[Any]]
-
 QUANTILES = 4096  # of noise norms, by which votes fall into bins
 
 
-def simulated_input(profile: Profile, plan: Plan, labelled: bool = True) -> SampledInput:
-    """The votes of an input with this profile, every count as expected.
+def simulated_input(
+    profile: Profile, plan: Plan, generator: np.random.Generator, labelled: bool = True
+) -> SampledInput:
+    """Votes of an input with this profile, drawn at random.
 
     The methods of the plan decide as they would of real votes, so that this tells what a run will
     cost. Class 0 stands for the class of the profile.
     """
     session, rows = Session(plan, 0, 0 if labelled else None), 0
     while (unit := session.next()) is not None:
-        session.add(unit, expected_counts(profile, unit))
+        session.add(unit, drawn_counts(profile, unit, generator))
         rows += unit.rows(plan.batch)
     return session.finish(0.0, rows)
 
 
-def expected_counts(profile: Profile, unit: WorkUnit) -> Counts:
-    """The counts of a unit by noise norm, for class 0 and for another one; they add up exactly."""
-    count = unit.stop - unit.first
+def drawn_counts(profile: Profile, unit: WorkUnit, generator: np.random.Generator) -> Counts:
+    """Counts of a unit by noise norm, for class 0 and for another one."""
     norms = unit.stream.law.radial_quantile((np.arange(QUANTILES) + 0.5) / QUANTILES)
     bins = np.searchsorted(radial_edges(unit.stream.base), norms).clip(0, HISTOGRAM_BINS - 1)
-    trials = _whole(np.bincount(bins, minlength=HISTOGRAM_BINS) * (count / QUANTILES))
-    right = np.bincount(bins, profile(norms), HISTOGRAM_BINS) * (count / QUANTILES)
-    hits = np.clip(_whole(right), 0, trials)
+    mass = np.bincount(bins, minlength=HISTOGRAM_BINS) / QUANTILES
+    right = np.bincount(bins, profile(norms), HISTOGRAM_BINS) / QUANTILES
+    share = np.divide(right, mass, out=np.zeros_like(mass), where=mass > 0).clip(0.0, 1.0)
+    trials = generator.multinomial(unit.stop - unit.first, mass)
+    hits = generator.binomial(trials, share)
     return Counts(np.stack([hits, trials - hits]), unit.tallies)
-
-
-def _whole(expected: Floats) -> NDArray[np.int64]:
-    """Whole numbers whose partial sums are the nearest to those of the expected ones."""
-    sums = np.round(np.cumsum(expected)).astype(np.int64)
-    return np.diff(sums, prepend=np.int64(0))
