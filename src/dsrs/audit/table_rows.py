@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from dsrs.audit.balls import precision
+from dsrs.audit.balls import exact, precision
 from dsrs.audit.claims import OTHER_NORMS, SmoothingLaw
+from dsrs.audit.gaussian import demand_alone
 from dsrs.audit.law_text import alike, law_of_text
 from dsrs.audit.reading import parsed, shown
 from dsrs.audit.shells import Shells
@@ -16,6 +17,7 @@ from dsrs.audit.verdicts import NotACertificate, Refuted, Undecided
 NEEDED = ("d", "k", "sigma", "p_lower", "p_upper", "status", "np_radius")
 BOUNDS = ("q_lower", "q_upper", "rival", "gradient")  # columns that only some proofs start from
 OTHER_SOLVERS = 1e-4  # of sigma: how precisely the radii of other programs are recorded
+LAST_DIGITS = 2.0**-50  # of a number that another program computed in double precision
 
 Row = Mapping[str, Any]  # from column to cell, as text; empty or None where there is nothing
 
@@ -125,12 +127,25 @@ def _claimed_radius(row: Row, sigma: float) -> float:
     given = _number(row, "radius") if _has(row, "radius") else 0.0
     if given > certified:
         what = f"`radius` is {given!r}, and the proof beside it is for {certified!r}"
+        if _is_gaussian_alone(row):
+            # Sigma times a normal quantile, which needs no proof to be checked.
+            with precision():
+                ratio = exact(given) * (1 - exact(LAST_DIGITS)) / exact(sigma)
+                demand_alone(_number(row, "p_lower"), ratio, f"`radius` = {given!r}")
+            return certified
         # It may rest on bounds that `recertify` does not use, or come from another program.
         known = any(_has(row, name) for name in ("rival", "gradient"))
         if known or given <= certified + OTHER_SOLVERS * sigma:
             raise Undecided(f"{what}; the table holds no proof of `radius`")
         raise Refuted(what)
     return certified
+
+
+def _is_gaussian_alone(row: Row) -> bool:
+    """Whether the row is of Gaussian P alone, without a grid: its radius has a closed form."""
+    eta = _number(row, "eta") if _has(row, "eta") else 2.0
+    more = ("q_law", "q_shape", "rival", "gradient", "grid")
+    return _number(row, "k") == 0 and eta == 2 and not any(_has(row, name) for name in more)
 
 
 def _bound(row: Row, name: str) -> float | None:
