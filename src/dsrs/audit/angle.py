@@ -90,7 +90,6 @@ class Angle:
         beyond = (1 - c * c).beta_lower(self.rest, self.half, 1) / 2
         return beyond if c > 0 else 1 - beyond
 
-
     def _sum(self, c: arb, terms: list[arb]) -> arb:
         """Pr[cosine > c] in few dimensions, for members of c between -1 and 1: on a circle the
         angle is uniform, on a sphere the cosine is, and every further two dimensions add a term."""
