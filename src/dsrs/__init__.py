@@ -30,6 +30,7 @@ if _TYPE_CHECKING:
     from dsrs.proofs.table import certify_rows as certify_rows
     from dsrs.proofs.table import certify_table as certify_table
     from dsrs.reports.comparing import compare as compare
+    from dsrs.reports.gating import gate as gate
 
 __version__ = "0.1.0"
 
@@ -46,11 +47,12 @@ _HOMES = {
     "dsrs.proofs.least_probability": ("least_probability",),
     "dsrs.proofs.table": ("certify_rows", "certify_table"),
     "dsrs.reports.comparing": ("compare",),
+    "dsrs.reports.gating": ("gate",),
 }
 _NAMES = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = (
-    *("certifying", "classifiers", "confidence", "datasets", "exchange", "landscape", "laws"),
-    *("measures", "methods", "reports", "store", "training", "tuning", "votes"),
+    *("certifying", "classifiers", "confidence", "conformal", "datasets", "exchange", "landscape"),
+    *("laws", "measures", "methods", "reports", "store", "training", "tuning", "votes"),
 )
 
 __all__ = [*_NAMES]

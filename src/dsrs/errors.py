@@ -9,6 +9,8 @@ DsrsError
 │   └── NotRecorded       what a table or figure needs is not among the recorded data
 ├── ClassifierError       a model that cannot be loaded, or answers wrongly
 │   ├── NotAFunction      a row gets another class when it is asked again
+│   ├── NoScores          it answers with classes only, where scores of all classes are needed
+│   ├── OtherModel        it is not the one that a run or a file of prediction sets speaks of
 │   └── OutOfMemory       a batch is too much for the memory that there is
 ├── StoreError            a run folder that cannot be used
 │   ├── StoreMismatch     it belongs to another configuration, model or data
@@ -56,6 +58,14 @@ class ClassifierError(DsrsError):
 
 class NotAFunction(ClassifierError):
     """A model gives a row another class when it is asked again, or beside other rows."""
+
+
+class NoScores(ClassifierError):
+    """A model answers with classes only, where scores of all classes are needed."""
+
+
+class OtherModel(ClassifierError):
+    """What is served is not what a run or a file of prediction sets was made with."""
 
 
 class OutOfMemory(ClassifierError):

@@ -123,7 +123,7 @@ def test_what_cannot_be_used_with_a_typed_option_is_left_out() -> None:
 def test_any_name_survives(name: str) -> None:
     text = config_text({"model": name}, "two\nlines")
     assert text.startswith("# two\n# lines\n")
-    assert arguments_of(text, *NEEDED[2:]).model == name
+    assert arguments_of(text, *NEEDED[2:]).model == [name]
 
 
 def test_a_failed_start_leaves_no_file(certify: Certify) -> None:

@@ -40,6 +40,17 @@ def prepare(page: str) -> None:
         for name, sigma in (("a", 0.25), ("b", 0.5)):
             plan = Plan(GeneralizedGaussian(4, sigma), ("np",), n=128)
             certify_run(model, data, plan, [0, 1, 2], f"runs/{name}", workers=1)
+    if page == "ci.md":
+        images = np.full((100, 2, 2), 0.9, dtype=np.float32)
+        model = from_callable(
+            lambda batch: (batch.mean(axis=(1, 2, 3)) > 0.5).astype(int), (1, 2, 2), 2
+        )
+        plan = Plan(GeneralizedGaussian(4, 1.0), ("np",), n=1024)
+        data = Dataset.from_arrays(images, [1] * 100)
+        certify_run(model, data, plan, range(100), "runs/new", workers=1)
+    if page == "adapt.md":
+        pytest.importorskip("onnx")
+        Path("net.onnx").write_bytes((files("dsrs.demo") / "model.onnx").read_bytes())
     if page == "classifiers.md":
         torch = pytest.importorskip("torch")
         from safetensors.torch import save_file

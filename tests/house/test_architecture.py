@@ -30,7 +30,7 @@ ALLOWED = {
     "store": {
         *("classifiers", "datasets", "files", "landscape", "laws", "methods", "proofs", "votes"),
     },
-    "measures": {"proofs", "store"},
+    "measures": {"confidence", "proofs", "store"},
     "exchange": {
         *("confidence", "files", "landscape", "laws", "measures", "methods", "proofs", "store"),
         "votes",
@@ -46,7 +46,12 @@ ALLOWED = {
         *("certifying", "classifiers", "confidence", "datasets", "laws", "measures", "methods"),
         *("noise", "proofs", "store", "votes"),
     },
+    "conformal": {
+        *("attack", "certifying", "classifiers", "confidence", "datasets", "files", "laws"),
+        *("methods", "noise", "proofs", "store"),
+    },
     "reports": {
+        "conformal",
         *("confidence", "exchange", "files", "landscape", "laws", "measures", "methods"),
         *("proofs", "store", "tuning", "votes"),
     },

@@ -13,6 +13,7 @@ from dsrs.audit.kinds import Proof, proof_of
 from dsrs.audit.kinds.steps import Evaluation, precision_needed
 from dsrs.audit.limits import PROCESSOR_SECONDS, time_limit
 from dsrs.audit.neyman_pearson import check_alone
+from dsrs.audit.prediction_sets import check_sets, is_of_sets
 from dsrs.audit.shells import Shells
 from dsrs.audit.verdicts import NotACertificate, Refuted, Undecided, Verdict
 
@@ -26,7 +27,7 @@ def check_certificate(
     bounds: BoundsCheck | None = None,
     seconds: float = PROCESSOR_SECONDS,
 ) -> Verdict:
-    """The verdict on a certificate.
+    """The verdict on a certificate, or on a file of prediction sets.
 
     Args:
         fields: the certificate as JSON, of format 2 or 3.
@@ -35,6 +36,8 @@ def check_certificate(
             given: the verdict is on what follows from them.
         seconds: processor seconds after which it is undecided.
     """
+    if is_of_sets(fields):
+        return check_sets(fields, name, seconds)
     began, found = time.thread_time(), _Findings()
     try:
         with time_limit(seconds):

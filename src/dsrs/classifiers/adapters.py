@@ -33,6 +33,7 @@ class ModelOptions:
         channels_last: whether a function takes images (n, height, width, channels).
         mean: of a model that was trained on (x - mean) / std: one number, or one for each channel.
         std: see `mean`.
+        denoise: what stands between the noise and the model: "clip", "dct" or an ONNX file.
     """
 
     input_shape: tuple[int, ...] | None = None
@@ -46,6 +47,7 @@ class ModelOptions:
     channels_last: bool = False
     mean: Sequence[float] = ()
     std: Sequence[float] = ()
+    denoise: str | Path | None = None
 
     def chosen(self, *names: str) -> dict[str, Any]:
         """These options by name, to hand on."""
@@ -57,7 +59,7 @@ class ModelOptions:
 
 
 # Options that every adapter takes, or that `load_classifier` sees to.
-COMMON = {"input_shape", "num_classes", "bounds", "threads", "device", "mean", "std"}
+COMMON = {"input_shape", "num_classes", "bounds", "threads", "device", "mean", "std", "denoise"}
 
 
 @dataclass(frozen=True)

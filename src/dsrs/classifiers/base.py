@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.errors import ClassifierError, DsrsError, InvalidInput, OutOfMemory
+from dsrs.errors import ClassifierError, DsrsError, InvalidInput, NoScores, OutOfMemory
 from dsrs.noise.normals import NoiseBlock
 
 ScoreGradient = Callable[[NDArray[np.float32], NDArray[np.float64]], NDArray[np.float32]]
@@ -55,6 +55,10 @@ class Classifier(ABC):
     @abstractmethod
     def classify(self, batch: NDArray[np.float32]) -> NDArray[np.int64]:
         """The class of each row of a batch of shape (n, *input_shape)."""
+
+    def scores(self, batch: NDArray[np.float32]) -> NDArray[np.float64]:
+        """What the model says of each class, for each row: its logits or probabilities."""
+        raise NoScores(without_scores(self.description))
 
     @property
     def rows_at_once(self) -> int | None:
@@ -154,6 +158,33 @@ def checked_classes(output: Any, rows: int, num_classes: int, name: str) -> NDAr
     raise ClassifierError(
         f"{name} must return float logits of shape ({rows}, {num_classes}) or integer class ids "
         f"of shape ({rows},) for {rows} inputs, got {output.dtype} of shape {output.shape}"
+    )
+
+
+def checked_scores(output: Any, rows: int, num_classes: int, name: str) -> NDArray[np.float64]:
+    """The number of each class and row, from what the plug-in `name` returned for `rows` inputs.
+
+    Only -inf may be among them, as the logarithm of a probability that is zero, and not in all of
+    a row.
+    """
+    classes = checked_classes(output, rows, num_classes, name)
+    if output.ndim == 1:
+        raise NoScores(without_scores(name))
+    if not (output < np.inf).all():  # false for NaN as well
+        row = int(np.flatnonzero(~(output < np.inf).all(axis=1))[0])
+        raise ClassifierError(
+            f"{name} must return finite logits, got {output[row, classes[row]]} or NaN in row "
+            f"{row} of a batch; check the model's weights and the units of its input"
+        )
+    return np.asarray(output, dtype=np.float64)
+
+
+def without_scores(name: str) -> str:
+    """Why a model that answers with classes only is refused where scores are needed."""
+    return (
+        f"expected logits or probabilities of all classes, but {name} returns classes only: which "
+        "classes nearly won is not known, so no set of them can be chosen; use the model's output "
+        "before the argmax (scikit-learn: an estimator with `predict_proba`)"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,16 @@ from dsrs.classifiers.base import (
     checked_bounds,
     checked_classes,
     checked_num_classes,
+    checked_scores,
     checked_shape,
     described,
 )
 from dsrs.classifiers.memory import FittingRows
 from dsrs.errors import ClassifierError, InvalidInput
 from dsrs.noise.normals import NoiseBlock
+
+if TYPE_CHECKING:
+    from dsrs.classifiers.denoisers import Denoiser
 
 Forward = Callable[[NDArray[np.float32]], Any]
 # Pairs of a shift and a scale: what is done to inputs on their way to a model, in order.
@@ -33,6 +37,8 @@ Units = tuple[tuple[NDArray[np.float32], NDArray[np.float32]], ...]
 NoisyForward = Callable[[NoiseBlock, Units], tuple[Any, NDArray[np.float64]]]
 
 PROBE_ROWS = 3
+# Two float32 engines sum in another order; a wrong export is off by far more than this share.
+ENGINE_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +47,10 @@ class CallableClassifier(Classifier):
 
     `identity` is the fingerprint of a model whose weights were hashed. A `probed` one is told by
     its answers as well, asked for anew each time: its weights may have changed in between. `noisy`
-    is for a model that is better given the name of its noise than the noisy batch.
+    is for a model that is better given the name of its noise than the noisy batch. `scoring`
+    returns logits or probabilities where `forward` returns classes. `behind` makes the same model
+    behind a denoiser, as one; without it the denoiser runs in NumPy. `graph` writes it as one ONNX
+    file, where that is possible.
     """
 
     forward: Forward
@@ -53,7 +62,10 @@ class CallableClassifier(Classifier):
     probed: bool = False
     score_gradient: ScoreGradient | None = None  # where the framework can back-propagate
     noisy: NoisyForward | None = None
+    behind: Callable[[Denoiser], CallableClassifier] | None = None
+    graph: Callable[[], bytes] | None = None
     memory: FittingRows = field(default_factory=FittingRows)
+    scoring: Forward | None = None
 
     @property
     def rows_at_once(self) -> int | None:
@@ -90,13 +102,21 @@ class CallableClassifier(Classifier):
 
     def classify(self, batch: NDArray[np.float32]) -> NDArray[np.int64]:
         """The class of each row of a batch of shape (n, *input_shape)."""
+        answer = self._answer(self.forward, batch)
+        return checked_classes(answer, len(batch), self.num_classes, self.description)
+
+    def scores(self, batch: NDArray[np.float32]) -> NDArray[np.float64]:
+        """The logits or probabilities of each row of a batch of shape (n, *input_shape)."""
+        answer = self._answer(self.scoring or self.forward, batch)
+        return checked_scores(answer, len(batch), self.num_classes, self.description)
+
+    def _answer(self, forward: Forward, batch: NDArray[np.float32]) -> Any:
         checked_batch(batch, self.input_shape)
-        answer = self.memory.answer(
-            lambda start, stop: answer_of(self.forward, batch[start:stop], self.description),
+        return self.memory.answer(
+            lambda start, stop: answer_of(forward, batch[start:stop], self.description),
             len(batch),
             self.description,
         )
-        return checked_classes(answer, len(batch), self.num_classes, self.description)
 
 
 def from_callable(
@@ -140,6 +160,18 @@ def probe_batch(input_shape: tuple[int, ...], bounds: tuple[float, float]) -> ND
     """A few seeded inputs, spread over `bounds`, to try a model on."""
     rng = np.random.default_rng(0)
     return rng.uniform(*bounds, (PROBE_ROWS, *input_shape)).astype(np.float32)
+
+
+def refuse_other_answers(
+    found: Forward, expected: Forward, batch: NDArray[np.float32], complaint: str
+) -> None:
+    """Raise ClassifierError with this complaint if two forms of a model answer differently."""
+    # One row fewer than the example of an export shows that the batch axis is really open.
+    for rows in (batch, batch[1:]):
+        right, answer = expected(rows), found(rows)
+        allowed = ENGINE_TOLERANCE * max(1.0, float(np.abs(right).max()))
+        if right.shape != answer.shape or not np.allclose(answer, right, 0.0, allowed):
+            raise ClassifierError(complaint)
 
 
 def _classes_of(answer: Any, name: str) -> int:

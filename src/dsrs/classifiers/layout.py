@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,11 @@ from numpy.typing import NDArray
 
 from dsrs.classifiers.base import Classifier, described
 from dsrs.classifiers.callable import CallableClassifier, Forward
+from dsrs.classifiers.denoisers import Chain, Denoiser
+from dsrs.classifiers.denoisers.normalisation import Normalisation
+from dsrs.classifiers.in_front import denoised
 from dsrs.classifiers.memory import FittingRows
+from dsrs.classifiers.onnx_graph import in_front_of
 from dsrs.errors import ClassifierError, InvalidInput
 
 
@@ -50,13 +55,24 @@ def normalised(
     if not (scale > 0).all():
         raise InvalidInput(f"`std` must be positive, got {tuple(std)}")
 
-    def forward(batch: NDArray[np.float32]) -> NDArray[np.int64]:
-        return classifier.classify((batch - shift) / scale)
+    front = Normalisation(shape, shift, scale)
 
-    noisy, gradient = None, classifier.score_gradient
+    def forward(batch: NDArray[np.float32]) -> NDArray[np.int64]:
+        return classifier.classify(front.rows(batch))
+
+    def scoring(batch: NDArray[np.float32]) -> NDArray[np.float64]:
+        return classifier.scores(front.rows(batch))
+
+    noisy, gradient, graph = None, classifier.score_gradient, None
     memory = FittingRows()
     if isinstance(classifier, CallableClassifier):
-        noisy, memory = classifier.noisy, classifier.memory
+        noisy, memory, graph = classifier.noisy, classifier.memory, classifier.graph
+
+    def behind(denoiser: Denoiser) -> CallableClassifier:
+        made = denoised(classifier, Chain([denoiser, front]))
+        title = f"{inner} ({units}) behind {denoiser.name}"
+        return replace(made, bounds=bounds, description=described(title, shape, bounds))
+
     units = f"mean {','.join(f'{v:g}' for v in mean)}, std {','.join(f'{v:g}' for v in std)}"
     inner = classifier.description.partition(";")[0]
     return CallableClassifier(
@@ -69,7 +85,10 @@ def normalised(
         noisy=noisy and (lambda block, units: noisy(block, (*units, (shift, scale)))),
         score_gradient=gradient
         and (lambda batch, scores: gradient((batch - shift) / scale, scores) / scale),
+        behind=behind,
+        graph=graph and (lambda: in_front_of(front.graph(), graph())),
         memory=memory,
+        scoring=scoring,
     )
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from dsrs.classifiers import named_network, onnx_file, python_object, torch_file
+from dsrs.classifiers import model_folder, named_network, onnx_file, python_object, torch_file
 from dsrs.classifiers.adapters import Adapter, ModelOptions, by_suffix, check_options
 from dsrs.classifiers.base import UNIT_BOUNDS, Classifier, checked_bounds
+from dsrs.classifiers.denoisers import denoiser_from
+from dsrs.classifiers.ensemble import ensemble
+from dsrs.classifiers.in_front import denoised
 from dsrs.classifiers.layout import normalised
 from dsrs.errors import ClassifierError, InvalidInput
 
@@ -19,6 +23,7 @@ ADAPTERS: list[Adapter] = [
     torch_file.ADAPTER,
     python_object.ADAPTER,
     named_network.ADAPTER,
+    model_folder.ADAPTER,
 ]
 # TorchScript or pickles, whatever they are called.
 is_refused = by_suffix(
@@ -32,11 +37,12 @@ def register(adapter: Adapter) -> None:
     ADAPTERS.append(adapter)
 
 
-def load_classifier(spec: str | Path, **options: Any) -> Classifier:
+def load_classifier(spec: str | Path | Sequence[str | Path], **options: Any) -> Classifier:
     """The classifier that `spec` names: net.onnx, net.pt2, package.module:name or a network.
 
     Args:
-        spec: the name of a file, of Python code, or of a network of `dsrs.networks`.
+        spec: the name of a file, of a folder of `dsrs adapt`, of Python code, or of a network of
+            `dsrs.networks`; several names are an ensemble, which averages the models' scores.
         options: the fields of `ModelOptions`, such as `input_shape=(1, 28, 28)`.
     """
     known = {field.name for field in fields(ModelOptions)}
@@ -44,7 +50,19 @@ def load_classifier(spec: str | Path, **options: Any) -> Classifier:
         raise InvalidInput(
             f"load_classifier has no option `{option}`; the options are {', '.join(sorted(known))}"
         )
-    chosen, name = ModelOptions(**options), str(spec)
+    chosen = ModelOptions(**options)
+    names = [str(spec)] if isinstance(spec, str | Path) else [str(each) for each in spec]
+    if len(names) > 1 and chosen.weights is not None:
+        raise InvalidInput("`weights` are those of one model, and cannot be used with an ensemble")
+    members = [_loaded(name, chosen) for name in names]
+    made = members[0] if len(members) == 1 else ensemble(members)
+    if chosen.denoise is None:
+        return made
+    return denoised(made, denoiser_from(chosen.denoise, made.input_shape, made.bounds))
+
+
+def _loaded(name: str, chosen: ModelOptions) -> Classifier:
+    """The model of one name, with the normalisation that it wants."""
     adapter = _adapter_of(name)
     check_options(adapter, name, chosen, ADAPTERS)
     # Weights may stand behind a normalisation of their own, which the adapter must then know of.
@@ -78,4 +96,4 @@ def _hint(name: str) -> str:
     """Advice for names that are nearly right."""
     if re.fullmatch(r".+\.py:\w+", name):
         return f"; write {name.replace('.py:', ':').replace('/', '.')}, in the folder above it"
-    return "; a folder is no model" if Path(name).is_dir() else ""
+    return "; a folder is a model if it holds model.onnx" if Path(name).is_dir() else ""

@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 import hashlib
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.classifiers.adapters import Adapter, ModelOptions, by_suffix
 from dsrs.classifiers.base import UNIT_BOUNDS, Classifier, failure
-from dsrs.classifiers.callable import CallableClassifier, Forward, from_callable
+from dsrs.classifiers.callable import (
+    CallableClassifier,
+    Forward,
+    from_callable,
+    probe_batch,
+    refuse_other_answers,
+)
 from dsrs.classifiers.fixed_batch import in_fixed_batches
+from dsrs.classifiers.in_front import in_numpy
 from dsrs.classifiers.onnx_weights import external_weights
 from dsrs.errors import ClassifierError, InvalidInput, MissingExtra
+
+if TYPE_CHECKING:
+    from dsrs.classifiers.denoisers import Denoiser
+
+LOG = logging.getLogger("dsrs.classifiers")
 
 
 def from_onnx(
@@ -60,7 +76,7 @@ def from_onnx(
     forward = _forward(session, source.name, target, title)
     if isinstance(source.shape[0], int):
         forward = in_fixed_batches(forward, source.shape[0])
-    return from_callable(
+    made = from_callable(
         forward,
         shape,
         num_classes,
@@ -68,6 +84,79 @@ def from_onnx(
         name=f"{title} ({device}, onnxruntime)",
         fingerprint=identity,
     )
+    rebuilt = partial(from_onnx, input_shape=shape, threads=threads, device=device)
+    return _with_graph(made, lambda: _graph(model, target), rebuilt, title)
+
+
+def _with_graph(
+    made: CallableClassifier,
+    graph: Callable[[], bytes],
+    rebuilt: Callable[..., CallableClassifier],
+    title: str,
+) -> CallableClassifier:
+    """The classifier, able to write itself as one file and to stand behind a denoiser."""
+
+    def behind(denoiser: Denoiser) -> CallableClassifier:
+        return _behind(whole, denoiser, rebuilt, title)
+
+    whole = replace(made, behind=behind, graph=graph)
+    return whole
+
+
+def onnx_function(
+    path: Path, input_shape: tuple[int, ...], threads: int = 1
+) -> tuple[Forward, str]:
+    """What an ONNX file of one input and one output answers to batches, and its fingerprint."""
+    title = f"ONNX {path.name}"
+    if not path.is_file():
+        raise ClassifierError(f"there is no model file {str(path)!r}")
+    identity = _fingerprint(path)
+    session = _session(path, title, threads, "cpu")
+    source = _only_input(session, title)
+    _input_shape(source, input_shape, title)
+    forward = _forward(session, source.name, _chosen_output(session, None, title), title)
+    fixed = isinstance(source.shape[0], int)
+    return (in_fixed_batches(forward, source.shape[0]) if fixed else forward), identity
+
+
+def _graph(model: str | Path | bytes, output: str) -> bytes:
+    """The whole model as one file with this output alone."""
+    from dsrs.classifiers import onnx_graph
+
+    if isinstance(model, bytes):
+        whole = onnx_graph.model_of_bytes(model)
+    else:
+        whole = onnx_graph.model_of_file(Path(model))
+    return onnx_graph.bytes_of(onnx_graph.with_output(whole, output))
+
+
+def _behind(
+    made: CallableClassifier,
+    denoiser: Denoiser,
+    rebuilt: Callable[..., CallableClassifier],
+    title: str,
+) -> CallableClassifier:
+    """The model with the denoiser in its graph; in NumPy where no graph can hold both."""
+    from dsrs.classifiers import onnx_graph
+
+    assert made.graph is not None
+    name = f"{title} behind {denoiser.name}"
+    try:
+        found = rebuilt(
+            onnx_graph.in_front_of(denoiser.graph(), made.graph()),
+            num_classes=made.num_classes,
+            bounds=made.bounds,
+            name=name,
+            fingerprint=f"{made.identity} {denoiser.fingerprint}",
+        )
+        probes = probe_batch(made.input_shape, made.bounds)
+        complaint = f"{name} answers differently as one graph"
+        apart = in_numpy(made, denoiser).forward
+        refuse_other_answers(found.forward, apart, probes, complaint)
+    except (ClassifierError, MissingExtra) as error:
+        LOG.info("%s and %s run one after the other: %s", denoiser.name, title, error)
+        return in_numpy(made, denoiser)
+    return found
 
 
 def _load(name: str, options: ModelOptions) -> Classifier:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -48,14 +49,25 @@ def from_sklearn(
         ids = predicted if numbered else np.searchsorted(classes, predicted)
         return np.asarray(ids, dtype=np.int64)
 
-    return from_callable(
+    count = int(classes.max()) + 1 if numbered else len(classes)
+    made = from_callable(
         forward,
         shape,
-        int(classes.max()) + 1 if numbered else len(classes),
+        count,
         bounds=bounds,
         name=title,
         fingerprint=f"sha256:{hashlib.sha256(pickle.dumps(estimator, protocol=4)).hexdigest()}",
     )
+    if not hasattr(estimator, "predict_proba"):
+        return made
+
+    def probabilities(batch: NDArray[np.float32]) -> NDArray[np.float64]:
+        found = np.zeros((len(batch), count))
+        places = classes if numbered else np.arange(count)
+        found[:, places] = estimator.predict_proba(batch.reshape(len(batch), -1))
+        return found
+
+    return replace(made, scoring=probabilities)
 
 
 def _input_shape(estimator: Any, asked: tuple[int, ...] | None, title: str) -> tuple[int, ...]:

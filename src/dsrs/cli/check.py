@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.check_lines import verdict_lines
-from dsrs.cli.check_subject import compared, fingerprints_from, retaken_votes
+from dsrs.cli.check_subject import compared, fingerprints_from, is_sets_file, retaken_votes
 from dsrs.cli.model_options import add_source_options
 from dsrs.cli.options import Commands
 from dsrs.cli.progress import Progress
@@ -48,6 +48,7 @@ examples:
   dsrs check runs/mine                  every certificate of a run, with its votes
   dsrs check certificates.json          certificates as `dsrs radius --json` prints them
   dsrs check radii.csv --sample 1000    rows that `dsrs recertify` or `dsrs export` wrote
+  dsrs check sets.json                  prediction sets of `dsrs conformal calibrate`
   dsrs check runs/mine --votes 5        also take the votes of 5 inputs again, and compare them
   dsrs check one.json --model net.onnx --input image.npy
                                         also whether it is about this model and this input
@@ -66,8 +67,8 @@ def add_parser(commands: Commands) -> None:
     )
     parser.add_argument(
         "source",
-        help="a run folder; certificates in JSON, - for standard input; or a table of `dsrs "
-        "recertify` or `dsrs export` (CSV, JSON lines, Parquet)",
+        help="a run folder; certificates or prediction sets in JSON, - for standard input; or a "
+        "table of `dsrs recertify` or `dsrs export` (CSV, JSON lines, Parquet)",
     )
     parser.add_argument("--sample", type=int, metavar="N", help="only N of them, drawn at random")
     parser.add_argument("--seed", type=int, default=0, help="of --sample (default: 0)")
@@ -95,7 +96,7 @@ def add_parser(commands: Commands) -> None:
         type=int,
         metavar="K",
         help="of a run: take the votes of K inputs again from its seed, chosen at random, and "
-        "compare them with those stored",
+        "compare them with those stored; of prediction sets: the scores of K calibration inputs",
     )
     add_source_options(doubts, required=False)
     parser.set_defaults(run=run)
@@ -228,6 +229,7 @@ def _demand_columns(source: str, header: list[str]) -> None:
 def _compare_with_floats(items: list[Item]) -> int:
     """Whether the functions that made the certificates agree with them, which proves nothing."""
     from dsrs.audit.verdicts import Refuted, Undecided
+    from dsrs.conformal.sets import Sets, flaw_of_sets
     from dsrs.duality.kernel import prepare
     from dsrs.proofs.certificate import Certificate
     from dsrs.proofs.checking import find_flaw
@@ -236,7 +238,10 @@ def _compare_with_floats(items: list[Item]) -> int:
     for item in items:
         try:
             fields = item.read()
-            flaw = None if fields is None else find_flaw(Certificate.from_dict(fields))
+            if fields is not None and fields.get("kind") == Sets.kind:
+                flaw = flaw_of_sets(Sets.from_dict(fields))
+            else:
+                flaw = None if fields is None else find_flaw(Certificate.from_dict(fields))
         except (DataError, Refuted, Undecided) as error:
             flaw = str(error)
         agrees = "agrees with our floats" if flaw is None else f"DISAGREES with our floats: {flaw}"
@@ -260,7 +265,12 @@ def _report(
         return
     for line in verdict_lines(verdicts):
         print(line)
-    if not Path(arguments.source).is_dir():
+    if is_sets_file(arguments.source):
+        print(
+            "calibration scores are taken as given, and so is that calibration inputs are like "
+            "the test inputs; what is promised holds on average, not for each single input"
+        )
+    elif not Path(arguments.source).is_dir():
         print(
             "bounds of probabilities are taken as given; a run folder has the votes they are from"
         )
@@ -269,8 +279,9 @@ def _report(
 
         print(WITHOUT_GRID)
     for one in retaken:
-        same = f"all {one.votes:,} votes are the stored ones"
-        print(f"votes of input {one.index}, taken again: {one.difference or same}")
+        what = "scores" if is_sets_file(arguments.source) else "votes"
+        same = f"all {one.votes:,} {what} are the stored ones"
+        print(f"{what} of input {one.index}, taken again: {one.difference or same}")
     said = ", ".join(f"{count:,} {word}" for word, count in counts.items())
     print(f"{said}; {seconds:.1f} s of the processor, {wall:.1f} s by the clock")
 

@@ -21,8 +21,10 @@ def retaken_votes(arguments: argparse.Namespace) -> list[Retaken]:
     from dsrs.certifying.votes_again import retake_votes
     from dsrs.store import open_run
 
+    if is_sets_file(arguments.source):
+        return _retaken_scores(arguments)
     if not Path(arguments.source).is_dir():
-        raise InvalidInput("--votes needs a run folder, which has the votes")
+        raise InvalidInput("--votes needs a run folder, which has the votes, or prediction sets")
     with open_run(arguments.source) as opened:
         config, most = opened.config, len(opened)
     sourced = with_stored_source(arguments, config)
@@ -31,6 +33,35 @@ def retaken_votes(arguments: argparse.Namespace) -> list[Retaken]:
     found = []
     with Progress(min(arguments.votes, most), "voting again", quiet=arguments.quiet) as bar:
         for retaken in retake_votes(arguments.source, classifier, dataset, arguments.votes):
+            found.append(retaken)
+            bar.advance(votes=retaken.votes)
+    return found
+
+
+def is_sets_file(source: str) -> bool:
+    """Whether a source is a file of `dsrs conformal calibrate`, by how it begins."""
+    path = Path(source)
+    if not path.is_file():
+        return False
+    with path.open("rb") as stream:
+        return stream.read(64).startswith(b'{"kind": "prediction sets"')
+
+
+def _retaken_scores(arguments: argparse.Namespace) -> list[Retaken]:
+    """The calibration scores of --votes inputs, taken again from their seed."""
+    from dsrs.conformal import Sets
+    from dsrs.conformal.scores_again import retake_scores
+
+    if arguments.model is None or arguments.data is None:
+        raise InvalidInput("--votes of prediction sets needs --model and --data of the calibration")
+    sets, dataset = Sets.load(arguments.source), dataset_from(arguments)
+    classifier = classifier_from(arguments, dataset)
+    found = []
+    most = min(arguments.votes, sets.calibration.inputs)
+    with Progress(most, "scoring again", quiet=arguments.quiet) as bar:
+        for retaken in retake_scores(
+            *(sets, classifier, dataset, arguments.votes), device=arguments.device
+        ):
             found.append(retaken)
             bar.advance(votes=retaken.votes)
     return found

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dsrs.cli.model_options import card_of_model
 from dsrs.cli.options import Options
 from dsrs.errors import DataError, InvalidInput
 from dsrs.methods.defaults import NEYMAN_PEARSON
@@ -81,8 +82,8 @@ def tuned_method(arguments: argparse.Namespace) -> tuple[str, ...]:
 
 def note_on_law(arguments: argparse.Namespace, law: GeneralizedGaussian) -> None:
     """Advice where the noise is not that of the training, and nobody tuned it."""
-    card = Path(arguments.model).parent / "card.json"
-    if getattr(arguments, "law", None) or not card.is_file():
+    card = card_of_model(arguments)
+    if getattr(arguments, "law", None) or card is None:
         return
     try:
         trained = law_of_card(card)

@@ -31,9 +31,11 @@ VERBS = (
     "tune",
     "certify",
     "predict",
+    "conformal",
     "attack",
     "report",
     "compare",
+    "gate",
     "show",
     "repair",
     "merge",
@@ -60,6 +62,7 @@ exit codes:
   2    bad arguments or bad input; nothing was changed
   3    `dsrs attack` refuted a certificate: a proved counterexample lies inside its radius;
        `dsrs check` refuted none, but could not verify all, or there was nothing to verify
+  4    `dsrs gate`: a requirement is not met
   130  interrupted (Ctrl-C); everything finished so far is kept
 """
 PARAMETER = re.compile(r"`(\w+)`")

@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
 
 # What loads a model, and what loads data: kept in the run, so that it can be attacked later.
-MODEL_SOURCE = ("model", "weights", "channels_last", "mean", "std", "device", "num_classes")
+MODEL_SOURCE = (
+    *("model", "weights", "channels_last", "mean", "std", "device", "num_classes", "denoise"),
+)
 DATA_SOURCE = ("data", "split", "labels", "no_labels", "size", "crop")
-PATHS = ("model", "weights", "data", "labels")
+PATHS = ("weights", "data", "labels", "denoise")
 
 
 def add_model_options(
@@ -65,7 +67,17 @@ def add_source_options(
 ) -> None:
     """--model, --data and how to read them; `no_labels` is the text of --no-labels."""
     group.add_argument(
-        "--model", required=required, help="net.onnx, net.pt2, module:name or a network by name"
+        "--model",
+        action="append",
+        required=required,
+        help="net.onnx, net.pt2, module:name, a network by name or a folder with model.onnx; "
+        "given again, an ensemble that averages the models' scores",
+    )
+    group.add_argument(
+        "--denoise",
+        metavar="dct|clip|FILE",
+        help="what stands between the noise and the model: dct (a denoiser without training), "
+        "clip (to the bounds), or the .onnx file of a denoiser",
     )
     group.add_argument(
         "--weights", help="file of tensors for a PyTorch module:name or a network by name"
@@ -195,6 +207,7 @@ def classifier_options(arguments: argparse.Namespace, dataset: Dataset) -> dict[
         "channels_last": arguments.channels_last,
         "mean": arguments.mean,
         "std": arguments.std,
+        "denoise": arguments.denoise,
     }
 
 
@@ -202,10 +215,24 @@ def source_of(arguments: argparse.Namespace) -> dict[str, Any]:
     """How these options load the model and the data, for the run to keep."""
     found = {name: getattr(arguments, name) for name in (*MODEL_SOURCE, *DATA_SOURCE)}
     for name in PATHS:
-        # module:name is no path, and a path must hold from any folder.
-        if found[name] is not None and Path(found[name]).exists():
-            found[name] = str(Path(found[name]).resolve())
-    return found
+        if found[name] is not None:
+            found[name] = whole_path(found[name])
+    models = [whole_path(model) for model in arguments.model]
+    return found | {"model": models[0] if len(models) == 1 else models}
+
+
+def whole_path(name: str) -> str:
+    """A path that holds from any folder; module:name and names of denoisers are none."""
+    return str(Path(name).resolve()) if Path(name).exists() else name
+
+
+def card_of_model(arguments: argparse.Namespace) -> Path | None:
+    """The card beside the model, or in its folder; None for ensembles, and where there is none."""
+    if len(arguments.model or ()) != 1:
+        return None
+    model = Path(arguments.model[0])
+    card = (model if model.is_dir() else model.parent) / "card.json"
+    return card if card.is_file() else None
 
 
 def with_stored_source(

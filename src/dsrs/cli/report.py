@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsrs.cli.compare import add_bootstrap, bootstrap_from, comparison_text, rows_text
+from dsrs.cli.gate import add_requirements
 from dsrs.cli.options import Commands
 from dsrs.cli.radii import add_radii, radii_from
 
@@ -62,6 +63,7 @@ def add_parser(commands: Commands) -> None:
         help="of the figures (default: png,svg,pdf)",
     )
     add_radii(parser)
+    add_requirements(parser)
     add_bootstrap(parser)
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
     parser.set_defaults(run=run)
@@ -82,7 +84,9 @@ def run(arguments: argparse.Namespace) -> int:
         writing.check_folder(arguments.figures, writing.figure_names(formats))
 
     families = None if arguments.no_envelope else arguments.families or ()
-    report = reports.make_report(reports.read_runs(arguments.runs, families), radii, resampling)
+    runs = reports.read_runs(arguments.runs, families)
+    gates = [reports.gate(run, arguments.require) for run in runs] if arguments.require else []
+    report = reports.make_report(runs, radii, resampling, gates)
     print(reports.json_document(report) if arguments.json else summary_text(report))
 
     written: list[Path] = []
@@ -105,6 +109,7 @@ def summary_text(report: Report) -> str:
     """
     from dsrs.reports.attacks import attack_text
     from dsrs.reports.caveats import caveats
+    from dsrs.reports.gate_tables import gate_text
     from dsrs.reports.headers import header_lines
     from dsrs.reports.tables import interval_note, summary_rows
 
@@ -119,6 +124,7 @@ def summary_text(report: Report) -> str:
         *(f"{run.name}: {run.spent.text()}" for run in report.runs if run.spent),
         *(f"{run.name}: {attack_text(run)}" for run in report.runs if run.attacks),
     ]
+    lines += [f"\n{gate_text(one)}" for one in report.gates]
     for found in report.comparisons:
         if set(found.sizes) != {found.size}:
             lines += ["", comparison_text(found)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dsrs.cli.landscape import add_look_options, look
 from dsrs.cli.law_options import law_of_card
-from dsrs.cli.model_options import add_model_options
+from dsrs.cli.model_options import add_model_options, card_of_model
 from dsrs.cli.options import Commands
 from dsrs.cli.tables import table
 from dsrs.cli.values import numbers
@@ -165,10 +165,8 @@ def _current(arguments: argparse.Namespace, d: int) -> GeneralizedGaussian | Non
 
     if arguments.sigma is not None:
         return GeneralizedGaussian(d, arguments.sigma, arguments.k, arguments.eta)
-    card = Path(arguments.model).parent / "card.json" if arguments.model else None
-    if card is None or not card.is_file():
-        return None
-    return law_of_card(card)
+    card = card_of_model(arguments)
+    return None if card is None else law_of_card(card)
 
 
 def tuning_text(found: Tuned) -> str:

@@ -178,6 +178,7 @@ def _model_name(config: Mapping[str, Any]) -> str:
     Two models of one file name have logs of their own. A run that was made from Python does not
     know a file.
     """
-    stem = Path(config.get("source", {}).get("model") or "model").stem
+    named = config.get("source", {}).get("model") or "model"
+    stem = Path(named).stem if isinstance(named, str) else "ensemble"
     safe = re.sub(r"[^A-Za-z0-9._-]+", "_", stem).strip("._") or "model"
     return f"{safe}-{hashlib.sha256(config['model']['fingerprint'].encode()).hexdigest()[:8]}"

@@ -4,6 +4,7 @@ from dsrs.confidence.bootstrap import Estimate, Resampling
 from dsrs.reports.comparing import Comparison, compare
 from dsrs.reports.comparison_tables import comparison_markdown
 from dsrs.reports.document import json_document
+from dsrs.reports.gating import Gate, gate
 from dsrs.reports.page import html_page
 from dsrs.reports.reading import read_run, read_runs
 from dsrs.reports.report import Report, make_report
@@ -14,6 +15,7 @@ from dsrs.reports.writing import write_figures, write_page, write_tables
 __all__ = [
     "Comparison",
     "Estimate",
+    "Gate",
     "Outcome",
     "Report",
     "Resampling",
@@ -21,6 +23,7 @@ __all__ = [
     "compare",
     "comparison_markdown",
     "csv_table",
+    "gate",
     "html_page",
     "json_document",
     "latex_table",

@@ -9,6 +9,7 @@ from dsrs.confidence.bootstrap import Estimate
 from dsrs.reports.attacks import attack_fields
 from dsrs.reports.caveats import caveats
 from dsrs.reports.comparison_tables import comparison_fields
+from dsrs.reports.gate_tables import gate_fields
 from dsrs.reports.report import Report
 from dsrs.reports.tables import CSV_DIGITS, printer, records_of
 
@@ -48,5 +49,6 @@ def json_document(report: Report) -> str:
         "caveats": caveats(report),
         "numbers": numbers,
         "comparisons": [comparison_fields(one) for one in report.comparisons],
+        "gates": [gate_fields(one) for one in report.gates],
     }
     return json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False) + "\n"

@@ -17,6 +17,7 @@ from dsrs.measures.rounding import ceil_number, floor_number, nearest_number
 from dsrs.proofs.counterexample import AttackedInput
 from dsrs.reports.attacks import attack_text
 from dsrs.reports.caveats import caveats
+from dsrs.reports.gate_tables import gate_section
 from dsrs.reports.headers import legend_names, settings_text
 from dsrs.reports.page_tables import comparison_section, rows_table
 from dsrs.reports.report import Report
@@ -141,6 +142,8 @@ def _subtitle(report: Report) -> str:
 def parts_below(report: Report) -> list[tuple[str, str, str]]:
     """Name, title and content of the sections that only some reports have."""
     parts = []
+    if report.gates:
+        parts.append(("requirements", "Requirements", "\n".join(map(gate_section, report.gates))))
     if report.comparisons:
         content = "\n".join(map(comparison_section, report.comparisons))
         parts.append(("comparison", "Comparison", content))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dsrs.confidence.bootstrap import Resampling
 from dsrs.reports.comparing import Comparison, common_inputs, compare
 from dsrs.reports.envelope import Envelope, envelopes, shared_methods
+from dsrs.reports.gating import Gate
 from dsrs.reports.measures import RunMeasures, default_radii, measure_run
 from dsrs.reports.series import FigureSeries, figure_series
 from dsrs.reports.summary import RunSummary
@@ -28,14 +29,23 @@ class Report:
     envelopes: tuple[Envelope, ...]
     series: FigureSeries
     comparisons: tuple[Comparison, ...] = ()
+    gates: tuple[Gate, ...] = ()
 
 
 def make_report(
     runs: Sequence[RunSummary],
     radii: Sequence[float] | None = None,
     resampling: Resampling | None = None,
+    gates: Sequence[Gate] = (),
 ) -> Report:
-    """Compute everything; `radii` is by default a round grid that covers all certified radii."""
+    """Compute everything.
+
+    Args:
+        runs: what is reported.
+        radii: by default a round grid that covers all certified radii.
+        resampling: of the bootstrap.
+        gates: verdicts on some of the runs, shown beside their numbers.
+    """
     check_comparable(runs)
     drawing = resampling or Resampling()
     grid = tuple(radii) if radii is not None else default_radii(runs)
@@ -46,6 +56,7 @@ def make_report(
         measures=tuple(measure_run(run, grid, drawing) for run in runs),
         envelopes=envelopes(runs, grid, drawing),
         series=figure_series(runs, drawing),
+        gates=tuple(gates),
         comparisons=tuple(
             compare(runs[0], run, grid, resampling=drawing)
             for run in runs[1:]

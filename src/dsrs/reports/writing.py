@@ -12,6 +12,7 @@ from dsrs.exchange.outputs import refuse_run_folder
 from dsrs.files.whole import write_whole
 from dsrs.reports.document import json_document
 from dsrs.reports.figures import FIGURES, checked_formats, save_figures
+from dsrs.reports.gate_tables import SUITE
 from dsrs.reports.page import GENERATOR, html_page
 from dsrs.reports.report import Report
 from dsrs.reports.tables import csv_table, latex_table, markdown_table
@@ -39,6 +40,22 @@ def check_page_path(path: Path) -> None:
         if f'name="generator" content="{GENERATOR}'.encode() not in head:
             raise InvalidInput(
                 f"{path} exists and is not a report of this program; choose another name"
+            )
+
+
+def check_junit_path(path: Path) -> None:
+    """Refuse a path that holds something else than a JUnit file of `dsrs gate`."""
+    refuse_run_folder(path.parent)
+    if not path.parent.is_dir():
+        raise InvalidInput(f"the folder {path.parent} does not exist; make it, or choose another")
+    if path.is_dir():
+        raise InvalidInput(f"{path} is a folder; expected the name of an XML file")
+    if path.exists():
+        with _as_data_error(path), path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+        if f'<testsuite name="{SUITE}"'.encode() not in head:
+            raise InvalidInput(
+                f"{path} exists and is not a file of `dsrs gate`; choose another name"
             )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,22 +13,26 @@ from dsrs.errors import ClassifierError, DsrsError
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """A model's name and the options of `load_classifier`.
+    """A model's name, or those of an ensemble, and the options of `load_classifier`.
 
     A machine that counts votes builds the classifier from it, and refuses one with another
     fingerprint: code and weights come from its own files, never over the network.
     """
 
-    name: str
+    name: str | tuple[str, ...]
     options: Mapping[str, Any]
     fingerprint: str
 
     @classmethod
-    def of(cls, name: str | Path, options: Mapping[str, Any], known: Classifier) -> ModelSpec:
+    def of(
+        cls, name: str | Path | Sequence[str], options: Mapping[str, Any], known: Classifier
+    ) -> ModelSpec:
         """The spec of a classifier that was built here, with files by their whole paths."""
-        weights = options.get("weights")
-        whole = dict(options) | ({} if weights is None else {"weights": _whole_path(weights)})
-        return cls(_whole_path(name), whole, known.fingerprint)
+        files = {key: options[key] for key in ("weights", "denoise") if options.get(key)}
+        whole = dict(options) | {key: _whole_path(file) for key, file in files.items()}
+        if isinstance(name, str | Path):
+            return cls(_whole_path(name), whole, known.fingerprint)
+        return cls(tuple(map(_whole_path, name)), whole, known.fingerprint)
 
     def build(self, where: str) -> Classifier:
         """The classifier from the files of this machine; `where` names it in messages."""

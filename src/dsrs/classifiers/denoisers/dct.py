@@ -1,0 +1,150 @@
+"""A denoiser that needs no training: shrinkage of block cosine transforms.
+
+Blocks of 8x8 pixels, taken at every fourth pixel of the mirrored image so that each pixel lies in
+four of them, of colours that an orthonormal transform has decorrelated. In a coefficient c of a
+block natural images have much energy in few places and white noise of size s has s^2 everywhere,
+so that
+
+    c * max(0, 1 - SHRINKAGE s^2 / E),   E the mean of c^2 over the block and its 8 neighbours,
+
+keeps the first and drops the second (empirical Wiener shrinkage). The pixels are the mean of the
+four blocks, clipped to the bounds of the data.
+
+The size s is estimated from each noisy image by itself: from the mean of |c| over the highest
+frequencies, with outliers cut at CUT times the estimate before, ROUNDS times. So one denoiser
+serves every sigma, and laws with k near d/2 under which the size differs from vote to vote.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from dsrs.classifiers.denoisers.base import Denoiser, Rows
+from dsrs.classifiers.denoisers.clip import clipped
+from dsrs.classifiers.denoisers.dct_blocks import (
+    BLOCK,
+    COVER,
+    CUT,
+    ROUNDS,
+    SHRINKAGE,
+    STRIDE,
+    TINY,
+    VERSION,
+    Blocks,
+    mean_below,
+)
+from dsrs.classifiers.onnx_graph import GraphBuilder
+from dsrs.classifiers.torch_module import imported_torch
+from dsrs.errors import InvalidInput
+
+
+class BlockCosine(Denoiser):
+    """The denoiser of images (channels, height, width) of at least 8x8 pixels."""
+
+    name = "dct"
+
+    def __init__(self, input_shape: tuple[int, ...], bounds: tuple[float, float]) -> None:
+        if len(input_shape) != 3 or min(input_shape[1:]) < BLOCK:
+            raise InvalidInput(
+                "the denoiser `dct` is for images (channels, height, width) of at least "
+                f"{BLOCK}x{BLOCK} pixels, got inputs of shape {input_shape}"
+            )
+        self._shape = input_shape
+        self._lower, self._upper = (np.float32(bound) for bound in bounds)
+        self._blocks = Blocks.of(input_shape)
+        self.fingerprint = f"dct-{VERSION}:{bounds[0]:g},{bounds[1]:g}"
+
+    def rows(self, batch: Rows) -> Rows:
+        blocks, (_, height, width) = self._blocks, self._shape
+        colours = np.einsum("kc,ncxy->nkxy", blocks.colours, batch)
+        padded = np.pad(colours, ((0, 0), (0, 0), *blocks.padding), mode="reflect")
+        windows = sliding_window_view(padded, (BLOCK, BLOCK), (2, 3))[:, :, ::STRIDE, ::STRIDE]
+        found = np.einsum("ncijxy,fxy->ncfij", windows, blocks.filters[:, 0], optimize=True)
+        high = np.abs(found[:, :, -blocks.highest :])
+        every = (1, 2, 3, 4)
+        size = high.mean(axis=every, keepdims=True) / mean_below(math.inf)
+        for _ in range(ROUNDS):
+            cut = np.minimum(high, np.float32(CUT) * size)
+            size = cut.mean(axis=every, keepdims=True) / mean_below(CUT)
+        energy = _neighbours_mean(found * found) + np.float32(TINY)
+        kept = found * np.maximum(1 - np.float32(SHRINKAGE) * size * size / energy, 0)
+        patches = np.einsum("ncfij,fxy->ncijxy", kept, blocks.filters[:, 0], optimize=True)
+        total = np.zeros_like(padded)
+        for i, j in np.ndindex(patches.shape[2:4]):
+            top, left = STRIDE * i, STRIDE * j
+            total[:, :, top : top + BLOCK, left : left + BLOCK] += patches[:, :, i, j]
+        pixels = total[:, :, STRIDE : STRIDE + height, STRIDE : STRIDE + width] / np.float32(COVER)
+        image = np.einsum("kc,nkxy->ncxy", blocks.colours, pixels)
+        return np.asarray(np.clip(image, self._lower, self._upper), np.float32)
+
+    def module(self) -> Any:
+        imported_torch()
+        from dsrs.classifiers.denoisers.dct_module import BlockCosineModule
+
+        return BlockCosineModule(self._blocks, (float(self._lower), float(self._upper))).eval()
+
+    def graph(self) -> Any:
+        blocks, builder = self._blocks, GraphBuilder(self._shape)
+        (top, bottom), (left, right) = blocks.padding
+        channels, height, width = self._shape
+        pads = builder.constant(np.array([0, 0, top, left, 0, 0, bottom, right], np.int64))
+        colours = builder.add("Conv", "rows", builder.constant(blocks.colours[:, :, None, None]))
+        padded = builder.add("Pad", colours, pads, mode="reflect")
+        apart = builder.reshape(padded, 1, height + top + bottom, width + left + right)
+        filters, steps = builder.constant(blocks.filters), [STRIDE, STRIDE]
+        found = builder.add("Conv", apart, filters, strides=steps)
+        size = self._size(builder, found)
+        energy = builder.add(
+            "AveragePool",
+            builder.add("Mul", found, found),
+            kernel_shape=[3, 3],
+            pads=[1, 1, 1, 1],
+            count_include_pad=0,
+        )
+        noise = builder.add("Mul", builder.add("Mul", size, size), builder.scalar(SHRINKAGE))
+        share = builder.add("Div", noise, builder.add("Add", energy, builder.scalar(TINY)))
+        gain = builder.add("Relu", builder.add("Sub", builder.scalar(1.0), share))
+        kept = builder.add("Mul", found, gain)
+        back = builder.constant(blocks.filters / np.float32(COVER))
+        crop = [top, left, bottom, right]
+        pixels = builder.add("ConvTranspose", kept, back, strides=steps, pads=crop)
+        together = builder.reshape(pixels, channels, height, width)
+        image = builder.add("Conv", together, builder.constant(blocks.colours.T[:, :, None, None]))
+        return builder.model(clipped(builder, image, self._lower, self._upper))
+
+    def _size(self, builder: GraphBuilder, found: str) -> str:
+        """Add the operators that estimate the size of the noise, the same for all colours."""
+        blocks, channels = self._blocks, self._shape[0]
+        ends = (len(blocks.filters) - blocks.highest, len(blocks.filters), 1)
+        start, stop, axis = (builder.constant(np.array([end], np.int64)) for end in ends)
+        high = builder.add("Abs", builder.add("Slice", found, start, stop, axis))
+        rows, columns = blocks.count
+        high = builder.reshape(high, channels * blocks.highest, rows, columns)
+        share, size = np.float32(1 / (channels * blocks.highest)), ""
+        for cut in (math.inf, *[CUT] * ROUNDS):
+            seen = high
+            if size:
+                seen = builder.add("Min", high, builder.add("Mul", size, builder.scalar(cut)))
+            weights = np.full((1, channels * blocks.highest, 1, 1), share / mean_below(cut))
+            mean = builder.add("GlobalAveragePool", seen)
+            size = builder.add("Conv", mean, builder.constant(weights.astype(np.float32)))
+        # One size for each colour of each image, which are rows here.
+        copies = builder.constant(np.ones((channels, 1, 1, 1), np.float32))
+        return builder.reshape(builder.add("Conv", size, copies), 1, 1, 1)
+
+
+def _neighbours_mean(energy: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The mean over each block and its neighbours, as far as there are any."""
+    inside = np.ones(energy.shape[-2:], np.float32)
+    total, count = (
+        sliding_window_view(
+            np.pad(values, [*[(0, 0)] * (values.ndim - 2), (1, 1), (1, 1)]), (3, 3), (-2, -1)
+        ).sum(axis=(-2, -1), dtype=np.float32)
+        for values in (energy, inside)
+    )
+    return np.asarray(total / count)

@@ -1,0 +1,65 @@
+"""The transforms and the constants of the denoiser of dct.py, the same in all of its forms."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+BLOCK, STRIDE = 8, 4
+COVER = (BLOCK // STRIDE) ** 2  # blocks that a pixel lies in
+SHRINKAGE = 2.5
+HIGHEST = 10  # frequencies u + v from here on tell the size of the noise
+ROUNDS, CUT = 3, 2.0
+TINY = 1e-12
+VERSION = 1  # changes with every change of what the denoiser answers
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The transforms of colours and of blocks, and how an image is mirrored.
+
+    `filters` has shape (64, 1, 8, 8); those of the highest frequencies, `highest` of them, are the
+    last ones. `count` are the blocks along height and width.
+    """
+
+    colours: NDArray[np.float32]
+    filters: NDArray[np.float32]
+    padding: tuple[tuple[int, int], tuple[int, int]]
+    count: tuple[int, int]
+    highest: int
+
+    @classmethod
+    def of(cls, input_shape: tuple[int, ...]) -> Blocks:
+        """Those for images of this shape."""
+        channels, *sides = input_shape
+        pixels = cosine_transform(BLOCK)
+        sums = np.add.outer(np.arange(BLOCK), np.arange(BLOCK)).ravel()
+        filters = np.einsum("ux,vy->uvxy", pixels, pixels).reshape(-1, 1, BLOCK, BLOCK)
+        ordered = filters[np.argsort(sums, kind="stable")]
+        height, width = ((STRIDE, STRIDE + -side % STRIDE) for side in sides)
+        rows, columns = (-(-side // STRIDE) + 1 for side in sides)
+        return cls(
+            cosine_transform(channels).astype(np.float32),
+            np.ascontiguousarray(ordered, np.float32),
+            (height, width),
+            (rows, columns),
+            int(np.count_nonzero(sums >= HIGHEST)),
+        )
+
+
+def mean_below(cut: float) -> np.float32:
+    """E[min(|z|, cut)] of a standard normal z."""
+    inside = 2 * (1 - math.exp(-cut * cut / 2)) / math.sqrt(2 * math.pi)
+    return np.float32(inside + (2 * cut * special.ndtr(-cut) if math.isfinite(cut) else 0.0))
+
+
+def cosine_transform(size: int) -> NDArray[np.float64]:
+    """The orthonormal cosine transform (DCT-II) of so many values, one frequency a row."""
+    places = np.arange(size)
+    rows = np.cos(np.pi * np.outer(places, 2 * places + 1) / (2 * size)) * math.sqrt(2 / size)
+    rows[0] /= math.sqrt(2)
+    return rows

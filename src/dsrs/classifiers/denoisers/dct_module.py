@@ -1,0 +1,50 @@
+"""The denoiser of dct.py for PyTorch: it runs where the model does, and gradients pass through."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from dsrs.classifiers.denoisers import dct_blocks as dct
+
+
+class BlockCosineModule(nn.Module):
+    """As `BlockCosine`, on tensors (n, channels, height, width)."""
+
+    def __init__(self, blocks: dct.Blocks, bounds: tuple[float, float]) -> None:
+        super().__init__()
+        self.register_buffer("filters", torch.from_numpy(blocks.filters.copy()))
+        self.register_buffer("colours", torch.from_numpy(blocks.colours.copy()))
+        self.blocks, self.bounds = blocks, bounds
+
+    def extra_repr(self) -> str:
+        """The settings, for the printed structure that fingerprints read."""
+        return f"version={dct.VERSION}, bounds={self.bounds}"
+
+    def forward(self, images: Tensor) -> Tensor:
+        filters, colours = self.get_buffer("filters"), self.get_buffer("colours")[:, :, None, None]
+        (top, bottom), (left, right) = self.blocks.padding
+        mixed = functional.conv2d(images, colours)
+        padded = functional.pad(mixed, (left, right, top, bottom), mode="reflect")
+        found = functional.conv2d(padded.flatten(0, 1).unsqueeze(1), filters, stride=dct.STRIDE)
+        size = self._size(found, images.shape[1])
+        energy = functional.avg_pool2d(found * found, 3, 1, 1, count_include_pad=False) + dct.TINY
+        kept = found * functional.relu(1 - dct.SHRINKAGE * size * size / energy)
+        total = functional.conv_transpose2d(kept, filters / dct.COVER, stride=dct.STRIDE)
+        height, width = images.shape[2:]
+        pixels = total[:, 0, top : top + height, left : left + width].reshape(images.shape)
+        return functional.conv2d(pixels, colours.transpose(0, 1)).clamp(*self.bounds)
+
+    def _size(self, found: Tensor, channels: int) -> Tensor:
+        """The size of the noise of each image, once for each of its colours."""
+        high = found[:, -self.blocks.highest :].abs()
+        high = high.reshape(-1, channels, *high.shape[1:])
+        every = (1, 2, 3, 4)
+        size = high.mean(dim=every, keepdim=True) / float(dct.mean_below(math.inf))
+        for _ in range(dct.ROUNDS):
+            cut = torch.minimum(high, dct.CUT * size)
+            size = cut.mean(dim=every, keepdim=True) / float(dct.mean_below(dct.CUT))
+        return size.expand(-1, channels, 1, 1, 1).flatten(0, 1)

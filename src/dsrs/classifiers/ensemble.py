@@ -1,0 +1,78 @@
+"""Several models as one classifier: the mean of their scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrs.classifiers.base import Classifier, described
+from dsrs.classifiers.callable import CallableClassifier, probe_batch
+from dsrs.classifiers.in_front import denoised
+from dsrs.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from dsrs.classifiers.denoisers import Denoiser
+
+
+def ensemble(members: Sequence[Classifier]) -> CallableClassifier:
+    """The classifier whose scores are the mean of the members' scores.
+
+    Scores are what the models return, logits or probabilities: average models of one kind. A row
+    is one query, which takes a pass of each member.
+
+    Args:
+        members: two or more models of one input shape, number of classes and bounds, which return
+            scores.
+    """
+    if len(members) < 2:
+        raise InvalidInput(f"an ensemble needs two models or more, got {len(members)}")
+    first = members[0]
+    for member in members:
+        _check_member(member, first)
+
+    def forward(batch: NDArray[np.float32]) -> NDArray[np.float64]:
+        return np.asarray(np.mean([member.scores(batch) for member in members], axis=0))
+
+    def behind(denoiser: Denoiser) -> CallableClassifier:
+        return ensemble([denoised(member, denoiser) for member in members])
+
+    titles = [member.description.partition(";")[0] for member in members]
+    graphs = [graph for member in members if (graph := getattr(member, "graph", None))]
+    return CallableClassifier(
+        forward=forward,
+        input_shape=tuple(first.input_shape),
+        num_classes=first.num_classes,
+        bounds=first.bounds,
+        identity="mean of " + ", ".join(member.fingerprint for member in members),
+        description=described(
+            f"mean of {len(members)} models: {', '.join(titles)}",
+            tuple(first.input_shape),
+            first.bounds,
+        ),
+        behind=behind,
+        graph=(lambda: _averaged([graph() for graph in graphs]))
+        if len(graphs) == len(members)
+        else None,
+    )
+
+
+def _averaged(contents: Sequence[bytes]) -> bytes:
+    from dsrs.classifiers import onnx_graph
+
+    models = [onnx_graph.model_of_bytes(content) for content in contents]
+    return onnx_graph.bytes_of(onnx_graph.averaged(models))
+
+
+def _check_member(member: Classifier, first: Classifier) -> None:
+    """Raise unless a member fits the first one and returns scores."""
+    for name in ("input_shape", "num_classes", "bounds"):
+        expected, found = getattr(first, name), getattr(member, name)
+        if expected != found:
+            raise InvalidInput(
+                f"the models of an ensemble must have the same `{name}`: "
+                f"{first.description} has {expected}, {member.description} has {found}"
+            )
+    member.scores(probe_batch(member.input_shape, member.bounds))  # raises where there are none

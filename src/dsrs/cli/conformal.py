@@ -1,0 +1,16 @@
+"""`dsrs conformal`: prediction sets from one noisy query, which hold although inputs are moved."""
+
+from __future__ import annotations
+
+from dsrs.cli import set_calibrate, set_predict
+from dsrs.cli.options import Commands
+
+
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "conformal",
+        help="sets of classes that hold the true one although inputs are moved",
+    )
+    verbs = parser.add_subparsers()
+    for verb in (set_calibrate, set_predict):
+        verb.add_parser(verbs)

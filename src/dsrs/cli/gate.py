@@ -1,0 +1,109 @@
+"""`dsrs gate`: does a run reach what is required of it? With an exit code of its own, for CI."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from dsrs.cli.options import Commands, Options
+
+NOT_MET = 4
+
+EXAMPLES = """\
+examples:
+  dsrs gate runs/new --require 'accuracy@0.5>=0.60' --require 'mean_radius>=0.4'
+  dsrs gate runs/new --require 'robust_accuracy@0.5>=55%' --require 'inputs>=500' \\
+      --junit gate.xml --summary "$GITHUB_STEP_SUMMARY"
+  dsrs gate runs/new --require 'accuracy@0.5>=0.60' --point
+      These inputs alone: is 60% of them certified at 0.5?
+
+quantities: accuracy@R (share of inputs certified for their label at radius R), robust_accuracy@R
+(what that says of the share that is robust: alpha is taken off), mean_radius, clean_accuracy,
+abstained, inputs. Put quotes around a requirement: > means something to a shell.
+
+exit codes: 0 all requirements hold, 4 one is not met, 2 bad arguments or input.
+"""
+
+
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "gate",
+        help="does a run reach what is required of it? For CI",
+        description="Judge a run by what is required of it: by exact bounds for the population "
+        "that its inputs were drawn from, or with --point by these inputs alone.",
+        epilog=EXAMPLES,
+    )
+    parser.add_argument("run_folder", metavar="[NAME=]RUN", help="folder of a run, or a table")
+    add_requirements(parser, required=True)
+    parser.add_argument(
+        "--method", help="whose certificates count (default: np, or the only method of the run)"
+    )
+    parser.add_argument(
+        "--point",
+        action="store_true",
+        help="judge the numbers of these inputs, and not what they show of the population",
+    )
+    parser.add_argument(
+        "--confidence",
+        type=float,
+        default=0.95,
+        help="of each bound for the population, one-sided (default: 0.95)",
+    )
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML")
+    parser.add_argument(
+        "--summary",
+        type=Path,
+        metavar="FILE",
+        help='append the answer as Markdown, such as to "$GITHUB_STEP_SUMMARY"',
+    )
+    parser.add_argument(
+        "--output", type=Path, metavar="FILE", help="also write the HTML page of the run"
+    )
+    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+    parser.set_defaults(run=run)
+
+
+def add_requirements(group: Options, required: bool = False) -> None:
+    """--require of a gate."""
+    group.add_argument(
+        "--require",
+        action="append",
+        metavar="REQUIREMENT",
+        required=required,
+        help="such as 'accuracy@0.5>=0.60'; give it again for several",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from dsrs import reports
+    from dsrs.files.appending import append_text, check_appendable
+    from dsrs.files.whole import write_whole
+    from dsrs.measures.requirements import Requirement
+    from dsrs.reports import writing
+    from dsrs.reports.gate_tables import gate_fields, gate_junit, gate_markdown, gate_text
+
+    require = [Requirement.parse(text) for text in arguments.require]
+    if arguments.output:
+        writing.check_page_path(arguments.output)
+    if arguments.junit:
+        writing.check_junit_path(arguments.junit)
+    if arguments.summary:
+        check_appendable(arguments.summary)
+    (seen,) = reports.read_runs([arguments.run_folder])
+    found = reports.gate(
+        seen,
+        require,
+        method=arguments.method,
+        point=arguments.point,
+        confidence=arguments.confidence,
+    )
+    print(json.dumps(gate_fields(found), indent=2) if arguments.json else gate_text(found))
+    if arguments.junit:
+        write_whole(arguments.junit, gate_junit(found))
+    if arguments.summary:
+        append_text(arguments.summary, f"## dsrs gate\n\n{gate_markdown(found)}\n")
+    if arguments.output:
+        page = reports.make_report([seen], gates=[found])
+        reports.write_page(page, arguments.output, f"Certified robustness: {seen.name}")
+    return 0 if found else NOT_MET

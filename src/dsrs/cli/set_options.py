@@ -1,0 +1,103 @@
+"""What the commands of prediction sets share."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dsrs.cli.grid_option import add_grid, grid_from
+from dsrs.cli.law_options import add_law_options, law_from
+from dsrs.cli.options import Options
+from dsrs.cli.values import one_of
+from dsrs.errors import DataError, InvalidInput
+
+if TYPE_CHECKING:
+    from dsrs.conformal import SetPlan
+    from dsrs.datasets import Dataset
+
+MARGINAL = """\
+The promise holds on average over inputs, calibration sets and noise, not for each single input:
+it is about all answers together, and may be kept better for some kinds of inputs than for others.
+"""
+
+
+def add_promise_options(group: Options, *, from_file: bool = True) -> None:
+    """What is promised, and under which noise."""
+    add_law_options(group, from_file=from_file)
+    group.add_argument(
+        "--radius",
+        type=float,
+        required=True,
+        help="how far (l2) every test input may have been moved, in the units of the inputs",
+    )
+    group.add_argument(
+        "--coverage",
+        type=float,
+        default=0.9,
+        help="probability with which a set holds the true class, on average (default: 0.9)",
+    )
+    group.add_argument(
+        "--draws",
+        type=int,
+        default=1,
+        help="noisy queries of an answer: with more than one it is the majority of as many sets, "
+        "each of which may miss half as often (default: 1)",
+    )
+    add_grid(group)
+
+
+def add_score(group: Options) -> None:
+    """--score of the classes."""
+    group.add_argument(
+        "--score",
+        type=one_of("dsrs.conformal", "SCORES"),
+        help="threshold: 1 - p, the smallest sets on average (used unless --law says otherwise); "
+        "adaptive: APS, sets that grow where the model is unsure",
+    )
+
+
+def plan_from(arguments: argparse.Namespace, dataset: Dataset) -> SetPlan:
+    """The plan that these options make."""
+    import math
+
+    from dsrs.conformal import SetPlan
+
+    tuned = {} if arguments.law is None else tuned_sets(arguments.law)
+    return SetPlan(
+        law_from(arguments, math.prod(dataset.input_shape)),
+        arguments.radius,
+        arguments.coverage,
+        arguments.score or tuned.get("score", "threshold"),
+        arguments.draws,
+        getattr(arguments, "calibration_draws", 1),
+        getattr(arguments, "confidence", None),
+        grid_from(arguments),
+        True if getattr(arguments, "off_grid", False) else None,
+        getattr(arguments, "batch", 1),
+    )
+
+
+def tuned_sets(file: str) -> dict[str, Any]:
+    """What `dsrs conformal tune --output` wrote, or a law alone."""
+    try:
+        found = json.loads(Path(file).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise DataError(f"{file} cannot be read as a law: {error}") from None
+    if not isinstance(found, dict):
+        raise DataError(f"{file} is not a file of `dsrs conformal tune`")
+    return found
+
+
+def refuse_tuning_inputs(file: str | None, dataset: Dataset, indices: list[int]) -> None:
+    """Raise InvalidInput if some of these inputs chose the noise: they are not like new ones."""
+    looked = {} if file is None else tuned_sets(file).get("tuning", {})
+    if not isinstance(looked, dict) or looked.get("data_fingerprint") != dataset.fingerprint:
+        return
+    both = set(indices) & {i for i in looked.get("indices", ()) if isinstance(i, int)}
+    if both:
+        raise InvalidInput(
+            f"{len(both)} of these inputs chose the noise in {file}, so that they are no longer "
+            "like new ones; calibrate with others (--start, --stop, --indices)"
+        )

@@ -1,0 +1,130 @@
+"""`dsrs conformal predict`: a set of classes for each input, from one noisy query."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from dsrs.cli.model_options import (
+    add_selection_options,
+    add_source_options,
+    chosen_inputs,
+    classifier_from,
+    dataset_from,
+)
+from dsrs.cli.options import Commands, Options
+from dsrs.cli.seed_option import RANDOM, add_seed
+from dsrs.cli.set_options import MARGINAL
+from dsrs.cli.tables import table
+from dsrs.measures.rounding import floor_text
+
+if TYPE_CHECKING:
+    from dsrs.conformal import PredictionSet, Sets
+    from dsrs.datasets import Dataset
+
+EPILOG = f"""\
+examples:
+  dsrs conformal predict --sets sets.json --model net.onnx --data test.npz
+  dsrs conformal predict --sets sets.json --model net.onnx --data cat.png --json
+
+{MARGINAL}
+Each answer has fresh noise, drawn after the input has arrived, so that nobody who moved the input
+can have known it; asked again, the answer may differ. With --seed answers are repeatable, their
+noise is public, and nothing is promised of inputs that were chosen afterwards (docs/security.md).
+Another model than the one that was calibrated is refused. A set may be empty.
+"""
+
+
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "predict",
+        help="a set of classes for each input, from one noisy query",
+        description="Ask the model under noise and print the classes within the threshold.",
+        epilog=EPILOG,
+    )
+    group = parser.add_argument_group("sets")
+    add_sets(group)
+    add_seed(
+        group,
+        default=RANDOM,
+        help="for experiments: same seed, same noise (default: random, fresh for each answer)",
+    )
+    source = parser.add_argument_group("model and data")
+    add_source_options(source)
+    add_selection_options(source)
+    parser.add_argument("--json", action="store_true", help="print the sets as JSON")
+    parser.add_argument("--verbose", action="store_true", help="where an error came from")
+    parser.set_defaults(run=run)
+
+
+def add_sets(group: Options) -> None:
+    """--sets, the file of `dsrs conformal calibrate`."""
+    group.add_argument(
+        "--sets", required=True, metavar="FILE", help="file of `dsrs conformal calibrate`"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from dsrs.conformal import SetPredictor, Sets
+
+    sets = Sets.load(arguments.sets)
+    dataset = dataset_from(arguments)
+    predictor = SetPredictor(
+        classifier_from(arguments, dataset),
+        sets,
+        seed=None if arguments.seed == RANDOM else arguments.seed,
+        device=arguments.device,
+    )
+    found = [
+        (index, predictor.predict(dataset.input(index), index=index))
+        for index in chosen_inputs(arguments, dataset)
+    ]
+    if arguments.json:
+        answers = [_record(index, answer, dataset) for index, answer in found]
+        promise = {"guarantee": sets.guarantee, "caveats": sets.caveats}
+        print(json.dumps(promise | {"sets": answers}, indent=2))
+        return 0
+    rows = [[index, len(answer), _names(answer, dataset)] for index, answer in found]
+    print(table(rows, ["input", "size", "classes"]))
+    print(_summary([answer for _, answer in found], sets))
+    if dataset.labels is not None:
+        held = sum(dataset.label(index) in answer for index, answer in found)
+        share = floor_text(Fraction(100 * held, len(found)), 1)
+        print(f"labels: in {held} of {len(found)} sets ({share} %), for inputs as they are")
+    print(f"promise: {sets.guarantee}")
+    for caveat in sets.caveats:
+        print(f"note: {caveat}")
+    if predictor.seed_public:
+        print(f"noise: public seed {arguments.seed}, for experiments")
+    else:
+        print("noise: fresh for each answer")
+    return 0
+
+
+def _summary(answers: list[PredictionSet], sets: Sets) -> str:
+    sizes = [len(answer) for answer in answers]
+    mean = sum(sizes) / len(sizes)
+    return (
+        f"mean size: {mean:.3f} of {sets.model.num_classes} classes; empty: {sizes.count(0)}; "
+        f"{sets.draws} noisy {'query' if sets.draws == 1 else 'queries'} an input"
+    )
+
+
+def _names(answer: PredictionSet, dataset: Dataset) -> str:
+    names = dataset.class_names
+    listed = [names[c] if c < len(names) else str(c) for c in answer.classes]
+    return ", ".join(listed) or "(none)"
+
+
+def _record(index: int, answer: PredictionSet, dataset: Dataset) -> dict[str, Any]:
+    return {
+        "index": index,
+        "label": dataset.label(index),
+        "classes": list(answer.classes),
+        "shares": list(answer.shares),
+        "draws": answer.draws,
+        "seed": answer.seed,
+        "seed_public": answer.seed_public,
+    }

@@ -1,0 +1,261 @@
+"""The record of calibrated prediction sets: what is promised, its proof, and what it is about."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, ClassVar
+
+from dsrs.conformal.level import ShiftProof, coverage_of_one, level_of, overlap
+from dsrs.conformal.queries import Query
+from dsrs.conformal.rank import rank_for
+from dsrs.conformal.scores import Outputs, score_named
+from dsrs.errors import DataError, InvalidInput
+from dsrs.files.json_records import from_json, record_to_json, shown
+from dsrs.files.whole import write_whole
+from dsrs.laws import GeneralizedGaussian, smoothing_law_from_dict
+from dsrs.laws.grid import WITHOUT_GRID, Grid
+from dsrs.noise.seeds import check_seed
+
+KIND, FORMAT = "prediction sets", 1
+# In every output, page and docstring, as it stands or spelled out by `Sets.guarantee`.
+MARGINAL = "it holds on average over inputs, calibration sets and noise, not for each single input"
+BESIDE = ("kind", "format", "guarantee")
+
+
+@dataclass(frozen=True, slots=True)
+class SetGrid:
+    """What inputs and noise are rounded to, and what is allowed for it.
+
+    Args:
+        step: of the grid.
+        origin: where the grid begins.
+        variation: how far sampled noise may be from the law's, in total variation.
+        aside: how far (l2) an input, clean or moved, may lie from its grid point.
+    """
+
+    step: float
+    origin: float
+    variation: float
+    aside: float
+
+    @property
+    def grid(self) -> Grid:
+        """The grid itself."""
+        return Grid(self.step, self.origin)
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The scores of the true classes of calibration inputs, one for each draw of noise.
+
+    Args:
+        inputs: the number of inputs.
+        draws: draws of noise for each.
+        scores: of the true class, the draws of the first input first.
+        rank: which of the sorted scores is the threshold; beyond the last it is infinite.
+        seed: of the noise, which may be public (docs/conformal.md).
+        data: the name of the data.
+        data_fingerprint: a hash of the data.
+        indices: which inputs of the data.
+    """
+
+    inputs: int
+    draws: int
+    scores: tuple[float, ...]
+    rank: int
+    seed: int
+    data: str
+    data_fingerprint: str
+    indices: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetModel:
+    """The model that the sets are about.
+
+    Args:
+        fingerprint: of the model.
+        description: for people.
+        input_shape: of one input.
+        bounds: the least and the greatest value of an input.
+        num_classes: how many classes there are.
+        device: the kind of device that it runs on.
+        probes: its answers to fixed inputs, which tell another precision or rounding.
+    """
+
+    fingerprint: str
+    description: str
+    input_shape: tuple[int, ...]
+    bounds: tuple[float, ...]
+    num_classes: int
+    device: str
+    probes: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sets:
+    """Prediction sets that are calibrated: all that an answer needs, with its proof.
+
+    A set holds the true class of a new input with probability `coverage` or more, although the
+    input may have been moved by up to `radius`: it holds on average over inputs, calibration sets
+    and noise, not for each single input. With `confidence` it holds for this calibration set, on
+    average over inputs and noise, unless the calibration set was one of an unlucky 1 - confidence.
+
+    Args:
+        coverage: 1 - a.
+        radius: how far (l2) every input may have been moved before its noise was drawn.
+        law: the noise.
+        level: 1 - a', the coverage of clean sets that calibration is for.
+        proof: why clean coverage of `level` leaves `coverage` under shifts.
+        threshold: the largest score of a class in a set; infinity puts all classes into it.
+        score: the name of the score.
+        outputs: whether the model returns logits or probabilities.
+        batch: rows of every forward pass.
+        draws: sets of which an answer is the majority.
+        confidence: see above; None for coverage on average over calibration sets.
+        grid: what inputs and noise are rounded to; None: noise was added in float32.
+        calibration: the scores that the threshold is from.
+        model: what the sets are about.
+    """
+
+    coverage: float
+    radius: float
+    law: GeneralizedGaussian
+    level: float
+    proof: ShiftProof
+    threshold: float
+    score: str
+    outputs: Outputs
+    batch: int
+    draws: int
+    confidence: float | None
+    grid: SetGrid | None
+    calibration: Calibration
+    model: SetModel
+
+    kind: ClassVar[str] = KIND
+
+    def __post_init__(self) -> None:
+        score_named(self.score)
+        check_seed(self.calibration.seed)
+        for name, value, least in (
+            ("batch", self.batch, 1),
+            ("draws", self.draws, 1),
+            ("inputs", self.calibration.inputs, 1),
+            ("draws", self.calibration.draws, 1),
+            ("rank", self.calibration.rank, 0),
+        ):
+            if value < least:
+                raise InvalidInput(f"`{name}` must be at least {least}, got {value}")
+        scores, rank = self.calibration.scores, self.calibration.rank
+        if len(scores) != self.calibration.inputs * self.calibration.draws:
+            raise InvalidInput(f"`scores` must hold inputs times draws, got {len(scores)}")
+        due = threshold_of(scores, rank)
+        if self.threshold < due:
+            raise InvalidInput(f"`threshold` must be the score of rank {rank}, {due!r}, or more")
+        self._refuse_unless_it_follows()
+
+    def _refuse_unless_it_follows(self) -> None:
+        """Raise InvalidInput unless level and rank follow from the promise and the proof.
+
+        The overlap of the proof is taken as given here; `dsrs check` encloses it.
+        """
+        grid, counted = self.grid, self.calibration
+        allowed = (0.0, 0.0) if grid is None else (grid.variation, grid.aside)
+        least = Fraction(self.radius) + 2 * Fraction(allowed[1])
+        if Fraction(self.proof.radius) < least:
+            raise InvalidInput(f"`proof.radius` must be {float(least)!r} or more")
+        one = coverage_of_one(self.coverage, self.draws)
+        if self.level < level_of(self.proof, one, allowed[0]):
+            raise InvalidInput("`level` must not be less than its proof asks for")
+        if counted.rank < rank_for(self.level, counted.inputs, counted.draws, self.confidence):
+            raise InvalidInput("`rank` must not be less than the level asks for")
+
+    @property
+    def query(self) -> Query:
+        """How the model is asked."""
+        grid = None if self.grid is None else self.grid.grid
+        return Query(self.law, grid, self.score, self.outputs, self.batch)
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether every set holds all classes."""
+        return math.isinf(self.threshold)
+
+    @property
+    def guarantee(self) -> str:
+        """What is promised, in a sentence for people."""
+        moved = f", although the input may have been moved by up to {self.radius:g} (l2)"
+        where = moved if self.radius else ""
+        text = (
+            f"the set of a new input holds its true class with probability {self.coverage:g} or "
+            f"more{where}; "
+        )
+        if self.confidence is None:
+            return text + MARGINAL
+        return (
+            f"{text}it holds on average over inputs and noise, not for each single input, and for "
+            f"this calibration set except if it is one of an unlucky {1 - self.confidence:g}"
+        )
+
+    @property
+    def caveats(self) -> list[str]:
+        """What a reader must know beside the guarantee."""
+        return [WITHOUT_GRID] if self.grid is None else []
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON, without loss."""
+        head = {"kind": KIND, "format": FORMAT, "guarantee": self.guarantee}
+        fields: dict[str, Any] = record_to_json(self)
+        return head | fields
+
+    @classmethod
+    def from_dict(cls, fields: Any) -> Sets:
+        """The sets that `to_dict` was made from; whatever else it is raises `DataError`."""
+        if not isinstance(fields, dict) or fields.get("kind") != KIND:
+            raise DataError("this is not a file of `dsrs conformal calibrate`")
+        if fields.get("format") != FORMAT:
+            raise DataError(
+                f"this version of dsrs reads prediction sets of format {FORMAT}, got "
+                f"{shown(fields.get('format'))}"
+            )
+        try:
+            return from_json(cls, fields, {GeneralizedGaussian: smoothing_law_from_dict}, BESIDE)
+        except InvalidInput as error:
+            raise DataError(f"these are not prediction sets: {error}") from None
+
+    def save(self, path: str | Path) -> None:
+        """Write the sets as a JSON file, whole or not at all."""
+        write_whole(Path(path), (json.dumps(self.to_dict(), allow_nan=False) + "\n").encode())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Sets:
+        """The sets of a file that `save` wrote. `dsrs check FILE` proves what it says."""
+        try:
+            fields = json.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
+            raise DataError(f"{path} cannot be read as prediction sets: {error}") from None
+        try:
+            return cls.from_dict(fields)
+        except DataError as error:
+            raise DataError(f"{path}: {error}") from None
+
+
+def flaw_of_sets(sets: Sets) -> str | None:
+    """What our own floats have against the proof of these sets; that proves nothing."""
+    proof = sets.proof
+    if proof.radius == 0 or sets.says_nothing:
+        return None
+    found = overlap(sets.law, proof.radius, proof.multiplier)
+    return None if proof.overlap <= found else f"the overlap is {found!r}, not {proof.overlap!r}"
+
+
+def threshold_of(scores: tuple[float, ...], rank: int) -> float:
+    """The score of this rank, 1 for the least; -infinity for rank 0, infinity beyond the last."""
+    if rank == 0:
+        return -math.inf
+    return sorted(scores)[rank - 1] if rank <= len(scores) else math.inf

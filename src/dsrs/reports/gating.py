@@ -1,0 +1,209 @@
+"""Whether a run reaches what is required of it: the gate of a release or of a CI job.
+
+Each requirement is judged by an exact bound at its own confidence, and the gate is passed if all
+of them hold. However many there are, a gate with an unmet requirement is passed with probability
+at most 1 - confidence: the unmet one must pass too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from dsrs.errors import InvalidInput
+from dsrs.measures.accuracy import certified_at, counted_radii
+from dsrs.measures.population import (
+    Bounded,
+    inputs_needed,
+    mean_of,
+    robust_share,
+    share_of,
+)
+from dsrs.measures.requirements import SHARES, Requirement
+from dsrs.measures.rounding import ceil_text, floor_text
+from dsrs.reports.headers import plan_of
+from dsrs.reports.reading import read_run
+from dsrs.reports.summary import BASELINE, RunSummary
+
+DIGITS = 4
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One requirement, what was found, and whether it holds.
+
+    Attributes:
+        requirement: what was asked.
+        found: the number of these inputs, and its bounds for the population.
+        point: whether these inputs alone were asked for.
+        inputs: how many there are.
+        needed: about how many would show it, where these are too few; None where that is not so.
+    """
+
+    requirement: Requirement
+    found: Bounded
+    point: bool
+    inputs: int
+    needed: int | None = None
+
+    @property
+    def shown(self) -> Fraction:
+        """The number that is compared with the threshold."""
+        if self.point:
+            return self.found.value
+        if self.requirement.from_below:
+            return self.found.low
+        assert self.found.high is not None  # a requirement from above is refused where it is
+        return self.found.high
+
+    @property
+    def holds(self) -> bool:
+        """Whether the requirement is met."""
+        return self.requirement.holds_for(self.shown)
+
+    @property
+    def value_text(self) -> str:
+        """The number of these inputs, rounded toward less certified."""
+        return self._text(self.found.value)
+
+    @property
+    def shown_text(self) -> str:
+        """The number that was compared, rounded toward less certified."""
+        return self._text(self.shown)
+
+    def sentence(self) -> str:
+        """What was found, for people."""
+        asked = self.requirement
+        if asked.quantity == "inputs":
+            return f"the run has {self.inputs:,} inputs"
+        of_these = f"{self.value_text} on these {self.inputs:,} inputs"
+        if self.point:
+            return of_these
+        side = "at least" if asked.from_below else "at most"
+        text = f"{side} {self.shown_text} for the population, {of_these}"
+        if self.needed is not None:
+            text += f"; about {self.needed:,} inputs like these would show it"
+        return text
+
+    def _text(self, value: Fraction) -> str:
+        if self.requirement.quantity == "inputs":
+            return f"{value}"
+        return (floor_text if self.requirement.from_below else ceil_text)(value, DIGITS)
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """The verdicts on one method of a run."""
+
+    run: RunSummary
+    method: str
+    point: bool
+    confidence: float
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether all requirements hold."""
+        return all(verdict.holds for verdict in self.verdicts)
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+
+def gate(
+    run: RunSummary | str | Path,
+    require: Sequence[str | Requirement],
+    *,
+    method: str | None = None,
+    point: bool = False,
+    confidence: float = CONFIDENCE,
+) -> Gate:
+    """Judge a run by what is required of it.
+
+    Args:
+        run: a run folder, a table, or a run that was read.
+        require: such as `accuracy@0.5>=0.60`, `robust_accuracy@0.5>=0.55`, `mean_radius>=0.4`,
+            `clean_accuracy>=0.8`, `abstained<=0.1`, `inputs>=500`.
+        method: whose certificates count; `np` unless given, or the only method of the run. The best
+            of several must not be chosen after the fact: alpha holds for each by itself.
+        point: judge the numbers of these inputs, and not what they show of the population.
+        confidence: of each bound, one-sided.
+
+    Returns:
+        The verdicts; true if all requirements hold.
+    """
+    seen = run if isinstance(run, RunSummary) else read_run(run)
+    if not 0 < confidence < 1:
+        raise InvalidInput(f"`confidence` must be in (0, 1), got {confidence!r}")
+    if isinstance(require, str) or not require:
+        raise InvalidInput("`require` must list one requirement or more")
+    asked = [one if isinstance(one, Requirement) else Requirement.parse(one) for one in require]
+    chosen = _method(seen, method)
+    alpha = 1 - confidence
+    verdicts = [_verdict(seen, chosen, one, point, alpha) for one in asked]
+    return Gate(seen, chosen, point, confidence, tuple(verdicts))
+
+
+def _method(run: RunSummary, asked: str | None) -> str:
+    if asked is not None and asked not in run.methods:
+        raise InvalidInput(
+            f"`method` must be one of {', '.join(run.methods)}, those of {run.name}, got {asked!r}"
+        )
+    if asked is not None:
+        return asked
+    if BASELINE in run.methods or len(run.methods) == 1:
+        return run.methods[0]
+    raise InvalidInput(f"name the `method` whose certificates count: {', '.join(run.methods)}")
+
+
+def _verdict(
+    run: RunSummary, method: str, asked: Requirement, point: bool, alpha: float
+) -> Verdict:
+    found = _bounded(run, method, asked, alpha)
+    verdict = Verdict(asked, found, point, run.size)
+    too_few = not (point or verdict.holds) and asked.from_below and asked.quantity in SHARES
+    if not too_few:
+        return verdict
+    off = Fraction(_false(run)) if asked.quantity == "robust_accuracy" else Fraction(0)
+    share = found.value
+    return Verdict(
+        asked, found, point, run.size, inputs_needed(share, asked.threshold + off, alpha)
+    )
+
+
+def _bounded(run: RunSummary, method: str, asked: Requirement, alpha: float) -> Bounded:
+    if asked.quantity == "inputs":
+        return Bounded(*[Fraction(run.size)] * 3)
+    if asked.quantity == "abstained":
+        return share_of(int(run.has_status(method, "abstained").sum()), run.size, alpha)
+    if not (run.labelled or run.for_label):
+        raise InvalidInput(
+            f"{run.name} has no labels, so nobody knows which answers are right; `{asked.text}` "
+            "needs a run with labels"
+        )
+    if asked.quantity == "clean_accuracy":
+        if not run.has_clean_accuracy:
+            raise InvalidInput(f"{run.name} does not say what was predicted, for `{asked.text}`")
+        return share_of(int(run.right().sum()), run.size, alpha)
+    proved = run.proved_radii(method)
+    if asked.quantity == "mean_radius":
+        return mean_of(counted_radii(proved).tolist(), alpha)
+    assert asked.radius is not None
+    certified = int(certified_at(proved, [float(asked.radius)]).sum())
+    if asked.quantity == "robust_accuracy":
+        return robust_share(certified, run.size, alpha, _false(run))
+    return share_of(certified, run.size, alpha)
+
+
+def _false(run: RunSummary) -> float:
+    """The failure probability of each certificate of a run."""
+    alpha = plan_of(run).get("alpha")
+    if alpha is None:
+        raise InvalidInput(
+            f"{run.name} does not say its alpha, which robust accuracy takes off; require "
+            "`accuracy`, or give a run folder"
+        )
+    return float(alpha)

@@ -1,0 +1,168 @@
+"""`dsrs conformal` and what belongs to it, as a newcomer types it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dsrs.cli.main import main
+
+MODELS = """
+import numpy as np
+
+CENTRES = np.array([0.2, 0.5, 0.8])
+
+def logits(batch):
+    mean = batch.reshape(len(batch), -1).mean(axis=1)
+    return (-400 * (mean[:, None] - CENTRES) ** 2).astype(np.float32)
+
+def other(batch):
+    return logits(batch) + 1
+
+def classes(batch):
+    return logits(batch).argmax(axis=1)
+"""
+NET = ["--model", "set_models:logits", "--data", "data.npz"]
+PROMISE = ["--sigma", "0.1", "--radius", "0.05"]
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """A command in a folder with labelled 8-bit images and models."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, 120)
+    grey = np.array([0.2, 0.5, 0.8])[labels] + 0.05 * rng.standard_normal(120)
+    images = grey[:, None, None, None] + 0.1 * rng.standard_normal((120, 1, 3, 3))
+    np.savez("data.npz", images=(images.clip(0, 1) * 255).astype(np.uint8), labels=labels)
+    Path("set_models.py").write_text(MODELS)
+
+    def execute(*words: str) -> tuple[int, str, str]:
+        code = main(list(words))
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return execute
+
+
+def calibrate(run: Run, *words: str, output: str = "sets.json") -> tuple[int, str, str]:
+    command = ["conformal", "calibrate", *NET, *PROMISE, "--stop", "80", "--quiet"]
+    return run(*command, "--output", output, *words)
+
+
+def test_calibrate_predict_check(run: Run) -> None:
+    code, out, _ = calibrate(run)
+    assert code == 0
+    assert "not for each single input" in out
+    code, out, _ = run("conformal", "predict", "--sets", "sets.json", *NET, "--start", "80")
+    assert code == 0
+    assert "not for each single input" in out
+    assert "noise: fresh for each answer" in out
+    assert "mean size" in out
+    code, out, _ = run("check", "sets.json", "--quiet")
+    assert code == 0
+    assert "1 verified" in out
+    assert "not for each single input" in out
+
+
+def test_json_for_programs(run: Run) -> None:
+    _, out, _ = calibrate(run, "--json", "--seed", "1")
+    assert "not for each single input" in json.loads(out)["guarantee"]
+    words = ["conformal", "predict", "--sets", "sets.json", *NET, "--indices", "90,95", "--json"]
+    _, out, _ = run(*words)
+    found = json.loads(out)
+    assert "not for each single input" in found["guarantee"]
+    assert [answer["index"] for answer in found["sets"]] == [90, 95]
+    assert not found["sets"][0]["seed_public"]
+    _, first, _ = run(*words, "--seed", "5")
+    _, second, _ = run(*words, "--seed", "5")
+    assert first == second
+
+
+def test_nothing_is_overwritten_unasked(run: Run) -> None:
+    Path("sets.json").write_text("mine")
+    code, _, err = calibrate(run)
+    assert code == 2
+    assert "exists" in err
+    assert Path("sets.json").read_text() == "mine"
+    assert calibrate(run, "--overwrite")[0] == 0
+
+
+def test_another_model_is_not_quoted(run: Run) -> None:
+    calibrate(run)
+    other = ["--model", "set_models:other", "--data", "data.npz"]
+    code, _, err = run("conformal", "predict", "--sets", "sets.json", *other)
+    assert code == 2
+    assert "nothing that it promises may be quoted" in err
+
+
+def test_models_that_return_classes_only_are_refused(run: Run) -> None:
+    words = ["--model", "set_models:classes", "--num-classes", "3", "--data", "data.npz"]
+    code, _, err = run("conformal", "calibrate", *words, *PROMISE, "--output", "x.json")
+    assert code == 2
+    assert "returns classes only" in err
+    assert not Path("x.json").exists()
+
+
+def test_too_few_inputs_are_told(run: Run) -> None:
+    code, out, _ = calibrate(run, "--stop", "10")
+    assert code == 0
+    assert "every set will hold all classes" in out
+    code, out, _ = run("check", "sets.json", "--quiet")
+    assert code == 3
+    assert "1 abstained" in out
+
+
+def test_scores_are_taken_again(run: Run) -> None:
+    calibrate(run, "--calibration-draws", "2")
+    code, out, _ = run("check", "sets.json", "--quiet", *NET, "--votes", "3")
+    assert code == 0
+    assert out.count("all 2 scores are the stored ones") == 3
+    fields = json.loads(Path("sets.json").read_text())
+    fields["calibration"]["scores"] = [s * 0.9 for s in fields["calibration"]["scores"]]
+    fields["threshold"] *= 0.9
+    Path("forged.json").write_text(json.dumps(fields))
+    code, out, _ = run("check", "forged.json", "--quiet", *NET, "--votes", "3")
+    assert code == 1
+    assert "scores differ" in out
+    assert run("check", "sets.json", "--quiet", "--votes", "3")[0] == 2
+
+
+def test_floats_agree(run: Run) -> None:
+    calibrate(run, "--k", "2")
+    code, out, _ = run("check", "sets.json", "--fast")
+    assert code == 3
+    assert "agrees with our floats" in out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--coverage", "1.5"],
+        ["--radius", "-1"],
+        ["--draws", "0"],
+        ["--score", "margin"],
+        ["--confidence", "2"],
+        ["--no-labels"],
+        ["--sigma", "0"],
+    ],
+)
+def test_bad_options_end_in_a_sentence(run: Run, words: list[str]) -> None:
+    code, _, err = calibrate(run, *words)
+    assert code == 2
+    assert err.startswith("dsrs: ")
+    assert not Path("sets.json").exists()
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[1]", '{"kind": "prediction sets"}', "\0"])
+def test_other_files_are_no_sets(run: Run, content: str) -> None:
+    Path("sets.json").write_text(content)
+    code, _, err = run("conformal", "predict", "--sets", "sets.json", *NET)
+    assert code == 2
+    assert err.startswith("dsrs: sets.json")
