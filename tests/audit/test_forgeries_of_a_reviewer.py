@@ -309,6 +309,7 @@ def test_a_plan_that_is_none_is_refuted_even_where_no_bound_rests_on_it(
 def test_whether_the_search_was_complete_is_true_or_false() -> None:
     fields = alone()
     assert check_certificate(fields).word == "verified"
-    for value in ([], 0.5, "yes"):
+    values: tuple[Any, ...] = ([], 0.5, "yes")
+    for value in values:
         verdict = check_certificate({**fields, "complete": value})
         assert verdict.word == "refuted"
