@@ -166,3 +166,54 @@ def test_other_files_are_no_sets(run: Run, content: str) -> None:
     code, _, err = run("conformal", "predict", "--sets", "sets.json", *NET)
     assert code == 2
     assert err.startswith("dsrs: sets.json")
+
+
+def test_tune_then_calibrate_on_others(run: Run) -> None:
+    words = ["conformal", "tune", *NET, "--radius", "0.05", "--start", "60", "--quiet"]
+    code, out, _ = run(*words, "--sigmas", "0.05,0.1", "--output", "tuned.json")
+    assert code == 0
+    assert "not for each single input" in out
+    tuned = ["--radius", "0.05", "--law", "tuned.json", "--quiet", "--output", "sets.json"]
+    code, _, err = run("conformal", "calibrate", *NET, "--stop", "80", *tuned)
+    assert code == 2
+    assert "20 of these inputs chose the noise" in err
+    assert run("conformal", "calibrate", *NET, "--stop", "60", *tuned)[0] == 0
+    best = json.loads(Path("tuned.json").read_text())
+    sets = json.loads(Path("sets.json").read_text())
+    assert (sets["law"], sets["score"]) == (best["law"], best["score"])
+    code, out, _ = run(*words, "--json")
+    assert len(json.loads(out)["forecasts"]) == 14
+
+
+def test_report(run: Run) -> None:
+    calibrate(run)
+    words = ["conformal", "report", "--sets", "sets.json", *NET, "--start", "80", "--quiet"]
+    code, out, _ = run(*words, "--output", "page.html")
+    assert code == 0
+    assert "not for each single input" in out
+    assert "attack" in out
+    assert "not for each single input" in Path("page.html").read_text()
+    code, out, _ = run(*words, "--shifts", "none", "--json")
+    assert [one["shift"] for one in json.loads(out)["outcomes"]] == ["none"]
+    assert run(*words, "--shifts", "sideways")[0] == 2
+    Path("mine.html").write_text("mine")
+    assert run(*words, "--output", "mine.html")[0] == 2
+
+
+def test_served_compares_sets_and_runs(run: Run) -> None:
+    calibrate(run)
+    net = ["--model", "set_models:logits"]
+    code, out, _ = run("served", "sets.json", *net, "--sigma", "0.1")
+    assert code == 0
+    assert "bit for bit" in out
+    code, out, _ = run("served", "sets.json", *net, "--sigma", "0.2", "--grid", "1/255", "--json")
+    assert code == 1
+    found = {one["name"]: one["same"] for one in json.loads(out)["facts"]}
+    assert [name for name, same in found.items() if not same] == ["law", "grid"]
+    assert run("served", "sets.json", "--model", "set_models:other")[0] == 1
+    certify = ["certify", *NET, "--stop", "2", "--sigma", "0.1", "--q", "none", "--n", "64"]
+    assert run(*certify, "--workers", "1", "--output", "run")[0] == 0
+    assert run("served", "run", *net, "--sigma", "0.1")[0] == 0
+    assert run("served", "run", *net, "--sigma", "0.1", "--k", "1")[0] == 1
+    assert run("served", "run", *net, "--sigma", "0.1", "--device", "cuda")[0] in (1, 2)
+    assert run("served", "run")[0] == 2

@@ -67,6 +67,17 @@ def test_scores_of_an_input_depend_on_its_number_alone() -> None:
     assert some.calibration.scores == (scores[7], scores[2])
 
 
+def test_scores_do_not_depend_on_how_many_draws_are_taken_at_once() -> None:
+    weights = np.random.default_rng(0).standard_normal((7, 2))
+    model, data = linear(weights), at_origin(20)
+    for score in ("threshold", "adaptive"):
+        one, many = (
+            calibrate(model, data, SetPlan(LAW, 0.1, score=score, calibration_draws=m), seed=1)
+            for m in (1, 9)
+        )
+        assert one.calibration.scores == many.calibration.scores[::9]
+
+
 def test_each_answer_has_its_own_noise() -> None:
     predictor = SetPredictor(half_space(), calibrated())
     first, second = predictor.predict(ORIGIN), predictor.predict(ORIGIN)
@@ -151,7 +162,9 @@ def test_another_model_is_refused() -> None:
 
 
 @pytest.mark.parametrize(("dtype", "refused"), [("float32", False), ("float16", True)])
-def test_another_precision_of_the_same_model_is_refused(dtype: str, refused: bool) -> None:
+def test_another_precision_of_the_same_model_is_refused(
+    dtype: str, refused: bool, caplog: pytest.LogCaptureFixture
+) -> None:
     def served(precision: Any) -> Classifier:
         weights = np.array([[-1.0, 0.3], [0.7, 0.1]])
 
@@ -164,6 +177,7 @@ def test_another_precision_of_the_same_model_is_refused(dtype: str, refused: boo
     sets = calibrate(served("float64"), at_origin(30), SetPlan(LAW, 0.5), seed=1)
     if not refused:
         SetPredictor(served(dtype), sets)
+        assert "rounds otherwise than in calibration" in caplog.text
         return
     with pytest.raises(OtherModel, match="precision"):
         SetPredictor(served(dtype), sets)

@@ -32,6 +32,18 @@ def add_law_options(
 ) -> None:
     """--sigma, --k and --eta of the smoothing law P, or --law with a file of `dsrs tune`."""
     group.add_argument("--sigma", type=float, required=not from_file, help=size)
+    add_shape_options(group)
+    if from_file:
+        group.add_argument(
+            "--law",
+            metavar="FILE",
+            kept=False,
+            help="law and method from `dsrs tune`, instead of --sigma",
+        )
+
+
+def add_shape_options(group: Options) -> None:
+    """--k and --eta of the smoothing law P."""
     group.add_argument(
         "--k", type=float, default=0.0, help="exponent, 0 <= k < d/2; 0 (default) is Gaussian"
     )
@@ -41,13 +53,6 @@ def add_law_options(
         default=2.0,
         help="density |x|^(-2k) exp(-(|x|/s)^eta), eta from 0.5 to 8; 2 (default) is Gaussian",
     )
-    if from_file:
-        group.add_argument(
-            "--law",
-            metavar="FILE",
-            kept=False,
-            help="law and method from `dsrs tune`, instead of --sigma",
-        )
 
 
 def law_from(arguments: argparse.Namespace, d: int) -> GeneralizedGaussian:

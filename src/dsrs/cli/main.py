@@ -32,6 +32,7 @@ VERBS = (
     "certify",
     "predict",
     "conformal",
+    "served",
     "attack",
     "report",
     "compare",

@@ -193,13 +193,15 @@ def classifier_from(arguments: argparse.Namespace, dataset: Dataset) -> Classifi
     """The model that these options name, for inputs of this shape."""
     from dsrs.classifiers import load_classifier
 
-    return load_classifier(arguments.model, **classifier_options(arguments, dataset))
+    return load_classifier(arguments.model, **classifier_options(arguments, dataset.input_shape))
 
 
-def classifier_options(arguments: argparse.Namespace, dataset: Dataset) -> dict[str, Any]:
+def classifier_options(
+    arguments: argparse.Namespace, input_shape: tuple[int, ...]
+) -> dict[str, Any]:
     """The options of `load_classifier` that these are."""
     return {
-        "input_shape": dataset.input_shape,
+        "input_shape": input_shape,
         "num_classes": arguments.num_classes,
         "bounds": tuple(arguments.bounds),
         "device": arguments.device,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.grid_option import add_grid, grid_from
-from dsrs.cli.law_options import add_law_options, law_from
+from dsrs.cli.law_options import add_law_options, add_shape_options, law_from
 from dsrs.cli.options import Options
 from dsrs.cli.values import one_of
 from dsrs.errors import DataError, InvalidInput
@@ -23,9 +23,12 @@ it is about all answers together, and may be kept better for some kinds of input
 """
 
 
-def add_promise_options(group: Options, *, from_file: bool = True) -> None:
-    """What is promised, and under which noise."""
-    add_law_options(group, from_file=from_file)
+def add_promise_options(group: Options, *, sigma: bool = True) -> None:
+    """What is promised, and under which noise; `sigma` says whether its size is given."""
+    if sigma:
+        add_law_options(group, from_file=True)
+    else:
+        add_shape_options(group)
     group.add_argument(
         "--radius",
         type=float,
@@ -48,13 +51,13 @@ def add_promise_options(group: Options, *, from_file: bool = True) -> None:
     add_grid(group)
 
 
-def add_score(group: Options) -> None:
-    """--score of the classes."""
+def add_score(group: Options, absent: str) -> None:
+    """--score of the classes; `absent` says what is done where it is not given."""
     group.add_argument(
         "--score",
         type=one_of("dsrs.conformal", "SCORES"),
-        help="threshold: 1 - p, the smallest sets on average (used unless --law says otherwise); "
-        "adaptive: APS, sets that grow where the model is unsure",
+        help="threshold: 1 - p, the smallest sets on average; adaptive: APS, sets that grow where "
+        f"the model is unsure ({absent})",
     )
 
 
@@ -64,7 +67,8 @@ def plan_from(arguments: argparse.Namespace, dataset: Dataset) -> SetPlan:
 
     from dsrs.conformal import SetPlan
 
-    tuned = {} if arguments.law is None else tuned_sets(arguments.law)
+    file = getattr(arguments, "law", None)
+    tuned = {} if file is None else tuned_sets(file)
     return SetPlan(
         law_from(arguments, math.prod(dataset.input_shape)),
         arguments.radius,

@@ -8,16 +8,20 @@ The promise is kept on average over inputs, calibration sets and noise, not for 
 """
 
 from dsrs.conformal.calibration import SetPlan, calibrate
+from dsrs.conformal.evaluation import Evaluation, evaluate_sets
 from dsrs.conformal.level import ShiftProof, calibration_level
 from dsrs.conformal.prediction import PredictionSet, SetPredictor, compare_sets
 from dsrs.conformal.scores import SCORES, Score, register
 from dsrs.conformal.sets import MARGINAL, Sets
+from dsrs.conformal.tuning import SetForecast, tune_sets
 
 __all__ = [
     "MARGINAL",
     "SCORES",
+    "Evaluation",
     "PredictionSet",
     "Score",
+    "SetForecast",
     "SetPlan",
     "SetPredictor",
     "Sets",
@@ -25,5 +29,7 @@ __all__ = [
     "calibrate",
     "calibration_level",
     "compare_sets",
+    "evaluate_sets",
     "register",
+    "tune_sets",
 ]

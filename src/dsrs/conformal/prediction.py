@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dsrs.certifying.one_input import checked_input
+from dsrs.certifying.one_input import checked_index, checked_input
 from dsrs.certifying.served import Compared, compare_served, facts_of_model, refuse_other
-from dsrs.certifying.smoothed import checked_index
 from dsrs.classifiers.base import Classifier, checked_classifier
 from dsrs.conformal.queries import ANSWER, probe_answers
 from dsrs.conformal.sets import Sets
@@ -20,6 +20,8 @@ from dsrs.noise.seeds import check_seed, fresh_seed
 
 # Of the largest answer: sums in another order differ by less, another precision by more.
 ROUNDING = 1e-4
+BIT_FOR_BIT = "the same, bit for bit"
+LOG = logging.getLogger("dsrs.counting")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,14 @@ class SetPredictor:
         if seed is not None:
             check_seed(seed)
         self._seed = seed
-        refuse_other(compare_sets(sets, classifier, device), "the file of prediction sets")
+        compared = compare_sets(sets, classifier, device)
+        refuse_other(compared, "the file of prediction sets")
+        if compared[-1].served != BIT_FOR_BIT:
+            LOG.warning(
+                "the model rounds otherwise than in calibration (%s): what is promised is of the "
+                "other rounding; calibrate here to be exact",
+                compared[-1].served,
+            )
         grid = None if sets.grid is None else sets.grid.grid
         self._plan = Plan(sets.law, ("np",), grid=grid)
 
@@ -156,7 +165,7 @@ def _precision(sets: Sets, classifier: Classifier) -> Compared:
     if kept.shape != now.shape:
         return Compared("precision", quoted, "other numbers of answers", same=False)
     if np.array_equal(kept, now):
-        return Compared("precision", quoted, "the same, bit for bit", same=True)
+        return Compared("precision", quoted, BIT_FOR_BIT, same=True)
     finite = np.isfinite(kept) & np.isfinite(now)
     scale = max(float(np.abs(kept[finite]).max(initial=0.0)), np.finfo(np.float64).tiny)
     away = float(np.abs(kept - now)[finite].max(initial=0.0)) / scale

@@ -50,6 +50,16 @@ class Query:
             draws: how many noisy copies.
             key: purpose, seed and index, which name the noise and the uniform numbers.
         """
+        logs = self.log_probabilities(classifier, x, draws, key)
+        uniforms, score = uniform_numbers(draws, key), score_named(self.score)
+        # One row at a time: sums and exponentials of arrays may round by their shape.
+        rows = [score.of(logs[i : i + 1], uniforms[i : i + 1]) for i in range(draws)]
+        return np.concatenate(rows)
+
+    def log_probabilities(
+        self, classifier: Classifier, x: NDArray[np.float32], draws: int, key: tuple[str, int, int]
+    ) -> Floats:
+        """The logarithms of the model's probabilities (draws, classes); see `scores`."""
         purpose, seed, index = key
         flat = np.ascontiguousarray(x, dtype=np.float32).ravel()
         stream = NoiseStream(Stream(purpose, self.law), seed, index, self.grid)
@@ -59,8 +69,7 @@ class Query:
             noisy, norms = np.empty((rows, flat.size), dtype=np.float32), np.empty(rows)
             stream.add_to(flat, first, noisy, norms)
             found[first : first + rows] = self.answers(classifier, noisy.reshape(-1, *x.shape))
-        logs = log_probabilities(found, self.outputs)
-        return score_named(self.score).of(logs, uniform_numbers(draws, key))
+        return np.concatenate([log_probabilities(row[None], self.outputs) for row in found])
 
     def answers(self, classifier: Classifier, rows: NDArray[np.float32]) -> Floats:
         """What the model returns for these rows, asked in full passes of `batch` rows."""

@@ -57,4 +57,8 @@ def retake_scores(
         again = scoring.of_label(index, counted.seed)
         away = float(np.abs(again - kept[place]).max())
         said = None if away == 0 else f"scores differ by up to {away:.3g} from those kept"
+        if grid is not None and sets.grid is not None:
+            moved = grid.distance(dataset.input(index))
+            if moved > sets.grid.aside:
+                said = f"it lies {moved:.3g} from the grid, beyond {sets.grid.aside:.3g}"
         yield Retaken(index, counted.draws, said)

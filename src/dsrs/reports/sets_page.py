@@ -1,0 +1,155 @@
+"""The report of prediction sets as one HTML file that needs no network and no script."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from html import escape
+from importlib import resources
+from pathlib import Path
+
+from dsrs import __version__
+from dsrs.conformal.evaluation import Evaluation, SetExample, ShiftOutcome
+from dsrs.conformal.sets import Sets
+from dsrs.conformal.shifts import SHIFTS
+from dsrs.files.whole import write_whole
+from dsrs.measures.rounding import ceil_text, floor_text
+from dsrs.reports.page import GENERATOR
+from dsrs.reports.style import PALETTE
+from dsrs.reports.writing import check_page_path
+
+POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+WIDTH, BAR, GAP = 420, 14, 4  # of the figure of sizes
+STYLE = """
+.example { display: inline-block; margin: .4rem 1rem .8rem 0; vertical-align: top; width: 15rem; }
+.example img { width: 84px; height: 84px; image-rendering: pixelated; margin-right: 6px; }
+.missed { color: var(--down); font-weight: 600; }
+.promise { border-left: 4px solid var(--focus); padding-left: .8rem; }
+"""
+
+
+def sets_page(sets: Sets, found: Evaluation, title: str, class_names: Sequence[str] = ()) -> str:
+    """The whole page: the promise, coverage and sizes by shift, and examples with pictures."""
+    css = resources.files("dsrs.reports").joinpath("assets", "page.css").read_text("utf-8")
+    rows = "".join(map(_row, found.outcomes))
+    figures = "".join(_figure(one, place) for place, one in enumerate(found.outcomes))
+    examples = "".join(_example(one, class_names) for one in found.examples)
+    promise = sets.guarantee[0].upper() + sets.guarantee[1:]
+    caveats = "".join(f"<p>{escape(text)}</p>" for text in sets.caveats)
+    heads = ("Inputs", "Number", "Coverage (%)", "95% interval", "Mean size", "Empty", "Moved")
+    head = "".join(f'<th scope="col">{text}</th>' for text in heads)
+    settings = "".join(
+        f'<tr><th scope="row">{escape(name)}</th><td>{escape(text)}</td></tr>'
+        for name, text in _settings(sets)
+    )
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="generator" content="{GENERATOR} {__version__}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<title>{escape(title)}</title>
+<style>{css}{STYLE}</style>
+</head>
+<body>
+<header><h1>{escape(title)}</h1></header>
+<main>
+<p class="promise">{escape(promise)}.</p>
+{caveats}
+<h2>Coverage and size</h2>
+<p>Measured on labelled inputs with this one calibration set. Coverage is the share of sets that
+hold the label. Shifts were searched, and may not be the worst; the promise covers those too.</p>
+<table class="summary"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>
+<h2>How many classes</h2>
+<div class="figures">{figures}</div>
+<h2>Examples</h2>
+<p>The likeliest classes first. A set that does not hold the label is marked.</p>
+{examples}
+<h2>Settings</h2>
+<table class="votes">{settings}</table>
+</main>
+</body>
+</html>
+"""
+
+
+def write_sets_page(
+    sets: Sets, found: Evaluation, path: Path, title: str, class_names: Sequence[str] = ()
+) -> None:
+    """Write the page; an older report under that name is replaced in one step."""
+    check_page_path(path)
+    write_whole(path, sets_page(sets, found, title, class_names).encode())
+
+
+def _row(one: ShiftOutcome) -> str:
+    low, high = one.interval
+    cells = (
+        f"{one.inputs:,}",
+        floor_text(100 * one.coverage, 1),
+        f"{floor_text(100 * low, 1)} to {ceil_text(100 * high, 1)}",
+        f"{one.mean_size:.3f}",
+        f"{one.sizes[0]:,}",
+        f"{one.mean_distance:.3g}",
+    )
+    body = "".join(f"<td>{text}</td>" for text in cells)
+    return f'<tr><th scope="row">{escape(SHIFTS[one.shift])}</th>{body}</tr>'
+
+
+def _figure(one: ShiftOutcome, place: int) -> str:
+    """A bar for each size of sets."""
+    sizes = range(len(one.sizes))
+    while len(sizes) > 1 and not one.sizes[sizes[-1]]:
+        sizes = sizes[:-1]
+    most = max(one.sizes)
+    bars = []
+    for row, size in enumerate(sizes):
+        y, width = row * (BAR + GAP), (WIDTH - 120) * one.sizes[size] / most
+        bars.append(
+            f'<text x="0" y="{y + 11}" font-size="11" fill="currentColor">{size}</text>'
+            f'<rect x="24" y="{y}" width="{width:.1f}" height="{BAR}" fill="{PALETTE[place]}"/>'
+            f'<text x="{width + 30:.1f}" y="{y + 11}" font-size="11" fill="currentColor">'
+            f"{one.sizes[size]:,}</text>"
+        )
+    height = len(sizes) * (BAR + GAP)
+    return (
+        f"<figure><figcaption>{escape(SHIFTS[one.shift])}: sets by number of classes</figcaption>"
+        f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="sizes of sets">'
+        f"{''.join(bars)}</svg></figure>"
+    )
+
+
+def _example(one: SetExample, class_names: Sequence[str]) -> str:
+    def name(label: int) -> str:
+        return escape(class_names[label] if label < len(class_names) else str(label))
+
+    pictures = "".join(
+        f'<img alt="input {one.index}, {escape(shift)}" title="{escape(shift)}" '
+        f'src="data:image/png;base64,{base64.b64encode(picture).decode("ascii")}">'
+        for shift, picture in one.pictures.items()
+        if picture is not None
+    )
+    lines = "".join(
+        f"<div{'' if one.label in classes else ' class=missed'}>{escape(shift)}: "
+        f"{{{', '.join(map(name, classes))}}}</div>"
+        for shift, classes in one.answers.items()
+    )
+    return (
+        f'<div class="example">{pictures}<div>input {one.index}, label {name(one.label)}</div>'
+        f"{lines}</div>"
+    )
+
+
+def _settings(sets: Sets) -> list[tuple[str, str]]:
+    counted, model = sets.calibration, sets.model
+    return [
+        ("noise", sets.law.describe()),
+        ("grid", "none" if sets.grid is None else sets.grid.grid.text),
+        ("radius, coverage", f"{sets.radius:g}, {sets.coverage:g}"),
+        ("level of clean inputs", ceil_text(sets.level, 6)),
+        ("score, threshold", f"{sets.score}, {sets.threshold:.6g}"),
+        ("draws of an answer", str(sets.draws)),
+        ("calibration", f"{counted.inputs:,} inputs of {counted.data}, {counted.draws} draws each"),
+        ("confidence", "on average" if sets.confidence is None else f"{sets.confidence:g}"),
+        ("model", f"{model.description} ({model.fingerprint})"),
+    ]
