@@ -56,9 +56,13 @@ def tick() -> None:
     if now < end.look:
         return
     end.look = now + LOOK_SECONDS
-    if now > end.wall or time.thread_time() > end.processor:
+    late = now > end.wall
+    if late or time.thread_time() > end.processor:
         end.look = 0.0  # once over, it stays so
-        raise Undecided(f"it needs more than the {end.seconds:g} seconds that one check may take")
+        busy = f" ({WALL_FACTOR * end.seconds:g} by the clock: the machine is busy)" if late else ""
+        raise Undecided(
+            f"it needs more than the {end.seconds:g} seconds that one check may take{busy}"
+        )
 
 
 @dataclass
