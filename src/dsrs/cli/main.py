@@ -45,7 +45,6 @@ VERBS = (
     "train",
     "paper",
     "theory",
-    "montecarlo",
     "completion",
 )
 
