@@ -14,8 +14,7 @@ from dsrs.cli.model_options import (
     add_source_options,
     add_workers,
     chosen_inputs,
-    classifier_from,
-    dataset_from,
+    model_and_data,
 )
 from dsrs.cli.options import Commands
 from dsrs.cli.seed_option import RANDOM, add_seed
@@ -105,11 +104,11 @@ def run(arguments: argparse.Namespace) -> int:
     from dsrs.conformal import calibrate
 
     check_new_file(arguments.output, arguments.overwrite)
-    dataset = dataset_from(arguments)
+    classifier, dataset = model_and_data(arguments)
     chosen = chosen_inputs(arguments, dataset)
     refuse_tuning_inputs(arguments.law, dataset, chosen)
     sets = calibrate(
-        classifier_from(arguments, dataset),
+        classifier,
         dataset,
         plan_from(arguments, dataset),
         chosen,

@@ -13,8 +13,7 @@ from dsrs.cli.model_options import (
     add_selection_options,
     add_source_options,
     chosen_inputs,
-    classifier_from,
-    dataset_from,
+    model_and_data,
 )
 from dsrs.cli.options import Commands
 from dsrs.cli.set_options import MARGINAL
@@ -73,8 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output:
         check_page_path(arguments.output)
     sets = Sets.load(arguments.sets)
-    dataset = dataset_from(arguments)
-    predictor = SetPredictor(classifier_from(arguments, dataset), sets, device=arguments.device)
+    classifier, dataset = model_and_data(arguments)
+    predictor = SetPredictor(classifier, sets, device=arguments.device)
     found = evaluate_sets(
         predictor,
         dataset,
