@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 EPILOG = f"""\
 examples:
-  dsrs conformal report --sets sets.json --model net.onnx --data MNIST/ --start 1000 --stop 1200 \\
+  dsrs conformal report --sets sets.json --model net.onnx --data MNIST/ --start 1 --skip 50 \\
       --output sets.html
 
 `attack` moves each input against its true class: along gradients of the model where it can

@@ -30,7 +30,7 @@ EPILOG = f"""\
 examples:
   dsrs conformal tune --model net.onnx --data MNIST/ --split train --stop 300 --radius 0.5 \\
       --output tuned.json
-  dsrs conformal calibrate --model net.onnx --data MNIST/ --stop 1000 --law tuned.json \\
+  dsrs conformal calibrate --model net.onnx --data MNIST/ --skip 4 --law tuned.json \\
       --radius 0.5 --output sets.json
 
 Each half of the inputs stands for calibration, the other for tests. What is printed is a prediction
