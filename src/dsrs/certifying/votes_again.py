@@ -56,6 +56,7 @@ def retake_votes(
     """
     if count < 1:
         raise InvalidInput(f"`votes` must be at least 1, got {count}")
+    dataset = dataset.named_for(classifier)
     with open_run(path) as run:
         plan, config = run.sampled_plan, run.config
         for what, given in (("model", classifier.fingerprint), ("data", dataset.fingerprint)):

@@ -103,7 +103,7 @@ def look(arguments: argparse.Namespace, output: str) -> None:
         seed=arguments.seed,
         target=arguments.target,
         batch=arguments.batch,
-        grid=grid_from(arguments),
+        grid=grid_from(arguments, dataset.bounds),
     )
     if arguments.split == "test" and not arguments.quiet:
         print(
