@@ -56,6 +56,10 @@ ALLOWED = {
         *("proofs", "store", "tuning", "votes"),
     },
     "training": {"classifiers", "datasets", "files", "laws", "networks"},
+    "adapting": {
+        *("certifying", "classifiers", "confidence", "datasets", "files", "laws", "methods"),
+        *("store", "tuning"),
+    },
     "paper": {
         *(
             "certifying",
