@@ -20,6 +20,7 @@ from dsrs.files.whole import write_whole
 
 AS_IT_IS = "as it is"
 CARD_NAME, MODEL_NAME, LAW_NAME, LOOKS = "adapted.json", "model.onnx", "tuned.json", "looks"
+LAWS = "laws"
 FORMAT = 1
 
 
@@ -83,8 +84,8 @@ def adapt(
     """Try each way on these inputs, and write the best candidate into the folder `output`.
 
     The folder gets model.onnx, which every verb takes with the folder as its model; tuned.json,
-    the law for `dsrs certify --law`; adapted.json, the candidates; and their votes. Stopped and
-    called again in the same way, it continues.
+    the law for `dsrs certify --law`; adapted.json, the candidates; in `laws` the law of each; in
+    `looks` their votes. Stopped and called again in the same way, it continues.
 
     Args:
         model: the model as it is.
@@ -130,14 +131,15 @@ def _written(found: Adapted, dataset: Dataset, indices: Sequence[int]) -> Adapte
     if graph is not None:
         model_file = folder / MODEL_NAME
         write_whole(model_file, graph())
-    looked = {
-        "votes": best.landscape.votes,
-        "inputs": list(indices),
-        "data": dataset.fingerprint,
-    }
-    law = best.law_file() | {"landscape": looked}
-    write_whole(folder / LAW_NAME, json.dumps(law, indent=1).encode())
+    chose = {"inputs": list(indices), "data": dataset.fingerprint}
+    (folder / LAWS).mkdir(exist_ok=True)
+    for each in found.candidates:
+        law = each.law_file() | {"landscape": {"votes": each.landscape.votes, **chose}}
+        content = json.dumps(law, indent=1).encode()
+        write_whole(folder / LAWS / f"{each.file_name}.json", content)
+        if each is best:
+            write_whole(folder / LAW_NAME, content)
     whole = Adapted(found.candidates, found.failed, folder, model_file)
-    record = whole.to_dict() | {"inputs": looked["inputs"], "data": dataset.fingerprint}
+    record = whole.to_dict() | chose
     write_whole(folder / CARD_NAME, json.dumps(record, indent=1).encode())
     return whole

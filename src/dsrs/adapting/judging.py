@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dsrs.certifying.many_inputs import Counter, certify_run
 from dsrs.classifiers import Classifier
@@ -23,9 +24,9 @@ from dsrs.tuning import Forecast, Tuned, tune
 # Sizes of noise that are tried to see how far to look, as shares of the range of the data.
 SIZES = 2.0 ** np.arange(-7, 1.5, 0.5)
 TRIED_INPUTS, TRIED_NOISES = 16, 4
-# A size is borne if this share of the accuracy without noise is left.
+# A size is borne if so much is left of what accuracy without noise is above that of one class.
 BORNE = 0.5
-KEPT = 0.5  # share of the inputs that can be certified which the chosen law must certify
+KEPT = 0.5  # share of what can be certified beside one class which the chosen law must certify
 # Makes a counter of so much work under a title.
 Watch = Callable[[int, str], AbstractContextManager[Counter]]
 
@@ -65,6 +66,7 @@ class Candidate:
         denoiser: the name of the denoiser that it stands behind, as `denoiser_from` takes it.
         landscape: its votes by norm of the noise.
         tuned: every law, forecast from them.
+        classes: the class of each input, by its label or else by the model without noise.
     """
 
     name: str
@@ -72,6 +74,12 @@ class Candidate:
     denoiser: str | None
     landscape: Landscape
     tuned: Tuned
+    classes: tuple[int, ...]
+
+    @property
+    def file_name(self) -> str:
+        """The name of its files."""
+        return file_name(self.name)
 
     @property
     def choice(self) -> Forecast:
@@ -79,12 +87,18 @@ class Candidate:
 
         Under very large noise most models give one class to everything. Inputs of that class then
         have large radii, and the average radius grows with the noise although nothing is told
-        apart. So a law must leave KEPT of the inputs certified that the best law for that leaves.
+        apart. So count what a law certifies beside the class of which it certifies most: it must be
+        KEPT of the most that any law has.
         """
-        shares = [float(np.mean(each.radii > 0)) for each in self.tuned.candidates]
-        least = KEPT * max(shares)
-        pairs = zip(self.tuned.candidates, shares, strict=True)
-        return next(each for each, share in pairs if share >= least)
+        counts = [self._beside_one_class(each.radii > 0) for each in self.tuned.candidates]
+        least = KEPT * max(counts)
+        pairs = zip(self.tuned.candidates, counts, strict=True)
+        return next(each for each, count in pairs if count >= least)
+
+    def _beside_one_class(self, certified: NDArray[np.bool_]) -> int:
+        """How many inputs are certified that are not of the class with most of them."""
+        classes = np.asarray(self.classes)[certified]
+        return len(classes) - int(np.bincount(classes).max(initial=0))
 
     @property
     def value(self) -> float:
@@ -129,7 +143,7 @@ def judged(
         seed=budget.seed,
         batch=budget.batch,
     )
-    look = folder / name.replace(" ", "-")
+    look = folder / file_name(name)
     certify_run(
         classifier,
         dataset,
@@ -141,29 +155,46 @@ def judged(
     )
     landscape = read_landscape(look)
     found = tune(landscape.profiles, d, budget.n, budget.alpha, budget.objective)
-    return Candidate(name, classifier, denoiser, landscape, found)
+    return Candidate(
+        name, classifier, denoiser, landscape, found, classes_of(dataset, indices, classifier)
+    )
+
+
+def file_name(name: str) -> str:
+    """The name of a candidate as that of a file."""
+    return name.replace(" ", "-")
+
+
+def classes_of(dataset: Dataset, indices: Sequence[int], classifier: Classifier) -> tuple[int, ...]:
+    """The label of each input, or what the model says of it without noise."""
+    if dataset.labels is not None:
+        return tuple(dataset.labels[list(indices)].tolist())
+    answers = (classifier.classify(dataset.input(index)[None])[0] for index in indices)
+    return tuple(map(int, answers))
 
 
 def borne_size(
     classifier: Classifier, dataset: Dataset, indices: Sequence[int], seed: int
 ) -> float:
-    """About the largest Gaussian noise under which half of the accuracy is left."""
+    """About the largest Gaussian noise that the model bears, in the units of the data."""
     few = list(indices)[:: max(1, len(indices) // TRIED_INPUTS)]
     images = np.stack([dataset.input(index) for index in few])
     clean = classifier.classify(images)
-    labels = clean if dataset.labels is None else dataset.labels[few]
+    labels = np.asarray(classes_of(dataset, few, classifier))
     right = float(np.mean(clean == labels))
     if not right:
         raise InvalidInput(
             f"the model is wrong on all of {len(few)} inputs without any noise; is the data as the "
             "model wants it (bounds, mean and std, order of the classes)?"
         )
+    one_class = float(np.bincount(labels).max()) / len(labels)
+    least = one_class + BORNE * (right - one_class)
     lower, upper = classifier.bounds
     rng, borne = np.random.default_rng(seed), SIZES[0]
     many, known = np.repeat(images, TRIED_NOISES, axis=0), np.repeat(labels, TRIED_NOISES)
     for size in SIZES:
         noise = rng.standard_normal(many.shape, dtype=np.float32)
         answers = classifier.classify(many + np.float32(size * (upper - lower)) * noise)
-        if np.mean(answers == known) >= BORNE * right:
+        if np.mean(answers == known) >= least:
             borne = size
     return float(borne * (upper - lower))
