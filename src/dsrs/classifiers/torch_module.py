@@ -32,6 +32,7 @@ from dsrs.classifiers.callable import (
     from_callable,
     probe_batch,
     refuse_other_answers,
+    remembered,
 )
 from dsrs.classifiers.in_front import in_numpy
 from dsrs.classifiers.onnx_file import from_onnx
@@ -46,6 +47,7 @@ ENGINES = ("auto", "onnx", "eager")
 EXPORTER_LOGGERS = ("torch.onnx", "torch.export", "torch._dynamo")
 
 
+@remembered
 def from_torch(
     module: Any,
     input_shape: tuple[int, ...],
@@ -238,16 +240,24 @@ def _runner(module: Any, title: str) -> Callable[[Any], NDArray[Any]]:
                 answer = module(batch)
             except (MemoryError, RuntimeError, TypeError, ValueError) as error:
                 raise failure(error, title, tuple(batch.shape)) from error
-            if not isinstance(answer, torch.Tensor):
-                raise ClassifierError(
-                    f"{title} must return one tensor of logits, got {type(answer).__name__}"
-                )
+            answer = _logits(answer, title)
             if answer.dtype in (torch.bfloat16, torch.float16):
                 answer = answer.float()
             result: NDArray[Any] = answer.cpu().numpy()
             return result
 
     return run
+
+
+def _logits(answer: Any, title: str) -> Any:
+    """The tensor that a module answered, or that its answer calls `logits`."""
+    logits = getattr(answer, "logits", answer)
+    if not isinstance(logits, imported_torch().Tensor):
+        raise ClassifierError(
+            f"{title} must return one tensor of logits, or an object that has it as `logits`, got "
+            f"{type(answer).__name__}"
+        )
+    return logits
 
 
 def score_gradient(module: Any, place: Any, title: str) -> ScoreGradient:
@@ -257,7 +267,7 @@ def score_gradient(module: Any, place: Any, title: str) -> ScoreGradient:
     def gradient(batch: NDArray[np.float32], scores: NDArray[np.float64]) -> NDArray[np.float32]:
         rows = _tensor(torch, batch).to(place).requires_grad_(True)
         try:
-            shares = torch.softmax(module(rows).float(), dim=1)
+            shares = torch.softmax(_logits(module(rows), title).float(), dim=1)
             mean = shares @ torch.as_tensor(scores, dtype=shares.dtype, device=place)
             (found,) = torch.autograd.grad(mean.sum(), rows)
         except (RuntimeError, TypeError, ValueError) as error:

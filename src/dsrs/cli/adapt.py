@@ -6,6 +6,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
+from dsrs.certifying.progress import Progress
 from dsrs.cli.model_options import (
     add_batch_size,
     add_selection_options,
@@ -16,7 +17,6 @@ from dsrs.cli.model_options import (
     dataset_from,
 )
 from dsrs.cli.options import Commands, Options
-from dsrs.cli.progress import Progress
 from dsrs.cli.split_note import note_on_split
 from dsrs.cli.tables import table
 from dsrs.cli.tune import forecast_row, round_radii

@@ -8,6 +8,7 @@ import math
 import sys
 from typing import TYPE_CHECKING
 
+from dsrs.certifying.progress import Progress
 from dsrs.cli.accuracy_table import accuracy_table
 from dsrs.cli.cluster_options import add_cluster_options, counted_model
 from dsrs.cli.config_file import add_config_option, config_text
@@ -28,7 +29,6 @@ from dsrs.cli.model_options import (
     source_of,
 )
 from dsrs.cli.options import Commands, Options
-from dsrs.cli.progress import Progress
 from dsrs.cli.seed_option import add_seed, seed_of_run
 from dsrs.cli.sharding import add_shard
 from dsrs.cli.stopping import (

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from dsrs.certifying.progress import Progress
 from dsrs.cli.accuracy_table import accuracy_table
 from dsrs.cli.model_options import add_workers
 from dsrs.cli.options import Commands
-from dsrs.cli.progress import Progress
 from dsrs.cli.tables import table
 from dsrs.errors import DataError, InvalidInput
 from dsrs.files.csv_rows import ENCODING, KEPT_BYTES, CsvRow, open_csv

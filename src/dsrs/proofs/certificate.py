@@ -6,11 +6,13 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
 from typing import Any, Literal, get_args
 
 from dsrs.errors import DataError, InvalidInput
 from dsrs.files.json_records import from_json, shown, to_json
+from dsrs.files.readable import Readable
 from dsrs.laws import GeneralizedGaussian, smoothing_law_from_dict
 from dsrs.laws.grid import Grid
 from dsrs.laws.norms import Norm
@@ -69,8 +71,8 @@ def radius_less(radius: float, distance: float) -> float:
     return max(left, 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Certificate:
+@dataclass(frozen=True, slots=True, repr=False)
+class Certificate(Readable):
     """No perturbation shorter than `radius` (l2) changes the smoothed answer, with its proof.
 
     Args:
@@ -97,6 +99,31 @@ class Certificate:
     uniform: float | None = None
     complete: bool = True
     subject: Subject | None = None
+
+    def facts(self) -> dict[str, object]:
+        """What a person wants to know first."""
+        about = self.subject
+        name = None if about is None else about.class_name
+        of_subject = (
+            {}
+            if about is None
+            else {
+                "class": about.target if name is None else f"{about.target} ({name})",
+                "method": about.method,
+                "n": f"{about.n:,}",
+                "alpha": f"{about.alpha:g}",
+            }
+        )
+        radius = "infinite"
+        if self.radius < math.inf:
+            # Cut, not rounded: what is shown was proved.
+            radius = str(Decimal(self.radius).quantize(Decimal("1.000000"), ROUND_FLOOR))
+        return {
+            "status": self.status,
+            "l2 radius": radius,
+            **of_subject,
+            "noise": self.law.describe(),
+        }
 
     @property
     def moved(self) -> float:
