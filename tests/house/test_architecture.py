@@ -41,7 +41,6 @@ ALLOWED = {
     },
     "__init__": {"attack", "audit", "laws", "proofs", "reports", "smoothed"},
     "audit": set(),  # it must share no numerical code with what it audits
-    "other_norms": {"confidence", "laws", "proofs"},
     "attack": {
         *("certifying", "classifiers", "confidence", "datasets", "laws", "measures", "methods"),
         *("noise", "proofs", "store", "votes"),

@@ -108,8 +108,8 @@ def _add_question(options: Options) -> None:
     options.add_argument(
         "--norm",
         choices=NORM_NAMES,
-        default="l2",
-        help="what distances are measured in, and which radius is attacked (default: l2)",
+        help="what distances are measured in, and which radius is attacked (default: the norm of "
+        "the certificates)",
     )
     options.add_argument(
         "--eps",

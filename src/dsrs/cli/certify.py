@@ -236,6 +236,8 @@ def _plan(arguments: argparse.Namespace, dataset: Dataset, inputs: int) -> Plan:
     methods = tuple(
         arguments.methods or (tuned_method(arguments) if arguments.law else defaults.METHODS[1:])
     )
+    if arguments.norm != "l2" and not arguments.methods:
+        methods = ("none",)  # the default, tailored, is known for l2 noise only
     if NEYMAN_PEARSON in methods:
         raise InvalidInput("np always runs; give --q none for np alone")
     if "none" in methods and len(methods) > 1:
@@ -300,7 +302,7 @@ def _conclude(arguments: argparse.Namespace) -> int:
         }
         print(json.dumps(found, indent=2))
         return 0
-    print(accuracy_table(accuracies, labelled))
+    print(accuracy_table(accuracies, labelled, plan.law.measured_in))
     print("votes: " + spent.text() + randomized_note(plan))
     if not arguments.quiet:
         print(

@@ -46,7 +46,6 @@ VERBS = (
     "train",
     "paper",
     "theory",
-    "montecarlo",
     "completion",
 )
 

@@ -108,8 +108,8 @@ def _recertify_run(arguments: argparse.Namespace) -> int:
         print(json.dumps([method.to_dict() for method in methods]))
         return 0
     with open_run(arguments.source) as saved:
-        labelled = bool(saved.config["data"]["labels"])
-    print(accuracy_table(methods, labelled))
+        labelled, norm = bool(saved.config["data"]["labels"]), saved.plan.law.measured_in
+    print(accuracy_table(methods, labelled, norm))
     return 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from dsrs.landscape.prediction import probability
 from dsrs.landscape.profile import Profile
 from dsrs.laws import AdditionalLaw, chosen_from_votes, parse_additional_law
 from dsrs.laws.grid import Grid
+from dsrs.laws.norms import NORMS, Norm
 from dsrs.methods.ball import BallOfVotes, votes_under_p
 from dsrs.methods.base import Floats, Method, Want, certify_or_abstain
 from dsrs.methods.futility import given_up, looks
@@ -22,12 +24,15 @@ from dsrs.noise.stream import Stream
 from dsrs.proofs.certificate import Certificate
 from dsrs.proofs.certification import abstention
 from dsrs.proofs.interval import Interval, Observation
+from dsrs.proofs.norm_dual import check_laws
 from dsrs.votes.records import ESTIMATION, SampledInput, Votes
 
 
 @dataclass(frozen=True, slots=True)
 class DoubleSampling(Method):
     """`n_first` votes under P, `n_second` under Q; see `double_sampling_alphas` for alpha."""
+
+    norms: ClassVar[tuple[Norm, ...]] = NORMS
 
     def check_plan(self) -> None:
         plan = self.plan
@@ -36,6 +41,8 @@ class DoubleSampling(Method):
             law = parse_additional_law(self.text, plan.law, p_lower=0.5)
         except UnknownLaw as error:
             raise InvalidInput(str(error)) from None
+        if plan.law.measured_in != "l2":
+            check_laws(plan.law, [law])
         if isinstance(plan.grid, Grid):
             plan.grid.variation(law)  # refuses a law whose noise no grid can carry
         if not 0 < plan.n_first < plan.n:

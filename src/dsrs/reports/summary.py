@@ -20,6 +20,7 @@ from dsrs.errors import DataError
 from dsrs.files.readable import Readable
 from dsrs.laws import GeneralizedGaussian, short_law_text
 from dsrs.laws.bins import HISTOGRAM_BINS
+from dsrs.laws.norms import Norm
 from dsrs.measures.accuracy import NO_CERTIFICATE, proved_radius
 from dsrs.measures.rounding import floor_text
 from dsrs.methods import NEYMAN_PEARSON
@@ -222,6 +223,11 @@ class RunSummary(Readable):
     def has_clean_accuracy(self) -> bool:
         """Whether predictions can be compared with labels."""
         return self.labelled and any(one.predicted is not None for one in self.outcomes)
+
+    @property
+    def norm(self) -> Norm:
+        """The norm that its radii are measured in."""
+        return "l2" if self.law is None else self.law.measured_in
 
     @property
     def size(self) -> int:
