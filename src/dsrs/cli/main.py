@@ -46,6 +46,7 @@ VERBS = (
     "train",
     "paper",
     "theory",
+    "doctor",
     "completion",
 )
 
