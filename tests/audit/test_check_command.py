@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import pytest
@@ -130,6 +131,25 @@ def test_without_its_proof_a_chain_is_not_verified(
     code, found = checked(changed(table, 0, proof="", lambda_p=""), capsys)
     assert (code, counts(found)) == (3, (0, 0, 1))
     assert "no proof" in found["certificates"][0]["reason"]
+
+
+@pytest.mark.parametrize("p_lower", [0.8049041946398782, 0.51, 0.99999])
+def test_the_radius_of_another_program_is_decided_for_gaussian_noise(
+    p_lower: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Recorded radii have a closed form, and the last digits that their program gave them."""
+    exact = 0.5 * NormalDist().inv_cdf(p_lower)
+    words = []
+    for radius in (exact * (1 + 4e-16), exact * (1 + 3e-15), exact * (1 + 1e-9)):
+        table, out = tmp_path / f"{radius!r}.csv", tmp_path / f"{radius!r}.out.csv"
+        table.write_text(
+            f"index,d,k,sigma,p_lower,p_upper,radius\n0,784,0,0.5,{p_lower!r},1,{radius!r}\n"
+        )
+        assert main(["recertify", str(table), "--output", str(out), "--quiet"]) == 0
+        found = checked(out, capsys)[1]["certificates"][0]
+        assert found["radius"] is None or found["radius"] < exact
+        words.append(found["verdict"])
+    assert words == ["verified", "refuted", "refuted"]
 
 
 def test_lines_name_a_method_once_and_what_all_share_once(

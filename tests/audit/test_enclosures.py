@@ -72,7 +72,7 @@ def test_the_remainder_is_proved_not_hoped_for() -> None:
         assert not honest.overlaps(integral(Liar(), arb(-4), arb(4), Budget()))
 
 
-@pytest.mark.parametrize("d", [2, 3, 4, 10, 64, 784, 150528])
+@pytest.mark.parametrize("d", [2, 3, 4, 5, 10, 16, 17, 64, 784, 150528])
 def test_the_law_of_the_cosine(d: int) -> None:
     with precision():
         angle = Angle(d)
@@ -89,6 +89,7 @@ def test_the_law_of_the_cosine(d: int) -> None:
                 text = mpmath.nstr(true, 32)
             found = angle.above(exact(c))
             assert abs(found - arb(text)) < 1e-25
+            assert angle.above(exact(c) + arb(0, 1e-17)).contains(found)
             box = angle.above_on(acb(exact(c) + arb(0, 0.01 / math.sqrt(d)), arb(0, 1e-3)))
             assert box is None or box[0].real.overlaps(found)
 

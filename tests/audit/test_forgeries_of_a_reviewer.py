@@ -21,6 +21,7 @@ import dsrs
 from audit.small_runs import PLANS, Forgery, make_run, rewrite
 from dsrs import Interval, Observation, Truncated, certify
 from dsrs.audit.balls import arb
+from dsrs.audit.checking import check_certificate
 from dsrs.audit.claims import Claim
 from dsrs.audit.items import item_of_row
 from dsrs.audit.kinds import proof_of
@@ -281,3 +282,34 @@ def test_another_package_called_flint_proves_nothing(tmp_path: Path) -> None:
     command = [sys.executable, "-c", program + "sys.exit(cli.main())", "check", str(source)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, "nothing was proved" in done.stderr) == (3, True), done.stderr
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"early_stop": 1e308},
+        {"seed_public": "no"},
+        {"radii": {}},
+        {"radii": [-1.0]},
+        {"precision": -0.1},
+        {"grid": {"step": 1 / 4080, "origin": "here"}},
+    ],
+)
+def test_a_plan_that_is_none_is_refuted_even_where_no_bound_rests_on_it(
+    runs: Callable[[str], Path], change: dict[str, Any]
+) -> None:
+    forged = Forgery(runs("radius"), 1, "np")
+    assert forged.checked().word == "verified"
+    forged.plan = forged.sampled = {**forged.plan, **change}
+    verdict = forged.checked()
+    assert verdict.word == "refuted", verdict
+    assert "this is not a certificate" in verdict.reason
+
+
+def test_whether_the_search_was_complete_is_true_or_false() -> None:
+    fields = alone()
+    assert check_certificate(fields).word == "verified"
+    values: tuple[Any, ...] = ([], 0.5, "yes")
+    for value in values:
+        verdict = check_certificate({**fields, "complete": value})
+        assert verdict.word == "refuted"

@@ -41,7 +41,7 @@ def nothing() -> None:
 
 BAD: list[tuple[str, Callable[[], None], tuple[str, ...], str]] = [
     ("no votes", nothing, ("--n", "0"), "--n must be a whole number >= 1, got 0"),
-    ("one vote for two laws", nothing, ("--n", "1"), "cannot be split"),
+    ("one vote", nothing, ("--n", "1"), "1 vote can never certify"),
     ("alpha one", nothing, ("--alpha", "1"), "--alpha must be in (0, 1), got 1"),
     ("alpha zero", nothing, ("--alpha", "0"), "--alpha must be in (0, 1), got 0"),
     ("alpha NaN", nothing, ("--alpha", "nan"), "--alpha must be in (0, 1), got nan"),

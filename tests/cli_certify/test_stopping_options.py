@@ -51,7 +51,6 @@ def test_adaptive_alone_means_one_percent(certify: Certify) -> None:
     ("options", "reason"),
     [
         (("--radius", "1", "--adaptive"), "choose one"),
-        (("--radii", "1,2"), "give --adaptive too"),
         (("--precision", "0.1"), "give --adaptive too"),
         (("--adaptive", "--radii", "1,2", "--precision", "0.1"), "choose one"),
         (("--adaptive", "--radii", "x"), "--radii is written"),

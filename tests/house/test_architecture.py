@@ -20,7 +20,7 @@ ALLOWED = {
     "noise": {"kernels", "laws"},
     "networks": set(),
     "classifiers": {"networks", "noise"},
-    "datasets": {"files"},
+    "datasets": {"classifiers", "files"},
     "duality": {"kernels", "laws"},
     "proofs": {"duality", "files", "laws"},
     "votes": {"classifiers", "kernels", "laws", "networks", "noise"},
@@ -30,14 +30,14 @@ ALLOWED = {
     "store": {
         *("classifiers", "datasets", "files", "landscape", "laws", "methods", "proofs", "votes"),
     },
-    "measures": {"confidence", "proofs", "store"},
+    "measures": {"confidence", "proofs", "store", "votes"},
     "exchange": {
         *("confidence", "files", "landscape", "laws", "measures", "methods", "proofs", "store"),
         "votes",
     },
     "certifying": {
-        *("classifiers", "datasets", "duality", "exchange", "laws", "measures", "methods"),
-        *("noise", "proofs", "store", "votes"),
+        *("classifiers", "confidence", "datasets", "duality", "exchange", "landscape", "laws"),
+        *("measures", "methods", "noise", "proofs", "store", "votes"),
     },
     "__init__": {"attack", "audit", "laws", "proofs", "reports", "smoothed"},
     "audit": set(),  # it must share no numerical code with what it audits

@@ -29,6 +29,11 @@ def half_space(d: int, distance: float) -> Accuracy:
     return accuracy
 
 
+def constant(right: float) -> Accuracy:
+    """Equally often right at all norms."""
+    return lambda norm: np.full_like(norm, right)
+
+
 def ball(radius: float) -> Accuracy:
     """Right where the noise is shorter than `radius`."""
     return lambda norm: np.where(norm < radius, 1.0, 0.0)

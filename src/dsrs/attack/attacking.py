@@ -242,6 +242,7 @@ def _setting(plan: Plan, chosen: AttackSettings) -> Setting:
 
 def _check_source(run: Run, classifier: Classifier, dataset: Dataset) -> None:
     """Refuse another model or other data than those of the run."""
+    dataset = dataset.named_for(classifier)
     for what, stored, given in (
         ("model", run.config["model"]["fingerprint"], classifier.fingerprint),
         ("data", run.config["data"]["fingerprint"], dataset.fingerprint),

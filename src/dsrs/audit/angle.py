@@ -11,6 +11,7 @@ import functools
 from dsrs.audit.balls import acb, arb, around, between
 
 NEGLIGIBLE = 1e-40  # about the share of directions beyond `far`
+FEW = 16  # dimensions up to which Pr[cosine > c] is a sum of so many terms, and quickly computed
 
 
 class Angle:
@@ -20,8 +21,11 @@ class Angle:
         self.half, self.rest = arb(1) / 2, arb(d - 1) / 2
         self.exponent = arb(d - 3) / 2
         self.flat = d >= 3  # the density is largest at 0
-        log_beta = self.half.lgamma() + self.rest.lgamma() - (self.half + self.rest).lgamma()
-        self.top = (-log_beta).exp()
+        self.top = _top(d)
+        self.even = d % 2 == 0
+        # By parts, n = (d - 3)/2: Pr falls by top c (1 - c^2)^n / (2n + 1) from d - 2 to d.
+        first = 4 if self.even else 5
+        self.terms = [_top(e) / (e - 2) for e in range(first, d + 1, 2)] if d <= FEW else None
         # Beyond `far` the density falls: Pr[c > far] is at most its length times its height there.
         far = (1 - arb(NEGLIGIBLE) ** (1 / self.rest)).sqrt().mid()
         self.far, self.left_out = arb(1), arb(0)
@@ -37,8 +41,11 @@ class Angle:
         if high <= -self.far:
             return between(1 - self.left_out, arb(1))
         radius = c.rad()
-        if self.flat and radius < 1e-15:
-            return around(self._above(c.mid()), radius * self.top)
+        if radius < 1e-15:
+            if self.terms is not None and low > -1 and high < 1:
+                return self._sum(c, self.terms)
+            if self.flat:
+                return around(self._above(c.mid()), radius * self.top)
         # It falls with c.
         return between(self._above(low), self._above(high))
 
@@ -74,12 +81,31 @@ class Angle:
             return arb(0)
         if c <= -1:
             return arb(1)
+        if self.terms is not None:
+            return self._sum(c, self.terms)
         if c * c <= 0.5:
             middle = (c * c).beta_lower(self.half, self.rest, 1) / 2
             return self.half - middle if c >= 0 else self.half + middle
         # The same function from its other end, where its series converges.
         beyond = (1 - c * c).beta_lower(self.rest, self.half, 1) / 2
         return beyond if c > 0 else 1 - beyond
+
+    def _sum(self, c: arb, terms: list[arb]) -> arb:
+        """Pr[cosine > c] in few dimensions, for members of c between -1 and 1: on a circle the
+        angle is uniform, on a sphere the cosine is, and every further two dimensions add a term."""
+        square = (1 - c) * (1 + c)
+        total = arb(0)
+        for term in reversed(terms):
+            total = (total + term) * square
+        if self.even:
+            return c.acos() / arb.pi() - (c * total / square.sqrt() if terms else 0)
+        return (1 - c) / 2 - c * total
+
+
+def _top(d: int) -> arb:
+    """The density of the cosine at 0: 1 / B(1/2, (d - 1)/2)."""
+    half, rest = arb(1) / 2, arb(d - 1) / 2
+    return ((half + rest).lgamma() - half.lgamma() - rest.lgamma()).exp()
 
 
 @functools.lru_cache(maxsize=64)

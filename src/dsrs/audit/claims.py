@@ -158,6 +158,7 @@ class Claim:
         if fields["format"] != FORMAT:
             raise Undecided(f"this check does not know the format {shown(fields['format'])}")
         proof, grid = optional(fields, "proof", dict), optional(fields, "grid", dict)
+        optional(fields, "complete", bool)
         claim = cls(
             law=SmoothingLaw.read(field(fields, "law", dict)),
             status=choice(fields, "status", STATUSES),

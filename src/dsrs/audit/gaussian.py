@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dsrs.audit.balls import arb, exact
+from dsrs.audit.verdicts import Refuted, Undecided
 
 
 def normal_below(z: arb) -> arb:
@@ -13,6 +14,15 @@ def normal_below(z: arb) -> arb:
 def normal_density(z: arb) -> arb:
     """The density of the standard normal law."""
     return (-z * z / 2).exp() / (2 * arb.pi()).sqrt()
+
+
+def demand_alone(lower: float, ratio: arb, what: str) -> None:
+    """Raise unless P_A >= lower proves a radius of `ratio` times sigma: unless it is at most the
+    quantile of `lower`."""
+    needed = normal_below(ratio)
+    if not needed <= exact(lower):
+        word = Refuted if needed > exact(lower) else Undecided
+        raise word(f"{what} needs P_A > {float(needed)!r}")
 
 
 def gaussian_bound(lower: float, multiplier: float, ratio: arb) -> arb:

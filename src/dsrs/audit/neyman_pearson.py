@@ -15,7 +15,7 @@ from dsrs.audit.balls import arb, bits, exact, lesser
 from dsrs.audit.bound import enclosed_bound
 from dsrs.audit.claims import Claim
 from dsrs.audit.curve import Term, crossing_on, ratio_on
-from dsrs.audit.gaussian import normal_below
+from dsrs.audit.gaussian import demand_alone
 from dsrs.audit.kinds import Proof
 from dsrs.audit.limits import Budget
 from dsrs.audit.mixture import Mixture
@@ -52,11 +52,8 @@ def _check(shells: Shells, lower: float, radius: Fraction) -> None:
     if lower <= 0.5:
         raise Refuted(f"{what} does not follow from P_A >= {lower!r}")
     if shells.gaussian:
-        needed = normal_below(exact(radius) / shells.sigma)
-        if needed <= exact(lower):
-            return
-        word = Refuted if needed > exact(lower) else Undecided
-        raise word(f"{what} needs P_A > {float(needed)!r}")
+        demand_alone(lower, exact(radius) / shells.sigma, what)
+        return
     log = _best_log_multiplier(shells, lower, radius)
     for _ in range(ROUNDS):
         best = _bound(shells, lower, radius, log)

@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from dsrs.audit.balls import precision
+from dsrs.audit.balls import exact, precision
 from dsrs.audit.claims import OTHER_NORMS, SmoothingLaw
+from dsrs.audit.gaussian import demand_alone
 from dsrs.audit.law_text import alike, law_of_text
 from dsrs.audit.reading import parsed, shown
 from dsrs.audit.shells import Shells
@@ -16,6 +17,7 @@ from dsrs.audit.verdicts import NotACertificate, Refuted, Undecided
 NEEDED = ("d", "k", "sigma", "p_lower", "p_upper", "status", "np_radius")
 BOUNDS = ("q_lower", "q_upper", "rival", "gradient")  # columns that only some proofs start from
 OTHER_SOLVERS = 1e-4  # of sigma: how precisely the radii of other programs are recorded
+LAST_DIGITS = 2.0**-50  # of a number that another program computed in double precision
 
 Row = Mapping[str, Any]  # from column to cell, as text; empty or None where there is nothing
 
@@ -28,6 +30,7 @@ def certificate_of(row: Row) -> dict[str, Any] | None:
     """
     if str(row.get("status")).startswith("error"):
         return None
+    _demand_sense(row)
     if _has(row, "norm") and row["norm"] != "l2":
         raise Undecided(f"this check does not know smoothing laws of the kind {shown(row['norm'])}")
     d, k, sigma, p_lower, p_upper = (_number(row, name) for name in NEEDED[:5])
@@ -38,6 +41,7 @@ def certificate_of(row: Row) -> dict[str, Any] | None:
     if isinstance(listed, Mapping):
         proof = dict(listed)
         _demand_same(row, proof, observed)
+        _demand_step(row, proof)
     else:
         proof = _proof(row, [p_lower, p_upper], observed, _steps(row, radius, listed))
     return {
@@ -60,6 +64,13 @@ def _proof(
 ) -> dict[str, Any]:
     """The proof of a row of format 2, whose kind is told by the bounds that it has."""
     rival, gradient = _bound(row, "rival"), _bound(row, "gradient")
+    given = [name for name in ("q_lower", "q_upper") if _bound(row, name) is not None]
+    if given and not observed:
+        raise Refuted(f"`{given[0]}` is {shown(row[given[0]])}, and there is no additional law")
+    if rival is not None and gradient is not None:
+        raise Refuted("a rival and a gradient belong to proofs of different kinds")
+    if (rival is not None or gradient is not None) and p[1] != 1:
+        raise Refuted(f"`p_upper` is {p[1]!r}, and the proof starts from no upper end")
     if rival is not None:
         return _lead(p[0], rival, observed, steps)
     if gradient is None:
@@ -108,8 +119,31 @@ def _columns_of(proof: Mapping[str, Any]) -> dict[str, Any]:
             "rival": proof.get("rival"),
         }
     if kind == "slab":
-        return {name: proof.get(name) for name in ("p_lower", "gradient")}
+        return {"p_upper": 1} | {name: proof.get(name) for name in ("p_lower", "gradient")}
     return {}
+
+
+def _demand_step(row: Row, proof: Mapping[str, Any]) -> None:
+    """Raise unless the columns of the outermost step, which `recertify` adds, are of the proof."""
+    steps = proof.get("steps")
+    step = steps[0] if isinstance(steps, list) and steps else None
+    if not isinstance(step, Mapping) or proof.get("kind") != "dual":
+        return
+    multipliers = step.get("multipliers")
+    said = [step.get("dual_bound"), *(multipliers if isinstance(multipliers, list) else [])]
+    for name, expected in zip(("dual_bound", "lambda_p", "lambda_q"), [*said, None], strict=False):
+        if not _has(row, name):
+            continue
+        if expected is None or _number(row, name) != _number({name: expected}, name):
+            raise Refuted(f"`{name}` is {shown(row[name])}, and the proof has {shown(expected)}")
+
+
+def _demand_sense(row: Row) -> None:
+    """Raise where a row says what nothing can mean of its votes, on which no proof rests."""
+    if _has(row, "alpha") and not 0 < _number(row, "alpha") < 1:
+        raise NotACertificate(f"`alpha` must lie in (0, 1), got {shown(row['alpha'])}")
+    if _has(row, "n") and not (_number(row, "n") >= 1 and _number(row, "n").is_integer()):
+        raise NotACertificate(f"`n` must be a number of votes, got {shown(row['n'])}")
 
 
 def _first_observed(proof: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -127,12 +161,25 @@ def _claimed_radius(row: Row, sigma: float) -> float:
     given = _number(row, "radius") if _has(row, "radius") else 0.0
     if given > certified:
         what = f"`radius` is {given!r}, and the proof beside it is for {certified!r}"
+        if _is_gaussian_alone(row):
+            # Sigma times a normal quantile, which needs no proof to be checked.
+            with precision():
+                ratio = exact(given) * (1 - exact(LAST_DIGITS)) / exact(sigma)
+                demand_alone(_number(row, "p_lower"), ratio, f"`radius` = {given!r}")
+            return certified
         # It may rest on bounds that `recertify` does not use, or come from another program.
         known = any(_has(row, name) for name in ("rival", "gradient"))
         if known or given <= certified + OTHER_SOLVERS * sigma:
             raise Undecided(f"{what}; the table holds no proof of `radius`")
         raise Refuted(what)
     return certified
+
+
+def _is_gaussian_alone(row: Row) -> bool:
+    """Whether the row is of Gaussian P alone, without a grid: its radius has a closed form."""
+    eta = _number(row, "eta") if _has(row, "eta") else 2.0
+    more = ("q_law", "q_shape", "rival", "gradient", "grid")
+    return _number(row, "k") == 0 and eta == 2 and not any(_has(row, name) for name in more)
 
 
 def _bound(row: Row, name: str) -> float | None:
@@ -212,9 +259,10 @@ def _has(row: Row, name: str) -> bool:
 
 
 def _number(row: Row, name: str) -> float:
-    text = row.get(name)
+    text = str(row.get(name))
     try:
-        value = float(str(text))
+        # Underscores and digits of other scripts, which Python reads, other programs do not.
+        value = float(text) if text.isascii() and "_" not in text else float("no number")
     except ValueError:
         raise NotACertificate(f"`{name}` must be a number, got {shown(text)}") from None
     if math.isnan(value):

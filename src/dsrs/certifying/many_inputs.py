@@ -16,6 +16,7 @@ from dsrs.classifiers.base import Classifier, checked_classifier
 from dsrs.classifiers.function_check import refuse_unless_function
 from dsrs.datasets.dataset import Dataset
 from dsrs.duality.kernel import prepare
+from dsrs.measures.diagnosis import hopeless_votes
 from dsrs.methods import Plan, certificates_of, methods_of
 from dsrs.store.config import run_config
 from dsrs.store.result import RunResult
@@ -85,8 +86,12 @@ def certify_run(
     """
     checked_classifier(classifier)
     dataset.check_fits(classifier.input_shape, classifier.num_classes, classifier.bounds)
+    dataset = dataset.named_for(classifier)
     plan = plan.on_grid_of(classifier.bounds)
     methods_of(plan)  # refuses a plan that does not fit
+    hopeless = hopeless_votes(plan.n, plan.alpha) if plan.bound == "plain" else None
+    if hopeless:
+        LOG.warning(hopeless)
     origin = origin or Origin()
     config = run_config(classifier, dataset, plan, origin.device, origin.source)
     work = _Work(classifier, dataset, plan, executor or ThreadExecutor(workers))

@@ -38,7 +38,7 @@ def facts_of_run(config: Mapping[str, Any]) -> dict[str, Any]:
     """What the certificates of a run are about, from its config."""
     model, plan = config["model"], config["plan"]
     names = ("fingerprint", "input_shape", "bounds", "num_classes")
-    facts = {name: model[name] for name in names}
+    facts = {name: model[name] for name in (*names, "scaling") if name in model}
     return facts | {"device": config["device"], "law": plan["law"], "grid": plan["grid"]}
 
 

@@ -8,24 +8,35 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dsrs.certifying.one_input import sample_input
+from numpy.typing import ArrayLike
+
+from dsrs.certifying.one_input import checked_input, sample_input, setting_of
 from dsrs.classifiers import Classifier
 from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput, StoreMismatch
+from dsrs.methods import Plan
+from dsrs.noise.stream import Stream
 from dsrs.store import open_run
-from dsrs.votes.records import SampledInput
+from dsrs.votes import VoteCollector
+from dsrs.votes.collect import WorkUnit
+from dsrs.votes.records import SampledInput, Votes
 
 
 @dataclass(frozen=True, slots=True)
 class Retaken:
-    """The votes of one input, taken again; `difference` says where they differ, None if nowhere."""
+    """The votes of one input, taken again; `difference` says where they differ, None if nowhere.
+
+    `note` is there if a law was chosen from a pilot, and the rule of this version takes a longer or
+    shorter pilot or chooses another law. The votes are then taken again as they were stored.
+    """
 
     index: int
     votes: int
     difference: str | None
+    note: str | None = None
 
 
 def retake_votes(
@@ -45,6 +56,7 @@ def retake_votes(
     """
     if count < 1:
         raise InvalidInput(f"`votes` must be at least 1, got {count}")
+    dataset = dataset.named_for(classifier)
     with open_run(path) as run:
         plan, config = run.sampled_plan, run.config
         for what, given in (("model", classifier.fingerprint), ("data", dataset.fingerprint)):
@@ -60,9 +72,37 @@ def retake_votes(
             again = sample_input(
                 classifier, dataset.input(index), plan, index, dataset.label(index)
             )
-            yield Retaken(
-                index, sum(part.total for part in again.votes), _difference(stored, again)
+            note = None
+            if stored.choices and _parts(stored) != _parts(again):
+                note = "the rule of this version takes another pilot, or chooses another law"
+                votes = _as_stored(classifier, dataset.input(index), plan, stored)
+                again = replace(again, choices=stored.choices, votes=votes)
+            taken = sum(part.total for part in again.votes)
+            yield Retaken(index, taken, _difference(stored, again), note)
+
+
+def _parts(sampled: SampledInput) -> list[tuple[Stream, int, int]]:
+    """Which votes were taken, in their order."""
+    return [(part.stream, part.start, part.stop) for part in sampled.votes]
+
+
+def _as_stored(
+    classifier: Classifier, x: ArrayLike, plan: Plan, stored: SampledInput
+) -> tuple[Votes, ...]:
+    """The votes of the streams that were stored, under the laws that were chosen then."""
+    target, plan = stored.target, plan.on_grid_of(classifier.bounds)
+    assert target is not None
+    image, parts = checked_input(classifier, x, plan, stored.index), []
+    with VoteCollector() as workers:
+        for part in stored.votes:
+            unit = WorkUnit(stored.index, part.stream, part.start, part.stop)
+            votes = workers.collect(classifier, image, setting_of(plan), unit).votes
+            counts, trials = votes.sum(axis=1).tolist(), votes.sum(axis=0).tolist()
+            hits = votes[target].tolist()
+            parts.append(
+                replace(part, counts=tuple(counts), trials=tuple(trials), hits=tuple(hits))
             )
+    return tuple(parts)
 
 
 def _difference(stored: SampledInput, again: SampledInput) -> str | None:

@@ -8,6 +8,8 @@ from dsrs.classifiers.ensemble import ensemble
 from dsrs.classifiers.in_front import denoised
 from dsrs.classifiers.loading import load_classifier, register
 from dsrs.classifiers.onnx_file import from_onnx
+from dsrs.classifiers.scaled import scaled
+from dsrs.classifiers.scaling import Scaling
 from dsrs.classifiers.sklearn_estimator import from_sklearn
 from dsrs.classifiers.torch_file import from_torch_file
 from dsrs.classifiers.torch_module import from_torch
@@ -17,6 +19,7 @@ __all__ = [
     "Classifier",
     "Denoiser",
     "ModelOptions",
+    "Scaling",
     "by_suffix",
     "checked_classes",
     "checked_classifier",
@@ -30,4 +33,5 @@ __all__ = [
     "from_torch_file",
     "load_classifier",
     "register",
+    "scaled",
 ]

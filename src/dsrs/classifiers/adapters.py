@@ -9,10 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from dsrs.classifiers.base import UNIT_BOUNDS, Classifier
 from dsrs.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from dsrs.classifiers.preparation import Preparation
+    from dsrs.classifiers.scaling import Scaling
 
 Engine = Literal["auto", "onnx", "eager"]
 
@@ -33,6 +37,7 @@ class ModelOptions:
         channels_last: whether a function takes images (n, height, width, channels).
         mean: of a model that was trained on (x - mean) / std: one number, or one for each channel.
         std: see `mean`.
+        scaling: the units of the features of tabular data; the classifier then takes scaled inputs.
         denoise: what stands between the noise and the model: "clip", "dct" or an ONNX file.
     """
 
@@ -47,6 +52,7 @@ class ModelOptions:
     channels_last: bool = False
     mean: Sequence[float] = ()
     std: Sequence[float] = ()
+    scaling: Scaling | None = None
     denoise: str | Path | None = None
 
     def chosen(self, *names: str) -> dict[str, Any]:
@@ -59,7 +65,10 @@ class ModelOptions:
 
 
 # Options that every adapter takes, or that `load_classifier` sees to.
-COMMON = {"input_shape", "num_classes", "bounds", "threads", "device", "mean", "std", "denoise"}
+COMMON = {
+    *("input_shape", "num_classes", "bounds", "threads", "device", "mean", "std"),
+    *("scaling", "denoise"),
+}
 
 
 @dataclass(frozen=True)
@@ -72,12 +81,15 @@ class Adapter:
         load: reads the model of such a name.
         takes: the options that it takes beyond those of every kind; an adapter that takes `mean`
             sees to `mean` and `std` itself; so does every one that is given `weights`.
+        prepares: reads what the publisher of a model says of its inputs, without the weights; None
+            where nobody says anything.
     """
 
     form: str
     accepts: Callable[[str], bool]
     load: Callable[[str, ModelOptions], Classifier]
     takes: frozenset[str] = frozenset()
+    prepares: Callable[[str], Preparation | None] = lambda name: None
 
 
 def by_suffix(*suffixes: str) -> Callable[[str], bool]:

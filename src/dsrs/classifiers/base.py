@@ -6,13 +6,16 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.errors import ClassifierError, DsrsError, InvalidInput, NoScores, OutOfMemory
 from dsrs.noise.normals import NoiseBlock
+
+if TYPE_CHECKING:
+    from dsrs.classifiers.scaling import Scaling
 
 ScoreGradient = Callable[[NDArray[np.float32], NDArray[np.float64]], NDArray[np.float32]]
 
@@ -36,6 +39,8 @@ class Classifier(ABC):
         bounds: the units that the model was made for: the least and greatest value of a clean
             input, before noise. Radii are in the same units.
         description: what the model is, for people.
+        class_names: what the model's publisher calls its classes, in their order; empty if unknown.
+        scaling: the units of the features, where the model is certified in scaled units.
         score_gradient: from a batch and a score of each class: for each row the gradient of its
             mean score under the probabilities (softmax) that the model gives to the classes. None
             where the framework cannot back-propagate.
@@ -45,6 +50,8 @@ class Classifier(ABC):
     num_classes: int
     bounds: tuple[float, float]
     description: str
+    class_names: tuple[str, ...] = ()
+    scaling: Scaling | None = None
     score_gradient: ScoreGradient | None = None
 
     def __repr__(self) -> str:

@@ -31,6 +31,7 @@ from dsrs.noise.normals import NoiseBlock
 
 if TYPE_CHECKING:
     from dsrs.classifiers.denoisers import Denoiser
+    from dsrs.classifiers.scaling import Scaling
 
 Parameters = ParamSpec("Parameters")
 Forward = Callable[[NDArray[np.float32]], Any]
@@ -62,6 +63,8 @@ class CallableClassifier(Classifier):
     bounds: tuple[float, float]
     identity: str
     description: str
+    class_names: tuple[str, ...] = ()
+    scaling: Scaling | None = None
     probed: bool = False
     score_gradient: ScoreGradient | None = None  # where the framework can back-propagate
     noisy: NoisyForward | None = None

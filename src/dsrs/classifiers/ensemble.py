@@ -53,6 +53,7 @@ def ensemble(members: Sequence[Classifier]) -> CallableClassifier:
             tuple(first.input_shape),
             first.bounds,
         ),
+        class_names=first.class_names,
         behind=behind,
         graph=(lambda: _averaged([graph() for graph in graphs]))
         if len(graphs) == len(members)

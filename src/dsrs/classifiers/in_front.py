@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dsrs.classifiers.base import Classifier, described
@@ -25,7 +26,7 @@ def denoised(classifier: Classifier, denoiser: Denoiser) -> CallableClassifier:
             bounds of the model.
     """
     if isinstance(classifier, CallableClassifier) and classifier.behind is not None:
-        return classifier.behind(denoiser)
+        return replace(classifier.behind(denoiser), class_names=classifier.class_names)
     return in_numpy(classifier, denoiser)
 
 
@@ -44,6 +45,7 @@ def in_numpy(classifier: Classifier, denoiser: Denoiser) -> CallableClassifier:
         bounds=classifier.bounds,
         identity=f"{identity} {denoiser.fingerprint}",
         description=described(f"{title} behind {denoiser.name}", shape, classifier.bounds),
+        class_names=classifier.class_names,
         probed=known is not None and known.probed,
         memory=FittingRows() if known is None else known.memory,
     )

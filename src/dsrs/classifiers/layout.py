@@ -83,6 +83,7 @@ def normalised(
         bounds=bounds,
         identity=f"{classifier.fingerprint} {tuple(map(float, mean))} {tuple(map(float, std))}",
         description=described(f"{inner} ({units})", shape, bounds),
+        class_names=classifier.class_names,
         noisy=noisy and (lambda block, units: noisy(block, (*units, (shift, scale)))),
         score_gradient=gradient
         and (lambda batch, scores: gradient((batch - shift) / scale, scores) / scale),

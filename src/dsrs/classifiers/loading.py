@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from dsrs.classifiers import model_folder, named_network, onnx_file, python_object, torch_file
+from dsrs.classifiers import (
+    hugging_face,
+    model_folder,
+    named_network,
+    onnx_file,
+    python_file,
+    python_object,
+    timm_model,
+    torch_file,
+    torchvision_model,
+)
 from dsrs.classifiers.adapters import Adapter, ModelOptions, by_suffix, check_options
 from dsrs.classifiers.base import UNIT_BOUNDS, Classifier, checked_bounds
 from dsrs.classifiers.denoisers import denoiser_from
 from dsrs.classifiers.ensemble import ensemble
 from dsrs.classifiers.in_front import denoised
 from dsrs.classifiers.layout import normalised
+from dsrs.classifiers.preparation import Preparation
+from dsrs.classifiers.scaled import scaled
 from dsrs.errors import ClassifierError, InvalidInput
 
 # The first one that accepts a name reads the model.
 ADAPTERS: list[Adapter] = [
     onnx_file.ADAPTER,
     torch_file.ADAPTER,
+    timm_model.ADAPTER,
+    torchvision_model.ADAPTER,
+    hugging_face.ADAPTER,
+    python_file.ADAPTER,
     python_object.ADAPTER,
     named_network.ADAPTER,
     model_folder.ADAPTER,
@@ -38,11 +53,11 @@ def register(adapter: Adapter) -> None:
 
 
 def load_classifier(spec: str | Path | Sequence[str | Path], **options: Any) -> Classifier:
-    """The classifier that `spec` names: net.onnx, net.pt2, package.module:name or a network.
+    """The classifier that `spec` names, such as net.onnx, package.module:name or timm:resnet18.
 
     Args:
-        spec: the name of a file, of a folder of `dsrs adapt`, of Python code, or of a network of
-            `dsrs.networks`; several names are an ensemble, which averages the models' scores.
+        spec: the name of a file, of a folder, of Python code, of a published model, or of a network
+            of `dsrs.networks`; several names are an ensemble, which averages the models' scores.
         options: the fields of `ModelOptions`, such as `input_shape=(1, 28, 28)`.
     """
     known = {field.name for field in fields(ModelOptions)}
@@ -54,8 +69,8 @@ def load_classifier(spec: str | Path | Sequence[str | Path], **options: Any) -> 
     names = [str(spec)] if isinstance(spec, str | Path) else [str(each) for each in spec]
     if len(names) > 1 and chosen.weights is not None:
         raise InvalidInput("`weights` are those of one model, and cannot be used with an ensemble")
-    members = [_loaded(name, chosen) for name in names]
-    return _behind_denoiser(members[0] if len(members) == 1 else ensemble(members), chosen)
+    members = [_loaded(name, _in_own_units(chosen)) for name in names]
+    return _completed(members[0] if len(members) == 1 else ensemble(members), chosen)
 
 
 def _loaded(name: str, chosen: ModelOptions) -> Classifier:
@@ -82,15 +97,21 @@ def classifier_of(made: object, name: str, options: ModelOptions) -> Classifier:
     def load(own: ModelOptions) -> Classifier:
         return python_object.from_object(made, name, own)
 
-    found = load(options) if inside else _behind_normalisation(load, options)
-    return _behind_denoiser(found, options)
+    own = _in_own_units(options)
+    return _completed(load(own) if inside else _behind_normalisation(load, own), options)
 
 
-def _behind_denoiser(made: Classifier, options: ModelOptions) -> Classifier:
-    """The model with the denoiser before it that the options ask for."""
-    if options.denoise is None:
-        return made
-    return denoised(made, denoiser_from(options.denoise, made.input_shape, made.bounds))
+def _in_own_units(options: ModelOptions) -> ModelOptions:
+    """The options of a model that does not know of scaled units."""
+    scaling = options.scaling
+    return options if scaling is None else replace(options, bounds=scaling.own_bounds)
+
+
+def _completed(made: Classifier, options: ModelOptions) -> Classifier:
+    """The model with the denoiser and the scaling before it that the options ask for."""
+    if options.denoise is not None:
+        made = denoised(made, denoiser_from(options.denoise, made.input_shape, made.bounds))
+    return made if options.scaling is None else scaled(made, options.scaling)
 
 
 def _behind_normalisation(
@@ -103,6 +124,11 @@ def _behind_normalisation(
     inner = load(replace(options, mean=(), std=(), bounds=UNIT_BOUNDS))
     bounds = checked_bounds(options.bounds)
     return normalised(inner, options.mean or (0.0,), options.std or (1.0,), bounds)
+
+
+def preparation_of(spec: str | Path) -> Preparation | None:
+    """What the publisher of a model says of its inputs; None where nobody says anything."""
+    return _adapter_of(str(spec)).prepares(str(spec))
 
 
 def _adapter_of(name: str) -> Adapter:
@@ -118,12 +144,6 @@ def _adapter_of(name: str) -> Adapter:
             "model (package.module:name) or a network, and give this file as `weights`"
         )
     forms = ", ".join(adapter.form for adapter in ADAPTERS)
-    hint = _hint(name)
-    raise ClassifierError(f"{name!r} is not a known kind of model: expected {forms}{hint}")
-
-
-def _hint(name: str) -> str:
-    """Advice for names that are nearly right."""
-    if re.fullmatch(r".+\.py:\w+", name):
-        return f"; write {name.replace('.py:', ':').replace('/', '.')}, in the folder above it"
-    return "; a folder is a model if it holds model.onnx" if Path(name).is_dir() else ""
+    hint = "; a folder is a model if it holds model.onnx or, of Hugging Face, config.json"
+    shown = hint if Path(name).is_dir() else ""
+    raise ClassifierError(f"{name!r} is not a known kind of model: expected {forms}{shown}")

@@ -33,8 +33,15 @@ def from_python_object(spec: str, options: ModelOptions) -> Classifier:
     a PyTorch module, which is then evaluated. `channels_last` is for callables. The fingerprint of
     a callable includes its module's source and answers.
     """
-    home, made = _resolved(spec)
-    return from_object(made, spec, options, _source_of(home))
+    match = OBJECT_SPEC.fullmatch(spec)
+    if match is None:
+        raise InvalidInput(f"expected package.module:name, got {spec!r}")
+    return from_home(imported(match["module"], spec), match["name"], spec, options)
+
+
+def from_home(home: ModuleType, name: str, spec: str, options: ModelOptions) -> Classifier:
+    """A classifier from what a module calls `name`; messages call it `spec`."""
+    return from_object(_made(home, name, spec), spec, options, _source_of(home))
 
 
 def from_object(made: Any, spec: str, options: ModelOptions, source: str = "") -> Classifier:
@@ -93,21 +100,17 @@ def _from_module(module: Any, spec: str, options: ModelOptions) -> Classifier:
     return from_torch(module, shape, **options.chosen(*names), name=spec)
 
 
-def _resolved(spec: str) -> tuple[ModuleType, Any]:
-    """The module, and the object after calling it if it is a factory."""
-    match = OBJECT_SPEC.fullmatch(spec)
-    if match is None:
-        raise InvalidInput(f"expected package.module:name, got {spec!r}")
-    home = imported(match["module"], spec)
+def _made(home: ModuleType, name: str, spec: str) -> Any:
+    """The object of this name, after calling it if it is a factory."""
     found: Any = home
-    for part in match["name"].split("."):
+    for part in name.split("."):
         if not hasattr(found, part):
-            raise ClassifierError(f"{match['module']} has no {match['name']!r}")
+            raise ClassifierError(f"{home.__name__} has no {name!r}")
         found = getattr(found, part)
     if not _is_factory(found):
-        return home, found
+        return found
     try:
-        return home, found()
+        return found()
     except Exception as error:
         raise ClassifierError(f"{spec} made no model: {raised(error)}") from error
 

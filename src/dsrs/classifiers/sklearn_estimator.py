@@ -59,6 +59,8 @@ def from_sklearn(
         name=title,
         fingerprint=f"sha256:{hashlib.sha256(pickle.dumps(estimator, protocol=4)).hexdigest()}",
     )
+    if not numbered:
+        made = replace(made, class_names=tuple(map(str, classes)))
     if not hasattr(estimator, "predict_proba"):
         return made
 

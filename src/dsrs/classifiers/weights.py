@@ -146,7 +146,7 @@ def with_weights(
     network.load_state_dict(complete)
     network.eval()
     if mean or std:
-        return _normalised(network, mean or (0.0,), std or (1.0,))
+        return normalised_network(network, mean or (0.0,), std or (1.0,))
     if found.front is None:
         return network
     if found.front.mean is None:
@@ -157,10 +157,11 @@ def with_weights(
             "TinyImageNet 0.4802,0.4481,0.3975 and 0.2302,0.2265,0.2262, ImageNet "
             "0.485,0.456,0.406 and 0.229,0.224,0.225 (std 1 for models of the paper's authors)"
         )
-    return _normalised(network, found.front.mean, found.front.std or (1.0,))
+    return normalised_network(network, found.front.mean, found.front.std or (1.0,))
 
 
-def _normalised(network: Any, mean: Sequence[float], std: Sequence[float]) -> Any:
+def normalised_network(network: Any, mean: Sequence[float], std: Sequence[float]) -> Any:
+    """The network behind (x - mean) / std, one number or one for each channel."""
     from dsrs.networks.layers import Normalize
 
     torch = imported_torch()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,8 @@ from dsrs.measures.rounding import floor_text, percent
 
 if TYPE_CHECKING:
     from dsrs.measures.certified_accuracy import MethodAccuracy
+    from dsrs.methods import Plan
+    from dsrs.store.result import RunResult
 
 
 def accuracy_table(accuracies: Sequence[MethodAccuracy], labelled: bool, norm: str = "l2") -> str:
@@ -42,3 +44,13 @@ def accuracy_table(accuracies: Sequence[MethodAccuracy], labelled: bool, norm: s
     ]
     what = "certified accuracy (%)" if labelled else "inputs with a certificate (%), no labels,"
     return f"{what} at {norm} radius r, {first.total} inputs\n{table(rows, headers)}"
+
+
+def print_diagnosis(
+    results: Sequence[RunResult], plan: Plan, clean: Callable[[RunResult], int] | None = None
+) -> None:
+    """Say why hardly anything is certified, where that is so; `clean` answers without noise."""
+    from dsrs.measures.diagnosis import Setting, diagnose
+
+    for sentence in diagnose(results, Setting(plan.n, plan.alpha, plan.law.sigma), clean):
+        print(f"why so little: {sentence}")

@@ -9,9 +9,11 @@ import sys
 from typing import TYPE_CHECKING
 
 from dsrs.certifying.progress import Progress
-from dsrs.cli.accuracy_table import accuracy_table
+from dsrs.cli.accuracy_table import accuracy_table, print_diagnosis
+from dsrs.cli.budget import add_budget_options, noted_end, planned_run, refuse_misfits
 from dsrs.cli.cluster_options import add_cluster_options, counted_model
 from dsrs.cli.config_file import add_config_option, config_text
+from dsrs.cli.data_options import note_on_units
 from dsrs.cli.grid_option import add_grid, grid_from
 from dsrs.cli.law_options import (
     LAW_FORMS,
@@ -29,6 +31,7 @@ from dsrs.cli.model_options import (
     source_of,
 )
 from dsrs.cli.options import Commands, Options
+from dsrs.cli.radii import radii_from
 from dsrs.cli.seed_option import add_seed, seed_of_run
 from dsrs.cli.sharding import add_shard
 from dsrs.cli.stopping import (
@@ -69,7 +72,7 @@ examples:
 
 the noise has dimension d = the number of values of one input. k = 0 is the Gaussian; the paper's
 experiments use k = d/2 - 12 (MNIST: 380) or d/2 - 6 (CIFAR-10: 1530). Radii are in the units of
-the input, [0, 1] unless --bounds says otherwise.
+the input, [0, 1] unless --bounds says otherwise; with --scale in units of each feature.
 
 exit codes: 0 done, 2 bad arguments or input (nothing was changed), 130 interrupted (Ctrl-C; what
 was finished is kept).
@@ -92,6 +95,7 @@ def add_parser(commands: Commands) -> None:
     add_model_options(parser.add_argument_group("model and data"), voters="the first --n0 votes")
     _add_plan_options(parser.add_argument_group("noise, votes and alpha"))
     add_stopping_options(parser.add_argument_group("fewer votes, more from them"))
+    add_budget_options(parser.add_argument_group("what it costs"))
     run_options = parser.add_argument_group("the run")
     run_options.add_argument(
         "--output", required=True, kept=False, help="run folder, new or to continue"
@@ -195,23 +199,37 @@ def run(arguments: argparse.Namespace) -> int:
     dataset = dataset_from(arguments)
     chosen = chosen_inputs(arguments, dataset)
     indices, plan = arguments.shard.of(chosen), _plan(arguments, dataset, len(chosen))
+    refuse_misfits(arguments, plan)
     classifier, executor = counted_model(arguments, dataset)
+    planned = None
+    if arguments.dry_run or arguments.budget is not None:
+        planned = planned_run(arguments, classifier, dataset, plan, indices)
+        if arguments.dry_run:
+            return 0
+        indices = chosen_inputs(arguments, dataset)
+        plan = _plan(arguments, dataset, len(indices))
     if not arguments.quiet:
         note_on_law(arguments, plan.law)
+        note_on_units(arguments, dataset)
     if arguments.verbose:
         _describe(classifier, dataset, plan, len(indices))
-    certify_run(
-        classifier,
-        dataset,
-        plan,
-        indices,
-        arguments.output,
-        workers=arguments.workers,
-        executor=executor,
-        origin=Origin(arguments.device, source_of(arguments), _settings(arguments, plan)),
-        progress=lambda total: Progress(total, "certifying", quiet=arguments.quiet),
-    )
-    return _conclude(arguments)
+
+    def progress(total: int) -> Progress:
+        return Progress(total, "certifying", quiet=arguments.quiet)
+
+    with noted_end(planned):
+        certify_run(
+            classifier,
+            dataset,
+            plan,
+            indices,
+            arguments.output,
+            workers=arguments.workers,
+            executor=executor,
+            origin=Origin(arguments.device, source_of(arguments), _settings(arguments, plan)),
+            progress=progress if planned is None else planned.watching(progress),
+        )
+    return _conclude(arguments, classifier, dataset)
 
 
 def _settings(arguments: argparse.Namespace, plan: Plan) -> str:
@@ -231,6 +249,7 @@ def _settings(arguments: argparse.Namespace, plan: Plan) -> str:
 
 
 def _plan(arguments: argparse.Namespace, dataset: Dataset, inputs: int) -> Plan:
+    from dsrs.measures.diagnosis import hopeless_votes
     from dsrs.methods import Plan, methods_of
 
     methods = tuple(
@@ -255,12 +274,15 @@ def _plan(arguments: argparse.Namespace, dataset: Dataset, inputs: int) -> Plan:
         early_stop=arguments.early_stop,
         target=arguments.target,
         batch=arguments.batch,
-        grid=grid_from(arguments),
+        grid=grid_from(arguments, dataset.bounds),
         **stopping_from(arguments),
-    ).on_grid_of(tuple(arguments.bounds))
+    ).on_grid_of(dataset.bounds)
     if plan.needs_one_bound and not arguments.methods:
         fitting = (text for text in plan.methods if entry_of(text).load().one_bound)
         plan = plan.replace(methods=tuple(fitting))
+    hopeless = hopeless_votes(plan.n, plan.alpha) if plan.bound == "plain" else None
+    if hopeless:
+        raise InvalidInput(hopeless)
     methods_of(plan)  # refuses a plan that does not fit
     if arguments.family_alpha is None:
         return plan
@@ -283,14 +305,14 @@ def _describe(classifier: Classifier, dataset: Dataset, plan: Plan, count: int) 
     print("\n".join(lines), file=sys.stderr)
 
 
-def _conclude(arguments: argparse.Namespace) -> int:
+def _conclude(arguments: argparse.Namespace, classifier: Classifier, dataset: Dataset) -> int:
     from dsrs.measures.certified_accuracy import certified_accuracy
     from dsrs.store import open_run, votes_spent
 
     with open_run(arguments.output) as finished:
         plan, labelled = finished.plan, finished.config["data"]["labels"]
         results = list(finished.results())
-    accuracies = certified_accuracy(results, plan.goal.asked)
+    accuracies = certified_accuracy(results, radii_from(arguments) or plan.goal.asked)
     spent = votes_spent(results, plan)
     if arguments.json:
         found = {
@@ -304,6 +326,9 @@ def _conclude(arguments: argparse.Namespace) -> int:
         return 0
     print(accuracy_table(accuracies, labelled, plan.law.measured_in))
     print("votes: " + spent.text() + randomized_note(plan))
+    print_diagnosis(
+        results, plan, lambda one: int(classifier.classify(dataset.input(one.index)[None])[0])
+    )
     if not arguments.quiet:
         print(
             f"\nnext: dsrs report {arguments.output}       pictures and numbers of this run\n"

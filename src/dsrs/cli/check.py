@@ -281,7 +281,8 @@ def _report(
     for one in retaken:
         what = "scores" if is_sets_file(arguments.source) else "votes"
         same = f"all {one.votes:,} {what} are the stored ones"
-        print(f"{what} of input {one.index}, taken again: {one.difference or same}")
+        note = f" ({one.note})" if one.note else ""
+        print(f"{what} of input {one.index}, taken again: {one.difference or same}{note}")
     said = ", ".join(f"{count:,} {word}" for word, count in counts.items())
     print(f"{said}; {seconds:.1f} s of the processor, {wall:.1f} s by the clock")
 

@@ -85,6 +85,8 @@ def fingerprints_from(arguments: argparse.Namespace) -> dict[str, str]:
             raise DataError(f"cannot read {arguments.input} as an .npy file: {error}") from None
         found["input"] = input_fingerprint(values)
         if dataset is None:
+            if arguments.scale is not None:
+                raise InvalidInput("--scale needs --data, whose features it scales")
             one = values[None].astype(np.float32)
             dataset = Dataset.from_arrays(one, bounds=tuple(arguments.bounds))
     if arguments.model is not None:

@@ -41,7 +41,7 @@ def counted_model(
     from dsrs.classifiers import load_classifier
     from dsrs.votes.executors import ModelSpec, executor_at
 
-    options = classifier_options(arguments, dataset.input_shape)
+    options = classifier_options(arguments, dataset.input_shape, dataset.scaling)
     if arguments.cluster is None:
         if arguments.threads_per_actor is not None:
             raise InvalidInput("--threads-per-actor goes with --cluster")

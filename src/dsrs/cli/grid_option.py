@@ -28,15 +28,17 @@ def add_grid(group: Options) -> None:
     )
 
 
-def grid_from(arguments: argparse.Namespace) -> Grid | Literal["default"] | None:
-    """The grid that these options name; it begins at the lower bound of the data."""
+def grid_from(
+    arguments: argparse.Namespace, bounds: tuple[float, float]
+) -> Grid | Literal["default"] | None:
+    """The grid that these options name; it begins at the lower one of the bounds of the data."""
     from dsrs.laws.grid import DEFAULT, Grid
 
     if arguments.grid is None:
         return None
     if arguments.grid == DEFAULT:
         return DEFAULT
-    return Grid(arguments.grid, float(arguments.bounds[0]))
+    return Grid(arguments.grid, float(bounds[0]))
 
 
 def grid_step(text: str) -> float | str | None:

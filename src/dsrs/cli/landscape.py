@@ -104,7 +104,7 @@ def look(arguments: argparse.Namespace, output: str) -> None:
         seed=arguments.seed,
         target=arguments.target,
         batch=arguments.batch,
-        grid=grid_from(arguments),
+        grid=grid_from(arguments, dataset.bounds),
     )
     model = classifier_from(arguments, dataset)
     if arguments.split == "test" and not arguments.quiet:

@@ -8,6 +8,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dsrs.cli.data_options import (
+    ANYWHERE,
+    UNIT_BOUNDS,
+    add_data_options,
+    class_names_from,
+    frame_from,
+    scaling_from,
+)
 from dsrs.cli.options import Options
 from dsrs.cli.tuned_file import read_tuned
 from dsrs.cli.values import numbers, whole_numbers
@@ -16,6 +24,7 @@ from dsrs.methods import defaults
 
 if TYPE_CHECKING:
     from dsrs.classifiers.base import Classifier
+    from dsrs.classifiers.scaling import Scaling
     from dsrs.datasets import Dataset
 
 
@@ -23,8 +32,11 @@ if TYPE_CHECKING:
 MODEL_SOURCE = (
     *("model", "weights", "channels_last", "mean", "std", "device", "num_classes", "denoise"),
 )
-DATA_SOURCE = ("data", "split", "labels", "no_labels", "size", "crop")
-PATHS = ("weights", "data", "labels", "denoise")
+DATA_SOURCE = (
+    *("data", "split", "labels", "no_labels", "label_column", "class_names"),
+    *("size", "crop", "resample", "stretch"),
+)
+PATHS = ("weights", "data", "labels", "denoise", "class_names")
 
 
 def add_model_options(
@@ -76,8 +88,9 @@ def add_source_options(
         "--model",
         action="append",
         required=required,
-        help="net.onnx, net.pt2, module:name, a network by name or a folder with model.onnx; "
-        "given again, an ensemble that averages the models' scores",
+        help="net.onnx, net.pt2, module:name, path/to/file.py:name, timm:NAME, torchvision:NAME, a "
+        "Hugging Face folder (config.json and safetensors), a folder with model.onnx or a network "
+        "by name; given again, an ensemble that averages the models' scores",
     )
     group.add_argument(
         "--denoise",
@@ -86,7 +99,9 @@ def add_source_options(
         "clip (to the bounds), or the .onnx file of a denoiser",
     )
     group.add_argument(
-        "--weights", help="file of tensors for a PyTorch module:name or a network by name"
+        "--weights",
+        help="file of tensors for a PyTorch module:name, for timm:NAME or torchvision:NAME in "
+        "place of the published ones, or for a network by name",
     )
     group.add_argument(
         "--channels-last",
@@ -106,49 +121,7 @@ def add_source_options(
     group.add_argument(
         "--num-classes", type=int, help="number of classes, where the model does not say it"
     )
-    _add_data_options(group, split, required, no_labels)
-
-
-def _add_data_options(group: Options, split: str, required: bool, no_labels: str) -> None:
-    """--data and how to read it."""
-    group.add_argument(
-        "--data",
-        required=required,
-        help=".npz, .npy, IDX file, CIFAR-10, TinyImageNet, a folder of images or one image",
-    )
-    group.add_argument(
-        "--split",
-        choices=("test", "train"),
-        default=split,
-        help=f"which part of the data (default: {split})",
-    )
-    group.add_argument(
-        "--labels",
-        help="file of labels beside an .npy or IDX file, or for a folder of images a text file "
-        "with a line for each image: its path there and its class",
-    )
-    group.add_argument(
-        "--no-labels",
-        action="store_true",
-        help=no_labels,
-    )
-    group.add_argument(
-        "--bounds",
-        nargs=2,
-        type=float,
-        default=(0.0, 1.0),
-        metavar=("LOWER", "UPPER"),
-        help="units of the inputs (default: 0 1)",
-    )
-    group.add_argument(
-        "--image-size", type=int, dest="size", help="scale and crop a folder of images to this"
-    )
-    group.add_argument(
-        "--image-crop",
-        type=int,
-        dest="crop",
-        help="keep the middle square of this many pixels (after --image-size, if both are given)",
-    )
+    add_data_options(group, split, required, no_labels)
 
 
 def add_batch_size(group: Options) -> None:
@@ -170,20 +143,31 @@ def add_workers(group: Options) -> None:
 
 
 def dataset_from(arguments: argparse.Namespace) -> Dataset:
-    """The data that these options name."""
+    """The data that these options name, in the units that they name."""
     from dsrs.datasets import load_dataset
 
     target = getattr(arguments, "target", "label")
-    if arguments.no_labels and (arguments.labels or target != "label"):
-        raise InvalidInput("--no-labels cannot be used with --labels or --target")
+    if arguments.no_labels and (arguments.labels or arguments.label_column or target != "label"):
+        raise InvalidInput("--no-labels cannot be used with --labels, --label-column or --target")
+    scale, bounds = arguments.scale, tuple(arguments.bounds)
+    if scale is not None and bounds != UNIT_BOUNDS:
+        raise InvalidInput(
+            "--scale takes the bounds of each feature by itself; leave --bounds out, or write "
+            "lower and upper bounds into a JSON file for --scale"
+        )
     dataset = load_dataset(
         arguments.data,
         arguments.split,
         labels=arguments.labels,
-        bounds=tuple(arguments.bounds),
-        size=arguments.size,
-        crop=arguments.crop,
+        label_column=arguments.label_column,
+        bounds=bounds if scale is None else ANYWHERE,
+        **frame_from(arguments),
     )
+    if scale is not None:
+        dataset = dataset.scaled(scaling_from(scale, dataset))
+    if arguments.class_names is not None:
+        names = class_names_from(arguments.class_names)
+        dataset = dataclasses.replace(dataset.numbered_as(names), class_names=names)
     return dataclasses.replace(dataset, labels=None) if arguments.no_labels else dataset
 
 
@@ -215,17 +199,26 @@ def classifier_from(arguments: argparse.Namespace, dataset: Dataset) -> Classifi
     """The model that these options name, for inputs of this shape."""
     from dsrs.classifiers import load_classifier
 
-    return load_classifier(arguments.model, **classifier_options(arguments, dataset.input_shape))
+    options = classifier_options(arguments, dataset.input_shape, dataset.scaling)
+    return load_classifier(arguments.model, **options)
+
+
+def model_and_data(arguments: argparse.Namespace) -> tuple[Classifier, Dataset]:
+    """The model and the data that these options name, with the labels as the model numbers them."""
+    dataset = dataset_from(arguments)
+    classifier = classifier_from(arguments, dataset)
+    return classifier, dataset.named_for(classifier)
 
 
 def classifier_options(
-    arguments: argparse.Namespace, input_shape: tuple[int, ...]
+    arguments: argparse.Namespace, input_shape: tuple[int, ...], scaling: Scaling | None
 ) -> dict[str, Any]:
     """The options of `load_classifier` that these are."""
     return {
         "input_shape": input_shape,
         "num_classes": arguments.num_classes,
         "bounds": tuple(arguments.bounds),
+        "scaling": scaling,
         "device": arguments.device,
         "weights": arguments.weights,
         "channels_last": arguments.channels_last,
@@ -238,6 +231,7 @@ def classifier_options(
 def source_of(arguments: argparse.Namespace) -> dict[str, Any]:
     """How these options load the model and the data, for the run to keep."""
     found = {name: getattr(arguments, name) for name in (*MODEL_SOURCE, *DATA_SOURCE)}
+    found |= frame_from(arguments)
     for name in PATHS:
         if found[name] is not None:
             found[name] = whole_path(found[name])
@@ -247,6 +241,9 @@ def source_of(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def whole_path(name: str) -> str:
     """A path that holds from any folder; module:name and names of denoisers are none."""
+    file, colon, inside = name.rpartition(":")
+    if colon and Path(file).is_file():  # path/to/file.py:name
+        return f"{Path(file).resolve()}:{inside}"
     return str(Path(name).resolve()) if Path(name).exists() else name
 
 
@@ -265,7 +262,9 @@ def with_stored_source(
     """These options, with what the run itself knows where --model or --data were not given."""
     stored = config.get("source", {})
     found = argparse.Namespace(**vars(arguments))
-    found.bounds = tuple(config["model"]["bounds"])
+    found.scale = config["model"].get("scaling")
+    if found.scale is None:
+        found.bounds = tuple(config["model"]["bounds"])
     for names in (MODEL_SOURCE, DATA_SOURCE):
         what = names[0]
         if getattr(arguments, what) is not None:

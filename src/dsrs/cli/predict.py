@@ -16,12 +16,12 @@ from dsrs.cli.model_options import (
     add_source_options,
     add_workers,
     chosen_inputs,
-    classifier_from,
-    dataset_from,
+    model_and_data,
 )
 from dsrs.cli.options import Commands
 from dsrs.cli.seed_option import RANDOM, add_seed
 from dsrs.cli.tables import table
+from dsrs.files.foreign_text import one_line
 from dsrs.measures.rounding import floor_text
 from dsrs.methods import defaults
 
@@ -33,6 +33,8 @@ EPILOG = """\
 examples:
   dsrs predict --model net.onnx --data images.npz --stop 10 --sigma 0.5 --k 380
   dsrs predict --model net.onnx --data cat.png --sigma 0.25
+  dsrs predict --model net.onnx --data images.npz --sigma 0.5 --radius 0.5 --json
+      Only classes that no change shorter than 0.5 (l2) changes, each with its certificate.
 
 The class that is printed is the most frequent one under noise, except with probability --alpha at
 most; where the votes cannot tell the two first classes apart, the answer is an abstention. Nothing
@@ -68,6 +70,13 @@ def add_parser(commands: Commands) -> None:
         default=defaults.ALPHA,
         help=f"failure probability (default: {defaults.ALPHA:g})",
     )
+    group.add_argument(
+        "--radius",
+        type=float,
+        metavar="R",
+        help="answer only if the class is certified at l2 radius R, and stop as soon as that is "
+        "known; --json prints the certificate",
+    )
     add_seed(
         group,
         default=RANDOM,
@@ -84,9 +93,9 @@ def add_parser(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from dsrs.smoothed.classifier import SmoothedClassifier
 
-    dataset = dataset_from(arguments)
+    classifier, dataset = model_and_data(arguments)
     smoothed = SmoothedClassifier(
-        classifier_from(arguments, dataset),
+        classifier,
         law_from(arguments, math.prod(dataset.input_shape)),
         method=defaults.NEYMAN_PEARSON,
         n=max(arguments.n, 2),
@@ -94,12 +103,11 @@ def run(arguments: argparse.Namespace) -> int:
         seed=None if arguments.seed == RANDOM else arguments.seed,
         batch=arguments.batch,
         workers=arguments.workers,
-        grid=grid_from(arguments),
+        grid=grid_from(arguments, dataset.bounds),
     )
-    found = [
-        (index, smoothed.predict(dataset.input(index), n=arguments.n, index=index))
-        for index in chosen_inputs(arguments, dataset)
-    ]
+    indices = chosen_inputs(arguments, dataset)
+    answers = smoothed.predict(dataset, n=arguments.n, radius=arguments.radius, index=indices)
+    found = list(zip(indices, answers, strict=True))
     if arguments.json:
         print(json.dumps([_record(index, answer, dataset) for index, answer in found], indent=2))
         return 0
@@ -123,8 +131,12 @@ def run(arguments: argparse.Namespace) -> int:
 def _class(answer: Prediction, dataset: Dataset) -> str:
     if answer.label is None:
         return "abstained"
+    return one_line(_named(answer.label, dataset) or str(answer.label))
+
+
+def _named(label: int, dataset: Dataset) -> str | None:
     names = dataset.class_names
-    return names[answer.label] if answer.label < len(names) else str(answer.label)
+    return names[label] if label < len(names) else None
 
 
 def _record(index: int, answer: Prediction, dataset: Dataset) -> dict[str, Any]:
@@ -133,7 +145,9 @@ def _record(index: int, answer: Prediction, dataset: Dataset) -> dict[str, Any]:
         "label": dataset.label(index),
         "status": answer.status,
         "class": answer.label,
+        "class_name": None if answer.label is None else _named(answer.label, dataset),
         "votes": list(answer.counts),
         "seed": answer.seed,
         "seed_public": answer.seed_public,
+        **({} if answer.certificate is None else {"certificate": answer.certificate.to_dict()}),
     }

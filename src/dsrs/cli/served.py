@@ -93,8 +93,10 @@ def _compared(arguments: argparse.Namespace) -> list[Compared]:
 def _loaded(arguments: argparse.Namespace, facts: dict[str, Any]) -> Classifier:
     """The model that is served, for inputs as what is quoted has them."""
     from dsrs.classifiers import load_classifier
+    from dsrs.classifiers.scaling import Scaling
 
-    options = classifier_options(arguments, tuple(facts["input_shape"]))
+    scaling = None if facts.get("scaling") is None else Scaling.from_dict(facts["scaling"])
+    options = classifier_options(arguments, tuple(facts["input_shape"]), scaling)
     return load_classifier(arguments.model, **options)
 
 
@@ -107,5 +109,6 @@ def _noise(arguments: argparse.Namespace, model: Classifier) -> dict[str, Any]:
     if arguments.sigma is None and arguments.law is None:
         return {}
     law = law_from(arguments, math.prod(model.input_shape))
-    grid = Plan(law, ("np",), grid=grid_from(arguments)).on_grid_of(model.bounds).known_grid
+    chosen = grid_from(arguments, model.bounds)
+    grid = Plan(law, ("np",), grid=chosen).on_grid_of(model.bounds).known_grid
     return {"law": law.to_dict(), "grid": None if grid is None else grid.to_dict()}

@@ -14,8 +14,7 @@ from dsrs.cli.model_options import (
     add_source_options,
     add_workers,
     chosen_inputs,
-    classifier_from,
-    dataset_from,
+    model_and_data,
 )
 from dsrs.cli.options import Commands
 from dsrs.cli.seed_option import RANDOM, add_seed
@@ -38,14 +37,15 @@ examples:
   dsrs conformal predict --sets sets.json --model net.onnx --data test.npz
       For each input a set of classes that holds the true one with probability 0.9, although every
       test input may have been moved by up to 0.5, from one noisy query each.
-  dsrs conformal calibrate --model net.onnx --data MNIST/ --stop 1000 --law tuned.json --radius 1 \\
+  dsrs conformal calibrate --model net.onnx --data MNIST/ --skip 4 --law tuned.json --radius 1 \\
       --confidence 0.95 --calibration-draws 8 --output sets.json
       Noise and score from `dsrs conformal tune`; coverage for 19 of 20 calibration sets; 8 draws
       of noise for each calibration input, which cost nothing when answers are given.
 
 {MARGINAL}
-Calibration inputs must be like the clean test inputs (drawn alike, in any order), and neither the
-training of the model nor the choice of the noise may have seen them.
+Calibration inputs must be like the clean test inputs (drawn alike, in any order: of sorted data
+take every 4th with --skip, not the first ones), and neither the training of the model nor the
+choice of the noise may have seen them.
 """
 
 
@@ -104,11 +104,11 @@ def run(arguments: argparse.Namespace) -> int:
     from dsrs.conformal import calibrate
 
     check_new_file(arguments.output, arguments.overwrite)
-    dataset = dataset_from(arguments)
+    classifier, dataset = model_and_data(arguments)
     chosen = chosen_inputs(arguments, dataset)
     refuse_tuning_inputs(arguments.law, dataset, chosen)
     sets = calibrate(
-        classifier_from(arguments, dataset),
+        classifier,
         dataset,
         plan_from(arguments, dataset),
         chosen,

@@ -77,7 +77,7 @@ def plan_from(arguments: argparse.Namespace, dataset: Dataset) -> SetPlan:
         arguments.draws,
         getattr(arguments, "calibration_draws", 1),
         getattr(arguments, "confidence", None),
-        grid_from(arguments),
+        grid_from(arguments, dataset.bounds),
         True if getattr(arguments, "off_grid", False) else None,
         getattr(arguments, "batch", 1),
     )

@@ -11,8 +11,7 @@ from dsrs.cli.model_options import (
     add_selection_options,
     add_source_options,
     chosen_inputs,
-    classifier_from,
-    dataset_from,
+    model_and_data,
 )
 from dsrs.cli.options import Commands, Options
 from dsrs.cli.seed_option import RANDOM, add_seed
@@ -70,9 +69,9 @@ def run(arguments: argparse.Namespace) -> int:
     from dsrs.conformal import SetPredictor, Sets
 
     sets = Sets.load(arguments.sets)
-    dataset = dataset_from(arguments)
+    classifier, dataset = model_and_data(arguments)
     predictor = SetPredictor(
-        classifier_from(arguments, dataset),
+        classifier,
         sets,
         seed=None if arguments.seed == RANDOM else arguments.seed,
         device=arguments.device,

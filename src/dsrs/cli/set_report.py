@@ -13,8 +13,7 @@ from dsrs.cli.model_options import (
     add_selection_options,
     add_source_options,
     chosen_inputs,
-    classifier_from,
-    dataset_from,
+    model_and_data,
 )
 from dsrs.cli.options import Commands
 from dsrs.cli.set_options import MARGINAL
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 EPILOG = f"""\
 examples:
-  dsrs conformal report --sets sets.json --model net.onnx --data MNIST/ --start 1000 --stop 1200 \\
+  dsrs conformal report --sets sets.json --model net.onnx --data MNIST/ --start 1 --skip 50 \\
       --output sets.html
 
 `attack` moves each input against its true class: along gradients of the model where it can
@@ -73,8 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output:
         check_page_path(arguments.output)
     sets = Sets.load(arguments.sets)
-    dataset = dataset_from(arguments)
-    predictor = SetPredictor(classifier_from(arguments, dataset), sets, device=arguments.device)
+    classifier, dataset = model_and_data(arguments)
+    predictor = SetPredictor(classifier, sets, device=arguments.device)
     found = evaluate_sets(
         predictor,
         dataset,

@@ -14,8 +14,7 @@ from dsrs.cli.model_options import (
     add_source_options,
     add_workers,
     chosen_inputs,
-    classifier_from,
-    dataset_from,
+    model_and_data,
 )
 from dsrs.cli.options import Commands
 from dsrs.cli.set_options import MARGINAL, add_promise_options, add_score, plan_from
@@ -31,7 +30,7 @@ EPILOG = f"""\
 examples:
   dsrs conformal tune --model net.onnx --data MNIST/ --split train --stop 300 --radius 0.5 \\
       --output tuned.json
-  dsrs conformal calibrate --model net.onnx --data MNIST/ --stop 1000 --law tuned.json \\
+  dsrs conformal calibrate --model net.onnx --data MNIST/ --skip 4 --law tuned.json \\
       --radius 0.5 --output sets.json
 
 Each half of the inputs stands for calibration, the other for tests. What is printed is a prediction
@@ -93,11 +92,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.output:
         check_new_file(arguments.output, arguments.overwrite)
-    dataset = dataset_from(arguments)
+    classifier, dataset = model_and_data(arguments)
     chosen = chosen_inputs(arguments, dataset)
     arguments.sigma = arguments.sigmas[0] if arguments.sigmas else max(arguments.radius, 1e-9)
     found = tune_sets(
-        classifier_from(arguments, dataset),
+        classifier,
         dataset,
         plan_from(arguments, dataset),
         arguments.sigmas,

@@ -6,16 +6,20 @@ import argparse
 import json
 import math
 import time
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dsrs.cli.accuracy_table import accuracy_table
+from dsrs.cli.accuracy_table import accuracy_table, print_diagnosis
 from dsrs.cli.options import Commands
+from dsrs.cli.radii import add_radii, radii_from
 from dsrs.cli.stopping import randomized_note
 from dsrs.errors import InvalidInput
 from dsrs.files.foreign_text import one_line
 
 if TYPE_CHECKING:
     from dsrs.store import Run
+
+MOST_NAMES = 12  # classes whose names are shown
 
 EPILOG = """\
 examples:
@@ -39,6 +43,7 @@ def add_parser(commands: Commands) -> None:
         metavar="SECONDS",
         help="look again so often, and show the table when it has grown; Ctrl-C ends it",
     )
+    add_radii(parser)
     parser.add_argument("--index", type=int, help="one input, as JSON")
     parser.add_argument("--json", action="store_true", help="settings and accuracy as JSON")
     parser.set_defaults(run=run)
@@ -81,7 +86,7 @@ def _show(arguments: argparse.Namespace) -> int:
             print(json.dumps(_one_input(opened, arguments.index), indent=2))
             return 0
         results = list(opened.results())
-        accuracies = certified_accuracy(results, opened.plan.goal.asked)
+        accuracies = certified_accuracy(results, radii_from(arguments) or opened.plan.goal.asked)
         spent = votes_spent(results, opened.sampled_plan)
         if arguments.json:
             found = [accuracy.to_dict() for accuracy in accuracies]
@@ -92,6 +97,7 @@ def _show(arguments: argparse.Namespace) -> int:
         norm = opened.plan.law.measured_in
         print(accuracy_table(accuracies, opened.config["data"]["labels"], norm))
         print("votes: " + spent.text() + randomized_note(opened.plan))
+        print_diagnosis(results, opened.plan)
     return 0
 
 
@@ -108,7 +114,9 @@ def _settings(opened: Run) -> str:
     return "\n".join(
         [
             f"model    {one_line(config['model']['description'])}",
+            *_units(config["model"]),
             f"data     {one_line(config['data']['name'])}",
+            *_classes(config["data"].get("class_names") or ()),
             f"noise    {plan.law.describe()}" + (f", grid {grid.text}" if grid else ""),
             *([] if grid else [f"         {WITHOUT_GRID}"]),
             f"votes    n = {plan.n:,}, alpha = {plan.alpha:.3g}, {seed} = {plan.seed}",
@@ -117,6 +125,25 @@ def _settings(opened: Run) -> str:
             f"started  {', '.join(session['started'] for session in opened.sessions)}",
         ]
     )
+
+
+def _units(model: Mapping[str, Any]) -> list[str]:
+    """What a radius is measured in, where each feature has a unit of its own."""
+    if not model.get("scaling"):
+        return []
+    return [
+        "units    sigma, grid and radii are in scaled units: feature j changes by r unit_j at most "
+        "if it changes alone"
+    ]
+
+
+def _classes(names: Sequence[str]) -> list[str]:
+    """The names of the classes, the first ones if they are many."""
+    if not names:
+        return []
+    few = [f"{number} {one_line(name)}" for number, name in enumerate(names[:MOST_NAMES])]
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return [f"classes  {', '.join(few)}{more}"]
 
 
 def _one_input(opened: Run, index: int) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.options import Options
-from dsrs.cli.radii import parse_radii
+from dsrs.cli.radii import add_radii, radii_from
 from dsrs.errors import InvalidInput
 from dsrs.methods import defaults
 
@@ -28,9 +28,7 @@ def add_stopping_options(group: Options) -> None:
         help="stop an input as soon as more votes would hardly change its row of the table at "
         "--radii, or its radius by more than --precision; --n is the most votes",
     )
-    group.add_argument(
-        "--radii", metavar="LIST", help="with --adaptive: 0.25,0.5,1 or START:STOP:STEP"
-    )
+    add_radii(group)
     group.add_argument(
         "--precision",
         type=float,
@@ -59,13 +57,12 @@ def stopping_from(arguments: argparse.Namespace) -> dict[str, Any]:
         raise InvalidInput(
             "--radius decides one radius and --adaptive a table or a precision: choose one"
         )
-    if not arguments.adaptive and (arguments.radii or arguments.precision is not None):
-        raise InvalidInput(
-            "--radii and --precision say when --adaptive may stop; give --adaptive too"
-        )
-    if arguments.radii and arguments.precision is not None:
+    if not arguments.adaptive and arguments.precision is not None:
+        raise InvalidInput("--precision says when --adaptive may stop; give --adaptive too")
+    columns = radii_from(arguments)
+    if columns and arguments.precision is not None:
         raise InvalidInput("--adaptive stops by --radii or by --precision: choose one")
-    radii = tuple(parse_radii(arguments.radii)) if arguments.radii else ()
+    radii = tuple(columns) if columns and arguments.adaptive else ()
     precision = arguments.precision
     if arguments.adaptive and not radii and precision is None:
         precision = defaults.PRECISION

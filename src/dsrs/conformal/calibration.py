@@ -124,6 +124,7 @@ def calibrate(
     """
     checked_classifier(classifier)
     dataset.check_fits(classifier.input_shape, classifier.num_classes, classifier.bounds)
+    dataset = dataset.named_for(classifier)
     chosen = list(range(len(dataset))) if indices is None else [int(i) for i in indices]
     if not chosen:
         raise InvalidInput("`indices` must name at least one calibration input")

@@ -37,6 +37,7 @@ def retake_scores(
         raise InvalidInput(f"`votes` must be at least 1, got {count}")
     counted = sets.calibration
     refuse_other(compare_sets(sets, classifier, device), "the file of prediction sets")
+    dataset = dataset.named_for(classifier)
     if dataset.fingerprint != counted.data_fingerprint:
         raise DataError(
             f"this is not the data of the calibration: its fingerprint is {dataset.fingerprint}, "

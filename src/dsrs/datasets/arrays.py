@@ -127,15 +127,21 @@ def _check_range(images: NDArray[Any], name: str, bounds: tuple[float, float]) -
             first = np.unravel_index(int(bad.argmax()), bad.shape)
             raise DataError(
                 f"{name}: inputs must be numbers in [{lower:g}, {upper:g}], "
-                f"got {part[first]} in input {row + int(first[0])}; {_advice(float(part[first]))}"
+                f"got {part[first]} in input {row + int(first[0])}; "
+                + _advice(float(part[first]), rows=images.ndim == 2)
             )
         row += len(part)
 
 
-def _advice(value: float) -> str:
-    """What to do about a value out of bounds."""
+def _advice(value: float, rows: bool) -> str:
+    """What to do about a value out of bounds, in rows of features or in images."""
     if not np.isfinite(value):
         return "replace what is missing, or leave these inputs out"
+    if rows:
+        return (
+            "features that have units of their own need `scale` range (from Python: Dataset.scaled)"
+            ", others their `bounds`"
+        )
     if 1 < value <= 255:
         return (
             "pixels from 0 to 255 need `bounds` 0 255, or uint8, which is read as 0 to 1; other "

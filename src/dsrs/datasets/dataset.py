@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dsrs.classifiers.base import Classifier
+from dsrs.classifiers.scaling import Scaling
 from dsrs.datasets.arrays import (
     UNIT_BOUNDS,
     checked_images,
@@ -36,7 +39,8 @@ class Dataset(Readable):
 
     `images` has shape (n, *input_shape), channels first. It holds uint8, read as 0..255 -> [0, 1],
     or floats that lie in `bounds`. It may be a memory map, or read files when indexed.
-    `fingerprint` is a hash of the inputs and labels, whatever file they came from.
+    `fingerprint` is a hash of the inputs and labels, whatever file they came from. The features of
+    tabular data may have `feature_names`; with a `scaling` its inputs are in scaled units.
     """
 
     images: Images
@@ -45,6 +49,8 @@ class Dataset(Readable):
     fingerprint: str
     bounds: tuple[float, float] = UNIT_BOUNDS
     class_names: tuple[str, ...] = ()
+    feature_names: tuple[str, ...] = ()
+    scaling: Scaling | None = None
 
     @classmethod
     def from_arrays(
@@ -55,6 +61,7 @@ class Dataset(Readable):
         name: str = "arrays",
         bounds: tuple[float, float] = UNIT_BOUNDS,
         class_names: Sequence[str] = (),
+        feature_names: Sequence[str] = (),
     ) -> Dataset:
         """A checked dataset; (n, H, W) and (n, H, W, channels) become (n, channels, H, W).
 
@@ -64,10 +71,12 @@ class Dataset(Readable):
             name: what messages and runs call the data.
             bounds: the least and the greatest value that an input may have.
             class_names: the names of the classes, in their order.
+            feature_names: the names of the features of tabular data, in their order.
         """
         checked = checked_images(images, name, bounds)
         ids = None if labels is None else checked_labels(labels, len(checked), name)
-        return cls(checked, ids, name, fingerprint_of(checked, ids), bounds, tuple(class_names))
+        names = (tuple(class_names), tuple(feature_names))
+        return cls(checked, ids, name, fingerprint_of(checked, ids), bounds, *names)
 
     def __len__(self) -> int:
         return self.images.shape[0]
@@ -104,6 +113,49 @@ class Dataset(Readable):
         if not 0 <= index < len(self):
             raise InvalidInput(f"`index` must be in [0, {len(self)}), got {index}")
         return None if self.labels is None else int(self.labels[index])
+
+    def scaled(self, scaling: Scaling) -> Dataset:
+        """This tabular data in scaled units; its fingerprint stays that of the data."""
+        if len(self.input_shape) != 1 or not isinstance(self.images, np.ndarray):
+            raise InvalidInput(
+                f"{self.name}: a scaling is for rows of features, the inputs have the shape "
+                f"{self.input_shape}"
+            )
+        rows = scaling.to_scaled(self.images, self.name)
+        return replace(self, images=rows, bounds=scaling.bounds, scaling=scaling)
+
+    def named_for(self, classifier: Classifier) -> Dataset:
+        """This data for a model that may know its classes by name.
+
+        Labels that have names of their own are numbered as the model numbers these names; data
+        without names takes those of the model.
+        """
+        if len(self.class_names) > classifier.num_classes:
+            raise DataError(
+                f"{self.name}: expected names for {classifier.num_classes} classes, as many as the "
+                f"classifier has, got {len(self.class_names)}"
+            )
+        return self.numbered_as(classifier.class_names) if classifier.class_names else self
+
+    def numbered_as(self, class_names: Sequence[str]) -> Dataset:
+        """This data with these names for its classes, in this order.
+
+        Labels keep the names that they have in the data where all of those are among
+        `class_names`, and their numbers otherwise.
+        """
+        names = tuple(class_names)
+        numbers = {name.casefold(): number for number, name in enumerate(names)}
+        found = [numbers.get(name.casefold(), -1) for name in self.class_names]
+        if -1 in found and class_names and self.class_names:
+            return self  # the names of the data are other ones: ids, or another language
+        named = replace(self, class_names=names)
+        if self.labels is None or found == list(range(len(found))):
+            return named
+        labels = np.array(found, dtype=np.int64)[self.labels]
+        content = self.fingerprint.encode() + labels.astype("<i8").tobytes()
+        return replace(
+            named, labels=labels, fingerprint=f"sha256:{hashlib.sha256(content).hexdigest()}"
+        )
 
     def check_fits(
         self,

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dsrs.classifiers.preparation import RESAMPLES
 from dsrs.datasets.dataset import Dataset
 from dsrs.errors import DataError, InvalidInput, MissingExtra
 
@@ -25,12 +26,22 @@ class Frame:
     Attributes:
         size: Pixels to which the shorter side is scaled; None: images stay as large as they are.
         crop: Pixels of the middle square that is kept; None: `size`, or the whole image.
+        resample: The filter of the scaling, by Pillow's name in small letters.
+        stretch: Whether both sides are scaled to `size`, whatever they were.
     """
 
     size: int | None = None
     crop: int | None = None
+    resample: str = "bilinear"
+    stretch: bool = False
 
     def __post_init__(self) -> None:
+        if self.resample not in RESAMPLES:
+            raise InvalidInput(
+                f"`resample` must be one of {', '.join(RESAMPLES)}, got {self.resample!r}"
+            )
+        if self.size is None and (self.stretch or self.resample != "bilinear"):
+            raise InvalidInput("`resample` and `stretch` say how images are scaled; give `size`")
         for name in ("size", "crop"):
             pixels = getattr(self, name)
             if pixels is not None and pixels < 1:
@@ -43,12 +54,13 @@ class Frame:
         """Height and width of every image in this frame, where it does not leave them."""
         return self.crop if self.crop is not None else self.size
 
-    def framed(self, image: Any, path: Path) -> Any:
+    def framed(self, image: Any, path: Path | str) -> Any:
         """A Pillow image in this frame."""
         if self.size is not None:
             shorter = min(image.size)
             sides = (max(self.size, round(side * self.size / shorter)) for side in image.size)
-            image = image.resize(tuple(sides), _pillow().Resampling.BILINEAR)
+            wanted = (self.size, self.size) if self.stretch else tuple(sides)
+            image = image.resize(wanted, _pillow().Resampling[self.resample.upper()])
         if self.side is None:
             return image
         left, top = ((pixels - self.side) // 2 for pixels in image.size)
@@ -60,8 +72,10 @@ class Frame:
         return image.crop((left, top, left + self.side, top + self.side))
 
     def __str__(self) -> str:
-        # Part of fingerprints: without a crop as it was before there were any.
-        return str(self.size) if self.crop is None else f"{self.size} {self.crop}"
+        # Part of fingerprints: what is as by default was not there before.
+        parts = [str(self.size)] if self.crop is None else [str(self.size), str(self.crop)]
+        parts += [] if self.resample == "bilinear" else [self.resample]
+        return " ".join([*parts, *(["stretched"] if self.stretch else [])])
 
 
 @dataclass(frozen=True)
@@ -78,13 +92,8 @@ class ImageFiles:
 
     def __getitem__(self, index: int, /) -> NDArray[np.uint8]:
         path = self.files[index]
-        pixels = _pixels(path, grey=self.shape[1] == 1, frame=self.frame)
-        if pixels.shape != self.shape[1:]:
-            raise DataError(
-                f"{path}: expected an image of shape {self.shape[1:]}, got {pixels.shape}; "
-                "give `size` to scale and crop all images to one size"
-            )
-        return pixels
+        with opened_image(path) as image:
+            return pixels_of(image, path, self.shape[1:], self.frame)
 
 
 def dataset_of_files(
@@ -111,8 +120,9 @@ def dataset_of_files(
     if hash_labels and labels is not None:
         content = fingerprint.encode() + labels.astype("<i8").tobytes()
         fingerprint = f"sha256:{hashlib.sha256(content).hexdigest()}"
+    shape = common_shape([_header(path) for path in files], files, frame)
     return Dataset(
-        images=ImageFiles(tuple(files), (len(files), *_common_shape(files, frame)), frame),
+        images=ImageFiles(tuple(files), (len(files), *shape), frame),
         labels=labels,
         name=str(folder),
         fingerprint=fingerprint,
@@ -125,24 +135,29 @@ def images_in(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)
 
 
-def opened_image(path: Path) -> Any:
-    """A Pillow image whose pixels are not read yet, or DataError."""
+def opened_image(path: Path | str, content: BinaryIO | None = None) -> Any:
+    """A Pillow image whose pixels are not read yet, or DataError.
+
+    `path` names it; its bytes are those of the file there, or `content`.
+    """
     try:
-        return _pillow().open(path)
+        return _pillow().open(path if content is None else content)
     except (OSError, SyntaxError, ValueError) as error:
         raise DataError(f"{path}: cannot be read as an image: {error}") from error
 
 
-def _common_shape(files: Sequence[Path], frame: Frame) -> tuple[int, int, int]:
-    headers = [_header(path) for path in files]
+def common_shape(
+    headers: Sequence[tuple[str, int, int]], names: Sequence[Path | str], frame: Frame
+) -> tuple[int, int, int]:
+    """The shape of every image, from mode, width and height of each as its header has them."""
     channels = 1 if all(mode in ("1", "L") for mode, _, _ in headers) else 3
     if frame.side is not None:
         return channels, frame.side, frame.side
     _, width, height = headers[0]
-    for path, (_, other_width, other_height) in zip(files, headers, strict=True):
+    for name, (_, other_width, other_height) in zip(names, headers, strict=True):
         if (other_width, other_height) != (width, height):
             raise DataError(
-                f"{path}: expected {width} x {height} pixels as in {files[0].name}, got "
+                f"{name}: expected {width} x {height} pixels as in {Path(names[0]).name}, got "
                 f"{other_width} x {other_height}; "
                 "give `size` to scale and crop all images to one size"
             )
@@ -154,15 +169,24 @@ def _header(path: Path) -> tuple[str, int, int]:
         return image.mode, image.width, image.height
 
 
-def _pixels(path: Path, *, grey: bool, frame: Frame) -> NDArray[np.uint8]:
-    with opened_image(path) as image:
-        try:
-            # A damaged image shows itself only when its pixels are read.
-            pixels = image.convert("L" if grey else "RGB")
-        except (OSError, SyntaxError, ValueError) as error:
-            raise DataError(f"{path}: the image is damaged: {error}") from error
+def pixels_of(
+    image: Any, path: Path | str, shape: tuple[int, ...], frame: Frame
+) -> NDArray[np.uint8]:
+    """The pixels (channels, height, width) of a Pillow image in its frame, if they have `shape`."""
+    grey = shape[0] == 1
+    try:
+        # A damaged image shows itself only when its pixels are read.
+        pixels = image.convert("L" if grey else "RGB")
+    except (OSError, SyntaxError, ValueError) as error:
+        raise DataError(f"{path}: the image is damaged: {error}") from error
     values = np.asarray(frame.framed(pixels, path))
-    return values[None] if grey else values.transpose(2, 0, 1)
+    values = values[None] if grey else values.transpose(2, 0, 1)
+    if values.shape != shape:
+        raise DataError(
+            f"{path}: expected an image of shape {shape}, got {values.shape}; "
+            "give `size` to scale and crop all images to one size"
+        )
+    return values
 
 
 def _fingerprint(folder: Path, files: Sequence[Path], frame: Frame) -> str:

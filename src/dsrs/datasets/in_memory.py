@@ -48,6 +48,8 @@ def dataset_of(
 
 def is_collection(data: Any) -> bool:
     """Whether `data` holds several inputs item by item: a Dataset, a DataLoader, an iterator."""
+    if isinstance(data, np.ndarray):
+        return False
     if isinstance(data, (str, bytes, Path, Mapping)) or data is None:
         raise DataError(
             f"expected inputs, got {data if isinstance(data, (str, Path)) else type(data).__name__}"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from dsrs.errors import DataError, InvalidInput
+from dsrs.files.foreign_text import csv_name
 from dsrs.laws import GeneralizedGaussian, law_in_norm, parse_additional_law
 from dsrs.laws.norms import Norm
 from dsrs.measures.accuracy import proves
@@ -40,7 +41,8 @@ class ResultRow:
     there. `gradient` bounds that of P_A where it made the certificate. `proof` holds every step of
     the certificate's proof, for `dsrs check`. `note` says what a reader should know of a row whose
     record was not taken as it stands. `for_label` is 1 where the class is the label, although
-    neither has a number: so it is in the logs of the DSRS scripts.
+    neither has a number: so it is in the logs of the DSRS scripts. `class_name` is what `target` is
+    called, if it has a name.
     """
 
     index: int
@@ -75,6 +77,7 @@ class ResultRow:
     proof: str | None = None
     note: str | None = None
     for_label: int | None = None
+    class_name: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("index", "label", "predicted", "target", "queries"):
@@ -175,7 +178,8 @@ def rows_of(
 def _row(
     result: RunResult, method: str, certificate: Certificate, plan: Mapping[str, Any]
 ) -> ResultRow:
-    proof = certificate.proof
+    proof, subject = certificate.proof, certificate.subject
+    class_name = None if subject is None else subject.class_name
     if len(certificate.observations) > 1:
         raise InvalidInput(
             f"the certificate of input {result.index} uses {len(certificate.observations)} "
@@ -202,6 +206,7 @@ def _row(
         queries=result.queries,
         grid=None if certificate.grid is None else certificate.grid.step,
         moved=None if certificate.grid is None else certificate.grid.moved,
+        class_name=None if class_name is None else csv_name(class_name),
         **({} if proof is None else proof.columns()),
     )
 

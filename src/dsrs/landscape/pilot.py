@@ -1,18 +1,19 @@
 """How many pilot votes to take before the law of an input is chosen.
 
-A pilot costs votes: with misses the radius grows so slowly with n that a tenth of the votes hardly
-counts, but where no vote misses it grows like the root of ln n, and a tenth costs 0.7% (n = 1e5,
-alpha = 0.001). It pays in proportion to what a tailored law can gain, which was measured on the
-recorded landscapes for laws of many shapes m: about 1/m of the radius, 10% at m = 12 and
-next to nothing for a Gaussian. And it pays little once enough misses show the curve. The chosen law
-has 98 to 99.5% of the radius that the true curve allows (`benchmarks/tailored.py`); least where
-so few votes miss that the pilot sees hardly any.
+A pilot costs votes. Where none misses the radius grows like the root of ln n, and a tenth of the
+votes costs 1.4, 0.9 or 0.6% of it (n = 1,000, 10,000 or 100,000; alpha = 0.001); where the class
+has little more than half of the votes, any share costs several times as much. It pays in
+proportion to what a tailored law can gain: about 1/m of the radius, 10% at m = 12 and next to
+nothing for a Gaussian; most where between one vote in five and one in a thousand misses, and nearly
+nothing outside of that. So the pilot goes by stages, each as long as all before it, and after
+each one weighs what the next would cost, which is known, against what a law could gain on the
+curves that the votes so far leave possible. It ends with `ENOUGH_MISSES` at the latest, or at a
+share of all votes that falls with m, half as large where none missed. (`benchmarks/tailored.py`.)
 
-So the pilot goes on until `ENOUGH_MISSES` or a share of all votes that falls with m; without
-any miss it ends at half of the largest share.
-
-What validity rests on: the law, and how many votes are left for its bound, depend on the pilot
-alone. The votes that are bounded are fresh, so one bound takes the whole of alpha.
+What validity rests on: by induction over the stages every decision, to go on or to stop and with
+which law, is a function of the pilot votes so far, so the law and how many votes are left for its
+bound depend on the pilot alone. The votes that are bounded are fresh: given the pilot they are
+independent with one fixed probability, so one bound takes the whole of alpha.
 """
 
 from __future__ import annotations
@@ -26,12 +27,14 @@ from numpy.typing import ArrayLike
 from dsrs.errors import InvalidInput
 from dsrs.landscape.expected import checked_budget
 from dsrs.landscape.profile import profile_of_bins
-from dsrs.landscape.tailored import Tailored, tailored_law
+from dsrs.landscape.tailored import Tailored, cost_of_votes, tailored_law
 from dsrs.laws import GeneralizedGaussian, Weighted
 
 LEAST_SHARE, MOST_SHARE = 0.005, 0.1
-ENOUGH_MISSES = 200
-GROWTH = 2.0  # from look to look
+ENOUGH_MISSES = 1000
+GROWTH = 2.0  # from stage to stage
+# A stage is worth its cost if that is less than this part of what is within reach of a law.
+WORTH = 0.25
 # Fewer pilot votes say nothing worth another law.
 FEWEST_VOTES = 25
 
@@ -69,17 +72,24 @@ def pilot_step(
     votes, misses = round(float(seen.sum())), float(seen.sum() - right.sum())
     if votes >= n:
         raise InvalidInput(f"the pilot must leave votes for the bound, got {votes} of {n}")
-    if more := _further(base, n, votes, misses):
-        return PilotStep(more, None)
+    more = _further(base, n, votes, misses)
     if votes < FEWEST_VOTES:
-        return PilotStep(0, None)
+        return PilotStep(more, None)
     edges = base.radial_quantile(np.linspace(0, 1, len(right) + 1))
-    profile = profile_of_bins(edges, right, seen)
-    return PilotStep(0, tailored_law(profile, base, n - votes, alpha))
+    profile = profile_of_bins(edges, right, seen, few=True)
+    left = n - votes
+    choice = tailored_law(profile, base, left, alpha, votes)
+    if (
+        more
+        and cost_of_votes(profile, base, left, left - more, alpha) < WORTH * choice.within_reach
+    ):
+        return PilotStep(more, None)
+    return PilotStep(0, choice)
 
 
-def expected_pilot_votes(base: GeneralizedGaussian, n: int, miss_rate: float) -> int:
-    """At how many votes the pilot of an input ends that misses at this rate under P."""
+def longest_pilot(base: GeneralizedGaussian, n: int, miss_rate: float) -> int:
+    """At how many votes the pilot of an input ends at the latest that misses at this rate under
+    P."""
     votes = 0
     while more := _further(base, n, votes, votes * miss_rate):
         votes += more
@@ -87,7 +97,7 @@ def expected_pilot_votes(base: GeneralizedGaussian, n: int, miss_rate: float) ->
 
 
 def _further(base: GeneralizedGaussian, n: int, votes: int, misses: float) -> int:
-    """How many pilot votes to take after so many with so many misses."""
+    """How many pilot votes the next stage has after so many with so many misses."""
     most = most_pilot_votes(base, n, misses)
     if votes >= most or misses >= ENOUGH_MISSES:
         return 0

@@ -37,11 +37,19 @@ Floats = NDArray[np.float64]
 # Another law than P must promise this share more than P: curves are never quite right.
 WORTHWHILE = 1e-3
 # The best lambda, and between it and P: lambda to these powers.
-POWERS = np.array([1.0, 0.75, 0.5, 0.3])
+POWERS = np.array([1.0, 0.75, 0.5, 0.35, 0.2, 0.1])
+# What a law and its pilot may cost a class that is equally often right at all norms, as a share of
+# the radius that all votes under P have: laws are not to be chosen from noise.
+MOST_LOSS = 0.01
+LEARNED = 0.6
+# That class is given so many standard deviations less than the share of hits that was seen.
+FLAT_DOUBT = 0.5
 # Of the rates q' on the curve L, so many are passed over in the first scan.
 SCAN_STEP = 4
 # In fewer dimensions LR has a peak that the tables do not resolve: a certificate must agree.
 COARSE_DIMENSION = 64
+# Rows of curves.
+FLAT, NEVER_WRONG = -2, -1
 # Places around a shift, on the grid of the shells, at which the curve of a weight is computed.
 AROUND = np.array([-9, -4, -1, 0, 3])
 
@@ -51,35 +59,45 @@ class Tailored:
     """The law chosen for one input, and what it promises at expected counts.
 
     `law` is None where Q is P itself. `radius` and `q` are predicted for the chosen law, and
-    `p_radius` is what as many votes under P would certify.
+    `p_radius` is what as many votes under P would certify. `within_reach` is how much more than P
+    the best candidate would certify if the curve were known, on average over those that are
+    possible.
     """
 
     law: Weighted | None
     radius: float
     q: float
     p_radius: float
+    within_reach: float
     why: str
 
 
-def tailored_law(profile: Profile, base: GeneralizedGaussian, n: int, alpha: float) -> Tailored:
+def tailored_law(
+    profile: Profile, base: GeneralizedGaussian, n: int, alpha: float, pilot: int = 0
+) -> Tailored:
     """The law Q to take n fresh votes under, for one bound at the whole of `alpha`.
 
     Candidates are P, the best lambda of the mean curve, and that lambda drawn towards P. The one
     of the largest mean radius over the curves that the votes leave possible is taken: few misses
-    say little about where misses are, and then a bold law loses on most of those curves. Where no
-    vote missed a law must also not fall below P for a class that is never wrong.
+    say little about where misses are, and then a bold law loses on most of those curves.
+
+    Two curves stand for what the votes may have hidden. Where no vote missed, a law must not fall
+    below P for a class that is never wrong. Where votes missed, a class that misses equally often
+    at all norms may lose `MOST_LOSS` of the radius that n and the `pilot` votes would have had
+    under P, and e^(x * LEARNED) times as much if the votes are e^x times as likely under the fitted
+    curve. If the curve is flat, its two fitted numbers make x about standard exponential, so that
+    this factor is 1 / (1 - LEARNED) on average.
     """
     checked_budget(n, alpha)
     shells = shells_of(base)
-    possible = special.ndtr(-profile.possible_scores_at(base.sigma * shells.norms))
-    # Last, with no odds: a class that is never wrong.
-    possible, odds = np.vstack([possible, np.zeros(len(shells.t))]), np.append(profile.odds, 0.0)
+    possible, odds = _possible_misses(profile, base)
     p_misses = possible @ shells.mass
     p_radii = neyman_pearson_radius(base, unproved_at(p_misses, n, alpha))
     p_radius = float(p_radii @ odds)
+    reach = 0.0
 
     def keep_p(why: str) -> Tailored:
-        return Tailored(None, p_radius, 1 - float(p_misses @ odds), p_radius, why)
+        return Tailored(None, p_radius, 1 - float(p_misses @ odds), p_radius, reach, why)
 
     best, scores = best_caps(shells, odds @ possible, n, alpha)
     if not best > 0:
@@ -90,8 +108,14 @@ def tailored_law(profile: Profile, base: GeneralizedGaussian, n: int, alpha: flo
     misses = weights @ possible.T / weights.sum(axis=1, keepdims=True)
     radii = base.sigma * proved_shifts(shells, candidates, unproved_at(misses, n, alpha), best)
     means = radii @ odds
+    reach = float(np.maximum(radii - p_radii, 0.0).max(axis=0) @ odds)
     if profile.misses < 1:
-        means[radii[:, -1] < p_radii[-1]] = 0.0
+        least = float(p_radii[NEVER_WRONG])
+        means[radii[:, NEVER_WRONG] < least] = 0.0
+    else:
+        loss = MOST_LOSS * np.exp(min(LEARNED * profile.evidence, 50.0))
+        whole = neyman_pearson_radius(base, unproved_at(p_misses[[FLAT]], n + pilot, alpha))
+        means[radii[:, FLAT] < (1 - loss) * float(whole[0])] = 0.0
     chosen = int(np.argmax(means))
     radius, q = float(means[chosen]), 1 - float(misses[chosen] @ odds)
     if not radius > p_radius * (1 + WORTHWHILE):
@@ -104,7 +128,31 @@ def tailored_law(profile: Profile, base: GeneralizedGaussian, n: int, alpha: flo
     gain = (
         f"{100 * (radius / p_radius - 1):.1f}% more than" if p_radius else "where there is none for"
     )
-    return Tailored(law, radius, q, p_radius, f"expected radius {radius:.4g}, {gain} P")
+    return Tailored(law, radius, q, p_radius, reach, f"expected radius {radius:.4g}, {gain} P")
+
+
+def _possible_misses(profile: Profile, base: GeneralizedGaussian) -> tuple[Floats, Floats]:
+    """1 - a on each shell for the curves that the votes leave possible, and their odds; at FLAT and
+    NEVER_WRONG, without odds, the two curves that a law must do little harm to."""
+    norms = base.sigma * shells_of(base).norms
+    possible = special.ndtr(-profile.possible_scores_at(norms))
+    missed = (profile.misses + 0.5) / (profile.votes + 1)
+    missed += FLAT_DOUBT * np.sqrt(missed * (1 - missed) / (profile.votes + 1))
+    others = np.outer((missed, 0.0), np.ones(len(norms)))
+    return np.vstack([possible, others]), np.append(profile.odds, (0.0, 0.0))
+
+
+def cost_of_votes(
+    profile: Profile, base: GeneralizedGaussian, n: int, fewer: int, alpha: float
+) -> float:
+    """How much less radius `fewer` votes under P certify than n, on average over the curves that
+    are possible."""
+    possible, odds = _possible_misses(profile, base)
+    misses = possible @ shells_of(base).mass
+    most, less = (
+        neyman_pearson_radius(base, unproved_at(misses, votes, alpha)) for votes in (n, fewer)
+    )
+    return float((most - less) @ odds)
 
 
 def best_caps(shells: Shells, misses: Floats, n: int, alpha: float) -> tuple[float, Floats]:

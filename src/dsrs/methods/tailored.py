@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from dsrs.errors import InvalidInput
-from dsrs.landscape.pilot import PilotStep, expected_pilot_votes, pilot_step
+from dsrs.landscape.pilot import PilotStep, longest_pilot, pilot_step
 from dsrs.landscape.prediction import misses_by_shell
 from dsrs.landscape.profile import Profile
 from dsrs.landscape.shells import shells_of
@@ -101,7 +101,7 @@ class Tailored(OneBound):
         """
         law, n, alpha = self.plan.law, self.plan.n, self.plan.alpha
         shells = shells_of(law)
-        left = n - expected_pilot_votes(law, n, float(misses @ shells.mass))
+        left = n - longest_pilot(law, n, float(misses @ shells.mass))
         under_p = float(expected_radii(misses[None], law, left, alpha)[0])
         if left == n:
             return under_p

@@ -25,6 +25,18 @@ class Normalize(nn.Module):
         return (images - mean) / self.get_buffer("deviation").view(by_channel)
 
 
+class Logits(nn.Module):
+    """A model whose answer is a record with the tensor `logits`, as Hugging Face has them."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, images: Tensor) -> Tensor:
+        logits: Tensor = self.model(images).logits
+        return logits
+
+
 def initialized(network: nn.Module) -> nn.Module:
     """The network with weights as He et al. 2015 draw them.
 

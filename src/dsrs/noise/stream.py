@@ -58,18 +58,23 @@ class Stream:
         the key. Place 0 is left out, so that a run of one classifier keeps the noise it had before
         runs could have several.
         """
-        facts: dict[str, Any] = {"purpose": self.purpose, "p": self.base.to_dict()}
-        if self.additional is not None:
-            facts["q"] = self.additional.to_dict()
-        if self.classifier:
-            facts["classifier"] = self.classifier
-        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+        return _stream_key(self)
 
     def __str__(self) -> str:
         """For messages: `estimation votes under P`."""
         law = "P" if self.additional is None else self.additional.text
         place = f" of classifier {self.classifier}" if self.classifier else ""
         return f"{self.purpose} votes under {law}{place}"
+
+
+@functools.lru_cache(maxsize=256)
+def _stream_key(stream: Stream) -> str:
+    facts: dict[str, Any] = {"purpose": stream.purpose, "p": stream.base.to_dict()}
+    if stream.additional is not None:
+        facts["q"] = stream.additional.to_dict()
+    if stream.classifier:
+        facts["classifier"] = stream.classifier
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
 class NoiseStream:
@@ -97,14 +102,9 @@ class NoiseStream:
         out: NDArray[np.float32],
         norms: Norms,
     ) -> None:
-        """out[i] = x + noise of sample `first + i`, norms[i] its norm, for flat `x`.
-
-        `first` must be a multiple of NOISE_BLOCK.
-        """
+        """out[i] = x + noise of sample `first + i`, norms[i] its norm, for flat `x`."""
         if self._sigma is None:
-            for start in range(0, len(out), NOISE_BLOCK):
-                block = norms[start : start + NOISE_BLOCK]
-                block[:] = self._block_norms((first + start) // NOISE_BLOCK)[: len(block)]
+            norms[:] = self._norms(first, len(out))
         if self._grid is None:
             self._add_floats(x, first, out, norms)
         else:
@@ -142,11 +142,7 @@ class NoiseStream:
         """What names `count` noisy copies from sample `first` on, for a model that makes them."""
         if self._grid is None:
             raise InvalidInput("noise is made by others on a grid only")
-        norms = None
-        if self._sigma is None:
-            numbers = range(first // NOISE_BLOCK, -(-(first + count) // NOISE_BLOCK))
-            norms = np.concatenate([self._block_norms(number) for number in numbers])
-            norms = norms[first % NOISE_BLOCK :][:count]
+        norms = self._norms(first, count) if self._sigma is None else None
         grid = self._grid
         cells = self._cells_of(grid, x)
         return NoiseBlock(
@@ -167,6 +163,12 @@ class NoiseStream:
             raise InvalidInput("the sum of the noise is kept for Gaussian noise on a grid")
         add_normals(self._key, samples, NORMAL_UNITS, sums)
 
+    def _norms(self, first: int, count: int) -> Norms:
+        """The noise norms of `count` samples from `first` on, of a law that draws them itself."""
+        numbers = range(first // NOISE_BLOCK, -(-(first + count) // NOISE_BLOCK))
+        norms = np.concatenate([self._block_norms(number) for number in numbers])
+        return norms[first % NOISE_BLOCK :][:count]
+
     def _block_norms(self, block: int) -> NDArray[np.float64]:
         number = np.array(_words(block), dtype=np.uint32)
         bits = np.random.Philox(np.random.SeedSequence(np.append(self._entropy, number)))
@@ -181,8 +183,9 @@ def _grid_kernels() -> tuple[Callable[..., None], Callable[..., None]]:
     return directions_on_grid, gaussian_on_grid
 
 
+@functools.lru_cache(maxsize=64)
 def radial_edges(law: GeneralizedGaussian) -> NDArray[np.float64]:
-    """The noise norms between the equal-mass radial bins of P."""
+    """The noise norms between the equal-mass radial bins of P; not to be changed."""
     return law.radial_quantile(np.arange(1, HISTOGRAM_BINS) / HISTOGRAM_BINS)
 
 

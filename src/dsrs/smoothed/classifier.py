@@ -12,13 +12,13 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dsrs.certifying.in_flight import keep_all
 from dsrs.certifying.many_inputs import Origin, certify_run
 from dsrs.certifying.one_input import (
     checked_index,
     checked_input,
     note_on_distance,
     sample_input,
-    setting_of,
 )
 from dsrs.certifying.progress import Progress, is_watched
 from dsrs.classifiers import Classifier, checked_classifier
@@ -29,20 +29,19 @@ from dsrs.files.readable import Readable
 from dsrs.laws import GeneralizedGaussian
 from dsrs.laws.grid import DEFAULT, Grid
 from dsrs.methods import Plan, certificates_of, defaults, methods_of
-from dsrs.methods.looks import schedule
-from dsrs.methods.plan import ADAPTIVE_BATCH
 from dsrs.noise.seeds import fresh_seed
 from dsrs.proofs.certificate import Certificate
+from dsrs.smoothed.answering import Question, answered
 from dsrs.smoothed.certified_run import CertifiedRun, Folder
 from dsrs.smoothed.inputs import one_or_many
-from dsrs.smoothed.prediction import Prediction, told_apart
+from dsrs.smoothed.prediction import Prediction
 from dsrs.smoothed.source import Source, refuse_unknown
 from dsrs.store.reader import drawn_seed
-from dsrs.votes import Collector, InlineCollector, Stream, VoteCollector, WorkUnit
+from dsrs.votes import Collector, InlineCollector, VoteCollector
 from dsrs.votes.records import SampledInput
+from dsrs.votes.workers import available_cores
 
 LOG = logging.getLogger("dsrs.counting")
-PREDICTION = "predict"
 OWN_FIELDS = ("law", "methods", "seed_public")  # of a plan: what is given in another way
 PLAN_OPTIONS = [field.name for field in fields(Plan) if field.name not in OWN_FIELDS]
 OPTIONS = ("method", "workers", *PLAN_OPTIONS)
@@ -154,6 +153,7 @@ class SmoothedClassifier(Readable):
         n: int = defaults.PREDICTION_VOTES,
         alpha: float | None = None,
         *,
+        radius: float | None = None,
         index: int | Sequence[int] | None = None,
     ) -> Any:
         """The class of the smoothed classifier at x, or an abstention.
@@ -167,15 +167,18 @@ class SmoothedClassifier(Readable):
         answer is not the smoothed classifier's with probability at most alpha.
 
         x is rounded to the same grid as by `certify`, and the test allows for votes that stray
-        from the ideal noise there. `index` chooses the noise of x, beside the seed.
+        from the ideal noise there. `index` chooses the noise of x, beside the seed; of many
+        inputs, those to answer.
+
+        With `radius` the answer is the class only if it is certified at that radius, with at most
+        `n` votes after those that choose it, and stops as soon as that is known; the certificate
+        is part of the answer. Methods that have no early answer give way to `np` there.
         """
-        taken = self._taken(x, None)
+        taken, question = self._taken(x, None), Question(n, alpha, radius)
         if isinstance(taken, Dataset):
-            return [
-                self._predict(taken.input(place), n, alpha, place)
-                for place in _places(taken, index)
-            ]
-        return self._predict(taken, n, alpha, index)
+            return self._predict_all(taken, index, question)
+        image, number = self._accepted(taken, index), checked_index(index)
+        return answered(self.classifier, image, self.plan, question, number, self._collector())
 
     @overload
     def certify(self, x: ArrayLike, label: int, *, index: int | None = None) -> Certificate: ...
@@ -242,29 +245,18 @@ class SmoothedClassifier(Readable):
         """The votes behind the certificate of one input, to certify again with another alpha."""
         return self._sampled(self._taken(x, label), label, index)[0]
 
-    def _predict(self, x: ArrayLike, n: int, alpha: float | None, index: Any) -> Prediction:
-        image, number = self._accepted(x, index), checked_index(index)
-        plan = self._plan_of_answer()
-        alpha = plan.alpha if alpha is None else alpha
-        plan = plan.replace(n0=n, alpha=alpha, batch=min(plan.batch, ADAPTIVE_BATCH))
-        counts = np.zeros(self.classifier.num_classes, dtype=np.int64)
-        label, stream = None, Stream(PREDICTION, plan.law)
-        grid = plan.known_grid
-        variation = 0.0 if grid is None else grid.variation(plan.law)
-        for look in schedule(n, plan.alpha, plan.batch):
-            unit = WorkUnit(number, stream, int(counts.sum()), look.votes)
-            counted = self._collector().collect(self.classifier, image, setting_of(plan), unit)
-            counts += counted.votes.sum(axis=1)
-            label = told_apart(counts, look.alpha, variation)
-            if label is not None:
-                break
-        return Prediction(
-            status="abstained" if label is None else "predicted",
-            label=label,
-            counts=tuple(counts.tolist()),
-            seed=plan.seed,
-            seed_public=plan.seed_public,
-        )
+    def _predict_all(self, data: Dataset, index: Any, question: Question) -> list[Prediction]:
+        """The answers to many inputs: each worker takes an input after the other."""
+        model, places, found = self.classifier, _places(data, index), dict[int, Prediction]()
+        data.check_fits(model.input_shape, model.num_classes, model.bounds)
+        self._accepted(data.input(places[0]), places[0])  # the model is tried once
+
+        def answer(place: int, stop: Event) -> tuple[int, Prediction]:
+            image, inline = self._accepted(data.input(place), place), InlineCollector(stop)
+            return place, answered(model, image, self.plan, question, place, inline)
+
+        keep_all(answer, lambda one: found.update([one]), places, self.workers or available_cores())
+        return [found[place] for place in places]
 
     def _certify_all(
         self, data: Dataset, index: Any, save: str | Path | None, progress: bool | None

@@ -38,6 +38,7 @@ def run_config(
             "input_shape": list(classifier.input_shape),
             "bounds": list(classifier.bounds),
             "num_classes": classifier.num_classes,
+            **({} if classifier.scaling is None else {"scaling": classifier.scaling.to_dict()}),
         },
         "data": {
             "name": dataset.name,

@@ -106,10 +106,11 @@ class VoteCounter:
     def _add_block(self, first: int, begin: int, end: int) -> None:
         """Count rows begin <= i < end of the block whose first sample is `first`."""
         batch = self._batch
-        filled = -(-end // batch) * batch
+        made = slice(begin - begin % batch, -(-end // batch) * batch)
         if not self._asks:
-            self._stream.add_to(self._flat, first, self._noisy[:filled], self._norms[:filled])
-        for start in range(begin - begin % batch, filled, batch):
+            noisy, norms = self._noisy[made], self._norms[made]
+            self._stream.add_to(self._flat, first + made.start, noisy, norms)
+        for start in range(made.start, made.stop, batch):
             counted = slice(max(begin, start), min(end, start + batch))
             answer = self._answer(first, start)
             classes = answer[counted.start - start : counted.stop - start]
@@ -126,7 +127,7 @@ class VoteCounter:
         model = self._classifier
         if not self._asks:
             noisy = self._batches[start // self._batch]
-            return cast(NDArray[np.int64], answer_of(model.classify, noisy, model.description))
+            return cast("NDArray[np.int64]", answer_of(model.classify, noisy, model.description))
         rows = slice(start, start + self._batch)
         block = self._stream.block(self._flat, first + start, self._batch)
         classes, self._norms[rows] = model.classify_noisy(block)

@@ -25,6 +25,7 @@ from dsrs.votes.collect import (
     Stopped,
     VoteCounter,
     WorkUnit,
+    count_votes,
     cut,
 )
 from dsrs.votes.tally import Counts
@@ -72,6 +73,8 @@ class VoteCollector(Collector):
         unit: WorkUnit,
         stop: Event,
     ) -> Counts:
+        if unit.rows(setting.batch) <= setting.batch and not stop.is_set():
+            return count_votes(classifier, x, setting, unit)  # one pass is not shared out
         parts = _Shared(_ending_together(unit, setting.batch, self.workers), stop)
 
         def drain() -> Counts:

@@ -57,6 +57,13 @@ class Plan:
         grid = optional(fields, "grid", dict)
         family_size = _family_size(fields)
         radius, precision = (optional_number(fields, name) for name in ("radius", "precision"))
+        radii = numbers(field(fields, "radii", list), "radii")
+        if any(goal <= 0 for goal in (radius, precision, *radii) if goal is not None):
+            raise NotACertificate("a radius or precision of the plan must be positive")
+        for name in ("early_stop", "seed_public"):
+            optional(fields, name, bool)  # no bound rests on these
+        if grid is not None:
+            optional_number(grid, "origin")
         methods = field(fields, "methods", list)
         if not all(isinstance(text, str) for text in methods):
             raise NotACertificate("`methods` of the plan must be texts")
@@ -73,11 +80,7 @@ class Plan:
             target=choice(fields, "target", ("label", "predicted")),
             batch=whole(fields, "batch", 1, LARGEST_DIMENSION),
             radius=radius,
-            adaptive=bool(
-                radius is not None
-                or precision is not None
-                or numbers(field(fields, "radii", list), "radii")
-            ),
+            adaptive=radius is not None or precision is not None or bool(radii),
             classes=choice(fields, "classes", ("top", "all")),
             bound=choice(fields, "bound", ("plain", "randomized")),
             grid_step=None if grid is None else _positive(grid, "step"),

@@ -1,0 +1,163 @@
+"""A few votes of a few inputs before a run: what a vote costs, and what the model knows.
+
+The votes have a seed of their own. They choose how the run is made, and votes that choose must not
+certify as well, or alpha would not hold.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from threading import Event
+from time import perf_counter
+
+import numpy as np
+
+from dsrs.certifying.one_input import sample_input
+from dsrs.classifiers.base import Classifier
+from dsrs.datasets.dataset import Dataset
+from dsrs.landscape.profile import Profile, profile_of_bins
+from dsrs.laws.bins import HISTOGRAM_BINS
+from dsrs.methods import NEYMAN_PEARSON, Plan, certificates_of
+from dsrs.votes import Collector
+from dsrs.votes.executors import ThreadExecutor
+from dsrs.votes.records import SampledInput
+
+MOST_INPUTS, FEWEST_INPUTS = 32, 7
+WHOLE = 3  # inputs whose certificates are made by all methods, and timed
+MOST_VOTES, FEWEST_VOTES = 512, 64  # of each of these inputs
+
+Clock = Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """What the votes of a few inputs tell.
+
+    Attributes:
+        profiles: accuracy against noise norm of each of these inputs.
+        votes: how many were taken.
+        seconds: how long everything took.
+        seconds_per_query: of the model; None where nothing was measured.
+        seconds_per_input: of what an input takes besides, its certificates included.
+    """
+
+    profiles: tuple[Profile, ...]
+    votes: int = 0
+    seconds: float = 0.0
+    seconds_per_query: float | None = None
+    seconds_per_input: float = 0.0
+
+
+def rehearse(
+    classifier: Classifier,
+    dataset: Dataset,
+    plan: Plan,
+    indices: Sequence[int],
+    *,
+    workers: int | None = None,
+    votes: float = float("inf"),
+    most_seconds: float = float("inf"),
+    clock: Clock = perf_counter,
+) -> Rehearsal:
+    """Sample and certify a few of the inputs, evenly spread, with a few votes.
+
+    Args:
+        classifier: what will be certified.
+        dataset: its inputs.
+        plan: how they will be certified; n is replaced, and the seed.
+        indices: the inputs of the run.
+        workers: threads; all cores when None.
+        votes: about how many to take altogether, in the limits above.
+        most_seconds: stop after this time, but not before FEWEST_INPUTS.
+        clock: what seconds are read from.
+    """
+    count = min(MOST_INPUTS, len(indices))
+    each = int(min(max(votes / count, FEWEST_VOTES), MOST_VOTES))
+    whole = plan.on_grid_of(classifier.bounds).replace(
+        n=each, seed=rehearsal_seed(plan.seed), early_stop=False
+    )
+    # Votes under P tell of the model. Two numbers of them tell what a vote costs, and an input.
+    alone = whole.replace(methods=(NEYMAN_PEARSON,))
+    fewer = alone.replace(n=max(each // 4, 16))
+    places = np.linspace(0, len(indices) - 1, count).round().astype(int)
+    order = np.random.default_rng(0).permutation(places)  # a stop leaves a fair sample
+    began = clock()
+    tried: list[_Tried] = []
+    with ThreadExecutor(workers) as counting:
+        counting.in_flight(each, 1)
+        for place in order.tolist():
+            small = (alone, fewer)[len(tried) % 2] if len(tried) >= WHOLE else whole
+            collector = counting.collector(Event())
+            tried.append(_try_out(classifier, dataset, small, indices[place], collector, clock))
+            if len(tried) >= FEWEST_INPUTS and clock() - began >= most_seconds:
+                break
+    warm = tried[1:] or tried  # the first one also loads and compiles
+    per_query, per_input = line_through([(one.sampling, one.queries) for one in warm])
+    per_input += float(np.mean([one.certifying for one in warm[: WHOLE - 1]]))
+    return Rehearsal(
+        tuple(one.profile for one in tried),
+        sum(one.votes for one in tried),
+        clock() - began,
+        per_query,
+        per_input,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """One input of a rehearsal: its profile, what it took, and for how long."""
+
+    profile: Profile
+    votes: int
+    queries: int
+    sampling: float
+    certifying: float
+
+
+def _try_out(
+    classifier: Classifier,
+    dataset: Dataset,
+    plan: Plan,
+    index: int,
+    collector: Collector,
+    clock: Clock,
+) -> _Tried:
+    x, label, start = dataset.input(index), dataset.label(index), clock()
+    sampled = sample_input(classifier, x, plan, index, label, collector)
+    middle = clock()
+    certificates_of(sampled, plan)
+    return _Tried(
+        profile_of_sample(sampled, plan),
+        sum(part.total for part in sampled.votes),
+        sampled.queries or 0,
+        middle - start,
+        clock() - middle,
+    )
+
+
+def line_through(timed: Sequence[tuple[float, int]]) -> tuple[float, float]:
+    """Seconds of a row and of an input beside its rows, by least squares; none is negative."""
+    seconds, rows = np.asarray(timed, dtype=np.float64).T
+    spread = rows - rows.mean()
+    slope = float(spread @ seconds / (spread @ spread)) if spread.any() else 0.0
+    ratio = float(seconds.sum() / rows.sum())
+    if not 0 < slope <= ratio:
+        return ratio, 0.0
+    return slope, float(seconds.mean() - slope * rows.mean())
+
+
+def rehearsal_seed(seed: int) -> int:
+    """The seed of the rehearsal of a run: another one, and always the same."""
+    return int.from_bytes(hashlib.sha256(f"rehearsal {seed}".encode()).digest()[:16], "big")
+
+
+def profile_of_sample(sampled: SampledInput, plan: Plan) -> Profile:
+    """Accuracy against noise norm, from the votes of one input under the smoothing law."""
+    edges = plan.law.radial_quantile(np.linspace(0, 1, HISTOGRAM_BINS + 1))
+    under_p = [votes for votes in sampled.votes if votes.stream.additional is None]
+    hits, trials = (
+        np.sum([getattr(votes, name) for votes in under_p], axis=0) for name in ("hits", "trials")
+    )
+    return profile_of_bins(edges, hits, trials)

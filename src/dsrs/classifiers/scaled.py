@@ -1,0 +1,40 @@
+"""A classifier of scaled inputs: what is certified where each feature has a unit of its own."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dsrs.classifiers.base import Classifier
+from dsrs.classifiers.callable import CallableClassifier
+from dsrs.classifiers.scaling import Scaling
+from dsrs.errors import InvalidInput
+
+
+def scaled(classifier: Classifier, scaling: Scaling) -> CallableClassifier:
+    """A classifier of scaled inputs from one of inputs in the units of their features.
+
+    The inputs are brought back in double precision, then converted to float32 once: a function of
+    the scaled grid point alone.
+    """
+    shape = tuple(classifier.input_shape)
+    if shape != (len(scaling.unit),):
+        raise InvalidInput(
+            f"{classifier.description}: a scaling of {len(scaling.unit)} features needs a model of "
+            f"inputs of shape ({len(scaling.unit)},), got {shape}"
+        )
+    gradient, unit = classifier.score_gradient, np.asarray(scaling.unit, np.float32)
+    inner = classifier.description.partition(";")[0]
+    lower, upper = scaling.bounds
+    return CallableClassifier(
+        forward=lambda batch: classifier.classify(scaling.to_own(batch)),
+        input_shape=shape,
+        num_classes=classifier.num_classes,
+        bounds=scaling.bounds,
+        identity=f"{classifier.fingerprint} scaled:{scaling.fingerprint}",
+        description=f"{inner}; input {shape} in [{lower:g}, {upper:g}], {scaling.text}",
+        class_names=classifier.class_names,
+        score_gradient=gradient
+        and (lambda batch, scores: gradient(scaling.to_own(batch), scores) * unit),
+        scoring=lambda batch: classifier.scores(scaling.to_own(batch)),
+        scaling=scaling,
+    )

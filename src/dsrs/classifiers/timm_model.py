@@ -1,0 +1,93 @@
+"""`timm:NAME`: a model of PyTorch Image Models with its published weights, or with a file of them.
+
+timm itself finds the weights: in its cache, or on the network where it is allowed to. Nothing is
+fetched if a file is given as `weights`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from types import ModuleType
+from typing import Any
+
+from dsrs.classifiers.adapters import Adapter, ModelOptions
+from dsrs.classifiers.base import Classifier, raised
+from dsrs.classifiers.preparation import RESAMPLES, Preparation, square
+from dsrs.classifiers.published import published_classifier
+from dsrs.errors import ClassifierError, MissingExtra
+
+PREFIX = "timm:"
+
+
+def from_timm(name: str, options: ModelOptions) -> Classifier:
+    """The classifier `timm:resnet18.a1_in1k`; `num_classes` is for `weights` of your own."""
+    architecture = name.removeprefix(PREFIX)
+    classes = {} if options.num_classes is None else {"num_classes": options.num_classes}
+    network = _called("create_model", architecture, options.weights is None, **classes)
+    config = _timm("data").resolve_model_data_config(network)
+    return published_classifier(network.eval(), name, _preparation(config, name), options)
+
+
+def preparation(name: str) -> Preparation | None:
+    """What timm knows of the inputs of a model, without making it; None if it does not know it."""
+    config = _timm("models").get_pretrained_cfg(name.removeprefix(PREFIX))
+    if config is None:
+        return None
+    known = ("input_size", "mean", "std", "crop_pct", "crop_mode", "interpolation", "label_names")
+    return _preparation({each: getattr(config, each, None) for each in known}, name)
+
+
+ADAPTER = Adapter(
+    "timm:NAME",
+    lambda name: name.startswith(PREFIX),
+    from_timm,
+    frozenset({"engine", "weights", "mean"}),
+    preparation,
+)
+
+
+def _preparation(config: dict[str, Any], title: str) -> Preparation:
+    """timm's evaluation transform: the shorter side to side / crop_pct, the middle of it kept."""
+    shape = tuple(config["input_size"])
+    side = square(list(shape[1:]), title)
+    mode = config.get("crop_mode") or "center"
+    if mode not in ("center", "squash"):
+        raise ClassifierError(
+            f"{title} wants its images in the crop mode {mode!r}, which is not known here; "
+            "give arrays, or images of the right size"
+        )
+    resample = config.get("interpolation") or "bicubic"
+    return Preparation(
+        input_shape=shape,
+        mean=tuple(config["mean"]),
+        std=tuple(config["std"]),
+        size=math.floor(side / (config.get("crop_pct") or 0.875)),
+        crop=side,
+        resample=resample if resample in RESAMPLES else "bicubic",
+        stretch=mode == "squash",
+        class_names=tuple(config.get("label_names") or ()),
+    )
+
+
+def _called(function: str, name: str, pretrained: bool, **options: Any) -> Any:
+    """What timm makes; its errors, of unknown names and of networks, in one sentence."""
+    timm = _timm()
+    try:
+        return getattr(timm, function)(name, pretrained=pretrained, **options)
+    except Exception as error:
+        near = timm.list_models(f"*{name.partition('.')[0]}*")[:4]
+        hint = f"; timm knows {', '.join(near)}" if near and name not in near else ""
+        way = "; give the weights as a file (`weights`)" if name in near else ""
+        raise ClassifierError(f"timm has not made {name!r}: {raised(error)}{hint}{way}") from error
+
+
+def _timm(part: str = "") -> ModuleType:
+    try:
+        return importlib.import_module(f"timm.{part}" if part else "timm")
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] != "timm":
+            raise ClassifierError(f"timm cannot be imported: {raised(error)}") from error
+        raise MissingExtra("timm", "timm") from None
+    except RuntimeError as error:  # a torchvision that was built for another PyTorch
+        raise ClassifierError(f"timm cannot be imported: {raised(error)}") from error

@@ -1,0 +1,320 @@
+"""`dsrs certify --dry-run` and `--budget`: what a run costs, and the best use of votes or time."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dsrs.cli.options import Options
+from dsrs.cli.radii import radii_from
+from dsrs.cli.tables import table
+from dsrs.errors import InvalidInput
+from dsrs.methods.defaults import NEYMAN_PEARSON
+
+if TYPE_CHECKING:
+    from dsrs.certifying.budget import Budget, Choice, Deadline
+    from dsrs.certifying.many_inputs import Counter
+    from dsrs.certifying.rehearsal import Rehearsal
+    from dsrs.classifiers.base import Classifier
+    from dsrs.datasets import Dataset
+    from dsrs.methods import Plan
+
+clock: Callable[[], float] = time.perf_counter
+ALTERNATIVES = 4
+
+
+def add_budget_options(group: Options) -> None:
+    """--dry-run, --budget and --landscape of `dsrs certify`."""
+    group.add_argument(
+        "--dry-run",
+        action="store_true",
+        kept=False,
+        help="take a few votes of a few inputs, print votes, time and the table to expect, and "
+        "write nothing",
+    )
+    group.add_argument(
+        "--budget",
+        metavar="VOTES|TIME",
+        kept=False,
+        help="choose --n so that the run takes 1e6 votes, or 30min; without --q also whether np "
+        "alone certifies more, and without a choice of inputs how many of them",
+    )
+    group.add_argument(
+        "--landscape",
+        metavar="RUN",
+        kept=False,
+        help="with --dry-run or --budget: predict from this folder of `dsrs landscape`, or run of "
+        "other inputs, instead of the first votes",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The budget of a run and the way that was chosen to spend it; `start` is when it began."""
+
+    budget: Budget | None
+    choice: Choice
+    start: float
+
+    def watching(
+        self, progress: Callable[[int], AbstractContextManager[Counter]]
+    ) -> Callable[[int], AbstractContextManager[Counter]]:
+        """The counters of `progress`, which end the work when the time of the budget is over."""
+        if self.budget is None or self.budget.seconds is None:
+            return progress
+        from dsrs.certifying.budget import Deadline
+
+        end = self.start + self.budget.seconds
+        return lambda total: _Timed(
+            progress(total), lambda inner: Deadline(inner, end, total, clock)
+        )
+
+
+@contextmanager
+def noted_end(planned: Planned | None) -> Iterator[None]:
+    """Say that the time of the budget is over, where it ends the work."""
+    from dsrs.certifying.budget import TimeIsUp
+
+    try:
+        yield
+    except TimeIsUp:
+        print(
+            "the time of the budget is over; what is finished is kept, and `dsrs certify --config` "
+            "with the run.toml of the folder continues",
+            file=sys.stderr,
+        )
+
+
+@dataclass(slots=True)
+class _Timed(AbstractContextManager["Deadline"]):
+    """A counter inside a deadline, which is closed with it."""
+
+    inner: AbstractContextManager[Counter]
+    around: Callable[[Counter], Deadline]
+
+    def __enter__(self) -> Deadline:
+        return self.around(self.inner.__enter__())
+
+    def __exit__(self, *failure: Any) -> bool | None:
+        return self.inner.__exit__(*failure)
+
+
+def planned_run(
+    arguments: argparse.Namespace,
+    classifier: Classifier,
+    dataset: Dataset,
+    plan: Plan,
+    indices: Sequence[int],
+) -> Planned:
+    """Look at the model, choose how to spend the budget, and print what to expect.
+
+    The choice is written into `arguments`: n, the methods, and which inputs.
+    """
+    from dsrs.certifying.budget import REHEARSED, Budget, best_use
+    from dsrs.certifying.rehearsal import rehearse
+
+    start = clock()
+    budget = None if arguments.budget is None else Budget.parse(arguments.budget)
+    share = REHEARSED if budget else float("inf")
+    rehearsal = rehearse(
+        classifier,
+        dataset,
+        plan,
+        indices,
+        workers=arguments.workers,
+        votes=share * budget.votes if budget and budget.votes else float("inf"),
+        most_seconds=share * budget.seconds if budget and budget.seconds else float("inf"),
+        clock=clock,
+    )
+    rehearsal = _with_landscape(arguments, rehearsal, plan)
+    radii = _radii(arguments, rehearsal, plan)
+    labelled = dataset.labels is not None
+    if budget is None:
+        choices = [_as_it_is(plan, len(indices), rehearsal, radii, labelled)]
+    else:
+        alone = plan.replace(methods=(NEYMAN_PEARSON,))
+        plans = [plan] if arguments.methods or alone == plan else [plan, alone]
+        choices = best_use(
+            budget,
+            rehearsal,
+            plans,
+            len(indices),
+            radii,
+            labelled=labelled,
+            may_skip=_chose_no_inputs(arguments),
+        )
+        _adopt(arguments, choices[0])
+    _print(arguments, rehearsal, choices)
+    return Planned(budget, choices[0], start)
+
+
+def refuse_misfits(arguments: argparse.Namespace, plan: Plan) -> None:
+    """Raise InvalidInput where --dry-run or --budget cannot be used with the other options."""
+    if arguments.landscape is not None and not (arguments.dry_run or arguments.budget):
+        raise InvalidInput("--landscape predicts for --dry-run and --budget; give one of them")
+    if arguments.cluster is not None and (arguments.dry_run or arguments.budget):
+        raise InvalidInput("--dry-run and --budget look at this machine, not at a --cluster")
+    if plan.law.measured_in != "l2" and (arguments.dry_run or arguments.budget):
+        raise InvalidInput("--dry-run and --budget predict l2 radii alone; give --n instead")
+    if arguments.budget is None:
+        return
+    if "n" in arguments.texts:
+        raise InvalidInput("--budget chooses the number of votes, and --n gives it: choose one")
+    if not plan.goal.is_open or plan.early_stop:
+        raise InvalidInput(
+            "--radius, --adaptive and --early-stop end when the answer is known, and no budget "
+            "can be planned for them; give --n as the most votes of an input"
+        )
+    if arguments.shard.parts > 1:
+        raise InvalidInput("--budget is for a whole run; give all of its --shard the same --n")
+    if (Path(arguments.output) / "run.sqlite").exists():
+        raise InvalidInput(
+            f"{arguments.output} is a run already, with its own number of votes; continue it with "
+            f"`dsrs certify --config {arguments.output}/run.toml --output {arguments.output}`, or "
+            "name a new folder"
+        )
+
+
+def _with_landscape(arguments: argparse.Namespace, rehearsal: Rehearsal, plan: Plan) -> Rehearsal:
+    """The rehearsal with the profiles of --landscape in the place of its own."""
+    from dataclasses import replace
+
+    if arguments.landscape is None:
+        return rehearsal
+    from dsrs.store.profiles import read_landscape
+
+    found = read_landscape(arguments.landscape)
+    if found.d != plan.law.d:
+        raise InvalidInput(
+            f"{arguments.landscape} is of inputs with d = {found.d}, but these have d = "
+            f"{plan.law.d}"
+        )
+    return replace(rehearsal, profiles=found.profiles)
+
+
+def _radii(arguments: argparse.Namespace, rehearsal: Rehearsal, plan: Plan) -> list[float]:
+    from dsrs.certifying.budget import largest_expected
+    from dsrs.measures.certified_accuracy import radius_grid
+
+    asked = radii_from(arguments) or plan.goal.asked
+    return list(asked or radius_grid(largest_expected(rehearsal, plan)))
+
+
+def _as_it_is(
+    plan: Plan, inputs: int, rehearsal: Rehearsal, radii: Sequence[float], labelled: bool
+) -> Choice:
+    from dsrs.certifying.budget import Choice, cost
+    from dsrs.certifying.forecast import expected_table
+
+    votes, seconds = cost(plan, inputs, rehearsal, labelled)
+    expected = tuple(expected_table(rehearsal.profiles, plan, radii))
+    return Choice(plan, 1, inputs, votes, seconds, expected, 0.0)
+
+
+def _chose_no_inputs(arguments: argparse.Namespace) -> bool:
+    return not {"start", "stop", "skip", "indices"} & arguments.texts.keys()
+
+
+def _adopt(arguments: argparse.Namespace, choice: Choice) -> None:
+    """Go on as if the choice had been typed."""
+    arguments.n = choice.plan.n
+    others = [text for text in choice.plan.methods if text != NEYMAN_PEARSON]
+    arguments.methods = others or ["none"]
+    if choice.every > 1:
+        arguments.skip = choice.every
+        arguments.texts["skip"] = str(choice.every)
+
+
+def _print(arguments: argparse.Namespace, rehearsal: Rehearsal, choices: Sequence[Choice]) -> None:
+    best = choices[0]
+    if arguments.json and arguments.dry_run:
+        print(json.dumps(_fields(best, choices, rehearsal), indent=2))
+        return
+    text = expected_text(rehearsal, choices)
+    if arguments.dry_run:
+        print(text)
+    elif not arguments.quiet:
+        print(text + "\n", file=sys.stderr)
+
+
+def expected_text(rehearsal: Rehearsal, choices: Sequence[Choice]) -> str:
+    """Votes, time and the table to expect, for people."""
+    best = choices[0]
+    plan = best.plan
+    most = "" if plan.goal.is_open and not plan.early_stop else "at most "
+    lines = [
+        f"{best.inputs:,} inputs, n = {plan.n:,}, {', '.join(plan.names)}: {most}{best.votes:,} "
+        f"votes, {most}{_duration(best.seconds)} on this machine",
+    ]
+    if best.expected:
+        heads = ["method", *(f"r={radius:g}" for radius in best.expected[0].radii), "mean r"]
+        rows = []
+        for one in best.expected:
+            cells = [f"{100 * v:.0f} ({100 * a:.0f}-{100 * b:.0f})" for v, a, b in one.accuracy]
+            value, low, high = one.mean_radius
+            rows.append([one.method, *cells, f"{value:.3f} ({low:.3f}-{high:.3f})"])
+        lines += [
+            f"to expect, from {len(rehearsal.profiles)} inputs: certified accuracy (%) at l2 "
+            "radius r, with 95% intervals",
+            table(rows, heads),
+        ]
+    if len(choices) > 1:
+        rows = [
+            [
+                f"{one.inputs:,}",
+                f"{one.plan.n:,}",
+                ", ".join(one.plan.names),
+                f"{max((found.mean_radius[0] for found in one.expected), default=0.0):.4f}",
+                f"{one.value:.4f}",
+            ]
+            for one in choices[:ALTERNATIVES]
+        ]
+        heads = ["inputs", "n", "methods", "mean r", "at least, for all inputs"]
+        lines += ["ways to spend the budget, best first:", table(rows, heads)]
+    return "\n".join(lines)
+
+
+def _fields(best: Choice, choices: Sequence[Choice], rehearsal: Rehearsal) -> dict[str, Any]:
+    return {
+        "inputs": best.inputs,
+        "every": best.every,
+        "n": best.plan.n,
+        "methods": list(best.plan.methods),
+        "votes": best.votes,
+        "seconds": best.seconds,
+        "rehearsal": {
+            "inputs": len(rehearsal.profiles),
+            "votes": rehearsal.votes,
+            "seconds": rehearsal.seconds,
+        },
+        "expected": [
+            {
+                "method": one.method,
+                "mean_radius": dict(zip(("value", "low", "high"), one.mean_radius, strict=True)),
+                "certified_accuracy": [
+                    {"radius": radius, "value": value, "low": low, "high": high}
+                    for radius, (value, low, high) in zip(one.radii, one.accuracy, strict=True)
+                ],
+            }
+            for one in best.expected
+        ],
+        "ways": [
+            {"inputs": one.inputs, "n": one.plan.n, "methods": list(one.plan.methods)}
+            for one in choices
+        ],
+    }
+
+
+def _duration(seconds: float | None) -> str:
+    if seconds is None:
+        return "an unknown time"
+    if seconds < 120:
+        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
