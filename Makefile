@@ -1,6 +1,7 @@
 # Everything runs in a virtual environment of its own, made on first use.
 #   make demo       certify the embedded model and write a report to open in a browser
 #   make example-imagenet  certify a network of ImageNet's size, in some minutes (docs/scale.md)
+#   make example-orientation  make a document classifier bear noise, and certify it (docs/adapt.md)
 #   make test       lint, type checks and the ordinary tests
 #   make test-slow  the long tests (recorded runs, mpmath, kill -9)
 #   make test-pythons  the ordinary tests on the oldest and the newest Python, where there are any
@@ -11,13 +12,16 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 
-.PHONY: demo example-imagenet test test-slow test-pythons check-boxes reference benchmark clean
+.PHONY: demo example-imagenet example-orientation test test-slow test-pythons check-boxes reference benchmark clean
 
 demo: $(VENV)/.with-demo
 	$(BIN)/dsrs demo
 
 example-imagenet: $(VENV)/.with-imagenet-example
 	$(BIN)/python examples/imagenet.py --output runs/imagenet
+
+example-orientation: $(VENV)/.with-orientation-example
+	$(BIN)/python examples/orientation.py --output runs/orientation
 
 test: $(VENV)/.with-test
 	scripts/install-chromium

@@ -59,6 +59,10 @@ ALLOWED = {
         *("methods", "noise", "proofs", "reports", "store", "votes"),
     },
     "training": {"classifiers", "datasets", "files", "laws", "networks"},
+    "adapting": {
+        *("certifying", "classifiers", "confidence", "datasets", "files", "laws", "methods"),
+        *("store", "tuning"),
+    },
     "paper": {
         *(
             "certifying",

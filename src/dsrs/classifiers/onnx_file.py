@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -119,6 +119,20 @@ def onnx_function(
     forward = _forward(session, source.name, _chosen_output(session, None, title), title)
     fixed = isinstance(source.shape[0], int)
     return (in_fixed_batches(forward, source.shape[0]) if fixed else forward), identity
+
+
+def answers_of(
+    content: bytes, outputs: Sequence[str], batch: NDArray[np.float32]
+) -> list[NDArray[Any]]:
+    """What these outputs of an ONNX model are on a batch."""
+    session = _session(content, "ONNX model", 1, "cpu")
+    try:
+        found: list[NDArray[Any]] = session.run(
+            list(outputs), {session.get_inputs()[0].name: batch}
+        )
+    except _failures() as error:
+        raise failure(error, "ONNX model", batch.shape) from error
+    return found
 
 
 def _graph(model: str | Path | bytes, output: str) -> bytes:

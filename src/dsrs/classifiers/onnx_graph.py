@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dsrs.errors import ClassifierError, MissingExtra
 
@@ -157,7 +157,7 @@ def only_input(model: Any) -> Any:
 def same_opset(models: Sequence[Any]) -> list[Any]:
     """These models in the newest of their operator sets."""
     onnx = imported_onnx()
-    versions = [_opset(model) for model in models]
+    versions = [opset_of(model) for model in models]
     newest, ir = max(OPSET, *versions), max(model.ir_version for model in models)
     found = []
     for model, version in zip(models, versions, strict=True):
@@ -179,11 +179,6 @@ def same_opset(models: Sequence[Any]) -> list[Any]:
     return found
 
 
-def weights_of(model: Any) -> dict[str, NDArray[Any]]:
-    """The weights of a model by name."""
-    onnx = imported_onnx()
-    return {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
-
-
-def _opset(model: Any) -> int:
+def opset_of(model: Any) -> int:
+    """The version of the standard operators that a model is written in."""
     return max((each.version for each in model.opset_import if each.domain in STANDARD), default=1)

@@ -19,6 +19,7 @@ from dsrs.cli.model_options import (
     dataset_from,
 )
 from dsrs.cli.options import Commands, Options
+from dsrs.cli.split_note import note_on_split
 from dsrs.cli.tables import table
 from dsrs.measures.rounding import floor_text
 
@@ -105,13 +106,16 @@ def look(arguments: argparse.Namespace, output: str) -> None:
         batch=arguments.batch,
         grid=grid_from(arguments, dataset.bounds),
     )
+    model = classifier_from(arguments, dataset)
     if arguments.split == "test" and not arguments.quiet:
         print(
             "note: looking at the test split; report certificates of other inputs than these",
             file=sys.stderr,
         )
+    elif not arguments.quiet:
+        note_on_split(arguments, model, dataset)
     certify_run(
-        classifier_from(arguments, dataset),
+        model,
         dataset,
         plan,
         chosen_inputs(arguments, dataset),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.model_options import card_of_model
 from dsrs.cli.options import Options
+from dsrs.cli.tuned_file import read_tuned
 from dsrs.errors import DataError, InvalidInput
 from dsrs.methods.defaults import NEYMAN_PEARSON
 
@@ -121,14 +122,3 @@ def law_of_card(card: Path) -> GeneralizedGaussian:
         return smoothing_law_from_dict(json.loads(card.read_text(encoding="utf-8"))["law"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise DataError(f"{card} is not a card of `dsrs train`: {error}") from None
-
-
-def read_tuned(file: str) -> dict[str, Any]:
-    """What `dsrs tune --output` wrote."""
-    try:
-        found = json.loads(Path(file).read_text())
-    except (OSError, ValueError, RecursionError) as error:
-        raise DataError(f"{file} cannot be read as a file of `dsrs tune`: {error}") from None
-    if not isinstance(found, dict):
-        raise DataError(f"{file} is not a file of `dsrs tune`")
-    return found

@@ -42,6 +42,7 @@ VERBS = (
     "merge",
     "export",
     "import_",
+    "adapt",
     "train",
     "paper",
     "theory",

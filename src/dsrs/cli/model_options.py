@@ -17,8 +17,9 @@ from dsrs.cli.data_options import (
     scaling_from,
 )
 from dsrs.cli.options import Options
+from dsrs.cli.tuned_file import read_tuned
 from dsrs.cli.values import numbers, whole_numbers
-from dsrs.errors import InvalidInput
+from dsrs.errors import DataError, InvalidInput
 from dsrs.methods import defaults
 
 if TYPE_CHECKING:
@@ -68,6 +69,11 @@ def add_selection_options(group: Options) -> None:
     group.add_argument("--stop", type=int, help="stop before this input (default: the end)")
     group.add_argument("--skip", type=int, default=1, help="take every SKIP-th input (default: 1)")
     group.add_argument("--indices", type=whole_numbers, help="these inputs, such as 3,14,15 or 0-9")
+    group.add_argument(
+        "--leave-out",
+        metavar="FILE",
+        help="without the inputs that chose the law of this file, of `dsrs tune` or `dsrs adapt`",
+    )
 
 
 def add_source_options(
@@ -170,7 +176,23 @@ def chosen_inputs(arguments: argparse.Namespace, dataset: Dataset) -> list[int]:
     from dsrs.datasets import select
 
     chosen = select(dataset, arguments.start, arguments.stop, arguments.skip, arguments.indices)
-    return [int(index) for index in chosen]
+    left_out = (
+        set() if arguments.leave_out is None else inputs_that_chose(arguments.leave_out, dataset)
+    )
+    found = [int(index) for index in chosen if int(index) not in left_out]
+    if not found:
+        raise InvalidInput("--leave-out leaves no input: all of them chose the law")
+    return found
+
+
+def inputs_that_chose(file: str, dataset: Dataset) -> set[int]:
+    """The inputs of this data that a file of `dsrs tune` or `dsrs adapt` was chosen on."""
+    looked = read_tuned(file).get("landscape")
+    if not isinstance(looked, dict) or not isinstance(looked.get("inputs"), list):
+        raise DataError(f"{file} does not say which inputs chose its law")
+    # Other data has other inputs under these numbers. Older files do not say their data.
+    same = looked.get("data", dataset.fingerprint) == dataset.fingerprint
+    return {int(index) for index in looked["inputs"]} if same else set()
 
 
 def classifier_from(arguments: argparse.Namespace, dataset: Dataset) -> Classifier:

@@ -129,7 +129,11 @@ def _answer(arguments: argparse.Namespace, folder: str) -> int:
         etas=arguments.etas,
     ).without(landscape.certified)
     answer = found.to_dict() | {
-        "landscape": {"votes": landscape.votes, "inputs": list(landscape.indices)}
+        "landscape": {
+            "votes": landscape.votes,
+            "inputs": list(landscape.indices),
+            "data": landscape.data,
+        }
     }
     if arguments.figure:
         from dsrs.reports.tuning import draw_tuning
@@ -147,7 +151,7 @@ def _answer(arguments: argparse.Namespace, folder: str) -> int:
 
 def _check_output(path: Path, overwrite: bool) -> None:
     """Refuse to replace a file unasked, or one that is not an answer of this command."""
-    from dsrs.cli.law_options import read_tuned
+    from dsrs.cli.tuned_file import read_tuned
     from dsrs.exchange.outputs import refuse_run_folder
 
     refuse_run_folder(path.parent)
@@ -176,8 +180,9 @@ def tuning_text(found: Tuned) -> str:
     best = found.candidates[:SHOWN]
     top = max(float(found.limits.max()), *(float(one.radii.max()) for one in best))
     radii = round_radii(top)
-    rows = [_row("best" if one is best[0] else "", one, radii) for one in best]
-    rows += [_row("now" if one is found.current[0] else "", one, radii) for one in found.current]
+    rows = [forecast_row("best" if one is best[0] else "", one, radii) for one in best]
+    now = found.current
+    rows += [forecast_row("now" if one is now[0] else "", one, radii) for one in now]
     rows.append(
         ["limit", "", "", "", f"{found.objective.of(found.limits):.4f}", ""]
         + [f"{100 * np.mean(found.limits >= radius):.1f}" for radius in radii]
@@ -190,7 +195,8 @@ def tuning_text(found: Tuned) -> str:
     )
 
 
-def _row(name: str, one: Forecast, radii: list[float]) -> list[str]:
+def forecast_row(name: str, one: Forecast, radii: list[float]) -> list[str]:
+    """What a law is predicted to certify, as the cells of a row."""
     import numpy as np
 
     from dsrs.laws import short_law_text

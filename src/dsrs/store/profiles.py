@@ -34,7 +34,8 @@ class Landscape:
 
     `d` is the dimension of the inputs. `first_misses` are norms below which no vote of the input
     missed, infinite where none did. `certified` is the law of votes among them that certify, as in
-    a run of `dsrs certify`; None where no vote does.
+    a run of `dsrs certify`; None where no vote does. `data` is the fingerprint of the inputs, where
+    it is known.
     """
 
     d: int
@@ -44,12 +45,14 @@ class Landscape:
     votes: int  # all votes that it rests on
     largest_norm: float  # about the largest that was seen
     certified: GeneralizedGaussian | None = None
+    data: str | None = None
 
 
 def read_landscape(path: str | Path) -> Landscape:
     """The profiles of all inputs of a run."""
     with open_run(path) as run:
         law, purposes = run.sampled_plan.law, set[str]()
+        data = str(run.config["data"]["fingerprint"])
         edges = law.radial_quantile(np.linspace(0, 1, HISTOGRAM_BINS + 1))
         indices, profiles, first_misses, total = [], [], [], 0
         for result in run.results():
@@ -72,4 +75,5 @@ def read_landscape(path: str | Path) -> Landscape:
         total,
         largest,
         None if purposes == {SELECTION} else law,
+        data,
     )

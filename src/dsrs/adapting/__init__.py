@@ -1,0 +1,7 @@
+"""Make a model that was never trained under noise bear it, and say what helped."""
+
+from dsrs.adapting.adapting import Adapted, adapt
+from dsrs.adapting.judging import Budget, Candidate
+from dsrs.adapting.ways import DEFAULT_WAYS, WAYS
+
+__all__ = ["DEFAULT_WAYS", "WAYS", "Adapted", "Budget", "Candidate", "adapt"]

@@ -1,0 +1,145 @@
+"""Try the ways to help a model on some inputs, and write the best as a model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dsrs.adapting.judging import Budget, Candidate, Watch, judged
+from dsrs.adapting.ways import DEFAULT_WAYS, WAYS, Situation
+from dsrs.classifiers import Classifier
+from dsrs.confidence.bootstrap import Resampling, interval, resampled_means
+from dsrs.datasets.dataset import Dataset
+from dsrs.errors import ClassifierError, InvalidInput, MissingExtra, StoreMismatch
+from dsrs.files.whole import write_whole
+
+AS_IT_IS = "as it is"
+CARD_NAME, MODEL_NAME, LAW_NAME, LOOKS = "adapted.json", "model.onnx", "tuned.json", "looks"
+LAWS = "laws"
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Adapted:
+    """What was tried, and what came out.
+
+    Attributes:
+        candidates: the model as it is, and what each way made of it.
+        failed: why a way could not be tried, by its name.
+        folder: where the best one is.
+        model_file: the best one as an ONNX file, where it can be one.
+    """
+
+    candidates: tuple[Candidate, ...]
+    failed: dict[str, str]
+    folder: Path
+    model_file: Path | None
+
+    @property
+    def best(self) -> Candidate:
+        """The candidate that is expected to certify most; the first of equals."""
+        return max(self.candidates, key=lambda each: each.value)
+
+    @property
+    def gain(self) -> tuple[float, float, float]:
+        """What the best one adds to the model as it is, with its paired 95% interval."""
+        by_input = self.best.tuned.objective.by_input
+        first, best = (by_input(each.choice.radii) for each in (self.candidates[0], self.best))
+        resampling = Resampling()
+        low, high = interval(
+            resampled_means((best - first)[:, None], resampling), resampling.confidence
+        )
+        return float(np.mean(best - first)), float(low[0]), float(high[0])
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        gain, low, high = self.gain
+        return {
+            "format": FORMAT,
+            "best": self.best.name,
+            "gain": {"value": gain, "interval": [low, high]},
+            "denoise": self.best.denoiser,
+            "model_file": None if self.model_file is None else self.model_file.name,
+            "candidates": [each.to_dict() for each in self.candidates],
+            "failed": self.failed,
+        }
+
+
+def adapt(
+    model: Classifier,
+    dataset: Dataset,
+    indices: Sequence[int],
+    output: str | Path,
+    *,
+    ways: Sequence[str] = (),
+    budget: Budget | None = None,
+    unlabelled: tuple[Dataset, Sequence[int]] | None = None,
+    watch: Watch | None = None,
+) -> Adapted:
+    """Try each way on these inputs, and write the best candidate into the folder `output`.
+
+    The folder gets model.onnx, which every verb takes with the folder as its model; tuned.json,
+    the law for `dsrs certify --law`; adapted.json, the candidates; in `laws` the law of each; in
+    `looks` their votes. Stopped and called again in the same way, it continues.
+
+    Args:
+        model: the model as it is.
+        dataset: the data.
+        indices: the inputs that choose; report others.
+        output: the folder.
+        ways: names of `WAYS`; by default `DEFAULT_WAYS`, of which those that do not fit the model
+            are left out.
+        budget: what each candidate is judged by.
+        unlabelled: data and inputs of it to estimate or learn from, which are not reported; by
+            default the inputs that choose.
+        watch: makes a counter of the votes of a candidate.
+    """
+    for way in ways:
+        if way not in WAYS:
+            raise InvalidInput(f"`ways` must be of {', '.join(WAYS)}, got {way!r}")
+    folder = Path(output)
+    if (folder / CARD_NAME).exists():
+        raise StoreMismatch(f"{folder} holds an adapted model already; choose another folder")
+    chosen = budget or Budget()
+    pool, rows = unlabelled or (dataset, indices)
+
+    def judge(name: str, classifier: Classifier, denoiser: str | None) -> Candidate:
+        looks = folder / LOOKS
+        return judged(name, classifier, denoiser, dataset, indices, chosen, looks, watch)
+
+    candidates, failed = [judge(AS_IT_IS, model, None)], {}
+    for way in ways or DEFAULT_WAYS:
+        situation = Situation(model, pool, rows, candidates, folder, chosen.seed)
+        try:
+            candidates.append(judge(way, *WAYS[way](situation)))
+        except (ClassifierError, InvalidInput, MissingExtra) as error:
+            if ways:
+                raise
+            failed[way] = str(error)
+    return _written(Adapted(tuple(candidates), failed, folder, None), dataset, indices)
+
+
+def _written(found: Adapted, dataset: Dataset, indices: Sequence[int]) -> Adapted:
+    """Write the best candidate, its law and what was tried."""
+    best, folder, model_file = found.best, found.folder, None
+    graph = getattr(best.classifier, "graph", None)
+    if graph is not None:
+        model_file = folder / MODEL_NAME
+        write_whole(model_file, graph())
+    chose = {"inputs": list(indices), "data": dataset.fingerprint}
+    (folder / LAWS).mkdir(exist_ok=True)
+    for each in found.candidates:
+        law = each.law_file() | {"landscape": {"votes": each.landscape.votes, **chose}}
+        content = json.dumps(law, indent=1).encode()
+        write_whole(folder / LAWS / f"{each.file_name}.json", content)
+        if each is best:
+            write_whole(folder / LAW_NAME, content)
+    whole = Adapted(found.candidates, found.failed, folder, model_file)
+    record = whole.to_dict() | chose
+    write_whole(folder / CARD_NAME, json.dumps(record, indent=1).encode())
+    return whole

@@ -1,0 +1,200 @@
+"""What a candidate would certify: one look at it, and every law forecast from that."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrs.certifying.many_inputs import Counter, certify_run
+from dsrs.classifiers import Classifier
+from dsrs.datasets.dataset import Dataset
+from dsrs.errors import InvalidInput
+from dsrs.methods import Plan
+from dsrs.methods.defaults import ALPHA, N
+from dsrs.store.profiles import Landscape, read_landscape, wide_law
+from dsrs.tuning import Forecast, Tuned, tune
+
+# Sizes of noise that are tried to see how far to look, as shares of the range of the data.
+SIZES = 2.0 ** np.arange(-7, 1.5, 0.5)
+TRIED_INPUTS, TRIED_NOISES = 16, 4
+# A size is borne if so much is left of what accuracy without noise is above that of one class.
+BORNE = 0.5
+KEPT = 0.5  # share of what can be certified beside one class which the chosen law must certify
+# Makes a counter of so much work under a title.
+Watch = Callable[[int, str], AbstractContextManager[Counter]]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What each candidate is judged by, the same for all.
+
+    Attributes:
+        votes: of one input, at noise of every norm.
+        n: votes that an input will have when it is certified.
+        alpha: failure probability of its certificate.
+        objective: `acr` or `accuracy@R`, as for `tune`.
+        reach: the largest noise of interest; None: as far as each candidate bears noise.
+        seed: of the noise.
+        batch: rows of a forward pass; 0: by the size of the inputs.
+        workers: threads; None: all cores.
+    """
+
+    votes: int = 1000
+    n: int = N
+    alpha: float = ALPHA
+    objective: str = "acr"
+    reach: float | None = None
+    seed: int = 0
+    batch: int = 0
+    workers: int | None = None
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model as it may be deployed, and what it is expected to certify.
+
+    Attributes:
+        name: what was done to the model.
+        classifier: the model with that.
+        denoiser: the name of the denoiser that it stands behind, as `denoiser_from` takes it.
+        landscape: its votes by norm of the noise.
+        tuned: every law, forecast from them.
+        classes: the class of each input, by its label or else by the model without noise.
+    """
+
+    name: str
+    classifier: Classifier
+    denoiser: str | None
+    landscape: Landscape
+    tuned: Tuned
+    classes: tuple[int, ...]
+
+    @property
+    def file_name(self) -> str:
+        """The name of its files."""
+        return file_name(self.name)
+
+    @property
+    def choice(self) -> Forecast:
+        """The best law under which the model still tells classes apart.
+
+        Under very large noise most models give one class to everything. Inputs of that class then
+        have large radii, and the average radius grows with the noise although nothing is told
+        apart. So count what a law certifies beside the class of which it certifies most: it must be
+        KEPT of the most that any law has.
+        """
+        counts = [self._beside_one_class(each.radii > 0) for each in self.tuned.candidates]
+        least = KEPT * max(counts)
+        pairs = zip(self.tuned.candidates, counts, strict=True)
+        return next(each for each, count in pairs if count >= least)
+
+    def _beside_one_class(self, certified: NDArray[np.bool_]) -> int:
+        """How many inputs are certified that are not of the class with most of them."""
+        classes = np.asarray(self.classes)[certified]
+        return len(classes) - int(np.bincount(classes).max(initial=0))
+
+    @property
+    def value(self) -> float:
+        """What the chosen law is expected to certify."""
+        return self.choice.value
+
+    def law_file(self) -> dict[str, Any]:
+        """What `dsrs tune` would write of it, with the chosen law as the best."""
+        answer = self.tuned.to_dict()
+        chosen = self.choice.to_dict(np.asarray(answer["radii"]))
+        return answer | {"law": chosen["law"], "method": chosen["method"], "predicted": chosen}
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: the forecast of the chosen law."""
+        answer, kept = self.law_file(), ("law", "method", "predicted", "radii", "limit")
+        return {
+            "name": self.name,
+            "model": self.classifier.description,
+            "fingerprint": self.classifier.fingerprint,
+            "denoise": self.denoiser,
+            **{key: answer[key] for key in kept},
+        }
+
+
+def judged(
+    name: str,
+    classifier: Classifier,
+    denoiser: str | None,
+    dataset: Dataset,
+    indices: Sequence[int],
+    budget: Budget,
+    folder: Path,
+    watch: Watch | None = None,
+) -> Candidate:
+    """Look at a candidate, into a run folder of its name, and forecast every law."""
+    d = math.prod(dataset.input_shape)
+    reach = budget.reach or borne_size(classifier, dataset, indices, budget.seed)
+    plan = Plan(
+        law=wide_law(d, reach),
+        methods=("landscape",),
+        n=budget.votes,
+        seed=budget.seed,
+        batch=budget.batch,
+    )
+    look = folder / file_name(name)
+    certify_run(
+        classifier,
+        dataset,
+        plan,
+        indices,
+        look,
+        workers=budget.workers,
+        progress=None if watch is None else (lambda total: watch(total, name)),
+    )
+    landscape = read_landscape(look)
+    found = tune(landscape.profiles, d, budget.n, budget.alpha, budget.objective)
+    return Candidate(
+        name, classifier, denoiser, landscape, found, classes_of(dataset, indices, classifier)
+    )
+
+
+def file_name(name: str) -> str:
+    """The name of a candidate as that of a file."""
+    return name.replace(" ", "-")
+
+
+def classes_of(dataset: Dataset, indices: Sequence[int], classifier: Classifier) -> tuple[int, ...]:
+    """The label of each input, or what the model says of it without noise."""
+    if dataset.labels is not None:
+        return tuple(dataset.labels[list(indices)].tolist())
+    answers = (classifier.classify(dataset.input(index)[None])[0] for index in indices)
+    return tuple(map(int, answers))
+
+
+def borne_size(
+    classifier: Classifier, dataset: Dataset, indices: Sequence[int], seed: int
+) -> float:
+    """About the largest Gaussian noise that the model bears, in the units of the data."""
+    few = list(indices)[:: max(1, len(indices) // TRIED_INPUTS)]
+    images = np.stack([dataset.input(index) for index in few])
+    clean = classifier.classify(images)
+    labels = np.asarray(classes_of(dataset, few, classifier))
+    right = float(np.mean(clean == labels))
+    if not right:
+        raise InvalidInput(
+            f"the model is wrong on all of {len(few)} inputs without any noise; is the data as the "
+            "model wants it (bounds, mean and std, order of the classes)?"
+        )
+    one_class = float(np.bincount(labels).max()) / len(labels)
+    least = one_class + BORNE * (right - one_class)
+    lower, upper = classifier.bounds
+    rng, borne = np.random.default_rng(seed), SIZES[0]
+    many, known = np.repeat(images, TRIED_NOISES, axis=0), np.repeat(labels, TRIED_NOISES)
+    for size in SIZES:
+        noise = rng.standard_normal(many.shape, dtype=np.float32)
+        answers = classifier.classify(many + np.float32(size * (upper - lower)) * noise)
+        if np.mean(answers == known) >= least:
+            borne = size
+    return float(borne * (upper - lower))

@@ -1,0 +1,174 @@
+"""Statistics of batch normalisation, estimated again from inputs under noise, and frozen.
+
+A network that was trained on clean images normalises the features of noisy ones by the mean and
+the variance of clean ones, which they no longer have. Here every normalisation gets the moments
+that its features have on given (noisy) inputs, layer by layer: later layers see what the earlier
+ones answer with their new statistics, as in PyTorch's training mode. Where an export has folded
+the normalisation into the convolutions, one that does nothing on clean inputs is put behind each
+convolution first.
+
+The given inputs must not be among those that are certified; afterwards the statistics are
+constants of the model, which answers each row by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrs.classifiers.onnx_file import answers_of
+from dsrs.classifiers.onnx_graph import (
+    bytes_of,
+    imported_onnx,
+    model_of_bytes,
+    only_input,
+    opset_of,
+)
+from dsrs.errors import ClassifierError
+
+Batches = Sequence[NDArray[np.float32]]
+Moments = tuple[NDArray[np.float64], NDArray[np.float64]]  # mean and variance by channel
+
+NORMALISATION = "BatchNormalization"
+AXES_ARE_INPUTS = 18  # of ReduceMean, since this opset
+LEAST_VARIANCE = 1e-12
+
+
+def with_statistics(content: bytes, noisy: Batches, clean: Batches) -> bytes:
+    """The ONNX model with the statistics of its features on `noisy`, as a new file.
+
+    Args:
+        content: the model, with an open batch axis.
+        noisy: batches of inputs as the model will see them: under noise, behind its denoiser. The
+            moments of a batch are taken together, so each should be large.
+        clean: batches of inputs without noise, for models whose normalisation was folded.
+    """
+    model = model_of_bytes(content)
+    if only_input(model).type.tensor_type.shape.dim[0].dim_value:
+        raise ClassifierError(
+            "statistics are estimated from many rows at once, but the model was exported for a "
+            "fixed number of rows: export it with an open batch axis"
+        )
+    if not _normalisations(model):
+        _add_normalisations(model, clean)
+    for node, (mean, variance) in zip(
+        _normalisations(model), _moments(model, noisy, frozen=False), strict=True
+    ):
+        _give(model, node, {3: mean, 4: variance})
+    return bytes_of(model)
+
+
+def _normalisations(model: Any) -> list[Any]:
+    return [node for node in model.graph.node if node.op_type == NORMALISATION]
+
+
+def _add_normalisations(model: Any, clean: Batches) -> None:
+    """Put a normalisation that changes nothing on `clean` behind every convolution."""
+    onnx = imported_onnx()
+    nodes: list[Any] = []
+    for node in model.graph.node:
+        nodes.append(node)
+        if node.op_type != "Conv":
+            continue
+        output = node.output[0]
+        node.output[0] = f"{output}_before"
+        weights = [f"{output}_weight{i}" for i in range(1, 5)]  # scale, shift, mean, variance
+        inputs = [node.output[0], *weights]
+        nodes.append(onnx.helper.make_node(NORMALISATION, inputs, [output], epsilon=0.0))
+    kept = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
+    del model.graph.node[:]
+    model.graph.node.extend(kept)
+    added = _normalisations(model)
+    if not added:
+        raise ClassifierError(
+            "there are no statistics to estimate: the model has neither batch normalisation nor "
+            "convolutions"
+        )
+    for node in added:  # nothing yet: as many ones and zeros as the convolution has channels
+        channels = _channels(model, node.input[0])
+        ones = np.ones(channels)
+        _give(model, node, {1: ones, 2: 0 * ones, 3: 0 * ones, 4: ones})
+    for node, (mean, variance) in zip(added, _moments(model, clean, frozen=True), strict=True):
+        kept_variance = np.maximum(variance, LEAST_VARIANCE)
+        _give(model, node, {1: np.sqrt(kept_variance), 2: mean, 3: mean, 4: kept_variance})
+
+
+def _channels(model: Any, output: str) -> int:
+    """The channels that the convolution with this output has."""
+    (node,) = (each for each in model.graph.node if output in each.output)
+    shapes = {tensor.name: tensor.dims for tensor in model.graph.initializer}
+    if node.input[1] not in shapes:
+        raise ClassifierError("the model computes the weights of its convolutions: not supported")
+    return int(shapes[node.input[1]][0])
+
+
+def _moments(model: Any, batches: Batches, *, frozen: bool) -> list[Moments]:
+    """Mean and variance, over the batches, of what each normalisation is given.
+
+    While they are taken the normalisations use their own statistics if `frozen`, else those of
+    each batch.
+    """
+    onnx = imported_onnx()
+    working = model_of_bytes(model.SerializeToString())
+    make, nodes, asked = onnx.helper.make_node, [], []
+    for node in model.graph.node:
+        copied = onnx.NodeProto.FromString(node.SerializeToString())
+        if node.op_type == NORMALISATION:
+            source, title = node.input[0], node.output[0]
+            names = [f"{title}_{part}" for part in ("mean", "centred", "square", "variance")]
+            mean, centred, square, variance = names
+            nodes += _mean_nodes(working, source, mean)
+            nodes += [make("Sub", [source, mean], [centred])]
+            nodes += [make("Mul", [centred, centred], [square])]
+            nodes += _mean_nodes(working, square, variance)
+            for place, name in ((3, mean), (4, variance)):
+                flat = f"{name}_flat"
+                nodes.append(make("Reshape", [name, _constant(working, "flat", [-1])], [flat]))
+                asked.append(flat)
+                if not frozen:
+                    copied.input[place] = flat
+        nodes.append(copied)
+    del working.graph.node[:]
+    working.graph.node.extend(nodes)
+    del working.graph.value_info[:]
+    working.graph.output.extend(
+        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in asked
+    )
+    answers = [answers_of(bytes_of(working), asked, batch) for batch in batches]
+    means = [
+        np.asarray(np.mean(parts, axis=0, dtype=np.float64)) for parts in zip(*answers, strict=True)
+    ]
+    return list(zip(means[::2], means[1::2], strict=True))
+
+
+def _mean_nodes(model: Any, source: str, result: str) -> list[Any]:
+    """The mean over everything but the channels, which are the second of four axes."""
+    make = imported_onnx().helper.make_node
+    if opset_of(model) < AXES_ARE_INPUTS:
+        return [make("ReduceMean", [source], [result], axes=[0, 2, 3])]
+    return [make("ReduceMean", [source, _constant(model, "axes", [0, 2, 3])], [result])]
+
+
+def _constant(model: Any, name: str, values: Sequence[int]) -> str:
+    """The name of a constant of whole numbers, added once."""
+    whole = f"statistics_{name}"
+    if all(tensor.name != whole for tensor in model.graph.initializer):
+        tensor = imported_onnx().numpy_helper.from_array(np.array(values, np.int64), whole)
+        model.graph.initializer.append(tensor)
+    return whole
+
+
+def _give(model: Any, node: Any, weights: dict[int, NDArray[np.float64]]) -> None:
+    """Set these inputs of a node to constants of its own."""
+    for place, values in weights.items():
+        name = f"{node.output[0]}_statistic{place}"
+        kept = [tensor for tensor in model.graph.initializer if tensor.name != name]
+        if len(kept) < len(model.graph.initializer):
+            del model.graph.initializer[:]
+            model.graph.initializer.extend(kept)
+        tensor = imported_onnx().numpy_helper.from_array(values.astype(np.float32), name)
+        model.graph.initializer.append(tensor)
+        node.input[place] = name

@@ -1,0 +1,214 @@
+"""`dsrs adapt`: make a model that was never trained under noise bear it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+from dsrs.certifying.progress import Progress
+from dsrs.cli.model_options import (
+    add_batch_size,
+    add_selection_options,
+    add_source_options,
+    add_workers,
+    chosen_inputs,
+    classifier_from,
+    dataset_from,
+)
+from dsrs.cli.options import Commands, Options
+from dsrs.cli.split_note import note_on_split
+from dsrs.cli.tables import table
+from dsrs.cli.tune import forecast_row, round_radii
+from dsrs.errors import DataError, InvalidInput
+from dsrs.methods import defaults
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dsrs.adapting import Adapted
+    from dsrs.datasets import Dataset
+
+INPUTS = 24
+EPILOG = """\
+examples:
+  dsrs adapt --model net.onnx --data images/ --output adapted/
+  dsrs certify --model adapted/ --law adapted/tuned.json --data images/ \\
+      --leave-out adapted/tuned.json --output runs/adapted
+  dsrs adapt --model net.onnx --data images/ --by dct --output adapted/
+
+ways (--by): clip (to the bounds of the data), dct (a denoiser without training), statistics (of
+batch normalisation, estimated again under noise). Each is judged as `dsrs landscape` and
+`dsrs tune` would, by the same number of votes on the same inputs, and the best one is written as a
+model. The inputs that choose are a part of the test split, which the model has not been trained on;
+--leave-out of `dsrs certify` leaves them out of what is reported.
+"""
+
+
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "adapt",
+        help="make a model that was never trained under noise bear it",
+        description="Try what helps a model under noise, without touching its training, and write "
+        "the best as a model that every other command takes.",
+        epilog=EPILOG,
+    )
+    source = parser.add_argument_group("model and data")
+    add_source_options(source)
+    add_selection_options(source)
+    source.add_argument(
+        "--inputs",
+        type=int,
+        default=INPUTS,
+        help=f"how many inputs choose, spread over the data (default: {INPUTS}), where --start, "
+        "--stop, --skip and --indices do not say which",
+    )
+    _add_budget(parser.add_argument_group("what is asked"))
+    group = parser.add_argument_group("the answer")
+    group.add_argument("--output", required=True, help="folder of the adapted model")
+    group.add_argument("--json", action="store_true", help="print the answer as JSON")
+    group.add_argument("--quiet", action="store_true", help="no progress, no advice")
+    add_workers(group)
+    parser.set_defaults(run=run)
+
+
+def _add_budget(group: Options) -> None:
+    group.add_argument(
+        "--by",
+        action="append",
+        metavar="WAY",
+        help="try this way: clip, dct or statistics; give it again for several (default: all that "
+        "need no training)",
+    )
+    group.add_argument(
+        "--train-data",
+        help="data to estimate statistics from, of which nothing is reported (default: the train "
+        "split of --data, or the inputs that choose)",
+    )
+    group.add_argument(
+        "--n",
+        type=int,
+        default=defaults.N,
+        help=f"votes that an input will have when certified (default: {defaults.N})",
+    )
+    group.add_argument(
+        "--alpha",
+        type=float,
+        default=defaults.ALPHA,
+        help=f"failure probability (default: {defaults.ALPHA:g})",
+    )
+    group.add_argument(
+        "--objective", default="acr", help="acr (average certified radius) or accuracy@R"
+    )
+    group.add_argument(
+        "--votes", type=int, default=1000, help="votes an input and candidate (default: 1000)"
+    )
+    group.add_argument(
+        "--reach",
+        type=float,
+        help="largest noise of interest (default: as far as each candidate bears noise)",
+    )
+    group.add_argument("--seed", type=int, default=0, help="same seed, same votes (default: 0)")
+    add_batch_size(group)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from dsrs.adapting import Budget, adapt
+
+    dataset = dataset_from(arguments)
+    model = classifier_from(arguments, dataset)
+    if not arguments.quiet:
+        note_on_split(arguments, model, dataset)
+    names = ("votes", "n", "alpha", "objective", "reach", "seed", "batch", "workers")
+    indices = _choosing_inputs(arguments, dataset)
+    found = adapt(
+        model,
+        dataset,
+        indices,
+        arguments.output,
+        ways=tuple(arguments.by or ()),
+        budget=Budget(**{name: getattr(arguments, name) for name in names}),
+        unlabelled=_unlabelled(arguments, dataset, indices),
+        watch=lambda total, name: Progress(total, f"looking ({name})", quiet=arguments.quiet),
+    )
+    if arguments.json:
+        print(json.dumps(found.to_dict(), indent=1))
+        return 0
+    print(adapted_text(found))
+    if not arguments.quiet:
+        print("\n" + _next(arguments, found))
+    return 0
+
+
+def _choosing_inputs(arguments: argparse.Namespace, dataset: Dataset) -> list[int]:
+    """The inputs that the options name, or some that are spread over the data."""
+    if (arguments.start, arguments.stop, arguments.skip, arguments.indices) != (0, None, 1, None):
+        return chosen_inputs(arguments, dataset)
+    if arguments.inputs < 1:
+        raise InvalidInput(f"--inputs must be at least 1, got {arguments.inputs}")
+    step = max(1, len(dataset) // arguments.inputs)
+    return list(range(step // 2, len(dataset), step))[: arguments.inputs]
+
+
+def _unlabelled(
+    arguments: argparse.Namespace, dataset: Dataset, indices: Sequence[int]
+) -> tuple[Dataset, Sequence[int]]:
+    """Inputs to estimate statistics from, none of which is reported."""
+    from dsrs.datasets import load_dataset
+
+    size, crop, bounds = arguments.size, arguments.crop, tuple(arguments.bounds)
+    try:
+        found = load_dataset(
+            arguments.train_data or arguments.data, "train", bounds=bounds, size=size, crop=crop
+        )
+    except DataError:
+        if arguments.train_data:
+            raise
+        return dataset, indices
+    if found.input_shape != dataset.input_shape or found.fingerprint == dataset.fingerprint:
+        if arguments.train_data:
+            raise InvalidInput("--train-data must be of the shape of --data, and other inputs")
+        return dataset, indices
+    return found, range(len(found))
+
+
+def adapted_text(found: Adapted) -> str:
+    """The candidates side by side, and what follows."""
+    first, best = found.candidates[0], found.best
+    tops = [float(each.choice.radii.max()) for each in found.candidates]
+    radii = round_radii(max(tops))
+    rows = [forecast_row(each.name, each.choice, radii) for each in found.candidates]
+    heads = ["", "sigma", "k", "method", first.tuned.objective.text, "interval (95%)"]
+    lines = [
+        f"predicted for n = {first.tuned.n:,} votes, alpha = {first.tuned.alpha:g}, from "
+        f"{len(first.tuned.limits)} inputs; certified accuracy (%) at radius r",
+        table(rows, [*heads, *(f"r={radius:g}" for radius in radii)]),
+        "",
+        *(f"{name} was left out: {reason}" for name, reason in found.failed.items()),
+    ]
+    if best is first:
+        others = max((each.value for each in found.candidates[1:]), default=0.0)
+        lines.append(
+            f"nothing that was tried helps this model: {first.value:.4f} as it is, at most "
+            f"{others:.4f} with help. Retraining under noise does help: dsrs train --from"
+        )
+        return "\n".join(lines)
+    gain, low, high = found.gain
+    times = f" ({best.value / first.value:.2f} times)" if first.value > 0 else ""
+    lines.append(
+        f"best: {best.name}, {best.value:.4f} instead of {first.value:.4f}{times}; difference "
+        f"{gain:.4f}, paired 95% interval {low:.4f} to {high:.4f}"
+        + ("" if low > 0 else "; these inputs cannot tell it from the model as it is")
+    )
+    return "\n".join(lines)
+
+
+def _next(arguments: argparse.Namespace, found: Adapted) -> str:
+    folder, model = arguments.output.rstrip("/"), f"--model {arguments.output}"
+    if found.model_file is None:
+        denoise = "" if found.best.denoiser is None else f" --denoise {found.best.denoiser}"
+        model = f"--model {' --model '.join(arguments.model)}{denoise}"
+    return (
+        f"next: dsrs certify {model} --data {arguments.data} --law {folder}/tuned.json \\\n"
+        f"          --leave-out {folder}/tuned.json --output ..."
+    )

@@ -1,0 +1,52 @@
+"""A warning where inputs choose that the model may have been trained on."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from dsrs.errors import DataError
+from dsrs.measures.rounding import floor_text
+
+if TYPE_CHECKING:
+    from dsrs.classifiers.base import Classifier
+    from dsrs.datasets import Dataset
+
+MOST_INPUTS = 256  # of each split
+
+
+def note_on_split(arguments: argparse.Namespace, model: Classifier, dataset: Dataset) -> None:
+    """Say that the train split may flatter, and how accuracies without noise differ."""
+    if arguments.split != "train" or dataset.labels is None:
+        return
+    from dsrs.datasets import load_dataset
+
+    options = {"bounds": tuple(arguments.bounds), "size": arguments.size, "crop": arguments.crop}
+    try:
+        test = load_dataset(arguments.data, "test", **options)
+    except DataError:
+        return
+    if test.fingerprint == dataset.fingerprint or test.labels is None:
+        return
+    seen, other = (floor_text(100 * clean_accuracy(model, data), 1) for data in (dataset, test))
+    print(
+        "note: these inputs are of the train split. If the model was trained on them, they flatter "
+        f"it: {seen} % are right without noise here, {other} % on the test split; --split test "
+        "chooses there",
+        file=sys.stderr,
+    )
+
+
+def clean_accuracy(model: Classifier, dataset: Dataset) -> float:
+    """The share of right answers without noise, on some inputs spread over the data."""
+    import numpy as np
+
+    assert dataset.labels is not None
+    rows = range(0, len(dataset), max(1, len(dataset) // MOST_INPUTS))
+    right = 0
+    for start in range(0, len(rows), 64):
+        chosen = list(rows[start : start + 64])
+        answers = model.classify(np.stack([dataset.input(row) for row in chosen]))
+        right += int(np.count_nonzero(answers == dataset.labels[chosen]))
+    return right / len(rows)
