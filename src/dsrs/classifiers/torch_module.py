@@ -38,11 +38,12 @@ from dsrs.classifiers.in_front import in_numpy
 from dsrs.classifiers.onnx_file import from_onnx
 from dsrs.errors import ClassifierError, DsrsError, InvalidInput, MissingExtra
 from dsrs.noise.normals import NoiseBlock
-from dsrs.noise.tensors import noisy_batch
+from dsrs.noise.on_device import device_noise
 
 if TYPE_CHECKING:
     from dsrs.classifiers.denoisers import Denoiser
 
+LOG = logging.getLogger("dsrs.counting")
 ENGINES = ("auto", "onnx", "eager")
 EXPORTER_LOGGERS = ("torch.onnx", "torch.export", "torch._dynamo")
 
@@ -202,19 +203,24 @@ def eager_forward(module: Any, place: Any, title: str) -> Forward:
 def noise_beside(
     module: Any, place: Any, title: str, shape: tuple[int, ...], wanted: bool | None = None
 ) -> NoisyForward | None:
-    """Noise made where the module is, and the module on it; None: the sampler's kernels make it.
+    """Noise made where the module is, and the module on it; None: the sampler makes the noise.
 
-    On the CPU these kernels are faster; elsewhere no batch need be moved, if float64 is known.
+    On the CPU the sampler's kernels are faster; elsewhere no batch need be moved. A device whose
+    noise is not the sampler's, bit for bit, is not trusted with it.
     """
-    if not (place.type not in ("cpu", "mps") if wanted is None else wanted):
+    if not (place.type != "cpu" if wanted is None else wanted):
         return None
-    torch = imported_torch()
+    noise = device_noise(str(place))
+    if noise.make is None:
+        LOG.warning("the processor makes the noise: %s", "; ".join(noise.notes))
+        return None
+    torch, make = imported_torch(), noise.make
     run = _runner(module, title)
 
     def forward(block: NoiseBlock, units: Units) -> tuple[NDArray[Any], NDArray[np.float64]]:
         try:
             with torch.inference_mode():
-                batch, norms = noisy_batch(torch, block, place)
+                batch, norms = make(block, place)
                 batch = batch.reshape(-1, *shape)
                 for shift, scale in units:
                     shift_there, scale_there = (

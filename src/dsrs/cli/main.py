@@ -45,6 +45,7 @@ VERBS = (
     "train",
     "paper",
     "theory",
+    "doctor",
     "completion",
 )
 
