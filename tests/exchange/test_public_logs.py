@@ -1,4 +1,4 @@
-"""Import of the public logs of the original scripts: what is no l2 log of P is refused."""
+"""Import of the public logs of the original scripts: what is no log of P is refused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from dsrs.errors import DsrsError
 from dsrs.exchange import ResultRow, import_rows
 
-REFUSALS = ("another norm", "seconds", "no l2 radii", "truncated law", "rescaled Q")
+REFUSALS = ("seconds", "no l2 radii", "truncated law", "rescaled Q")
 
 
 def attempt(path: Path, q_log: Path | None = None) -> list[ResultRow] | str:
@@ -25,8 +25,12 @@ def test_each_log_is_taken_for_what_it_is(original_logs: Path) -> None:
         kind = path.relative_to(original_logs).parts[0]
         name = path.name
         if not isinstance(rows, str):
-            # Whatever is read is an l2 log of P, or of radii.
-            assert name.startswith(("gaussian-", "general-gaussian-", "orig-rad-g", "new-rad-g"))
+            # Whatever is read is a log of P, in any norm, or of l2 radii.
+            norm = {"L1": "l1", "infty": "linf"}.get(name.split("-")[0])
+            assert all(row.norm == norm for row in rows)
+            reasons["another norm"] += norm is not None
+            allowed = ("gaussian-", "general-gaussian-", "orig-rad-g", "new-rad-g", "L1-", "infty-")
+            assert name.startswith(allowed)
             assert "-x" not in name or kind == "new-radius"
             reasons[f"{kind} read"] += 1
             assert all((row.radius is None) == (kind == "sampling") for row in rows)
@@ -41,7 +45,8 @@ def test_each_log_is_taken_for_what_it_is(original_logs: Path) -> None:
     other_norms = sum(
         path.name.startswith(("L1-", "infty-")) for path in original_logs.rglob("*.txt")
     )
-    assert reasons["another norm"] == other_norms == 66  # two of them have their header twice
+    # The other 30 are of a Q: their sigma is not that of the model.
+    assert (other_norms, reasons["another norm"]) == (66, 36)
     timed = [path for path in original_logs.rglob("time-*.txt") if path.stat().st_size]
     assert reasons["seconds"] == len(timed) > 150
     assert reasons["truncated law"] > 50

@@ -25,7 +25,6 @@ from pathlib import Path
 
 from dsrs.errors import DataError, InvalidInput
 from dsrs.exchange.log_names import (
-    LAWS,
     LogHeader,
     RadiusName,
     header_of,
@@ -88,7 +87,7 @@ def sampling_log_text(header: LogHeader, intervals: Mapping[int, Interval]) -> s
 
 
 def read_sampling_log(path: Path) -> SamplingLog:
-    """A sampling log, if its header and its name tell the same l2 law."""
+    """A sampling log, if its header and its name tell the same law."""
     keys: dict[str, str] = {}
     intervals: dict[int, Interval] = {}
     later: dict[int, tuple[Interval, ...]] = {}
@@ -109,10 +108,6 @@ def read_sampling_log(path: Path) -> SamplingLog:
             raise DataError(
                 f"{where}: expected `x key value` or `o index lower upper`, got {' '.join(words)!r}"
             )
-    if keys.get("disttype", LAWS[0]) not in LAWS:
-        raise DataError(
-            f"{path} holds intervals under {keys['disttype']}, noise for another norm than l2"
-        )
     missing = [key for key in _HEADER_KEYS if key not in keys]
     if missing and intervals:
         raise DataError(f"{path}: the header lines `x {missing[0]} ...` are missing")
@@ -163,6 +158,8 @@ def log_lines(path: Path) -> Iterator[tuple[str, list[str]]]:
 
 def _check_header(header: LogHeader, name: LogHeader, path: Path) -> None:
     """Raise where header and name contradict; a copied log of P says less than its name."""
+    if header.norm != name.norm:
+        raise DataError(f"{path} is named for {name.norm} noise, and its header says {header.norm}")
     for key in ("k", "sigma", "n", "alpha"):
         told, found = getattr(name, key), getattr(header, key)
         fewer = key in ("n", "alpha") and header.rule is None and 0 < found < told

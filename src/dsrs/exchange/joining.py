@@ -66,7 +66,13 @@ def check_is_p(log: SamplingLog, path: Path) -> None:
 def interval_rows(log: SamplingLog, path: Path) -> list[ResultRow]:
     """The rows of a log of P."""
     header = log.header
-    common = {"k": header.k, "sigma": header.sigma, "n": header.n, "alpha": header.alpha}
+    common = {
+        "k": header.k,
+        "norm": None if header.norm == "l2" else header.norm,
+        "sigma": header.sigma,
+        "n": header.n,
+        "alpha": header.alpha,
+    }
     return [
         checked_row(
             {
@@ -152,6 +158,7 @@ def _joined_row(
         {
             "index": index,
             "k": p.k,
+            "norm": None if p.norm == "l2" else p.norm,
             "sigma": p.sigma,
             "n": p.n + q.n if both else p.n,
             "alpha": p.alpha + q.alpha if both else p.alpha,
@@ -172,6 +179,8 @@ def _check_pair(p: LogHeader, q: LogHeader, p_path: Path, q_path: Path) -> None:
     folders = [path.resolve().parent.name for path in (p_path, q_path)]
     if all(name.endswith(MODEL_ENDING) for name in folders) and folders[0] != folders[1]:
         raise DataError(f"{q_path} is of the model {folders[1]}, and the log of P of {folders[0]}")
+    if q.norm != p.norm:
+        raise DataError(f"{q_path} has {q.norm} noise, and the log of P has {p.norm} noise")
     if q.k != p.k:
         raise DataError(f"{q_path} has k = {q.k:g}, and the log of P has k = {p.k:g}")
     if q.sigma == p.sigma and q.rule is None:

@@ -14,6 +14,7 @@ SAMPLING = "sampling"
 RADIUS_KINDS = ("orig-radius", "new-radius")
 _RADIUS_PREFIXES = ("orig-rad-", "new-rad-", "time-")
 _OTHER_NORMS = ("L1-", "infty-")  # noise for l1 and l-infinity certificates
+OTHER_NORM = "noise for another norm than l2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +55,16 @@ def read_model_logs(model: str, folders: Iterable[Path]) -> ModelLogs:
 def _read(path: Path, logs: ModelLogs) -> None:
     of_radii = path.name.startswith(_RADIUS_PREFIXES)
     try:
-        radius_name(path) if of_radii else sampling_name(path)
+        name = radius_name(path).p if of_radii else sampling_name(path)
     except DataError as error:
         reason = _other_kind(path.name)
         if reason is None:
             logs.broken.append((path, str(error)))
         else:
             logs.left_out.append((path, reason))
+        return
+    if name.norm != "l2":
+        logs.left_out.append((path, OTHER_NORM))
         return
     try:
         if of_radii:
@@ -77,4 +81,4 @@ def _other_kind(name: str) -> str | None:
         return "seconds"
     if name.startswith(_RADIUS_PREFIXES):
         return "radii of another norm, or of a rule that is not known here"
-    return "noise for another norm than l2" if name.startswith(_OTHER_NORMS) else None
+    return OTHER_NORM if name.startswith(_OTHER_NORMS) else None

@@ -4,10 +4,11 @@
     orig-rad-LAW-K-SIGMA-N-ALPHA.txt                   Neyman-Pearson radii
     new-rad-LAW[-th]-K-SIGMA-Q-N-ALPHA.txt             double-sampling radii; -th: Q is truncated
 
-LAW is `gaussian`, whose K is `None`, or `general-gaussian`; other words are noise for l1 and
-l-infinity, and `time-...` files hold seconds. RULE is there for a truncated law: its percentile,
-or a word for a percentile chosen per input; a rescaled law is known by its other SIGMA. Files lie
-in a folder a model, whose name may end with the sigma that the model was trained for.
+LAW is `gaussian`, whose K is `None`, or `general-gaussian`; with `L1-` or `infty-` before it the
+noise is round in that norm (intervals only). `time-...` files hold seconds. RULE is there for a
+truncated law: its percentile, or a word for a percentile chosen per input; a rescaled law is known
+by its other SIGMA. Files lie in a folder a model, whose name may end with the sigma that the model
+was trained for.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pathlib import Path
 from dsrs.errors import DataError
 from dsrs.exchange.row import parsed
 from dsrs.laws import heuristic_percentile
+from dsrs.laws.norms import Norm
 
 # Recorded names of the percentile by `dsrs.laws.heuristic_percentile`. With the second one the
 # scripts sampled P again where (nearly) all votes under P agreed: see `fallback`.
@@ -32,6 +34,8 @@ NUMBER = r"\d+(?:\.\d+)?(?:e[-+]?\d+)?"
 RULE = rf"{NUMBER}|x|x\+|x2|x2\+|xp"
 MODEL_ENDING = ".pth"
 LAWS = ("gaussian", "general-gaussian")
+# What stands before the law of noise that is round in another norm, in logs of intervals.
+PREFIXES: dict[Norm, str] = {"l2": "", "l1": "L1-", "linf": "infty-"}
 # The dimension of the data set in a model's name, as in cohen-cifar-1530-0.50.
 DIMENSIONS = {
     "mnist": 784,
@@ -43,7 +47,8 @@ DIMENSIONS = {
 _LAW = rf"(?P<disttype>{'|'.join(LAWS)})"
 _NOISE = rf"(?P<k>None|{NUMBER})-(?P<std>{NUMBER})"
 _BUDGET = rf"(?P<N>\d+)-(?P<alpha>{NUMBER})"
-_STEM = re.compile(rf"{_LAW}-{_NOISE}-{_BUDGET}(?:-(?P<rule>{RULE}))?")
+_ANY_LAW = rf"(?P<disttype>(?:{'|'.join(PREFIXES.values())})(?:{'|'.join(LAWS)}))"
+_STEM = re.compile(rf"{_ANY_LAW}-{_NOISE}-{_BUDGET}(?:-(?P<rule>{RULE}))?")
 _RADIUS_STEM = re.compile(
     rf"(?P<kind>orig-rad|new-rad)-{_LAW}(?P<th>-th)?-{_NOISE}(?:-(?P<rule>{RULE}))?-{_BUDGET}"
 )
@@ -59,10 +64,11 @@ class LogHeader:
     n: int
     alpha: float
     rule: str | None = None
+    norm: Norm = "l2"
 
     @property
     def law(self) -> str:
-        return "general-gaussian" if self.k else "gaussian"
+        return PREFIXES[self.norm] + ("general-gaussian" if self.k else "gaussian")
 
     @property
     def k_text(self) -> str:
@@ -127,13 +133,16 @@ def header_of(keys: Mapping[str, str | None], rule: str | None, where: str) -> L
     """The header of these texts: disttype, k, std, N, alpha."""
     law, k, std, n, alpha = (keys[key] or "" for key in ("disttype", "k", "std", "N", "alpha"))
     # Some names give a Gaussian an exponent, which it does not have.
-    plain = law == "gaussian" or k == "None"
+    named = (norm for norm, word in PREFIXES.items() if word and law.startswith(word))
+    norm: Norm = next(named, "l2")
+    plain = law.removeprefix(PREFIXES[norm]) == "gaussian" or k == "None"
     header = LogHeader(
         k=0.0 if plain else parsed(k, float, "k", where),
         sigma=parsed(std, float, "std", where),
         n=parsed(n, int, "N", where),
         alpha=parsed(alpha, float, "alpha", where),
         rule=rule,
+        norm=norm,
     )
     if not (math.isfinite(header.k) and 0 < header.sigma < math.inf and header.k >= 0):
         raise DataError(
