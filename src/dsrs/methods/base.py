@@ -56,8 +56,10 @@ class Method(ABC):
     plan: Plan
     text: str
 
-    # Whether it has one bound, which may be looked at early, compare classes and be randomized.
+    # Whether it has one bound, which may be looked at early and be randomized.
     one_bound: ClassVar[bool] = False
+    # Whether it can compare the class with every other one (`classes` = all).
+    compares_classes: ClassVar[bool] = False
     # Whether `forecast` takes no search, so that `dsrs tune` may ask it for every law of a grid.
     quick_forecast: ClassVar[bool] = False
 
