@@ -19,7 +19,7 @@ from boxes import Problem, nasty_boxes, realistic_boxes
 
 from dsrs import certify
 from dsrs.audit import Verdict, check
-from dsrs.cli.progress import Progress
+from dsrs.certifying.progress import Progress
 from dsrs.cli.tables import table
 from dsrs.duality.kernel import compile_kernels
 from dsrs.errors import InfeasibleBox

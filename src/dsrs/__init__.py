@@ -16,7 +16,6 @@ if _TYPE_CHECKING:
     from dsrs.attack import attack_run as attack_run
     from dsrs.audit import Verdict as Verdict
     from dsrs.audit import check as check
-    from dsrs.certifying.smoothed import SmoothedClassifier as SmoothedClassifier
     from dsrs.errors import DsrsError as DsrsError
     from dsrs.laws import GeneralizedGaussian as GeneralizedGaussian
     from dsrs.laws import Rescaled as Rescaled
@@ -31,6 +30,10 @@ if _TYPE_CHECKING:
     from dsrs.proofs.table import certify_table as certify_table
     from dsrs.reports.comparing import compare as compare
     from dsrs.reports.gating import gate as gate
+    from dsrs.smoothed.certified_run import CertifiedRun as CertifiedRun
+    from dsrs.smoothed.classifier import SmoothedClassifier as SmoothedClassifier
+    from dsrs.smoothed.smoothing import demo as demo
+    from dsrs.smoothed.smoothing import smooth as smooth
 
 __version__ = "0.1.0"
 
@@ -38,7 +41,6 @@ __version__ = "0.1.0"
 _HOMES = {
     "dsrs.attack": ("AttackSettings", "attack_input", "attack_run"),
     "dsrs.audit": ("Verdict", "check"),
-    "dsrs.certifying.smoothed": ("SmoothedClassifier",),
     "dsrs.errors": ("DsrsError",),
     "dsrs.laws": ("GeneralizedGaussian", "Rescaled", "Truncated", "Weighted"),
     "dsrs.proofs.certificate": ("Certificate",),
@@ -48,11 +50,14 @@ _HOMES = {
     "dsrs.proofs.table": ("certify_rows", "certify_table"),
     "dsrs.reports.comparing": ("compare",),
     "dsrs.reports.gating": ("gate",),
+    "dsrs.smoothed.certified_run": ("CertifiedRun",),
+    "dsrs.smoothed.classifier": ("SmoothedClassifier",),
+    "dsrs.smoothed.smoothing": ("demo", "smooth"),
 }
 _NAMES = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = (
     *("certifying", "classifiers", "confidence", "conformal", "datasets", "exchange", "landscape"),
-    *("laws", "measures", "methods", "reports", "store", "training", "tuning", "votes"),
+    *("laws", "measures", "methods", "reports", "smoothed", "store", "training", "tuning", "votes"),
 )
 
 __all__ = [*_NAMES]

@@ -9,6 +9,7 @@ DsrsError
 │   └── NotRecorded       what a table or figure needs is not among the recorded data
 ├── ClassifierError       a model that cannot be loaded, or answers wrongly
 │   ├── NotAFunction      a row gets another class when it is asked again
+│   ├── ShapeNeeded       a model that does not say the shape of its inputs (also InvalidInput)
 │   ├── NoScores          it answers with classes only, where scores of all classes are needed
 │   ├── OtherModel        it is not the one that a run or a file of prediction sets speaks of
 │   └── OutOfMemory       a batch is too much for the memory that there is
@@ -58,6 +59,10 @@ class ClassifierError(DsrsError):
 
 class NotAFunction(ClassifierError):
     """A model gives a row another class when it is asked again, or beside other rows."""
+
+
+class ShapeNeeded(InvalidInput, ClassifierError):
+    """A model does not say the shape of its inputs, and nobody else did."""
 
 
 class NoScores(ClassifierError):

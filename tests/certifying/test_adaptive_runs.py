@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from dsrs.certifying.again import recertify_run
 from dsrs.certifying.in_flight import keep_all
 from dsrs.certifying.many_inputs import certify_run
-from dsrs.certifying.smoothed import SmoothedClassifier
 from dsrs.classifiers import Classifier, from_callable
 from dsrs.datasets import Dataset
 from dsrs.errors import StoreMismatch
@@ -23,6 +22,7 @@ from dsrs.measures.certified_accuracy import certified_accuracy
 from dsrs.methods import Plan
 from dsrs.proofs.checking import check
 from dsrs.reports import read_run
+from dsrs.smoothed.classifier import SmoothedClassifier
 from dsrs.store import open_run, votes_spent
 
 D = 16

@@ -11,7 +11,6 @@ import pytest
 from dsrs.certifying.again import recertify_run
 from dsrs.certifying.many_inputs import certify_run
 from dsrs.certifying.one_input import sample_input
-from dsrs.certifying.smoothed import SmoothedClassifier
 from dsrs.classifiers import from_callable
 from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput, StoreMismatch
@@ -21,6 +20,7 @@ from dsrs.laws.grid import Grid
 from dsrs.methods import Plan, certificates_of
 from dsrs.proofs.checking import check
 from dsrs.proofs.table import certify_row
+from dsrs.smoothed.classifier import SmoothedClassifier
 from dsrs.store import open_run
 
 D = 16

@@ -70,15 +70,15 @@ def test_inputs_outside_the_bounds_are_refused(
 def test_labels_are_whole_numbers_of_classes(smoothed: SmoothedClassifier, label: object) -> None:
     x = np.full((1, 4, 4), 0.5, np.float32)
     with pytest.raises(DataError, match="must be a class from 0 to 1, a whole number, got"):
-        smoothed.certify(x, label)  # type: ignore[arg-type]
+        smoothed.certify(x, label)
 
 
 def test_numpy_labels_are_taken(smoothed: SmoothedClassifier) -> None:
     x = np.full((1, 4, 4), 0.9, np.float32)
-    assert smoothed.certify(x, np.int64(1)) == smoothed.certify(x, 1)  # type: ignore[arg-type]
+    assert smoothed.certify(x, np.int64(1)) == smoothed.certify(x, 1)
 
 
 @pytest.mark.parametrize("index", [-1, 1.0, True, 2**56])
 def test_an_index_is_a_place_in_a_dataset(smoothed: SmoothedClassifier, index: object) -> None:
     with pytest.raises(InvalidInput, match="`index` must be a whole number"):
-        smoothed.certify(np.full((1, 4, 4), 0.9, np.float32), index=index)  # type: ignore[arg-type]
+        smoothed.certify(np.full((1, 4, 4), 0.9, np.float32), index=index)  # type: ignore[call-overload]

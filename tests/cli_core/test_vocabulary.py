@@ -31,7 +31,6 @@ def test_several_laws_keep_their_order(capsys: pytest.CaptureFixture[str]) -> No
     [
         (["radius", "--d", "1", "--sigma", "1", "--p", "0.9", "1"], "dsrs: --d must be"),
         (["radius", "--d", "9", "--sigma", "-1", "--p", "0.9", "1"], "dsrs: --sigma must be"),
-        (["montecarlo", "--norm", "l1", "--d", "9", "--sigma", "1", "--p", "2"], "dsrs: --p must"),
     ],
 )
 def test_errors_name_what_was_typed(

@@ -12,9 +12,11 @@ import pytest
 from scipy import optimize
 
 from dsrs import certify
+from dsrs.duality.bound import dual_bound
 from dsrs.errors import InfeasibleBox
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
 from dsrs.proofs.checking import find_flaw
+from dsrs.proofs.constraints import constraints_of, problem_of
 from dsrs.proofs.interval import Interval, Observation
 from oracle import dense
 
@@ -75,3 +77,17 @@ def test_what_was_certified_is_confirmed() -> None:
 @pytest.mark.slow
 def test_what_was_certified_is_confirmed_many_times() -> None:
     boxes(range(1000, 1600))
+
+
+def test_a_curve_that_ends_in_a_point_adds_nothing_on_the_far_side() -> None:
+    """Inside a small ball g exceeds all of p; what is shifted to 0 lies outside of the ball.
+
+    The true value is that of an enclosure in ball arithmetic (`dsrs.audit.bound`).
+    """
+    law = GeneralizedGaussian(2, 1.0, 0.0, 8.0)
+    narrow = Observation(Rescaled(law, 0.006857033295004107), Interval(0.3, 0.9))
+    problem = problem_of(law, constraints_of(law, Interval(0.5, 1.0), (narrow,)))
+    for own, true in ((-1.0, -2.477847053198), (0.5, -1.227987294549)):
+        multipliers = np.array([own, 2.111479920388223])
+        found = dual_bound(problem, multipliers, 0.010197909681418038 / law.scale)
+        assert true - 2e-6 < found < true

@@ -10,7 +10,6 @@ import pytest
 
 from dsrs.certifying.again import recertify_run
 from dsrs.certifying.many_inputs import certify_run
-from dsrs.certifying.smoothed import SmoothedClassifier
 from dsrs.classifiers import from_callable
 from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput
@@ -21,6 +20,7 @@ from dsrs.methods.registry import METHODS
 from dsrs.noise.stream import Stream
 from dsrs.proofs.checking import check
 from dsrs.reports import read_run
+from dsrs.smoothed.classifier import SmoothedClassifier
 from dsrs.store import open_run
 from dsrs.votes.records import ESTIMATION
 from methods.hoeffding import ENTRY

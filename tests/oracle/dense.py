@@ -182,7 +182,8 @@ def dual_bound(
         shells = slice(first, first + AT_ONCE)
         u = x[shells, None]
         norm = np.exp(u / noise.eta) * math.sqrt(2)
-        square = np.maximum((rho / norm) ** 2 - 2 * (rho / norm) * cosine, -1 + 1e-15)
+        away = np.minimum(rho / norm, 1e150)  # its square is a number
+        square = np.maximum(away**2 - 2 * away * cosine, -1 + 1e-15)
         step = 0.5 * noise.eta * np.log1p(square)  # from shell to shell, in ln t
         ratio = -2 * noise.k / noise.eta * step - np.exp(u) * np.expm1(np.minimum(step, 700.0))
         least = np.minimum(np.log(g[shells, None]), noise.log_density(u) + ratio)

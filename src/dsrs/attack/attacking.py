@@ -48,7 +48,7 @@ class AttackSettings:
     seed: same seed, same attack.
     clip: perturbed inputs stay within the classifier's bounds; a certificate covers all of R^d.
     method: whose certificates are attacked; None: the largest of each input.
-    norm: what distances are measured in.
+    norm: what distances are measured in; None: the norm of the certificate.
     eps: ask only whether the claim ends within this distance; None: look for the nearest end.
     """
 
@@ -57,7 +57,7 @@ class AttackSettings:
     seed: int = 0
     clip: bool = False
     method: str | None = None
-    norm: Norm = "l2"
+    norm: Norm | None = None
     eps: float | None = None
 
     def __post_init__(self) -> None:
@@ -66,14 +66,15 @@ class AttackSettings:
         if not 0 < self.alpha < 1:
             raise InvalidInput(f"`alpha` must be in (0, 1), got {self.alpha!r}")
         check_seed(self.seed)
-        check_norm(self.norm)
+        if self.norm is not None:
+            check_norm(self.norm)
         if self.eps is not None and not 0 < self.eps < math.inf:
             raise InvalidInput(f"`eps` must be a positive distance, got {self.eps!r}")
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, without loss; attacks of earlier versions said nothing of norm and eps."""
         fields = asdict(self)
-        if self.norm == "l2":
+        if self.norm is None:
             del fields["norm"]
         if self.eps is None:
             del fields["eps"]
@@ -104,11 +105,12 @@ def attack_input(
     check_budget(chosen.budget, sampled.batch)
     image = checked_input(classifier, x, sampled, index)
     setting, claim = _setting(sampled, chosen), certificate.claim
-    aim = Aim(classifier, image, sampled.law, setting, index, target, claim, chosen.norm)
+    norm = chosen.norm or certificate.law.measured_in
+    aim = Aim(classifier, image, sampled.law, setting, index, target, claim, norm)
     found = pursue(
         aim,
-        Room(image, classifier.bounds if chosen.clip else None, chosen.norm),
-        certificate.radius_in(chosen.norm),
+        Room(image, classifier.bounds if chosen.clip else None, norm),
+        certificate.radius_in(norm),
         method,
         budget=chosen.budget,
         alpha=chosen.alpha,
@@ -174,7 +176,8 @@ def attack_run(
         everything = attacked_inputs(run)
         found = [everything[index] for index in sorted(targets)]
         wanted = run.indices() if indices is None else _known(indices, run)
-        return summarised(found, chosen.clip, chosen.norm, _rates(run, wanted, found, chosen.eps))
+        norm = chosen.norm or sampled.law.measured_in
+        return summarised(found, chosen.clip, norm, _rates(run, wanted, found, chosen.eps))
 
 
 def _targets(

@@ -18,7 +18,6 @@ import numpy as np
 from dsrs.attack.aim import Aim, Floats
 from dsrs.attack.readings import FromVotes, Reading, VoteSums
 from dsrs.classifiers.base import ScoreGradient
-from dsrs.laws import GeneralizedGaussian
 from dsrs.proofs.counterexample import Source
 from dsrs.votes.tally import Batch
 
@@ -38,7 +37,7 @@ class FromBackPropagation(FromVotes):
 
     def _sums(self, perturbation: Floats, widen: float) -> VoteSums:
         base = self._aim.law
-        law = GeneralizedGaussian(base.d, widen * base.sigma, base.k, base.eta)
+        law = base.resized(widen * base.sigma)
         point, scores = self._aim.point(perturbation), self._aim.scores(self._rival)
         return _GradientSums(point, law, scores, self._gradient)
 

@@ -74,7 +74,7 @@ class FromVotes:
 
     def _sums(self, perturbation: Floats, widen: float) -> VoteSums:
         base = self._aim.law
-        law = GeneralizedGaussian(base.d, widen * base.sigma, base.k, base.eta)
+        law = base.resized(widen * base.sigma)
         return VoteSums(self._aim.point(perturbation), law, self._aim.scores(self._rival))
 
     def _counted(

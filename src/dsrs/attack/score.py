@@ -9,6 +9,10 @@ for any f, so votes are enough. For the Gaussian g(e) = e / sigma^2. Near 0 |g| 
 whose variance is finite only for d - 2k > 2 (m > 1 for eta = 2). Norms below the quantile LEAST of
 the law are therefore counted as if they were at it. That changes the weight of a few votes, whose
 noise is so short that their answer hardly depends on its direction.
+
+For noise that is round in l1 or l-infinity the same weights times e are no gradient, but still
+point where the probability falls: E[f e] weighs each coordinate by how much it matters. A search
+may use any direction; what it finds is proved by votes.
 """
 
 from __future__ import annotations

@@ -28,6 +28,8 @@ def certificate_of(row: Row) -> dict[str, Any] | None:
     """
     if str(row.get("status")).startswith("error"):
         return None
+    if _has(row, "norm") and row["norm"] != "l2":
+        raise Undecided(f"this check does not know smoothing laws of the kind {shown(row['norm'])}")
     d, k, sigma, p_lower, p_upper = (_number(row, name) for name in NEEDED[:5])
     law = {"d": d, "k": k, "sigma": sigma, "eta": _number(row, "eta") if _has(row, "eta") else 2.0}
     radius = _claimed_radius(row, sigma)

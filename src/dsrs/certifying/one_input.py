@@ -64,6 +64,16 @@ def note_on_distance(moved: float, plan: Plan) -> str | None:
     )
 
 
+def checked_index(index: object) -> int:
+    """`index` as an int, 0 for None; InvalidInput unless it is a number that may key the noise."""
+    if index is None:
+        return 0
+    number = whole(index)
+    if number is None or not 0 <= number < 2**56:
+        raise InvalidInput(f"`index` must be a whole number from 0 to 2^56 - 1, got {index!r}")
+    return number
+
+
 def checked_label(classifier: Classifier, label: object, index: int) -> int:
     """`label` as an int, or an error unless it is a whole number that names a class."""
     number = whole(label)

@@ -47,6 +47,9 @@ class Classifier(ABC):
     description: str
     score_gradient: ScoreGradient | None = None
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.description}>"
+
     @property
     @abstractmethod
     def fingerprint(self) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import pickle
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +32,7 @@ from dsrs.noise.normals import NoiseBlock
 if TYPE_CHECKING:
     from dsrs.classifiers.denoisers import Denoiser
 
+Parameters = ParamSpec("Parameters")
 Forward = Callable[[NDArray[np.float32]], Any]
 # Pairs of a shift and a scale: what is done to inputs on their way to a model, in order.
 Units = tuple[tuple[NDArray[np.float32], NDArray[np.float32]], ...]
@@ -41,7 +44,7 @@ PROBE_ROWS = 3
 ENGINE_TOLERANCE = 1e-3
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CallableClassifier(Classifier):
     """A forward function with all that is known of it; every answer is checked.
 
@@ -66,6 +69,17 @@ class CallableClassifier(Classifier):
     graph: Callable[[], bytes] | None = None
     memory: FittingRows = field(default_factory=FittingRows)
     scoring: Forward | None = None
+    made_by: Callable[[], CallableClassifier] | None = None  # makes it again, where it is unpickled
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle how the classifier was made: sessions and closures cannot be pickled."""
+        try:
+            return unpickled, (pickle.dumps(self.made_by), self.fingerprint)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise ClassifierError(
+                f"{self.description} cannot be pickled ({error}); make it from a file, or from "
+                "functions and classes that a module defines by name"
+            ) from error
 
     @property
     def rows_at_once(self) -> int | None:
@@ -119,6 +133,30 @@ class CallableClassifier(Classifier):
         )
 
 
+def remembered(
+    make: Callable[Parameters, CallableClassifier],
+) -> Callable[Parameters, CallableClassifier]:
+    """Let what `make` makes know how it was made, so that it can be pickled."""
+
+    @functools.wraps(make)
+    def making(*args: Parameters.args, **options: Parameters.kwargs) -> CallableClassifier:
+        return replace(make(*args, **options), made_by=functools.partial(making, *args, **options))
+
+    return making
+
+
+def unpickled(made_by: bytes, fingerprint: str) -> CallableClassifier:
+    """A classifier made again, as `__reduce__` asks; refuses to be another one."""
+    made: CallableClassifier = pickle.loads(made_by)()
+    if made.fingerprint != fingerprint:
+        raise ClassifierError(
+            f"{made.description} has changed since it was pickled: its fingerprint was "
+            f"{fingerprint}, and is {made.fingerprint}"
+        )
+    return made
+
+
+@remembered
 def from_callable(
     forward: Forward,
     input_shape: tuple[int, ...],

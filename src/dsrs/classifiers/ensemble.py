@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.classifiers.base import Classifier, described
-from dsrs.classifiers.callable import CallableClassifier, probe_batch
+from dsrs.classifiers.callable import CallableClassifier, probe_batch, remembered
 from dsrs.classifiers.in_front import denoised
 from dsrs.errors import InvalidInput
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dsrs.classifiers.denoisers import Denoiser
 
 
+@remembered
 def ensemble(members: Sequence[Classifier]) -> CallableClassifier:
     """The classifier whose scores are the mean of the members' scores.
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dsrs.classifiers.base import Classifier, described
-from dsrs.classifiers.callable import CallableClassifier, Forward
+from dsrs.classifiers.callable import CallableClassifier, Forward, remembered
 from dsrs.classifiers.memory import FittingRows
 
 if TYPE_CHECKING:
     from dsrs.classifiers.denoisers import Denoiser
 
 
+@remembered
 def denoised(classifier: Classifier, denoiser: Denoiser) -> CallableClassifier:
     """`classifier` with `denoiser` between the noise and it.
 

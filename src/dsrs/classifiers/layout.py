@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.classifiers.base import Classifier, described
-from dsrs.classifiers.callable import CallableClassifier, Forward
+from dsrs.classifiers.callable import CallableClassifier, Forward, remembered
 from dsrs.classifiers.denoisers import Chain, Denoiser
 from dsrs.classifiers.denoisers.normalisation import Normalisation
 from dsrs.classifiers.in_front import denoised
@@ -37,6 +37,7 @@ def channels_last(forward: Forward) -> Forward:
     return on_channels_first
 
 
+@remembered
 def normalised(
     classifier: Classifier,
     mean: Sequence[float],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -55,10 +55,7 @@ def load_classifier(spec: str | Path | Sequence[str | Path], **options: Any) -> 
     if len(names) > 1 and chosen.weights is not None:
         raise InvalidInput("`weights` are those of one model, and cannot be used with an ensemble")
     members = [_loaded(name, chosen) for name in names]
-    made = members[0] if len(members) == 1 else ensemble(members)
-    if chosen.denoise is None:
-        return made
-    return denoised(made, denoiser_from(chosen.denoise, made.input_shape, made.bounds))
+    return _behind_denoiser(members[0] if len(members) == 1 else ensemble(members), chosen)
 
 
 def _loaded(name: str, chosen: ModelOptions) -> Classifier:
@@ -67,12 +64,45 @@ def _loaded(name: str, chosen: ModelOptions) -> Classifier:
     check_options(adapter, name, chosen, ADAPTERS)
     # Weights may stand behind a normalisation of their own, which the adapter must then know of.
     inside = "mean" in adapter.takes or chosen.weights is not None
-    if inside or not (chosen.mean or chosen.std):
+    if inside:
         return adapter.load(name, chosen)
+    return _behind_normalisation(lambda options: adapter.load(name, options), chosen)
+
+
+def classifier_of(made: object, name: str, options: ModelOptions) -> Classifier:
+    """The classifier that an object is or that `from_object` makes of it.
+
+    Args:
+        made: the object.
+        name: what messages and descriptions call it.
+        options: how to read it.
+    """
+    inside = options.weights is not None
+
+    def load(own: ModelOptions) -> Classifier:
+        return python_object.from_object(made, name, own)
+
+    found = load(options) if inside else _behind_normalisation(load, options)
+    return _behind_denoiser(found, options)
+
+
+def _behind_denoiser(made: Classifier, options: ModelOptions) -> Classifier:
+    """The model with the denoiser before it that the options ask for."""
+    if options.denoise is None:
+        return made
+    return denoised(made, denoiser_from(options.denoise, made.input_shape, made.bounds))
+
+
+def _behind_normalisation(
+    load: Callable[[ModelOptions], Classifier], options: ModelOptions
+) -> Classifier:
+    """What `load` makes, behind (x - mean) / std where the options ask for that."""
+    if not (options.mean or options.std):
+        return load(options)
     # The model knows its inputs as they are after normalisation, where the bounds are others.
-    inner = adapter.load(name, replace(chosen, mean=(), std=(), bounds=UNIT_BOUNDS))
-    bounds = checked_bounds(chosen.bounds)
-    return normalised(inner, chosen.mean or (0.0,), chosen.std or (1.0,), bounds)
+    inner = load(replace(options, mean=(), std=(), bounds=UNIT_BOUNDS))
+    bounds = checked_bounds(options.bounds)
+    return normalised(inner, options.mean or (0.0,), options.std or (1.0,), bounds)
 
 
 def _adapter_of(name: str) -> Adapter:

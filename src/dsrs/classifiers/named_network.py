@@ -8,7 +8,7 @@ from dsrs.classifiers.adapters import Adapter, ModelOptions
 from dsrs.classifiers.base import Classifier, checked_shape
 from dsrs.classifiers.torch_module import from_torch, imported_torch
 from dsrs.classifiers.weights import read_weights, unwrapped, with_weights
-from dsrs.errors import ClassifierError, InvalidInput
+from dsrs.errors import ClassifierError, InvalidInput, ShapeNeeded
 from dsrs.networks import NETWORKS, build_network
 
 
@@ -21,7 +21,7 @@ def from_network(name: str, options: ModelOptions) -> Classifier:
     if options.weights is None:
         raise InvalidInput(f"{name} is a network without weights; give their file as `weights`")
     if options.input_shape is None:
-        raise InvalidInput(f"{name} does not say its input shape; give `input_shape`")
+        raise ShapeNeeded(f"{name} does not say its input shape; give `input_shape`")
     imported_torch()
     file, shape = Path(options.weights), checked_shape(options.input_shape)
     tensors, classes = read_weights(file), options.num_classes

@@ -22,11 +22,12 @@ from dsrs.classifiers.callable import (
     from_callable,
     probe_batch,
     refuse_other_answers,
+    remembered,
 )
 from dsrs.classifiers.fixed_batch import in_fixed_batches
 from dsrs.classifiers.in_front import in_numpy
 from dsrs.classifiers.onnx_weights import external_weights
-from dsrs.errors import ClassifierError, InvalidInput, MissingExtra
+from dsrs.errors import ClassifierError, InvalidInput, MissingExtra, ShapeNeeded
 
 if TYPE_CHECKING:
     from dsrs.classifiers.denoisers import Denoiser
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("dsrs.classifiers")
 
 
+@remembered
 def from_onnx(
     model: str | Path | bytes,
     *,
@@ -217,7 +219,7 @@ def _input_shape(source: Any, asked: tuple[int, ...] | None, title: str) -> tupl
     declared = source.shape[1:]
     if asked is None:
         if not all(isinstance(axis, int) for axis in declared):
-            raise ClassifierError(
+            raise ShapeNeeded(
                 f"{title} leaves its input shape open ({source.shape}); give `input_shape`"
             )
         return tuple(declared)

@@ -17,9 +17,9 @@ from dsrs.classifiers.base import Classifier, raised
 from dsrs.classifiers.callable import from_callable
 from dsrs.classifiers.layout import channels_last as on_images
 from dsrs.classifiers.sklearn_estimator import from_sklearn
-from dsrs.classifiers.torch_module import from_torch
+from dsrs.classifiers.torch_module import from_torch, refuse_training_mode
 from dsrs.classifiers.weights import read_weights, with_weights
-from dsrs.errors import ClassifierError, InvalidInput
+from dsrs.errors import ClassifierError, InvalidInput, ShapeNeeded
 
 OBJECT_SPEC = re.compile(r"(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Za-z_][\w.]*)")
 
@@ -34,6 +34,18 @@ def from_python_object(spec: str, options: ModelOptions) -> Classifier:
     a callable includes its module's source and answers.
     """
     home, made = _resolved(spec)
+    return from_object(made, spec, options, _source_of(home))
+
+
+def from_object(made: Any, spec: str, options: ModelOptions, source: str = "") -> Classifier:
+    """A classifier from an object that is one, or that an adapter takes.
+
+    Args:
+        made: a Classifier, a PyTorch module, a fitted scikit-learn estimator, or a callable.
+        spec: what messages and descriptions call it.
+        options: how to read it.
+        source: what is known of the code of a callable, for its fingerprint.
+    """
     is_module, is_estimator = _is_torch_module(made), hasattr(made, "classes_")
     if options.weights is not None and not is_module:
         raise InvalidInput(f"`weights` are for a PyTorch module, {spec} is {_kind(made)}")
@@ -58,7 +70,7 @@ def from_python_object(spec: str, options: ModelOptions) -> Classifier:
         options.num_classes,
         bounds=options.bounds,
         name=spec,
-        source=_source_of(home),
+        source=source,
     )
 
 
@@ -75,6 +87,7 @@ def _from_module(module: Any, spec: str, options: ModelOptions) -> Classifier:
         title = f"the weights of {Path(options.weights).name} and {spec}"
         tensors = read_weights(options.weights)
         module = with_weights(module, tensors, title, options.mean, options.std)
+    refuse_training_mode(module, spec)
     shape = _needed(options.input_shape, spec)
     names = ("num_classes", "bounds", "engine", "threads", "device")
     return from_torch(module, shape, **options.chosen(*names), name=spec)
@@ -138,7 +151,7 @@ def _is_torch_module(found: Any) -> bool:
 
 def _needed(input_shape: tuple[int, ...] | None, spec: str) -> tuple[int, ...]:
     if input_shape is None:
-        raise InvalidInput(f"{spec} does not say its input shape; give `input_shape`")
+        raise ShapeNeeded(f"{spec} does not say its input shape; give `input_shape`")
     return input_shape
 
 

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.classifiers.base import UNIT_BOUNDS, checked_shape
-from dsrs.classifiers.callable import CallableClassifier, from_callable
+from dsrs.classifiers.callable import CallableClassifier, from_callable, remembered
 from dsrs.errors import ClassifierError
 
 
+@remembered
 def from_sklearn(
     estimator: Any,
     input_shape: tuple[int, ...] | None = None,

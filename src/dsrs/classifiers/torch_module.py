@@ -32,20 +32,23 @@ from dsrs.classifiers.callable import (
     from_callable,
     probe_batch,
     refuse_other_answers,
+    remembered,
 )
 from dsrs.classifiers.in_front import in_numpy
 from dsrs.classifiers.onnx_file import from_onnx
 from dsrs.errors import ClassifierError, DsrsError, InvalidInput, MissingExtra
 from dsrs.noise.normals import NoiseBlock
-from dsrs.noise.tensors import noisy_batch
+from dsrs.noise.on_device import device_noise
 
 if TYPE_CHECKING:
     from dsrs.classifiers.denoisers import Denoiser
 
+LOG = logging.getLogger("dsrs.counting")
 ENGINES = ("auto", "onnx", "eager")
 EXPORTER_LOGGERS = ("torch.onnx", "torch.export", "torch._dynamo")
 
 
+@remembered
 def from_torch(
     module: Any,
     input_shape: tuple[int, ...],
@@ -200,19 +203,24 @@ def eager_forward(module: Any, place: Any, title: str) -> Forward:
 def noise_beside(
     module: Any, place: Any, title: str, shape: tuple[int, ...], wanted: bool | None = None
 ) -> NoisyForward | None:
-    """Noise made where the module is, and the module on it; None: the sampler's kernels make it.
+    """Noise made where the module is, and the module on it; None: the sampler makes the noise.
 
-    On the CPU these kernels are faster; elsewhere no batch need be moved, if float64 is known.
+    On the CPU the sampler's kernels are faster; elsewhere no batch need be moved. A device whose
+    noise is not the sampler's, bit for bit, is not trusted with it.
     """
-    if not (place.type not in ("cpu", "mps") if wanted is None else wanted):
+    if not (place.type != "cpu" if wanted is None else wanted):
         return None
-    torch = imported_torch()
+    noise = device_noise(str(place))
+    if noise.make is None:
+        LOG.warning("the processor makes the noise: %s", "; ".join(noise.notes))
+        return None
+    torch, make = imported_torch(), noise.make
     run = _runner(module, title)
 
     def forward(block: NoiseBlock, units: Units) -> tuple[NDArray[Any], NDArray[np.float64]]:
         try:
             with torch.inference_mode():
-                batch, norms = noisy_batch(torch, block, place)
+                batch, norms = make(block, place)
                 batch = batch.reshape(-1, *shape)
                 for shift, scale in units:
                     shift_there, scale_there = (
@@ -238,16 +246,24 @@ def _runner(module: Any, title: str) -> Callable[[Any], NDArray[Any]]:
                 answer = module(batch)
             except (MemoryError, RuntimeError, TypeError, ValueError) as error:
                 raise failure(error, title, tuple(batch.shape)) from error
-            if not isinstance(answer, torch.Tensor):
-                raise ClassifierError(
-                    f"{title} must return one tensor of logits, got {type(answer).__name__}"
-                )
+            answer = _logits(answer, title)
             if answer.dtype in (torch.bfloat16, torch.float16):
                 answer = answer.float()
             result: NDArray[Any] = answer.cpu().numpy()
             return result
 
     return run
+
+
+def _logits(answer: Any, title: str) -> Any:
+    """The tensor that a module answered, or that its answer calls `logits`."""
+    logits = getattr(answer, "logits", answer)
+    if not isinstance(logits, imported_torch().Tensor):
+        raise ClassifierError(
+            f"{title} must return one tensor of logits, or an object that has it as `logits`, got "
+            f"{type(answer).__name__}"
+        )
+    return logits
 
 
 def score_gradient(module: Any, place: Any, title: str) -> ScoreGradient:
@@ -257,7 +273,7 @@ def score_gradient(module: Any, place: Any, title: str) -> ScoreGradient:
     def gradient(batch: NDArray[np.float32], scores: NDArray[np.float64]) -> NDArray[np.float32]:
         rows = _tensor(torch, batch).to(place).requires_grad_(True)
         try:
-            shares = torch.softmax(module(rows).float(), dim=1)
+            shares = torch.softmax(_logits(module(rows), title).float(), dim=1)
             mean = shares @ torch.as_tensor(scores, dtype=shares.dtype, device=place)
             (found,) = torch.autograd.grad(mean.sum(), rows)
         except (RuntimeError, TypeError, ValueError) as error:

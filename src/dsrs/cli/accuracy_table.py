@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dsrs.measures.certified_accuracy import MethodAccuracy
 
 
-def accuracy_table(accuracies: Sequence[MethodAccuracy], labelled: bool) -> str:
+def accuracy_table(accuracies: Sequence[MethodAccuracy], labelled: bool, norm: str = "l2") -> str:
     """One line a method: the share of inputs certified at each radius, in percent."""
     from dsrs.laws import short_law_text
 
@@ -41,4 +41,4 @@ def accuracy_table(accuracies: Sequence[MethodAccuracy], labelled: bool) -> str:
         for found in accuracies
     ]
     what = "certified accuracy (%)" if labelled else "inputs with a certificate (%), no labels,"
-    return f"{what} at l2 radius r, {first.total} inputs\n{table(rows, headers)}"
+    return f"{what} at {norm} radius r, {first.total} inputs\n{table(rows, headers)}"

@@ -8,6 +8,7 @@ import sys
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from dsrs.certifying.progress import Progress
 from dsrs.cli.law_options import NORM_NAMES
 from dsrs.cli.model_options import (
     add_source_options,
@@ -17,7 +18,6 @@ from dsrs.cli.model_options import (
     with_stored_source,
 )
 from dsrs.cli.options import Commands, Options
-from dsrs.cli.progress import Progress
 from dsrs.cli.tables import table
 from dsrs.cli.values import whole_numbers
 from dsrs.measures.rounding import ceil_text, floor_text
@@ -108,8 +108,8 @@ def _add_question(options: Options) -> None:
     options.add_argument(
         "--norm",
         choices=NORM_NAMES,
-        default="l2",
-        help="what distances are measured in, and which radius is attacked (default: l2)",
+        help="what distances are measured in, and which radius is attacked (default: the norm of "
+        "the certificates)",
     )
     options.add_argument(
         "--eps",

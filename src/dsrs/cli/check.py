@@ -13,11 +13,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dsrs.certifying.progress import Progress
 from dsrs.cli.check_lines import verdict_lines
 from dsrs.cli.check_subject import compared, fingerprints_from, is_sets_file, retaken_votes
 from dsrs.cli.model_options import add_source_options
 from dsrs.cli.options import Commands
-from dsrs.cli.progress import Progress
 from dsrs.errors import DataError, DsrsError, InvalidInput, MissingExtra
 from dsrs.files.csv_rows import open_csv
 from dsrs.files.foreign_text import one_line

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dsrs.certifying.progress import Progress
 from dsrs.cli.model_options import classifier_from, dataset_from, with_stored_source
-from dsrs.cli.progress import Progress
 from dsrs.errors import DataError, InvalidInput
 
 if TYPE_CHECKING:

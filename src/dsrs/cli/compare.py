@@ -111,7 +111,8 @@ def comparison_text(found: Comparison) -> str:
         "",
         rows_text(comparison_rows(found), found.radii),
         "",
-        f"certified accuracy in percent at l2 radius r, {interval_note(found.resampling)}",
+        f"certified accuracy in percent at {found.runs[0].norm} radius r, "
+        + interval_note(found.resampling),
         "* the interval of this gain excludes zero; any other gain may be chance",
     ]
     for name, texts in changes_lines(found):

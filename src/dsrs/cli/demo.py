@@ -9,9 +9,9 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dsrs.certifying.progress import Progress
 from dsrs.cli.law_options import law_of_card
 from dsrs.cli.options import Commands
-from dsrs.cli.progress import Progress
 from dsrs.cli.tables import table
 from dsrs.errors import InvalidInput, MissingExtra
 from dsrs.methods import defaults

@@ -8,6 +8,7 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
+from dsrs.certifying.progress import Progress
 from dsrs.cli.grid_option import add_grid, grid_from
 from dsrs.cli.model_options import (
     add_batch_size,
@@ -18,7 +19,6 @@ from dsrs.cli.model_options import (
     dataset_from,
 )
 from dsrs.cli.options import Commands, Options
-from dsrs.cli.progress import Progress
 from dsrs.cli.tables import table
 from dsrs.measures.rounding import floor_text
 

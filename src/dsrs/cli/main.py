@@ -45,7 +45,7 @@ VERBS = (
     "train",
     "paper",
     "theory",
-    "montecarlo",
+    "doctor",
     "completion",
 )
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dsrs.certifying.progress import Progress
 from dsrs.cli.options import Command, Commands
-from dsrs.cli.progress import Progress
 from dsrs.cli.tables import table
 from dsrs.cli.values import one_of
 from dsrs.errors import DataError, InvalidInput, NotRecorded

@@ -26,8 +26,8 @@ from dsrs.measures.rounding import floor_text
 from dsrs.methods import defaults
 
 if TYPE_CHECKING:
-    from dsrs.certifying.smoothed import Prediction
     from dsrs.datasets import Dataset
+    from dsrs.smoothed.prediction import Prediction
 
 EPILOG = """\
 examples:
@@ -82,7 +82,7 @@ def add_parser(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from dsrs.certifying.smoothed import SmoothedClassifier
+    from dsrs.smoothed.classifier import SmoothedClassifier
 
     dataset = dataset_from(arguments)
     smoothed = SmoothedClassifier(

@@ -6,6 +6,7 @@ import argparse
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dsrs.cli.law_options import LAW_FORMS, add_law_options, law_from
@@ -39,6 +40,9 @@ examples:
     dsrs radius --d 3072 --k 1530 --sigma 0.5 --p 0.97 0.98 \\
       --q truncated:0.8 --q-interval 0.995 1.0 --at 1.2
 
+  Noise that is round in another norm, and radii in that norm:
+    dsrs radius --norm l1 --d 3072 --k 1530 --sigma 0.5 --p 0.97 0.98
+
 """
 
 
@@ -46,7 +50,7 @@ def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "radius",
         help="the largest provable radius of one input, from intervals or votes",
-        description="Compute the largest l2 radius that can be proved from what sampling has "
+        description="Compute the largest radius that can be proved from what sampling has "
         "learned: an interval for P_A, the probability of the class under the smoothing noise P, "
         "and optionally one for Q_A under each additional law Q.",
         epilog=EXAMPLES + LAW_FORMS,
@@ -170,9 +174,10 @@ def describe(certificate: Certificate) -> str:
         lines.append(f"          Q_A in [{seen.interval.lower:.9g}, {seen.interval.upper:.9g}]")
     rows = []
     if found.np_radius is not None:
-        rows.append(_row("Neyman-Pearson", found.np_radius, found))
+        alone = replace(found, radius=found.np_radius)
+        rows.append(_row("Neyman-Pearson", alone))
     if additional or not rows:
-        rows.append(_row("double sampling", found.radius, found))
+        rows.append(_row("double sampling", found))
     lines += ["", table(rows, ["certificate", "l2 radius", "l-inf radius", "l1 radius"])]
     if additional and found.np_radius is not None and 0 < found.np_radius < math.inf:
         gain = 100 * (found.radius / found.np_radius - 1)
@@ -181,27 +186,27 @@ def describe(certificate: Certificate) -> str:
     return "\n".join(lines)
 
 
-def _row(name: str, radius: float, found: Certificate) -> list[str]:
-    infinity = radius / math.sqrt(found.law.d)
-    return [name, floor_text(radius, 6), floor_text(infinity, 6), floor_text(radius, 6)]
+def _row(name: str, found: Certificate) -> list[str]:
+    radii = (found.radius_in("l2"), found.linf_radius, found.l1_radius)
+    return [name, *(floor_text(radius, 6) for radius in radii)]
 
 
 def _proof(found: Certificate) -> str:
-    from dsrs.proofs.dual import Dual
-
     if found.status == "abstained":
         return "abstained: the class may have a probability of 1/2 or less, so nothing is certified"
     if found.status == "undecided":
         return "undecided: the search found no proof; nothing is certified"
-    assert isinstance(found.proof, Dual)
-    step = found.proof.steps[0]
+    proof = found.proof
+    step = None if proof is None else proof.outermost
+    assert step is not None
     values = _named_multipliers(step.multipliers)
     text = (
         f"proof: at shift {floor_text(step.radius, 9)} the multipliers {values}\n"
         f"       give the class a probability of at least {floor_text(step.dual_bound, 10)} > 1/2"
     )
-    if len(found.proof.steps) > 1:
-        text += f"\n       ({len(found.proof.steps)} steps cover the shorter shifts)"
+    steps = len(getattr(proof, "steps", ()))
+    if steps > 1:
+        text += f"\n       ({steps} steps cover the shorter shifts)"
     return text
 
 

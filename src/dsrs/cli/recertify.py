@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from dsrs.certifying.progress import Progress
 from dsrs.cli.accuracy_table import accuracy_table
 from dsrs.cli.model_options import add_workers
 from dsrs.cli.options import Commands
-from dsrs.cli.progress import Progress
 from dsrs.cli.tables import table
 from dsrs.errors import DataError, InvalidInput
 from dsrs.files.csv_rows import ENCODING, KEPT_BYTES, CsvRow, open_csv
@@ -108,8 +108,8 @@ def _recertify_run(arguments: argparse.Namespace) -> int:
         print(json.dumps([method.to_dict() for method in methods]))
         return 0
     with open_run(arguments.source) as saved:
-        labelled = bool(saved.config["data"]["labels"])
-    print(accuracy_table(methods, labelled))
+        labelled, norm = bool(saved.config["data"]["labels"]), saved.plan.law.measured_in
+    print(accuracy_table(methods, labelled, norm))
     return 0
 
 

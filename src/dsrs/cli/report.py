@@ -118,7 +118,8 @@ def summary_text(report: Report) -> str:
         "",
         rows_text(summary_rows(report), report.radii),
         "",
-        f"certified accuracy in percent at l2 radius r, {interval_note(report.resampling)}",
+        f"certified accuracy in percent at {report.runs[0].norm} radius r, "
+        + interval_note(report.resampling),
         "* the interval of this gain excludes zero; any other gain may be chance",
         *caveats(report),
         *(f"{run.name}: {run.spent.text()}" for run in report.runs if run.spent),

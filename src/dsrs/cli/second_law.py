@@ -1,4 +1,4 @@
-"""--q LAW, and what was seen under it: the options of `radius` and `montecarlo`."""
+"""--q LAW, and what was seen under it: the options of `radius`."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from dsrs.cli.options import Options
@@ -31,13 +30,9 @@ def seed_of_run(seed: int | str, output: str) -> dict[str, Any]:
     A random seed is drawn once: a run that exists is continued with the one that it has.
     """
     from dsrs.noise.seeds import fresh_seed
-    from dsrs.store import open_run
-    from dsrs.store.schema import STORE_NAME
+    from dsrs.store.reader import drawn_seed
 
     if seed != RANDOM:
         return {"seed": seed}
-    if (Path(output) / STORE_NAME).is_file():
-        with open_run(output) as run:
-            if not run.plan.seed_public:
-                return {"seed": run.plan.seed, "seed_public": False}
-    return {"seed": fresh_seed(), "seed_public": False}
+    drawn = drawn_seed(output)
+    return {"seed": fresh_seed() if drawn is None else drawn, "seed_public": False}

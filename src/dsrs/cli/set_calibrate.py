@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dsrs.certifying.progress import Progress
 from dsrs.cli.model_options import (
     add_selection_options,
     add_source_options,
@@ -17,7 +18,6 @@ from dsrs.cli.model_options import (
     dataset_from,
 )
 from dsrs.cli.options import Commands
-from dsrs.cli.progress import Progress
 from dsrs.cli.seed_option import RANDOM, add_seed
 from dsrs.cli.set_options import (
     MARGINAL,

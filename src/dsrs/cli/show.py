@@ -89,7 +89,8 @@ def _show(arguments: argparse.Namespace) -> int:
             print(json.dumps(known, indent=2))
             return 0
         print(_settings(opened) + "\n")
-        print(accuracy_table(accuracies, opened.config["data"]["labels"]))
+        norm = opened.plan.law.measured_in
+        print(accuracy_table(accuracies, opened.config["data"]["labels"], norm))
         print("votes: " + spent.text() + randomized_note(opened.plan))
     return 0
 

@@ -8,10 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any, TextIO, cast
 
+from dsrs.certifying.progress import ERASE_LINE
 from dsrs.files.foreign_text import printable
-
-# How our own progress bar redraws its line; it stands first in what is written.
-ERASE_LINE = "\r\x1b[K"
 
 
 class PrintableStream:

@@ -9,10 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dsrs.certifying.progress import ERASE_LINE, Progress
 from dsrs.cli.law_options import add_law_options
 from dsrs.cli.options import Command, Commands, Options
-from dsrs.cli.progress import Progress
-from dsrs.cli.terminal import ERASE_LINE
 from dsrs.cli.values import numbers, one_of, whole_numbers
 from dsrs.errors import DataError, InvalidInput, MissingExtra
 from dsrs.measures.rounding import floor_text
@@ -197,7 +196,7 @@ def settings_from(arguments: argparse.Namespace, dataset: Dataset) -> TrainingSe
         settings = replace(settings, warm_up=arguments.warm_up, warm_up_unit="epoch")
     named = (
         *("architecture", "learning_rate", "decay_at", "batch_size", "ramp_epochs", "seed"),
-        "hold_out",
+        *("hold_out", "norm"),
     )
     settings = replace(settings, **_given(arguments, named))
     return with_recipe(settings, **_given(arguments, recipe_options()))

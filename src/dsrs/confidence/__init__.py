@@ -1,7 +1,6 @@
 """Confidence bounds of probabilities, and the failure probability that they spend."""
 
 from dsrs.confidence.alpha_budget import AlphaBudget, Share
-from dsrs.confidence.bounded_mean import empirical_bernstein_upper
 from dsrs.confidence.clopper_pearson import (
     ConfidenceInterval,
     clopper_pearson,
@@ -17,7 +16,6 @@ __all__ = [
     "clopper_pearson",
     "clopper_pearson_lower",
     "clopper_pearson_upper",
-    "empirical_bernstein_upper",
     "randomized_lower",
     "randomized_upper",
 ]

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dsrs.certifying.one_input import checked_input
+from dsrs.certifying.one_input import checked_index, checked_input
 from dsrs.certifying.served import Compared, compare_served, facts_of_model, refuse_other
-from dsrs.certifying.smoothed import checked_index
 from dsrs.classifiers.base import Classifier, checked_classifier
 from dsrs.conformal.queries import ANSWER, probe_answers
 from dsrs.conformal.sets import Sets

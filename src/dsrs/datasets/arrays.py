@@ -42,10 +42,14 @@ def checked_images(images: ArrayLike, name: str, bounds: tuple[float, float]) ->
 
 
 def as_array(values: Any, name: str) -> NDArray[Any]:
-    """`values` as an array: of NumPy, a tensor in the memory of the CPU, or a list of numbers."""
+    """`values` as an array: of NumPy, a tensor of any device, or a list of numbers or of these."""
     if isinstance(values, np.ndarray):
         return values
     kind = type(values).__name__
+    if hasattr(values, "detach"):
+        values = values.detach().cpu()
+        # NumPy has no bfloat16; float32 holds all of its numbers.
+        values = values.float() if str(values.dtype) == "torch.bfloat16" else values
     if hasattr(values, "tensors"):
         raise DataError(
             f"{name}: expected an array, got {kind}; give its arrays one by one, such as "

@@ -16,6 +16,7 @@ from dsrs.datasets.arrays import (
     fingerprint_of,
 )
 from dsrs.errors import DataError, InvalidInput
+from dsrs.files.readable import Readable
 
 
 class Images(Protocol):
@@ -29,8 +30,8 @@ class Images(Protocol):
     def __getitem__(self, index: int, /) -> Any: ...
 
 
-@dataclass(frozen=True, eq=False)
-class Dataset:
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset(Readable):
     """Inputs of one shape, with or without labels.
 
     `images` has shape (n, *input_shape), channels first. It holds uint8, read as 0..255 -> [0, 1],
@@ -70,6 +71,19 @@ class Dataset:
 
     def __len__(self) -> int:
         return self.images.shape[0]
+
+    def facts(self) -> dict[str, object]:
+        """What a person wants to know first."""
+        lower, upper = self.bounds
+        classes = self.labels is not None and len(np.unique(self.labels))
+        return {
+            "name": self.name,
+            "inputs": len(self),
+            "shape": self.input_shape,
+            "values": f"{self.images.dtype} in [{lower:g}, {upper:g}]",
+            "labels": f"of {classes} classes" if classes else "none",
+            "class names": ", ".join(self.class_names) or None,
+        }
 
     @property
     def input_shape(self) -> tuple[int, ...]:

@@ -23,6 +23,9 @@ STATE_CELLS, BEND_CELLS = 64, 24
 STATE_WIDTH, MOST_STATE_CELLS = 16.0, 64.0  # as many cells again for so many standard deviations
 SLIVER = 3e-8  # of a piece; what it holds is the square of that
 MOST_STRIPS = 20_000
+# Where V runs to minus infinity the mass of P on shells below this is charged. For m = 1/4, the
+# smallest there is with kappa = 0, that is 1e-6; enclosures show errors below 1e-9 there.
+POINT_ROUNDING = 1e-24
 
 
 class Cutting(NamedTuple):
@@ -53,7 +56,7 @@ class Strips(NamedTuple):
     piece: Floats  # the piece it lies on
     sign: Floats  # of g: POSITIVE, NEGATIVE or UNSURE
     state: Floats  # what R has of its shells, where the strips were cut by that; else PART
-    charge: float  # what the unsure strips may take at most
+    charge: float  # what unsure strips and the end of the curve in a point may take at most
     settled: bool  # False: nothing may be claimed
 
 
@@ -164,12 +167,14 @@ def add_positive(
         first = cutting.thinning if start == ends.low and ends.zero_before else 0.0
         last = cutting.thinning if stop == ends.high and ends.zero_after else 0.0
         rows = room_for(rows, n, int(first + last) + 1)
-        end, v = start, curve_at(base, parts, active, multipliers, start)
+        at_point = state_there == POINT
+        end, v = start, -np.inf if at_point else curve_at(base, parts, active, multipliers, start)
         for step in range(int(first + last) + 1):
             cut = graded_end(start, stop, first, last, step)
             if cut > end:
                 rows[n, 0], rows[n, 1], rows[n, 2] = end, cut, v
-                v = curve_at(base, parts, active, multipliers, cut)
+                # The next state begins a little before `cut`: there V is no longer -inf.
+                v = -np.inf if at_point else curve_at(base, parts, active, multipliers, cut)
                 rows[n, 3], rows[n, 4], rows[n, 5], rows[n, 6] = v, piece, POSITIVE, state_there
                 end = cut
                 n += 1
@@ -208,7 +213,15 @@ def strips(cutting: Cutting, pieces: Pieces) -> Strips:
             low = min(low + sliver, high) if before else low
             high = max(high - sliver, low) if after else high
             rows, n = add_positive(cutting, rows, n, active, j, Ends(low, high, before, after))
+    if cutting.base.kappa == 0.0 and np.any(rows[:n, 6] == POINT):
+        charge += mass_at_point(cutting.base)
     return Strips(rows[:n, :4], rows[:n, 4], rows[:n, 5], rows[:n, 6], charge, True)
+
+
+@kernel
+def mass_at_point(base: Base) -> float:
+    """An upper bound of the mass of P on shells t <= POINT_ROUNDING: t^m / Gamma(m + 1)."""
+    return math.exp(base.m * math.log(POINT_ROUNDING) - math.lgamma(base.m + 1.0))
 
 
 @kernel

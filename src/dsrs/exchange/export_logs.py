@@ -70,6 +70,8 @@ def _check_plan(plan: Plan, sampled: Plan) -> None:
     """Refuse what the logs cannot say."""
     if plan != sampled:
         what = "a run that was certified again"
+    elif plan.law.measured_in != "l2":
+        what = f"noise that is round in {plan.law.measured_in}"
     elif plan.law.eta != 2:
         what = f"`eta`, which is {plan.law.eta:g}"
     elif not plan.goal.is_open:

@@ -6,10 +6,11 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from dsrs.errors import DataError, InvalidInput
-from dsrs.laws import GeneralizedGaussian, parse_additional_law
+from dsrs.laws import GeneralizedGaussian, law_in_norm, parse_additional_law
+from dsrs.laws.norms import Norm
 from dsrs.measures.accuracy import proves
 from dsrs.proofs.certificate import Certificate, Status
 from dsrs.proofs.counterexample import AttackedInput
@@ -27,7 +28,8 @@ ABSTAINED = -1  # what the class column of other people's logs says for "abstain
 class ResultRow:
     """The columns of the CSV, JSON lines and Parquet formats, in their order.
 
-    A format that does not hold a column leaves it None. `target` is the class that the radius is
+    A format that does not hold a column leaves it None. `norm` is l1 or linf where noise and radius
+    are measured in that norm, and empty for l2. `target` is the class that the radius is
     for; `n` and `alpha` are the budget of the whole method. `q_law` is the exact text of the
     additional law, such as `rescaled:0.4`, as `dsrs recertify` reads it. `rival` bounds every other
     class where that made the certificate, `uniform` is the number of a randomized bound, and
@@ -52,6 +54,7 @@ class ResultRow:
     d: int | None = None
     k: float | None = None
     eta: float | None = None
+    norm: str | None = None
     sigma: float | None = None
     n: int | None = None
     alpha: float | None = None
@@ -115,16 +118,21 @@ class ResultRow:
         if self.alpha is not None and not 0 < self.alpha < 1:
             raise DataError(f"`alpha` must be in (0, 1), got {self.alpha!r}")
         if self.d is not None and self.sigma is not None:
-            law = GeneralizedGaussian(
-                self.d,
-                self.sigma,
-                0.0 if self.k is None else self.k,
-                2.0 if self.eta is None else self.eta,
-            )
+            law = self.smoothing_law
+            assert law is not None
             if self.q_law is not None:
                 parse_additional_law(self.q_law, law, self.p_lower)
         elif self.sigma is not None and not 0 < self.sigma < math.inf:
             raise DataError(f"`sigma` must be positive and finite, got {self.sigma!r}")
+
+    @property
+    def smoothing_law(self) -> GeneralizedGaussian | None:
+        """The law of the row; None where it does not say d and sigma."""
+        if self.d is None or self.sigma is None:
+            return None
+        eta = 2.0 if self.eta is None else self.eta
+        norm = cast(Norm | None, self.norm)
+        return law_in_norm(norm, self.d, self.sigma, self.k or 0.0, eta)
 
     @property
     def correct(self) -> bool:
@@ -185,6 +193,7 @@ def _row(
         d=certificate.law.d,
         k=certificate.law.k,
         eta=certificate.law.eta,
+        norm=None if certificate.law.measured_in == "l2" else certificate.law.measured_in,
         sigma=certificate.law.sigma,
         n=plan["n"],
         alpha=plan["alpha"],
@@ -200,8 +209,8 @@ def _row(
 def _with_attack(row: ResultRow, certificate: Certificate, found: AttackedInput) -> ResultRow:
     """The row with the counterexample of its input, where it ends what the certificate claims."""
     counterexample = found.counterexample
-    if counterexample is None or not row.proves or found.norm != "l2":
-        return row  # the table's radii are l2
+    if counterexample is None or not row.proves or found.norm != certificate.law.measured_in:
+        return row
     if not counterexample.ends(certificate.claim):
         return row
     return replace(row, attacked=counterexample.norm, attack_shown=counterexample.shown)

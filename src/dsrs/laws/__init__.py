@@ -13,7 +13,8 @@ from dsrs.laws.naming import (
     short_law_text,
 )
 from dsrs.laws.rescaled import Rescaled
-from dsrs.laws.smoothing import register_smoothing, smoothing_law_from_dict
+from dsrs.laws.round_in_norm import L1Law, LinfLaw
+from dsrs.laws.smoothing import law_in_norm, register_smoothing, smoothing_law_from_dict
 from dsrs.laws.truncated import Truncated, heuristic_percentile
 from dsrs.laws.weighted import Weighted
 
@@ -21,6 +22,8 @@ __all__ = [
     "AdditionalLaw",
     "Component",
     "GeneralizedGaussian",
+    "L1Law",
+    "LinfLaw",
     "Rescaled",
     "Truncated",
     "Weighted",
@@ -28,6 +31,7 @@ __all__ = [
     "chosen_from_votes",
     "heuristic_percentile",
     "law_from_dict",
+    "law_in_norm",
     "names_a_law",
     "parse_additional_law",
     "register",

@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from dsrs.errors import InvalidInput
 from dsrs.laws.component import Component
-from dsrs.laws.generalized_gaussian import Floats, FloatType, GeneralizedGaussian, with_norms
+from dsrs.laws.generalized_gaussian import Floats, FloatType, GeneralizedGaussian
 from dsrs.laws.parameters import shown
 
 
 @dataclass(frozen=True, slots=True)
 class AdditionalLaw(ABC):
-    """An isotropic law Q beside the smoothing law P = `base`.
+    """A law Q beside the smoothing law P = `base`, round in the same norm.
 
     A law is a frozen dataclass whose further fields are its parameters. It is known to the rest of
     the package once its class is in `naming.KINDS`.
@@ -136,4 +136,4 @@ def sample_additional(
     dtype: FloatType = np.float64,
 ) -> NDArray[Any]:
     """`count` independent noise vectors of an additional law, one a row."""
-    return with_norms(law.sample_norms(count, generator), law.base.d, generator, dtype)
+    return law.base.with_norms(law.sample_norms(count, generator), generator, dtype)

@@ -21,6 +21,7 @@ from scipy import special
 
 from dsrs.errors import InvalidInput
 from dsrs.laws.component import log_gamma_peak, log_gamma_step
+from dsrs.laws.norms import Norm
 from dsrs.laws.parameters import real_number, shown
 
 Floats = NDArray[np.float64]
@@ -39,6 +40,7 @@ class GeneralizedGaussian:
     """Isotropic noise of dimension `d`, size `sigma` and exponents `k`, `eta` (0, 2: Gaussian)."""
 
     kind: ClassVar[str] = "generalized-gaussian"  # a subclass has another, and writes it in JSON
+    measured_in: ClassVar[Norm] = "l2"  # the norm of its noise and of the radii it certifies
 
     d: int
     sigma: float
@@ -142,7 +144,27 @@ class GeneralizedGaussian:
             noise: NDArray[Any] = generator.standard_normal((count, self.d), dtype=dtype)
             noise *= dtype(self.sigma)
             return noise
-        return with_norms(self.sample_norms(count, generator), self.d, generator, dtype)
+        return self.with_norms(self.sample_norms(count, generator), generator, dtype)
+
+    def with_norms(
+        self, norms: Floats, generator: np.random.Generator, dtype: FloatType = np.float64
+    ) -> NDArray[Any]:
+        """Vectors of the given norms in independent directions."""
+        vectors: NDArray[Any] = generator.standard_normal((len(norms), self.d), dtype=dtype)
+        lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
+        vectors *= (norms / lengths)[:, None].astype(vectors.dtype)
+        return vectors
+
+    def resized(self, sigma: float) -> GeneralizedGaussian:
+        """The law of the same shape and another size."""
+        return GeneralizedGaussian(self.d, sigma, self.k, self.eta)
+
+    def check_round(self) -> None:
+        """Raise InvalidInput for noise that is round in another norm than l2."""
+        if self.measured_in != "l2":
+            raise InvalidInput(
+                f"this is known only for noise that is round in the l2 norm, got {self.describe()}"
+            )
 
     def describe(self) -> str:
         """For people: `Gaussian(d=784, sigma=0.5)`."""
@@ -162,16 +184,6 @@ class GeneralizedGaussian:
         if not (isinstance(fields, Mapping) and needed <= fields.keys() <= needed | {"eta"}):
             raise InvalidInput(f"a smoothing law has d, sigma, k and eta, got {shown(fields)}")
         return cls(**fields)
-
-
-def with_norms(
-    norms: Floats, d: int, generator: np.random.Generator, dtype: FloatType = np.float64
-) -> NDArray[Any]:
-    """Vectors of the given norms in independent uniform directions."""
-    vectors: NDArray[Any] = generator.standard_normal((len(norms), d), dtype=dtype)
-    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
-    vectors *= (norms / lengths)[:, None].astype(vectors.dtype)
-    return vectors
 
 
 def checked_probability(value: ArrayLike) -> Floats:

@@ -54,7 +54,7 @@ class Rescaled(AdditionalLaw):
     @property
     def law(self) -> GeneralizedGaussian:
         """Q itself as a smoothing law."""
-        return GeneralizedGaussian(self.base.d, self.beta, self.base.k, self.base.eta)
+        return self.base.resized(self.beta)
 
     @property
     def rate(self) -> float:

@@ -124,6 +124,14 @@ def method_of(plan: Plan, text: str) -> Method:
         raise InvalidInput(
             f"`classes` = all is for np, tailored and laws of double sampling, not for {text}"
         )
+    norm = plan.law.measured_in
+    if norm not in method.norms:
+        raise InvalidInput(
+            f"the method {text} is not known for {norm} noise; use np, or double sampling such as "
+            "rescaled:0.8x"
+        )
+    if norm != "l2" and plan.classes == "all":
+        raise InvalidInput(f"`classes` = all is not known for {norm} noise; use top")
     method.check_plan()
     return method
 

@@ -16,7 +16,7 @@ from dsrs.errors import InvalidInput
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.laws.grid import Grid
-from dsrs.noise.normals import NORMAL_UNITS, NoiseBlock
+from dsrs.noise.normals import CODES, NORMAL_UNITS, NoiseBlock
 
 # Norms of a non-Gaussian law are drawn in blocks of this many samples, one generator a block.
 NOISE_BLOCK = 256
@@ -75,16 +75,17 @@ class Stream:
 class NoiseStream:
     """Noisy copies of an input: sample number i is a function of (seed, index, stream, i).
 
-    Gaussian noise is sigma times normals. Every other isotropic law is a uniform direction times
-    a norm drawn by the law itself. With a grid, input and noise are rounded to it and added as
-    whole numbers; without one they are added in float32. An input must not be changed between two
-    calls with the same array.
+    Gaussian noise is sigma times normals. Every other law is a direction times a norm drawn by
+    the law itself; directions are uniform, or those of the norm that the law is round in. With a
+    grid, input and noise are rounded to it and added as whole numbers; without one they are added
+    in float32. An input must not be changed between two calls with the same array.
     """
 
     def __init__(self, stream: Stream, seed: int, index: int, grid: Grid | None = None) -> None:
         self._law = stream.law
         self._grid = grid
         self._sigma = _gaussian_sigma(stream.law)
+        self._norm = stream.base.measured_in
         self._entropy = _entropy(seed, index, stream.key)
         self._key = _key(self._entropy)
         self._cells: tuple[NDArray[np.float32], NDArray[np.float64]] | None = None
@@ -114,7 +115,11 @@ class NoiseStream:
     ) -> None:
         from dsrs.noise.philox import add_directions, add_gaussian
 
-        if self._sigma is None:
+        if self._norm != "l2":
+            from dsrs.noise.norm_noise import add_norm
+
+            add_norm(CODES[self._norm], self._key, first, x, norms, out)
+        elif self._sigma is None:
             add_directions(self._key, first, x, norms, out)
         else:
             add_gaussian(self._key, first, x, self._sigma, out, norms)
@@ -123,7 +128,12 @@ class NoiseStream:
         self, grid: Grid, x: NDArray[np.float32], first: int, out: NDArray[np.float32], norms: Norms
     ) -> None:
         cells, (directions, gaussian) = self._cells_of(grid, x), _grid_kernels()
-        if self._sigma is None:
+        if self._norm != "l2":
+            from dsrs.noise.norm_noise import norm_on_grid
+
+            code = CODES[self._norm]
+            norm_on_grid(code, self._key, first, cells, norms, grid.origin, grid.step, out)
+        elif self._sigma is None:
             directions(self._key, first, cells, norms, grid.origin, grid.step, out)
         else:
             gaussian(self._key, first, cells, self._sigma, grid.origin, grid.step, out, norms)
@@ -140,7 +150,7 @@ class NoiseStream:
         grid = self._grid
         cells = self._cells_of(grid, x)
         return NoiseBlock(
-            self._key, first, count, cells, grid.origin, grid.step, self._sigma, norms
+            self._key, first, count, cells, grid.origin, grid.step, self._sigma, norms, self._norm
         )
 
     def _cells_of(self, grid: Grid, x: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -43,8 +43,7 @@ def noisy_batch(torch: ModuleType, block: NoiseBlock, place: Any) -> tuple[Any, 
     for start in range(0, block.count, rows):
         count = min(rows, block.count - start)
         samples = torch.arange(block.first + start, block.first + start + count, device=place)
-        normals = exact_normals(torch, key, samples, (d + 1) // 2)[:, :d]
-        length = _length(torch, normals)
+        normals, length = _unscaled(torch, key, samples, block)
         if block.sigma is not None:
             scale, norms = block.sigma / block.step, block.sigma * length
         else:
@@ -55,6 +54,26 @@ def noisy_batch(torch: ModuleType, block: NoiseBlock, place: Any) -> tuple[Any, 
         parts.append((block.origin + steps * block.step).to(torch.float32))
         lengths.append(norms)
     return torch.cat(parts), torch.cat(lengths)
+
+
+def _unscaled(
+    torch: ModuleType, key: Sequence[int], samples: Any, block: NoiseBlock
+) -> tuple[Any, Any]:
+    """Rows whose directions are those of the noise, and their norms (`norm_noise`)."""
+    d = block.cells.size
+    half = (d + 1) // 2
+    if block.norm == "l2":
+        normals = exact_normals(torch, key, samples, half)[:, :d]
+        return normals, _length(torch, normals)
+    if block.norm == "linf":
+        groups = torch.arange(half, device=samples.device)
+        w0, w1, w2, w3 = _philox(groups[None, :], samples[:, None], key)
+        rows = torch.cat([_near(torch, w0, w1), _near(torch, w2, w3)], dim=1)[:, :d]
+        return rows, rows.abs().amax(dim=1)
+    pairs = exact_normals(torch, key, samples, d)
+    first, second = pairs[:, :d], pairs[:, d:]
+    sizes = 0.5 * (first * first + second * second)
+    return torch.where(first > 0.0, sizes, -sizes), _halved_sum(torch, sizes)
 
 
 def exact_normals(torch: ModuleType, key: Sequence[int], samples: Any, half: int) -> Any:
@@ -81,8 +100,13 @@ def _philox(groups: Any, samples: Any, key: Sequence[int]) -> Any:
     return c0, c1, c2, c3
 
 
+def _near(torch: ModuleType, high: Any, low: Any) -> Any:
+    """Uniform numbers in (-1/2, 1/2) from 64 bits each."""
+    return _signed(torch, high) * TO_UNIT_HIGH + (low.double() + 0.5) * TO_UNIT_LOW
+
+
 def _radius(torch: ModuleType, high: Any, low: Any) -> Any:
-    near = _signed(torch, high) * TO_UNIT_HIGH + (low.double() + 0.5) * TO_UNIT_LOW
+    near = _near(torch, high, low)
     u = torch.where(near < 0.0, near + 1.0, near)
     bits = u.view(torch.int64)
     exponent = ((bits >> 32) - SQRT_HALF_BITS) >> 20
@@ -136,14 +160,18 @@ def _signed(torch: ModuleType, word: Any) -> Any:
 
 def _length(torch: ModuleType, row: Any) -> Any:
     """Norms of the rows, added up by halving as the kernel does."""
+    return _square_root(torch, _halved_sum(torch, row * row))
+
+
+def _halved_sum(torch: ModuleType, row: Any) -> Any:
+    """Sums of the rows by halving."""
     d = row.shape[1]
     half = d // 2
-    odd = row[:, d - 1] * row[:, d - 1] if d % 2 else torch.zeros_like(row[:, 0])
-    left, right = row[:, :half], row[:, half : 2 * half]
-    sums = left * left + right * right
+    odd = row[:, d - 1] if d % 2 else torch.zeros_like(row[:, 0])
+    sums = row[:, :half] + row[:, half : 2 * half]
     while half > 1:
         if half % 2:
             odd = odd + sums[:, half - 1]
         half //= 2
         sums = sums[:, :half] + sums[:, half : 2 * half]
-    return _square_root(torch, sums[:, 0] + odd)
+    return sums[:, 0] + odd

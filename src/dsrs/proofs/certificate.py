@@ -6,11 +6,13 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
 from typing import Any, Literal, get_args
 
 from dsrs.errors import DataError, InvalidInput
 from dsrs.files.json_records import from_json, shown, to_json
+from dsrs.files.readable import Readable
 from dsrs.laws import GeneralizedGaussian, smoothing_law_from_dict
 from dsrs.laws.grid import Grid
 from dsrs.laws.norms import Norm
@@ -69,15 +71,33 @@ def radius_less(radius: float, distance: float) -> float:
     return max(left, 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Certificate:
-    """No perturbation shorter than `radius` (l2) changes the smoothed answer, with its proof.
+def distance_in(law: GeneralizedGaussian, moved: float) -> float:
+    """An upper bound, in the norm of the noise, of the length of a vector of l2 length `moved`."""
+    if law.measured_in != "l1" or moved == 0:
+        return moved
+    return math.nextafter(moved * math.sqrt(law.d) * (1 + 1e-15), math.inf)
+
+
+# How much longer than in the first norm a vector of dimension d may be in the second: d to this.
+LENGTHENING: dict[tuple[Norm, Norm], float] = {
+    ("linf", "l2"): 0.5,
+    ("linf", "l1"): 1.0,
+    ("l2", "l1"): 0.5,
+}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Certificate(Readable):
+    """No perturbation shorter than `radius` changes the smoothed answer, with its proof.
+
+    Lengths are measured in the norm of the smoothing law: l2, unless its noise is round in l1 or
+    l-infinity.
 
     Args:
         law: the smoothing law P.
         status: certified; short of the radius that was asked for; abstained, where nothing can be
             proved; undecided, where the search found no proof.
-        radius: the certified l2 radius; 0 where nothing is claimed.
+        radius: the certified radius; 0 where nothing is claimed.
         np_radius: what Neyman and Pearson prove from the same bounds of P_A; None where nothing is
             known of it.
         proof: what makes the radius true, checked by `dsrs.check` without any search. With a
@@ -97,6 +117,31 @@ class Certificate:
     uniform: float | None = None
     complete: bool = True
     subject: Subject | None = None
+
+    def facts(self) -> dict[str, object]:
+        """What a person wants to know first."""
+        about = self.subject
+        name = None if about is None else about.class_name
+        of_subject = (
+            {}
+            if about is None
+            else {
+                "class": about.target if name is None else f"{about.target} ({name})",
+                "method": about.method,
+                "n": f"{about.n:,}",
+                "alpha": f"{about.alpha:g}",
+            }
+        )
+        radius = "infinite"
+        if self.radius < math.inf:
+            # Cut, not rounded: what is shown was proved.
+            radius = str(Decimal(self.radius).quantize(Decimal("1.000000"), ROUND_FLOOR))
+        return {
+            "status": self.status,
+            f"{self.law.measured_in} radius": radius,
+            **of_subject,
+            "noise": self.law.describe(),
+        }
 
     @property
     def moved(self) -> float:
@@ -120,22 +165,26 @@ class Certificate:
 
     @property
     def linf_radius(self) -> float:
-        """Certified l-infinity radius: l2 / sqrt(d), rounded down."""
-        ratio = self.radius / math.sqrt(self.law.d)
-        if not 0 < ratio < math.inf:
-            return ratio
-        while Fraction(ratio) ** 2 * self.law.d > Fraction(self.radius) ** 2:
-            ratio = math.nextafter(ratio, 0.0)
-        return ratio
+        """Certified l-infinity radius: for l2 noise l2 / sqrt(d), rounded down."""
+        return self.radius_in("linf")
 
     @property
     def l1_radius(self) -> float:
-        """Certified l1 radius: the l1 ball lies inside the l2 ball of the same radius."""
-        return self.radius
+        """Certified l1 radius: the l1 ball lies inside the other balls of the same radius."""
+        return self.radius_in("l1")
 
     def radius_in(self, norm: Norm) -> float:
-        """The certified radius against perturbations that are measured in this norm."""
-        return {"l1": self.l1_radius, "l2": self.radius, "linf": self.linf_radius}[norm]
+        """The certified radius against perturbations that are measured in this norm.
+
+        Perturbations of that length in `norm` are no longer than `radius` in the law's own norm.
+        """
+        power = LENGTHENING.get((norm, self.law.measured_in), 0.0)
+        ratio = self.radius / math.pow(self.law.d, power)
+        if not 0 < ratio < math.inf:
+            return ratio
+        while Fraction(ratio) ** 2 * self.law.d ** int(2 * power) > Fraction(self.radius) ** 2:
+            ratio = math.nextafter(ratio, 0.0)
+        return ratio
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, without loss; certificate.schema.json beside this file describes it."""

@@ -6,15 +6,17 @@ from dataclasses import replace
 
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian
 from dsrs.proofs.base import Proof
-from dsrs.proofs.certificate import Certificate, OnGrid, Status, radius_less
+from dsrs.proofs.certificate import Certificate, OnGrid, Status, distance_in, radius_less
 from dsrs.proofs.dual import find_dual
 from dsrs.proofs.evaluation import neyman_pearson
 from dsrs.proofs.interval import NOTHING_KNOWN, Interval, Observation
+from dsrs.proofs.norm_dual import find_norm_dual, norm_radius
 
 
 def certify(law: GeneralizedGaussian, p: Interval, *additional: Observation) -> Certificate:
-    """The largest l2 radius that can be proved from P_A in `p` and Q_A in each observation.
+    """The largest radius that can be proved from P_A in `p` and Q_A in each observation.
 
+    It is measured in the norm of the noise: l2, or l1 or l-infinity for laws that are round in it.
     Without observations this is the Neyman-Pearson certificate. With them it is never smaller,
     and with several never smaller than with any one of them.
 
@@ -23,6 +25,8 @@ def certify(law: GeneralizedGaussian, p: Interval, *additional: Observation) -> 
         p: an interval of the probability of the class under P.
         additional: intervals of its probability under other laws.
     """
+    if law.measured_in != "l2":
+        return certificate_of(law, find_norm_dual(law, p, *additional))
     proof, decided, complete = find_dual(law, p, *additional)
     return certificate_of(law, proof, decided=decided, complete=complete)
 
@@ -43,9 +47,16 @@ def certificate_of(
         status = "certified"
     np_radius = None
     if proof.known_of_p != NOTHING_KNOWN:
-        alone = neyman_pearson(law, proof.known_of_p.lower)
-        np_radius = min(alone[0].radius if alone else 0.0, proof.reach)
+        np_radius = min(neyman_pearson_radius(law, proof.known_of_p.lower), proof.reach)
     return Certificate(law, status, proof.reach, np_radius, proof, complete=complete)
+
+
+def neyman_pearson_radius(law: GeneralizedGaussian, p_lower: float) -> float:
+    """What a lower bound of P_A proves alone, in the norm of the noise."""
+    if law.measured_in != "l2":
+        return norm_radius(law, p_lower)
+    alone = neyman_pearson(law, p_lower)
+    return alone[0].radius if alone else 0.0
 
 
 def abstention(law: GeneralizedGaussian, *additional: AdditionalLaw) -> Certificate:
@@ -59,10 +70,11 @@ def from_grid_point(found: Certificate, note: OnGrid) -> Certificate:
     A ball around the grid point holds the ball around the input whose radius is less by their
     distance. Where nothing is left, it is an abstention.
     """
-    radius = radius_less(found.radius, note.moved)
+    away = distance_in(found.law, note.moved)
+    radius = radius_less(found.radius, away)
     if radius > 0 or found.radius == 0:
         np_radius = found.np_radius
-        np_radius = None if np_radius is None else radius_less(np_radius, note.moved)
+        np_radius = None if np_radius is None else radius_less(np_radius, away)
         return replace(found, radius=radius, np_radius=np_radius, grid=note)
     laws = (seen.law for seen in found.observations)
     return replace(abstention(found.law, *laws), grid=note)

@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from dsrs.proofs.base import ROUNDING
-from dsrs.proofs.certificate import STATUSES, Certificate, OnGrid, radius_less
+from dsrs.proofs.certificate import STATUSES, Certificate, OnGrid, distance_in, radius_less
+from dsrs.proofs.certification import neyman_pearson_radius
 from dsrs.proofs.constraints import constraints_of, problem_of
 from dsrs.proofs.evaluation import bound_at, neyman_pearson
 from dsrs.proofs.interval import NOTHING_KNOWN, Interval
@@ -45,7 +46,7 @@ def find_flaw(certificate: Certificate) -> str | None:
         flaw = proof.flaw(certificate.law)
         if flaw is not None:
             return flaw
-        moved = certificate.moved
+        moved = distance_in(certificate.law, certificate.moved)
         if not radius <= radius_less(proof.reach, moved):
             beside = "" if not moved else f" and the distance {moved!r} to the grid"
             return f"the proof begins at {proof.reach!r}, below the radius{beside}"
@@ -61,13 +62,14 @@ def _flaw_of_np_radius(certificate: Certificate) -> str | None:
         return None
     if not 0 <= claimed <= certificate.radius:
         return f"the Neyman-Pearson radius {claimed!r} is not from 0 to {certificate.radius!r}"
-    alone = neyman_pearson(law, known.lower)
-    exact = radius_less(alone[0].radius if alone else 0.0, certificate.moved)
+    moved = distance_in(law, certificate.moved)
+    exact = radius_less(neyman_pearson_radius(law, known.lower), moved)
     least = min(exact, certificate.radius) - NEARLY * law.sigma
     if least <= claimed <= exact * (1 + ROUNDING):
         return None
     # Searches end a little below the optimum, and those of another version may have ended higher:
     # the multiplier of today's decides, at the radius that is claimed.
+    alone = neyman_pearson(law, known.lower) if law.measured_in == "l2" else ()
     if alone and least <= claimed < math.inf:
         problem = problem_of(law, constraints_of(law, Interval(known.lower, 1.0), ()))
         beyond = math.nextafter(claimed + certificate.moved, math.inf)

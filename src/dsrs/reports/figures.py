@@ -81,7 +81,7 @@ def accuracy_gain(report: Report) -> Figure | None:
         low, high, gain = (100 * np.array(s) for s in (band.low, band.high, band.gain))
         axes.fill_between(band.radius, low, high, color=color, alpha=0.15, linewidth=0)
         axes.plot(band.radius, gain, color=color, dashes=dash, label=_label(report, band))
-    axes.set_xlabel(r"$\ell_2$ radius $r$")
+    axes.set_xlabel(_radius_label(report))
     axes.set_ylabel("gain over Neyman-Pearson\n(percentage points)")
     axes.set_xlim(left=0)
     _legend(figure, axes)
@@ -189,7 +189,7 @@ def attack_gap(report: Report) -> Figure | None:
         axes.step(
             gap.radius, below, where="pre", color=color, dashes=dash, label=f"certified{name}"
         )
-    axes.set_xlabel(r"$\ell_2$ radius $r$")
+    axes.set_xlabel(_radius_label(report))
     axes.set_ylabel("accuracy (%)")
     axes.set_xlim(left=0)
     axes.set_ylim(0, 102)
@@ -209,6 +209,11 @@ FIGURES: dict[str, Callable[[Report], Figure | None]] = {
 }
 
 
+def _radius_label(report: Report) -> str:
+    place = {"l1": "1", "l2": "2", "linf": r"\infty"}[report.runs[0].norm]
+    return rf"$\ell_{{{place}}}$ radius $r$"
+
+
 def _curves(report: Report, curves: Sequence[StepCurve], names: Sequence[str]) -> Figure:
     figure, axes = _figure()
     for curve in curves:
@@ -221,7 +226,7 @@ def _curves(report: Report, curves: Sequence[StepCurve], names: Sequence[str]) -
             dashes=dash,
             label=_label(report, curve, len(names) > 1),
         )
-    axes.set_xlabel(r"$\ell_2$ radius $r$")
+    axes.set_xlabel(_radius_label(report))
     axes.set_ylabel("certified accuracy (%)")
     axes.set_xlim(left=0)
     axes.set_ylim(0, 102)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dsrs.confidence.bootstrap import Resampling
+from dsrs.files.readable import Readable
 from dsrs.reports.comparing import Comparison, common_inputs, compare
 from dsrs.reports.envelope import Envelope, envelopes, shared_methods
 from dsrs.reports.gating import Gate
@@ -15,8 +16,8 @@ from dsrs.reports.summary import RunSummary
 from dsrs.reports.together import check_comparable
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+@dataclass(frozen=True, slots=True, repr=False)
+class Report(Readable):
     """The content of a report, ready to be written in any format.
 
     `comparisons` are of every later run with the first one, over the inputs that both have.
@@ -30,6 +31,14 @@ class Report:
     series: FigureSeries
     comparisons: tuple[Comparison, ...] = ()
     gates: tuple[Gate, ...] = ()
+
+    def facts(self) -> dict[str, object]:
+        """What a person wants to know first."""
+        return {
+            "runs": ", ".join(run.name for run in self.runs),
+            "inputs": " and ".join(str(len(run.outcomes)) for run in self.runs),
+            "radii": ", ".join(f"{radius:g}" for radius in self.radii),
+        }
 
 
 def make_report(

@@ -17,9 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.errors import DataError
+from dsrs.files.readable import Readable
 from dsrs.laws import GeneralizedGaussian, short_law_text
 from dsrs.laws.bins import HISTOGRAM_BINS
+from dsrs.laws.norms import Norm
 from dsrs.measures.accuracy import NO_CERTIFICATE, proved_radius
+from dsrs.measures.rounding import floor_text
 from dsrs.methods import NEYMAN_PEARSON
 from dsrs.methods.registry import known_names, title_of
 from dsrs.proofs.certificate import Certificate
@@ -55,8 +58,8 @@ class Answer:
         return cls(found.status, found.radius, found.known_of_p, seen.interval, seen.law.short_text)
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+@dataclass(frozen=True, slots=True, repr=False)
+class Outcome(Readable):
     """What is known of one input; its answers are for the class `target`.
 
     Without a label the class that was predicted stands for it. `trials` and `hits` count all votes
@@ -72,6 +75,14 @@ class Outcome:
     hits: tuple[int, ...] = ()
     seconds: float = 0.0
     thumbnail: bytes | None = None
+
+    def facts(self) -> dict[str, object]:
+        """What a person wants to know first."""
+        answers = {
+            name: f"{found.status}, l2 radius {floor_text(found.radius, 6)}"
+            for name, found in self.answers.items()
+        }
+        return {"input": self.index, "label": self.label, "class": self.target, **answers}
 
     @property
     def right(self) -> bool:
@@ -109,8 +120,8 @@ class Outcome:
         return Fraction(self.radius(method)) - Fraction(self.radius(BASELINE))
 
 
-@dataclass(frozen=True, slots=True)
-class RunSummary:
+@dataclass(frozen=True, slots=True, repr=False)
+class RunSummary(Readable):
     """One run: its noise law, its methods (baseline first) and its outcomes in input order.
 
     The law is None for a table that does not say it.
@@ -127,6 +138,16 @@ class RunSummary:
     attacks: Mapping[int, AttackedInput] = field(default_factory=dict)  # by index of the input
     spent: VotesSpent | None = None  # by input, in the order of the outcomes; None: not known
     for_label: bool = False  # the answers are for the labels, although these have no numbers
+
+    def facts(self) -> dict[str, object]:
+        """What a person wants to know first."""
+        return {
+            "name": self.name,
+            "inputs": len(self.outcomes),
+            "methods": ", ".join(self.methods),
+            "noise": None if self.law is None else self.law.describe(),
+            "family": self.family or None,
+        }
 
     @classmethod
     def from_results(
@@ -202,6 +223,11 @@ class RunSummary:
     def has_clean_accuracy(self) -> bool:
         """Whether predictions can be compared with labels."""
         return self.labelled and any(one.predicted is not None for one in self.outcomes)
+
+    @property
+    def norm(self) -> Norm:
+        """The norm that its radii are measured in."""
+        return "l2" if self.law is None else self.law.measured_in
 
     @property
     def size(self) -> int:

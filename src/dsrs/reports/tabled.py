@@ -74,6 +74,4 @@ def _interval(lower: float | None, upper: float | None) -> Interval | None:
 
 
 def _law(row: ResultRow) -> GeneralizedGaussian | None:
-    if row.d is None or row.sigma is None:
-        return None
-    return GeneralizedGaussian(row.d, row.sigma, row.k or 0.0, 2.0 if row.eta is None else row.eta)
+    return row.smoothing_law

@@ -81,8 +81,9 @@ def envelope_title(family: str) -> str:
 
 def markdown_table(report: Report) -> str:
     """A Markdown table in percent, with the interval behind each number."""
+    note = interval_note(report.resampling)
     lines = [
-        f"Certified accuracy in percent at l2 radius r, {interval_note(report.resampling)}.",
+        f"Certified accuracy in percent at {report.runs[0].norm} radius r, {note}.",
         *(f"{markdown_name(line)}." for line in header_lines(report.runs)),
         *map(markdown_name, caveats(report)),
         "",

@@ -33,6 +33,11 @@ def check_comparable(runs: Sequence[RunSummary], distinct: bool = True) -> None:
                 f"{both} certify inputs of different size (d = {first.law.d} and {run.law.d}); "
                 "they cannot be compared"
             )
+        if run.norm != first.norm:
+            raise StoreMismatch(
+                f"{both} have radii in different norms ({first.norm} and {run.norm}); they cannot "
+                "be compared"
+            )
         for one in run.outcomes:
             label = labels.setdefault(one.index, one.label)
             if None not in (label, one.label) and label != one.label:

@@ -12,6 +12,7 @@ from typing import Any
 
 from dsrs.errors import DataError, InvalidInput, StoreCorrupted, StoreError
 from dsrs.files.json_records import to_json
+from dsrs.files.readable import Readable
 from dsrs.methods import Plan
 from dsrs.methods.subject import subject_of
 from dsrs.proofs.certificate import FORMAT, Certificate
@@ -36,6 +37,14 @@ def open_run(path: str | Path) -> Run:
     return Run(folder, connect(folder / STORE_NAME, writable=False))
 
 
+def drawn_seed(path: str | Path) -> int | None:
+    """The seed that the run in this folder drew for itself; None where there is none."""
+    if not (Path(path) / STORE_NAME).is_file():
+        return None
+    with open_run(path) as run:
+        return None if run.plan.seed_public else run.plan.seed
+
+
 def existing_folder(path: str | Path) -> Path:
     """The folder at `path`, or StoreError."""
     folder = Path(path)
@@ -45,7 +54,7 @@ def existing_folder(path: str | Path) -> Path:
     return folder
 
 
-class Run:
+class Run(Readable):
     """A run folder. `with open_run(path) as run:` closes it."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
@@ -56,6 +65,20 @@ class Run:
             self.format = version_of(connection)
             config = read_config(connection, self.store)
             self.config = config if self.format == FORMAT_VERSION else config_of_format_2(config)
+
+    def facts(self) -> dict[str, object]:
+        """What a person wants to know first."""
+        plan = self.plan
+        return {
+            "path": self.path,
+            "inputs": len(self),
+            "methods": " and ".join(plan.names),
+            "noise": plan.law.describe(),
+            "n": f"{plan.n:,}",
+            "alpha": f"{plan.alpha:g}",
+            "model": self.config["model"]["description"],
+            "data": self.config["data"]["name"],
+        }
 
     @property
     def plan_fields(self) -> dict[str, Any]:

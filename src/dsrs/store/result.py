@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from dsrs.errors import InvalidInput
+from dsrs.files.readable import Readable
 from dsrs.proofs.certificate import Certificate
 from dsrs.votes.records import SampledInput, Votes
 
 
-@dataclass(frozen=True, slots=True)
-class RunResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class RunResult(Readable):
     """The votes of one input, the certificate of each method, and a small picture of the input.
 
     `thumbnail` is a PNG, or None where the input is not an image.
@@ -19,6 +20,20 @@ class RunResult:
     sampled: SampledInput
     certificates: dict[str, Certificate] = field(default_factory=dict)
     thumbnail: bytes | None = None
+
+    def facts(self) -> dict[str, object]:
+        """What a person wants to know first."""
+        proved = {name: found.facts() for name, found in self.certificates.items()}
+        return {
+            "input": self.index,
+            "label": self.label,
+            "class": self.sampled.target,
+            **{
+                name: f"{own['status']}, l2 radius {own['l2 radius']}"
+                for name, own in proved.items()
+            },
+            "votes": self.sampled.inventory(),
+        }
 
     @property
     def index(self) -> int:

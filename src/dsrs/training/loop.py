@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from dsrs.classifiers.torch_module import fingerprint_of_module
 from dsrs.datasets.dataset import Dataset
 from dsrs.errors import ClassifierError, InvalidInput
-from dsrs.laws import GeneralizedGaussian
+from dsrs.laws import GeneralizedGaussian, law_in_norm
 from dsrs.training.batches import channel_statistics, class_count, crop_and_flip, tensors
 from dsrs.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint, seed_epoch
 from dsrs.training.held_out import trained_on
@@ -78,7 +78,7 @@ def train(
     if teacher is not None and not settings.recipe.takes_teacher:
         raise InvalidInput(f"the recipe {settings.recipe.name} takes no `teacher`")
     d = math.prod(dataset.input_shape)
-    law = GeneralizedGaussian(d, settings.sigma, settings.k, settings.eta)
+    law = law_in_norm(settings.norm, d, settings.sigma, settings.k, settings.eta)
     model = _first_model(dataset, settings, start)
     guide = None if teacher is None else _saved(teacher, dataset, settings).to(device)
     origins = {

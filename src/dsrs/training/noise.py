@@ -9,8 +9,10 @@ import torch
 
 from dsrs.errors import InvalidInput
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian
+from dsrs.laws.norms import Norm
 
 NoiseLaw = GeneralizedGaussian | AdditionalLaw
+ORDER: dict[Norm, float] = {"l1": 1.0, "l2": 2.0, "linf": math.inf}
 
 
 def sample_noise(
@@ -19,7 +21,8 @@ def sample_noise(
     """Independent noise for each image of a batch, of its shape and on its device.
 
     Noise is direction x norm (docs/math.md 1). The norms, one number an image, come from the law
-    itself; the directions are normal vectors drawn on the device from torch's generator there.
+    itself; the directions are normal vectors drawn on the device from torch's generator there, or
+    Laplace and uniform ones for laws that are round in l1 and l-infinity.
     """
     d = law.d if isinstance(law, GeneralizedGaussian) else law.base.d
     if math.prod(images.shape[1:]) != d:
@@ -27,10 +30,22 @@ def sample_noise(
             f"the noise law has d = {d}, but an image of shape {tuple(images.shape[1:])} "
             f"has {math.prod(images.shape[1:])} values"
         )
-    directions = torch.randn(images.shape, device=images.device, dtype=torch.float32)
+    norm = law.measured_in if isinstance(law, GeneralizedGaussian) else law.base.measured_in
+    directions = _directions(images, norm)
     if isinstance(law, GeneralizedGaussian) and law.is_gaussian:
         return directions.mul_(law.sigma)
     norms = law.sample_norms(len(images), generator).astype(np.float32)
-    lengths = directions.flatten(1).norm(dim=1)
+    lengths = directions.flatten(1).norm(p=ORDER[norm], dim=1)
     factors = torch.from_numpy(norms).to(images.device) / lengths
     return directions.mul_(factors.view(-1, *[1] * (images.dim() - 1)))
+
+
+def _directions(images: torch.Tensor, norm: Norm) -> torch.Tensor:
+    """Vectors whose directions are those of noise that is round in this norm."""
+    if norm == "l2":
+        return torch.randn(images.shape, device=images.device, dtype=torch.float32)
+    uniform = torch.rand(images.shape, device=images.device, dtype=torch.float32)
+    if norm == "linf":
+        return uniform.mul_(2).sub_(1)
+    sizes = torch.empty_like(uniform).exponential_()
+    return torch.where(uniform < 0.5, sizes, -sizes)

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from dsrs.errors import InvalidInput
+from dsrs.laws.norms import Norm, check_norm
 from dsrs.training.recipes import Recipe, recipe_from_dict
 
 WarmUpUnit = Literal["epoch", "step"]
@@ -17,11 +18,12 @@ Augmentation = Literal["none", "crop-flip"]
 class TrainingSettings:
     """Recipe, smoothing law and optimisation. `recommended_settings` holds the paper's choices.
 
-    The law is the generalized Gaussian of `sigma`, `k` and `eta` in the dimension of the data;
-    `warm_up` is e0 of `warm_up_k`, in epochs or optimiser steps. `decay_at` are the epochs after
-    which the learning rate is multiplied by `decay_factor`. Over `ramp_epochs` epochs `Batch.ramp`
-    rises to 1. `batch_size` counts noisy images: a batch has batch_size / noises different ones.
-    `hold_out` is the share of the inputs that `held_out` keeps out of training.
+    The law is the generalized Gaussian of `sigma`, `k` and `eta` in the dimension of the data,
+    round in `norm`. `warm_up` is e0 of `warm_up_k`, in epochs or optimiser steps. `decay_at` are
+    the epochs after which the learning rate is multiplied by `decay_factor`. Over `ramp_epochs`
+    epochs `Batch.ramp` rises to 1. `batch_size` counts noisy images: a batch has
+    batch_size / noises different ones. `hold_out` is the share of the inputs that `held_out` keeps
+    out of training.
     """
 
     recipe: Recipe
@@ -42,8 +44,10 @@ class TrainingSettings:
     seed: int = 0
     eta: float = 2.0
     hold_out: float = 0.0
+    norm: Norm = "l2"
 
     def __post_init__(self) -> None:
+        check_norm(self.norm)
         if self.epochs < 1:
             raise InvalidInput(f"`epochs` must be at least 1, got {self.epochs}")
         if min(self.decay_at, default=0) < 0:

@@ -17,7 +17,7 @@ SELECTION = "selection"
 ESTIMATION = "estimation"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Votes:
     """Consecutive votes of one stream: noisy copies of one input, independent, under one law.
 
@@ -50,6 +50,9 @@ class Votes:
             )
         if any(not 0 <= h <= t for h, t in zip(self.hits, self.trials, strict=True)):
             raise InvalidInput("`hits` must be between 0 and `trials` in every bin")
+
+    def __repr__(self) -> str:
+        return f"Votes({self.total} {self.stream} from {self.start} on, {self.successes} hits)"
 
     @property
     def total(self) -> int:

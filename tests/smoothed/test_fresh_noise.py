@@ -40,7 +40,7 @@ def tries(count: int) -> NDArray[np.float32]:
 
 
 def is_wrong(smoothed: SmoothedClassifier, x: NDArray[np.float32]) -> bool:
-    return smoothed.predict(x, n=VOTES).label == 1 - RIGHT
+    return bool(smoothed.predict(x, n=VOTES).label == 1 - RIGHT)
 
 
 def ground(alpha: float, count: int) -> tuple[int, int, int]:

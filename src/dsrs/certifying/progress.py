@@ -1,21 +1,22 @@
-"""A progress bar with an estimate of the remaining time, on standard error."""
+"""A progress bar with an estimate of the remaining time: on standard error, or in a notebook."""
 
 from __future__ import annotations
 
 import sys
 import time
+from typing import Any
 
-from dsrs.cli.terminal import ERASE_LINE
-
+# How the bar redraws its line; it stands first in what is written.
+ERASE_LINE = "\r\x1b[K"
 BAR_WIDTH = 28
-REDRAW_SECONDS = 0.2  # a terminal
+REDRAW_SECONDS = 0.2  # a terminal or a notebook
 LOG_SECONDS = 30.0  # a file or a pipe: whole lines, and few of them
 
 
 class Progress:
     """Shows how far `total` units of work have come; `total=None` when that is not known.
 
-    On a terminal it redraws one line; elsewhere it writes a line now and then.
+    On a terminal and in a notebook it redraws one line; elsewhere it writes a line now and then.
     """
 
     def __init__(self, total: int | None, label: str, quiet: bool = False) -> None:
@@ -26,6 +27,7 @@ class Progress:
         self._skipped = 0
         self._votes = 0
         self._terminal = sys.stderr.isatty()
+        self._cell = None if quiet else notebook_cell()
         self._start = time.monotonic()
         self._last_shown = self._start
 
@@ -44,7 +46,7 @@ class Progress:
         """Count finished work, and the votes that it took."""
         self.done += count
         self._votes += votes
-        wait = REDRAW_SECONDS if self._terminal else LOG_SECONDS
+        wait = REDRAW_SECONDS if self._terminal or self._cell else LOG_SECONDS
         if time.monotonic() - self._last_shown >= wait:
             self._show()
 
@@ -53,7 +55,9 @@ class Progress:
         if self.quiet:
             return
         line = self._line(self._last_shown - self._start)
-        if self._terminal:
+        if self._cell:
+            self._cell.update({"text/plain": line}, raw=True)
+        elif self._terminal:
             print(ERASE_LINE + line, end="\n" if final else "", file=sys.stderr, flush=True)
         else:
             print(line, file=sys.stderr, flush=True)
@@ -70,6 +74,26 @@ class Progress:
         ending = f"{_clock(elapsed)} elapsed" if self.done >= self.total else f"{left} left"
         votes = f", {self._votes / elapsed:,.0f} votes/s" if self._votes and elapsed > 0 else ""
         return f"{self.label} {bar} {self.done:,}/{self.total:,}, {ending}, {rate:,.3g}/s{votes}"
+
+
+def is_watched() -> bool:
+    """Whether somebody sees a bar while it moves: on a terminal, or in a notebook."""
+    return sys.stderr.isatty() or _in_notebook()
+
+
+def notebook_cell() -> Any:
+    """A line of output below the cell of a notebook that runs, to be updated; elsewhere None."""
+    if not _in_notebook():
+        return None
+    display: Any = sys.modules["IPython"].display.display
+    return display({"text/plain": ""}, raw=True, display_id=True)
+
+
+def _in_notebook() -> bool:
+    # Only who is in a notebook has IPython loaded, and a shell that has a kernel.
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return hasattr(shell, "kernel")
 
 
 def _clock(seconds: float) -> str:

@@ -1,0 +1,1 @@
+"""The smoothed classifier for everyday use: predict and certify, one input or many."""

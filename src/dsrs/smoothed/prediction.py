@@ -1,0 +1,52 @@
+"""What a smoothed classifier answers, and the test behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special, stats
+
+STRAY_SHARE = 0.01  # of alpha: for votes that stray from the ideal noise
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What the smoothed classifier answers.
+
+    `status` is "predicted" with a class in `label`, or "abstained" (then `label` is None): the two
+    most frequent classes were too close to tell apart. `counts` are the votes by class: only as
+    many as the answer took.
+
+    `seed` is that of the votes, so that they can be taken again. With `seed_public` it was known
+    before the input was, and a class can be had wrong by choosing the input (docs/security.md).
+    """
+
+    status: Literal["predicted", "abstained"]
+    label: int | None
+    counts: tuple[int, ...]
+    seed: int
+    seed_public: bool
+
+
+def told_apart(counts: NDArray[np.int64], alpha: float, variation: float = 0.0) -> int | None:
+    """The most frequent class, if it is not the second one's chance at level alpha.
+
+    A vote made on the grid is that of ideal noise but with probability `variation` (docs/grid.md):
+    as many votes as may stray, but for a share of alpha, are counted for the second class instead.
+    """
+    second, top = (int(place) for place in np.argsort(counts, kind="stable")[-2:])
+    best, rest, stray = int(counts[top]), int(counts[second]), 0
+    if variation > 0:
+        votes, alpha_stray = int(counts.sum()), STRAY_SHARE * alpha
+        stray = int(stats.binom.isf(alpha_stray, votes, variation))
+        while stats.binom.sf(stray, votes, variation) > alpha_stray:
+            stray += 1
+        alpha -= alpha_stray
+    best, rest = best - stray, rest + stray
+    if best <= rest:
+        return None
+    # The two-sided test of one half: both tails are alike.
+    return top if 2 * special.bdtr(rest, best + rest, 0.5) <= alpha else None

@@ -1,0 +1,192 @@
+"""What this machine has, and whether its devices can be trusted with votes: `dsrs doctor`."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from dsrs.classifiers.base import Classifier
+from dsrs.classifiers.torch_module import from_torch, imported_torch
+from dsrs.errors import ClassifierError, InvalidInput, OutOfMemory
+from dsrs.laws import GeneralizedGaussian
+from dsrs.laws.grid import Grid
+from dsrs.networks import build_network
+from dsrs.noise.on_device import device_noise
+from dsrs.noise.stream import Stream
+from dsrs.votes.collect import Setting, WorkUnit, count_votes
+from dsrs.votes.workers import available_cores
+
+# What each package is for; the second is the extra that installs it, none for the core.
+PACKAGES = {
+    "numpy": ("arrays", None),
+    "scipy": ("special functions", None),
+    "numba": ("compiled kernels", None),
+    "python-flint": ("the rigorous check", None),
+    "torch": ("PyTorch models", "torch"),
+    "onnxruntime": ("ONNX models", "onnx"),
+    "triton": ("fused noise on a GPU", "gpu"),
+    "matplotlib": ("figures", "report"),
+    "pillow": ("images", "images"),
+    "pyarrow": ("Parquet files", "parquet"),
+    "scikit-learn": ("scikit-learn estimators", "sklearn"),
+    "ray": ("clusters", "ray"),
+}
+SHAPE, CLASSES, BATCH = (1, 28, 28), 10, 256
+ROUND_SECONDS, ROUNDS_OF_TIMING = 0.25, 3
+MOST_ROWS = 2**16
+ANSWER_TOLERANCE = 1e-3  # engines sum in another order
+
+
+@dataclass(frozen=True)
+class DeviceReport:
+    """What was found of one device.
+
+    Args:
+        device: as `--device` takes it.
+        title: what it calls itself.
+        noise: how noise is made for it: `fused`, `eager`, or `host` (by the processor).
+        notes: why better ways are not used.
+        answers_agree: whether a known network answers as it does on the CPU.
+        votes: votes a second with that network.
+        passes: rows a second of its forward pass alone.
+        most_rows: the largest batch of that network that fits; None where memory is not asked for.
+    """
+
+    device: str
+    title: str
+    noise: str
+    notes: tuple[str, ...]
+    answers_agree: bool
+    votes: float
+    passes: float
+    most_rows: int | None
+
+    @property
+    def trusted(self) -> bool:
+        """Whether votes may be taken there."""
+        return self.answers_agree
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What this machine has: versions by package (None where it is missing), cores, devices."""
+
+    python: str
+    system: str
+    cores: int
+    packages: dict[str, str | None]
+    devices: tuple[DeviceReport, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def examine(devices: Sequence[str] | None = None) -> Machine:
+    """Look at this machine.
+
+    Args:
+        devices: the devices to try, such as `cpu` or `cuda:1`; all that PyTorch knows when None.
+    """
+    packages = {name: _version(name) for name in PACKAGES}
+    reports: tuple[DeviceReport, ...] = ()
+    if packages["torch"] is not None:
+        reports = tuple(map(report_on, known_devices() if devices is None else devices))
+    elif devices:
+        raise InvalidInput("devices are tried with PyTorch: pip install 'dsrs[torch]'")
+    system = f"{platform.system()} {platform.machine()}"
+    return Machine(platform.python_version(), system, available_cores(), packages, reports)
+
+
+def known_devices() -> tuple[str, ...]:
+    """The devices that PyTorch knows here; the CPU first."""
+    torch = imported_torch()
+    cuda = [f"cuda:{number}" for number in range(torch.cuda.device_count())]
+    mps = ["mps"] if torch.backends.mps.is_available() else []
+    return ("cpu", *cuda, *mps)
+
+
+def report_on(device: str) -> DeviceReport:
+    """Try a device: its noise, its answers, its speed."""
+    torch = imported_torch()
+    try:
+        place = torch.device(device)
+        torch.zeros(1).to(place)
+    except (RuntimeError, AssertionError) as error:
+        first = str(error).splitlines()[0]
+        raise InvalidInput(f"`device` {device!r} cannot be used: {first}") from error
+    torch.manual_seed(0)
+    module = build_network("mnist-cnn", SHAPE, CLASSES).eval()
+    rows = np.random.default_rng(0).random((BATCH, *SHAPE), dtype=np.float32)
+    with torch.inference_mode():
+        expected = module(torch.from_numpy(rows)).numpy()
+        answers = module.to(place)(torch.from_numpy(rows).to(place)).cpu().numpy()
+    gap = float(np.abs(answers - expected).max())
+    classifier = from_torch(module, SHAPE, engine="eager", name="mnist-cnn")
+    noise = device_noise(device) if place.type != "cpu" else None
+    votes, passes = _speed(classifier, rows)
+    return DeviceReport(
+        device,
+        _title(torch, place),
+        "host" if noise is None else noise.way,
+        () if noise is None else noise.notes,
+        gap <= ANSWER_TOLERANCE * max(1.0, float(np.abs(expected).max())),
+        votes,
+        passes,
+        None if place.type == "cpu" else _most_rows(classifier),
+    )
+
+
+def _title(torch: Any, place: Any) -> str:
+    if place.type == "cuda":
+        memory = torch.cuda.get_device_properties(place).total_memory / 2**30
+        return f"{torch.cuda.get_device_name(place)}, {memory:.0f} GiB"
+    return platform.processor() or platform.machine()
+
+
+def _speed(classifier: Classifier, rows: Any) -> tuple[float, float]:
+    """Votes a second, and rows a second of forward passes alone, in turns of a quarter second."""
+    x, law = rows[0], GeneralizedGaussian(int(np.prod(SHAPE)), 0.5)
+    setting = Setting(0, BATCH, Grid.of_bounds((0.0, 1.0)))
+    unit = WorkUnit(0, Stream("doctor", law), 0, BATCH)
+    count: Callable[[], Any] = lambda: count_votes(classifier, x, setting, unit)  # noqa: E731
+    forward: Callable[[], Any] = lambda: classifier.classify(rows)  # noqa: E731
+    count(), forward()
+    pairs = [(_rate(count), _rate(forward)) for _ in range(ROUNDS_OF_TIMING)]
+    return max(pair[0] for pair in pairs), max(pair[1] for pair in pairs)
+
+
+def _rate(work: Callable[[], Any]) -> float:
+    """Rows a second of something that takes a batch."""
+    started, done = perf_counter(), 0
+    while (spent := perf_counter() - started) < ROUND_SECONDS:
+        work()
+        done += BATCH
+    return done / spent
+
+
+def _most_rows(classifier: Classifier) -> int:
+    """The largest power of two of rows, up to MOST_ROWS, that a forward pass has memory for."""
+    rows = BATCH
+    while rows < MOST_ROWS:
+        try:
+            classifier.classify(np.zeros((2 * rows, *SHAPE), np.float32))
+        except (OutOfMemory, ClassifierError):
+            break
+        if classifier.rows_at_once is not None:
+            break
+        rows *= 2
+    return rows
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
