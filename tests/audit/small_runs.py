@@ -46,6 +46,9 @@ PLANS = {
     "grid": Plan(GAUSSIAN, ("np", "tailored", "rescaled:0.8x"), n=600, grid=GRID),
     "first-order": Plan(GAUSSIAN, ("first-order",), n=4000, grid=GRID),
     "leading": Plan(WIDE, ("np",), n=3000, classes="all", target="predicted"),
+    "leading double": Plan(
+        WIDE, ("truncated:heuristic", "rescaled:0.8x"), n=3000, classes="all", target="predicted"
+    ),
 }
 
 

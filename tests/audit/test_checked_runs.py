@@ -204,6 +204,24 @@ def test_a_lead_and_its_rivals(runs: Callable[[str], Path]) -> None:
     assert "other form" in refuted(forged)
 
 
+def test_a_lead_of_two_laws_and_its_rivals(runs: Callable[[str], Path]) -> None:
+    for name in ("truncated", "rescaled"):
+        honest = Forgery(runs("leading double"), 2, name)
+        assert honest.proof["kind"] == "lead"
+        assert honest.certificate["radius"] > 0
+        assert honest.checked().word == "verified"
+        for change in ("lower", "rival", "p lower", "p rival", "no p"):
+            forged = Forgery(runs("leading double"), 2, name)
+            if change == "no p":
+                forged.proof["p"] = None
+            elif change[0] == "p":
+                place = int(change == "p rival")
+                forged.proof["p"][place] += (1e-6, -1e-6)[place]
+            else:
+                forged.proof[change] += 1e-6 if change == "lower" else -1e-6
+            assert forged.checked().word == "refuted", change
+
+
 def test_the_uniform_number_is_that_of_the_seed(runs: Callable[[str], Path]) -> None:
     forged = Forgery(runs("randomized"), 1, "np")
     assert forged.checked().word == "verified"

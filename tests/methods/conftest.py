@@ -15,7 +15,7 @@ from dsrs.proofs.base import Step
 from dsrs.proofs.certificate import Certificate, Status
 from dsrs.proofs.dual import Dual
 from dsrs.proofs.interval import Interval, Observation
-from dsrs.proofs.lead import Lead
+from dsrs.proofs.lead import Lead, Rivalry
 
 REPEATED = ("clopper_pearson", "randomized_", "parse_additional_law")
 
@@ -31,11 +31,15 @@ def certify_fast(
 
 
 def find_lead_fast(
-    law: GeneralizedGaussian, lower: float, rival: float, q: AdditionalLaw | None = None
+    law: GeneralizedGaussian,
+    lower: float,
+    rival: float,
+    q: AdditionalLaw | None = None,
+    p: Rivalry | None = None,
 ) -> Lead:
     """As `certify_fast`, with the bound on the rivals."""
     radius = _radius(law, float(special.ndtri(lower) - special.ndtri(rival)) / 2)
-    return Lead(lower, rival, q, (Step(radius, (), 0.0),) * 2)
+    return Lead(lower, rival, q, (Step(radius, (), 0.0),) * 2, p)
 
 
 def _radius(law: GeneralizedGaussian, reach: float) -> float:

@@ -81,10 +81,13 @@ def misses(certificate: Certificate, target: int, profile: Profile) -> bool:
     seen: list[tuple[NoiseLaw, Interval]] = [(certificate.law, certificate.known_of_p)]
     seen += [(each.law, each.interval) for each in certificate.observations]
     if isinstance(certificate.proof, Lead):
-        law = seen[-1][0]
-        others = np.delete(profile.shares, target, axis=0) @ bin_masses(law)
-        if others.max() > certificate.proof.rival + 1e-12:
-            return True
+        proof = certificate.proof
+        rivals = [(seen[-1][0], proof.rival)]
+        rivals += [] if proof.p is None else [(certificate.law, proof.p.rival)]
+        for law, most in rivals:
+            others = np.delete(profile.shares, target, axis=0) @ bin_masses(law)
+            if others.max() > most + 1e-12:
+                return True
     return any(
         not interval.lower - 1e-12 <= profile.probability(target, law) <= interval.upper + 1e-12
         for law, interval in seen

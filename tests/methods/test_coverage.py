@@ -66,6 +66,8 @@ CASES = {
     "radii": case("np", n=1000, radii=(0.1, 0.2, 0.4, 0.6, 1.0), batch=16),
     "precision": case("np", n=1000, precision=0.1, early_stop=True, batch=16),
     "all classes": case("np", "tailored", n=1000, classes="all", target="predicted"),
+    "all classes, double sampling": case(*LAWS, classes="all", target="predicted"),
+    "all classes, label": case(*LAWS, n=2400, classes="all", early_stop=True, fallback=True),
     "all classes, radius": case("np", n=1000, classes="all", radius=0.1, batch=16),
     "randomized": case("np", "tailored", n=1000, bound="randomized"),
     "randomized, all options": case(

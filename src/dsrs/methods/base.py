@@ -57,8 +57,10 @@ class Method(ABC):
     plan: Plan
     text: str
 
-    # Whether it has one bound, which may be looked at early, compare classes and be randomized.
+    # Whether it has one bound, which may be looked at early and be randomized.
     one_bound: ClassVar[bool] = False
+    # Whether it can compare the class with every other one (`classes` = all).
+    compares_classes: ClassVar[bool] = False
     # The norms of smoothing laws that it can certify with.
     norms: ClassVar[tuple[Norm, ...]] = ("l2",)
     # Whether `forecast` takes no search, so that `dsrs tune` may ask it for every law of a grid.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from dsrs.confidence import clopper_pearson_lower, clopper_pearson_upper
 from dsrs.errors import InvalidInput, UnknownLaw
 from dsrs.landscape.expected import expected_hits
 from dsrs.landscape.prediction import probability
@@ -17,20 +19,35 @@ from dsrs.laws.grid import Grid
 from dsrs.laws.norms import NORMS, Norm
 from dsrs.methods.ball import BallOfVotes, votes_under_p
 from dsrs.methods.base import Floats, Method, Want, certify_or_abstain
+from dsrs.methods.comparing import comparing_advised, most_of_others
 from dsrs.methods.futility import given_up, looks
 from dsrs.methods.intervals import double_sampling_alphas, fallback_interval, two_sided_interval
 from dsrs.methods.plan import Plan
-from dsrs.noise.stream import Stream
+from dsrs.noise.stream import NoiseLaw, Stream
 from dsrs.proofs.certificate import Certificate
-from dsrs.proofs.certification import abstention
+from dsrs.proofs.certification import abstention, certificate_of
 from dsrs.proofs.interval import Interval, Observation
+from dsrs.proofs.lead import Rivalry, find_lead
 from dsrs.proofs.norm_dual import check_laws
-from dsrs.votes.records import ESTIMATION, SampledInput, Votes
+from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput, Votes
 
 
 @dataclass(frozen=True, slots=True)
 class DoubleSampling(Method):
-    """`n_first` votes under P, `n_second` under Q; see `double_sampling_alphas` for alpha."""
+    """`n_first` votes under P, `n_second` under Q; see `double_sampling_alphas` for alpha.
+
+    With `classes = all` the certificate may instead compare the class with every other one; the
+    selection votes decide, which are independent of all others. The upper ends of the two
+    intervals of the class then give their alpha to its rivals: half of P's part bounds P_A from
+    below, half bounds P_b from above for EVERY rival b, and so under Q. Not divided by the number
+    of rivals: a wrong certificate needs a miss of P_A, of Q_A, or of P_b or Q_b for the one rival
+    that truly limits the class, which is fixed by classifier and input (docs/math.md 11). The most
+    frequent rival under a law bounds all of them there: each b is below its own bound, which is
+    no larger. Q may still be chosen from the votes under P: given these, its own votes are fresh.
+    There is no fall-back and no futility in this form.
+    """
+
+    compares_classes: ClassVar[bool] = True
 
     norms: ClassVar[tuple[Norm, ...]] = NORMS
 
@@ -41,6 +58,11 @@ class DoubleSampling(Method):
             law = parse_additional_law(self.text, plan.law, p_lower=0.5)
         except UnknownLaw as error:
             raise InvalidInput(str(error)) from None
+        if plan.classes == "all" and not law.falls:
+            raise InvalidInput(
+                f"`classes` = all needs laws Q whose density falls with the norm, and {self.text} "
+                "does not"
+            )
         if plan.law.measured_in != "l2":
             check_laws(plan.law, [law])
         if isinstance(plan.grid, Grid):
@@ -54,6 +76,14 @@ class DoubleSampling(Method):
     def want(self, seen: SampledInput) -> Want | None:
         plan, stream = self.plan, self.under_p(ESTIMATION)
         taken = seen.taken(stream)
+        if plan.classes == "all" and not seen.taken(self.under_p(SELECTION)):
+            return Want(self.under_p(SELECTION), plan.n0)
+        if comparing_advised(seen, plan):
+            if taken < plan.n_first:
+                return Want(stream, plan.n_first)
+            law = self.law(seen)
+            lacks = self.lacks_votes(seen, law)
+            return Want(Stream(ESTIMATION, law), plan.n_second) if lacks else None
         if plan.early_stop and given_up(seen, stream, plan.n_first):
             return None
         if taken < plan.n_first:
@@ -71,6 +101,8 @@ class DoubleSampling(Method):
 
     def certificate(self, seen: SampledInput) -> Certificate:
         plan, stream = self.plan, self.under_p(ESTIMATION)
+        if comparing_advised(seen, plan):
+            return self._leading(seen)
         if plan.early_stop and given_up(seen, stream, plan.n_first):
             return self.on_grid(abstention(plan.law), seen)
         first = seen.first(stream, plan.n_first)
@@ -88,6 +120,26 @@ class DoubleSampling(Method):
         votes = seen.first(Stream(ESTIMATION, law), plan.n_second)
         q = self.charged(two_sided_interval(votes.successes, votes.total, q_alpha), law)
         return self.on_grid(certify_or_abstain(plan.law, p, Observation(law, q)), seen)
+
+    def _leading(self, seen: SampledInput) -> Certificate:
+        """The certificate that the class leads every rival."""
+        plan, law = self.plan, self.law(seen)
+        p_alpha, q_alpha = double_sampling_alphas(plan.alpha, plan.alpha_share)
+        first = seen.first(self.under_p(ESTIMATION), plan.n_first)
+        second = seen.first(Stream(ESTIMATION, law), plan.n_second)
+        p = self._rivalry(seen, first, p_alpha, plan.law)
+        q = self._rivalry(seen, second, q_alpha, law)
+        proof = find_lead(plan.law, q.lower, q.rival, law, p)
+        return self.on_grid(certificate_of(plan.law, proof), seen)
+
+    def _rivalry(self, seen: SampledInput, votes: Votes, alpha: float, law: NoiseLaw) -> Rivalry:
+        """Bounds of the class and of every rival under one law, at half of alpha each."""
+        lower = clopper_pearson_lower(votes.successes, votes.total, alpha / 2)
+        rival = clopper_pearson_upper(most_of_others(votes, seen), votes.total, alpha / 2)
+        # What the class leaves bounds its rivals too, and needs no more alpha.
+        rival = min(rival, 1.0 if lower == 0 else math.nextafter(1 - lower, 1.0))
+        lower = self.charged(Interval(lower, 1.0), law).lower
+        return Rivalry(lower, self.charged(Interval(0.0, rival), law).upper)
 
     def choose(self, seen: SampledInput) -> AdditionalLaw | None:
         ready = seen.taken(self.under_p(ESTIMATION)) >= self.plan.n_first

@@ -25,8 +25,6 @@ from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from scipy import special
-
 from dsrs.confidence import (
     clopper_pearson_lower,
     clopper_pearson_upper,
@@ -34,19 +32,17 @@ from dsrs.confidence import (
     randomized_upper,
 )
 from dsrs.methods.base import Method, Want, certify_or_abstain
+from dsrs.methods.comparing import comparing_advised, most_of_others
 from dsrs.methods.futility import given_up, left
 from dsrs.methods.futility import looks as futility_looks
 from dsrs.methods.goals import bound_needed, no_lead, out_of_reach
 from dsrs.methods.looks import Look, schedule
-from dsrs.methods.plan import Plan
 from dsrs.noise.stream import Stream
 from dsrs.proofs.certificate import Certificate
 from dsrs.proofs.certification import abstention, certificate_of
 from dsrs.proofs.interval import NOTHING_KNOWN, Interval, Observation
 from dsrs.proofs.lead import find_lead
-from dsrs.votes.records import SELECTION, SampledInput, Votes
-
-DOUBT = 0.1  # how the share of a rival among selection votes is rounded up
+from dsrs.votes.records import SampledInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +58,7 @@ class OneBound(Method):
     """A method that bounds the probability of the class under one law."""
 
     one_bound: ClassVar[bool] = True
+    compares_classes: ClassVar[bool] = True
 
     @abstractmethod
     def estimation(self, seen: SampledInput) -> Estimation | Want:
@@ -134,7 +131,7 @@ class OneBound(Method):
         votes = seen.first(asked.stream, reached[-1].votes)
         if self._compares_all(seen, asked):
             scores = 2 * wanted / self.plan.law.sigma if self.plan.law.is_gaussian else 0.0
-            return no_lead(votes.successes, _most_of_others(votes, seen), votes.total, scores)
+            return no_lead(votes.successes, most_of_others(votes, seen), votes.total, scores)
         needed = bound_needed(asked.stream, wanted) if wanted > 0 else 0.5
         return out_of_reach(votes.successes, votes.total, self.looks(asked)[-1], needed)
 
@@ -147,7 +144,7 @@ class OneBound(Method):
             share = look.alpha / 2 if leads else look.alpha
             lower = max(lower, self._lower(seen, votes.successes, votes.total, share))
             if leads:
-                most = _most_of_others(votes, seen)
+                most = most_of_others(votes, seen)
                 rival = min(rival, self._upper(seen, most, votes.total, share))
         known = self.charged(Interval(lower, 1.0), stream.law)
         if leads:
@@ -179,31 +176,5 @@ class OneBound(Method):
         return asked.stream.additional is None and self.comparing_advised(seen)
 
     def comparing_advised(self, seen: SampledInput) -> bool:
-        """Whether the selection votes advise to compare the class with every other one.
-
-        The first n0 of them decide (to the end of a unit): other methods may ask for more later,
-        and what was decided once must stay.
-        """
-        selection = self.under_p(SELECTION)
-        ends = [end for end in seen.ends(selection) if end >= self.plan.n0]
-        if self.plan.classes == "top" or not ends:
-            return False
-        votes = seen.first(selection, min(ends))
-        return comparing_pays(votes, _most_of_others(votes, seen), self.plan)
-
-
-def _most_of_others(votes: Votes, seen: SampledInput) -> int:
-    """Votes for the most frequent class but the certified one; 0 also for classes never seen."""
-    return max((n for place, n in enumerate(votes.counts) if place != seen.target), default=0)
-
-
-def comparing_pays(votes: Votes, rivals: int, plan: Plan) -> bool:
-    """Whether bounds on the rivals promise more than a majority, by the Gaussian's radii."""
-    share = votes.successes / votes.total
-    rival = clopper_pearson_upper(rivals, votes.total, DOUBT)
-    hits, rivals = int(share * plan.n), min(plan.n, int(rival * plan.n) + 1)
-    half = plan.alpha / 2
-    alone = special.ndtri(clopper_pearson_lower(hits, plan.n, plan.alpha))
-    lower = special.ndtri(clopper_pearson_lower(hits, plan.n, half))
-    upper = special.ndtri(clopper_pearson_upper(rivals, plan.n, half))
-    return bool(0.5 * (lower - upper) > alone)
+        """Whether the selection votes advise to compare the class with every other one."""
+        return comparing_advised(seen, self.plan)

@@ -182,7 +182,7 @@ class Plan:
     @property
     def needs_one_bound(self) -> bool:
         """Whether only methods with one bound, which has looks, can do what is asked."""
-        return not self.goal.is_open or self.classes != "top" or self.bound != "plain"
+        return not self.goal.is_open or self.bound != "plain"
 
     @property
     def laws(self) -> tuple[str, ...]:

@@ -117,9 +117,12 @@ def method_of(plan: Plan, text: str) -> Method:
     method = entry_of(text).load()(plan, text)
     if plan.needs_one_bound and not method.one_bound:
         raise InvalidInput(
-            "a radius or precision to stop at, `classes` = all and `bound` = randomized are for "
-            f"methods with one bound (np, tailored), not for {text}: it has no looks with parts of "
-            "alpha"
+            "a radius or precision to stop at and `bound` = randomized are for methods with one "
+            f"bound (np, tailored), not for {text}: it has no looks with parts of alpha"
+        )
+    if plan.classes == "all" and not method.compares_classes:
+        raise InvalidInput(
+            f"`classes` = all is for np, tailored and laws of double sampling, not for {text}"
         )
     norm = plan.law.measured_in
     if norm not in method.norms:

@@ -5,13 +5,16 @@ at a shift if its probability there exceeds that of every rival. Both the event 
 the event "not this rival" (at least 1 - b) are bounded from below at the shift like any other
 event; A wins if the two bounds add up to more than 1 (docs/math.md 11). For a > 1/2 and b = 1 - a
 this is the usual certificate.
+
+With double sampling there are such bounds under P and under an additional law, and each of the two
+events is bounded by both of its numbers together.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -20,10 +23,10 @@ from scipy import special
 
 from dsrs.duality.bound import HIDDEN
 from dsrs.duality.radius import loss_at_shorter_shifts
-from dsrs.errors import InvalidInput
+from dsrs.errors import InfeasibleBox, InvalidInput
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian
 from dsrs.proofs.base import LARGEST_BOUND, Claim, Proof, Step, flaw_of_numbers
-from dsrs.proofs.constraints import Constraint, constraints_of, gathered, problem_of
+from dsrs.proofs.constraints import Constraint, constraints_of, gathered, problem_of, spread
 from dsrs.proofs.evaluation import bound_at, gaussian_bound, rounded_radius, searched
 from dsrs.proofs.interval import NOTHING_KNOWN, Interval, Observation
 
@@ -34,18 +37,30 @@ SURPLUS = 4e-10
 
 
 @dataclass(frozen=True, slots=True)
+class Rivalry:
+    """A class has probability at least `lower`, every other one at most `rival`."""
+
+    lower: float
+    rival: float
+
+    AS_LIST: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True)
 class Lead(Proof):
     """The class has probability at least `lower`, every other one at most `rival`.
 
-    Both are probabilities under the additional law `q`, or under P where that is None. The first
-    step is about the class, the second about the event that some other class does not win; each has
-    the multiplier of its one bound.
+    Both are probabilities under the additional law `q`, or under P where that is None; `p` has
+    those under P where both laws were sampled. The first step is about the class, the second about
+    the event that some other class does not win; each has one multiplier for each of its bounds,
+    that under P first.
     """
 
     lower: float
     rival: float
     q: AdditionalLaw | None = None
     steps: tuple[Step, ...] = ()
+    p: Rivalry | None = None
 
     kind: ClassVar[str] = "lead"
     claim: ClassVar[Claim] = "lead"
@@ -56,6 +71,8 @@ class Lead(Proof):
 
     @property
     def known_of_p(self) -> Interval:
+        if self.p is not None:
+            return Interval(self.p.lower, 1.0)
         return Interval(self.lower, 1.0) if self.q is None else NOTHING_KNOWN
 
     @property
@@ -70,21 +87,24 @@ class Lead(Proof):
         return Proof.columns(self) | {"rival": self.rival}
 
     def flaw(self, law: GeneralizedGaussian) -> str | None:
-        if not (0 <= self.lower <= 1 and 0 <= self.rival <= 1):
-            return f"{self.lower!r} and {self.rival!r} must be probabilities"
-        flaw = flaw_of_numbers(self.steps, 1)
+        for known in (Rivalry(self.lower, self.rival), self.p):
+            if known and not (0 <= known.lower <= 1 and 0 <= known.rival <= 1):
+                return f"{known.lower!r} and {known.rival!r} must be probabilities"
+        if self.p is not None and self.q is None:
+            return "bounds under P beside those of another law need that law"
+        flaw = flaw_of_numbers(self.steps, 1 if self.p is None else 2)
         if flaw is not None or not self.steps:
             return flaw
         if len(self.steps) != 2:
             return f"a lead is proved by two steps, not by {len(self.steps)}"
         together = 0.0
-        for step, lower in zip(self.steps, (self.lower, not_the_rival(self.rival)), strict=True):
+        for step, event in zip(self.steps, _events(law, self), strict=True):
             try:
-                constraints = _constraints(law, lower, self.q)
-            except InvalidInput as error:
+                constraints = event.constraints()
+            except (InvalidInput, InfeasibleBox) as error:
                 return str(error)
-            # Nothing is known under P where the bounds are under another law.
-            unused = () if self.q is None else (0.0,)
+            # Nothing is known under P where the bounds are under another law alone.
+            unused = () if self.q is None or self.p is not None else (0.0,)
             multipliers = gathered(constraints, (*unused, *step.multipliers))
             if multipliers is None or not 0 < step.radius < math.inf:
                 return f"the step at {step.radius!r} does not fit the bounds of the certificate"
@@ -102,7 +122,11 @@ class Lead(Proof):
 
 
 def find_lead(
-    law: GeneralizedGaussian, lower: float, rival: float, q: AdditionalLaw | None = None
+    law: GeneralizedGaussian,
+    lower: float,
+    rival: float,
+    q: AdditionalLaw | None = None,
+    p: Rivalry | None = None,
 ) -> Lead:
     """The largest radius within which a class leads.
 
@@ -112,26 +136,29 @@ def find_lead(
         rival: an upper bound of the probability of every other class.
         q: the additional law that both are bounds under; None for P. It must fall with |x|, so
             that each bound falls with the shift.
+        p: such bounds under P, beside those under `q`.
     """
-    steps: tuple[Step, ...] = ()
-    if lower > rival and (q is None or q.falls):
-        events = (_Event(law, lower, q), _Event(law, not_the_rival(rival), q))
-        if events[0].gaussian:
-            steps = _gaussian(law, lower, rival)
-        else:
-            leader, no_rival = events
-            least = 1 - no_rival.lower
-            steps = best_level(leader.reach, no_rival.reach, least, lower, CLOSE * law.sigma)
-    return Lead(lower, rival, q, steps)
+    unproved = Lead(lower, rival, q, (), p)
+    leads = lower > rival or (p is not None and p.lower > p.rival)
+    if not leads or not (q is None or q.falls):
+        return unproved
+    if q is None and law.is_gaussian:
+        return replace(unproved, steps=_gaussian(law, lower, rival))
+    leader, no_rival = _events(law, unproved)
+    least = 1 - no_rival.surest
+    return replace(
+        unproved,
+        steps=best_level(leader.reach, no_rival.reach, least, leader.surest, CLOSE * law.sigma),
+    )
 
 
-def _constraints(
-    law: GeneralizedGaussian, lower: float, q: AdditionalLaw | None
-) -> list[Constraint]:
-    """An event of at least this probability under one law."""
-    if q is None:
-        return constraints_of(law, Interval(lower, 1.0), ())
-    return constraints_of(law, NOTHING_KNOWN, (Observation(q, Interval(lower, 1.0)),))
+def _events(law: GeneralizedGaussian, lead: Lead) -> tuple[_Event, _Event]:
+    """That the class wins, and that some other class does not."""
+    under_p = (None, None) if lead.p is None else (lead.p.lower, not_the_rival(lead.p.rival))
+    return (
+        _Event(law, lead.lower, lead.q, under_p[0]),
+        _Event(law, not_the_rival(lead.rival), lead.q, under_p[1]),
+    )
 
 
 def not_the_rival(rival: float) -> float:
@@ -140,27 +167,45 @@ def not_the_rival(rival: float) -> float:
     return found if Fraction(found) + Fraction(rival) <= 1 else math.nextafter(found, 0.0)
 
 
+@dataclass(frozen=True, slots=True)
 class _Event:
-    """An event of known probability under one law, and how far it stays above a level."""
+    """An event of at least the probability `lower` under the law `q`, or under P where that is
+    None, and of at least `p_lower` under P; and how far it stays above a level."""
 
-    def __init__(self, law: GeneralizedGaussian, lower: float, q: AdditionalLaw | None) -> None:
-        self.law, self.lower = law, lower
-        self.gaussian = q is None and law.is_gaussian
-        self.constraints = _constraints(law, lower, q)
+    law: GeneralizedGaussian
+    lower: float
+    q: AdditionalLaw | None
+    p_lower: float | None
+
+    @property
+    def surest(self) -> float:
+        """The largest of its bounds."""
+        return max(self.lower, self.p_lower or 0.0)
+
+    def constraints(self) -> list[Constraint]:
+        """What is known, for the solver."""
+        if self.q is None:
+            return constraints_of(self.law, Interval(self.lower, 1.0), ())
+        p = NOTHING_KNOWN if self.p_lower is None else Interval(self.p_lower, 1.0)
+        return constraints_of(self.law, p, (Observation(self.q, Interval(self.lower, 1.0)),))
 
     def reach(self, level: float) -> Step | None:
         """The longest shift at which the event is provably likelier than `level`."""
-        if not self.lower > level:
+        if not self.surest > level:
             return None
-        law = self.law
-        problem = problem_of(law, self.constraints)
-        guess = (special.ndtri(self.lower) - special.ndtri(level)) * law.sigma / law.scale
-        steps = np.empty((1, len(self.constraints) + 2))
+        law, constraints = self.law, self.constraints()
+        problem = problem_of(law, constraints)
+        guess = (special.ndtri(self.surest) - special.ndtri(level)) * law.sigma / law.scale
+        steps = np.empty((1, len(constraints) + 2))
         found = searched(problem, level, 0.0, float(guess), steps)
-        if found.steps != 1 or steps[0, 2:-1].any():
-            # A proof is in terms of the one bound that is known.
+        # A lead has no chains: one step covers all shorter shifts.
+        if found.steps != 1 or not found.solid:
             return None
-        multipliers = tuple(steps[0, -1:].tolist())
+        multipliers = spread(constraints, steps[0, 2:], 0 if self.q is None else 1)
+        if self.q is not None and self.p_lower is None:
+            if multipliers[0] != 0:
+                return None  # a proof is in terms of the one bound that is known
+            multipliers = multipliers[1:]
         return Step(rounded_radius(law, found.rho), multipliers, float(steps[0, 1]))
 
 

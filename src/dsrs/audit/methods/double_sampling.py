@@ -6,10 +6,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dsrs.audit.balls import exact
-from dsrs.audit.counts import fallback_holds
+from dsrs.audit.counts import fallback_holds, lower_holds, upper_holds
+from dsrs.audit.kinds import Lead
 from dsrs.audit.law_text import alike, canonical, law_of_text
 from dsrs.audit.methods.ballots import ESTIMATION
 from dsrs.audit.methods.context import VoteContext, demand, demand_both
+from dsrs.audit.methods.one_bound import comparing_pays
 from dsrs.audit.reading import Fields
 from dsrs.audit.verdicts import Refuted
 
@@ -17,8 +19,9 @@ BINS = 64  # of the norms of votes, each with as much of P
 
 
 def check_double_sampling(seen: VoteContext) -> None:
-    """Raise unless two-sided intervals hold, `alpha_share` of alpha for P's, the rest for Q's."""
-    plan, proof, ballots = seen.plan, seen.dual(), seen.ballots
+    """Raise unless two-sided intervals hold, `alpha_share` of alpha for P's, the rest for Q's; or,
+    where the selection votes say so, bounds of the class and of its rivals."""
+    plan, ballots = seen.plan, seen.ballots
     p_alpha = Fraction(plan.alpha * plan.alpha_share)
     q_alpha = plan.exact_alpha - p_alpha
     if not (p_alpha > 0 and q_alpha > 0):
@@ -27,6 +30,12 @@ def check_double_sampling(seen: VoteContext) -> None:
     if share is not None:
         _check_ball(seen, share, p_alpha, q_alpha)
         return
+    if isinstance(seen.proof, Lead) != comparing_pays(seen):
+        raise Refuted("the selection votes chose the other form of certificate")
+    if isinstance(seen.proof, Lead):
+        _check_lead(seen, seen.proof, p_alpha, q_alpha)
+        return
+    proof = seen.dual()
     first = ballots.first(ESTIMATION, None, plan.first_votes)
     charge = seen.charge(None)
     if plan.fallback and first.hits == first.total:
@@ -44,6 +53,30 @@ def check_double_sampling(seen: VoteContext) -> None:
         votes = ballots.first(ESTIMATION, observed.law, plan.n - plan.first_votes)
         charge = seen.charge(observed.law)
         demand_both(observed.interval, votes.hits, votes.total, q_alpha, charge, "Q_A")
+
+
+def _check_lead(seen: VoteContext, proof: Lead, p_alpha: Fraction, q_alpha: Fraction) -> None:
+    """Raise unless the bounds of the class and of every rival hold, at half of each part of alpha.
+
+    A wrong lead needs a miss of the class's bounds or of those of one fixed rival (docs/math.md
+    11)."""
+    if proof.q is None or proof.p is None:
+        raise Refuted("a lead of double sampling has bounds under P and under its law")
+    _check_law(seen, proof.q)
+    plan = seen.plan
+    for law, (lower, rival), votes, alpha in (
+        (None, proof.p, plan.first_votes, p_alpha / 2),
+        (proof.q, (proof.lower, proof.rival), plan.n - plan.first_votes, q_alpha / 2),
+    ):
+        count, charge = seen.ballots.first(ESTIMATION, law, votes), seen.charge(law)
+        rest = (alpha, None, charge)
+        demand([lower_holds(lower, count.hits, count.total, *rest)], f"the bound {lower!r}")
+        rivals = [
+            upper_holds(rival, count.rivals, count.total, *rest),
+            # What the class leaves bounds its rivals too.
+            lower_holds(1 - exact(rival), count.hits, count.total, *rest),
+        ]
+        demand(rivals, f"the bound {rival!r} of the rivals")
 
 
 def _check_law(seen: VoteContext, law: Fields) -> None:

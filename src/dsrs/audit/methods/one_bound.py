@@ -50,11 +50,11 @@ def check_one_bound(seen: VoteContext, law: Fields | None, votes: int) -> None:
     """Raise unless the bounds follow from at most `votes` estimation votes under `law`."""
     proof, ballots = seen.proof, seen.ballots
     leads = isinstance(proof, Lead)
-    if leads != (law is None and _comparing_pays(seen)):
+    if leads != (law is None and comparing_pays(seen)):
         raise Refuted("the selection votes chose the other form of certificate")
     if isinstance(proof, Lead):
         lower, rival = proof.lower, proof.rival
-        if proof.q is not None:
+        if proof.q is not None or proof.p is not None:
             raise Refuted("the additional law is not the one that was sampled")
     else:
         lower, rival = seen.only_interval(law).lower, None
@@ -78,7 +78,7 @@ def check_one_bound(seen: VoteContext, law: Fields | None, votes: int) -> None:
         demand(rivals, f"the bound {rival!r} of the rivals")
 
 
-def _comparing_pays(seen: VoteContext) -> bool:
+def comparing_pays(seen: VoteContext) -> bool:
     """Whether the selection votes promise more from bounds of the rivals, by the Gaussian's
     radii. Undecided where rounding decides."""
     plan, ballots = seen.plan, seen.ballots
