@@ -63,6 +63,11 @@ class DoubleSampling(Method):
                 f"`classes` = all needs laws Q whose density falls with the norm, and {self.text} "
                 "does not"
             )
+        if plan.classes == "all" and plan.law.measured_in != "l2":
+            raise InvalidInput(
+                "`classes` = all is proved for shifts in l2, and the law of this plan is of "
+                f"{plan.law.measured_in}"
+            )
         if plan.law.measured_in != "l2":
             check_laws(plan.law, [law])
         if isinstance(plan.grid, Grid):
