@@ -70,7 +70,7 @@ def main() -> None:
     parser.add_argument("--votes", type=int, default=128, help="votes of an answer (default: 128)")
     parser.add_argument("--answers", type=int, default=200, help="answers to time (default: 200)")
     arguments = parser.parse_args()
-    demo = dsrs.demo()
+    demo = dsrs.load_demo()
     images = demo.images.astype(np.float32) / np.float32(255)
     images = np.resize(images, (arguments.answers, *images.shape[1:]))
     one = dsrs.smooth(demo.model, 0.5, workers=1)

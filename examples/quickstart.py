@@ -5,7 +5,9 @@ pip install 'dsrs[demo,frame]', then: python examples/quickstart.py
 
 import dsrs
 
-model, images, labels = dsrs.demo()  # yours: a PyTorch module, "net.onnx", an estimator, a function
+model, images, labels = (
+    dsrs.load_demo()
+)  # yours: a PyTorch module, "net.onnx", an estimator, a function
 smoothed = dsrs.smooth(model, sigma=0.5, n=1000)
 result = smoothed.certify(images[:20], labels[:20])
 print(result.to_frame()[["label", "predicted", "status", "radius"]])

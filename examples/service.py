@@ -57,7 +57,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, default=8000, help="0 chooses one")
     port = parser.parse_args().port
-    Service.smoothed = dsrs.smooth(dsrs.demo().model, sigma=0.5)  # here goes your model
+    Service.smoothed = dsrs.smooth(dsrs.load_demo().model, sigma=0.5)  # here goes your model
     with ThreadingHTTPServer(("127.0.0.1", port), Service) as server:
         print(f"listening on port {server.server_port}", flush=True)
         server.serve_forever()

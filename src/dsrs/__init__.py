@@ -32,7 +32,7 @@ if _TYPE_CHECKING:
     from dsrs.reports.gating import gate as gate
     from dsrs.smoothed.certified_run import CertifiedRun as CertifiedRun
     from dsrs.smoothed.classifier import SmoothedClassifier as SmoothedClassifier
-    from dsrs.smoothed.smoothing import demo as demo
+    from dsrs.smoothed.smoothing import load_demo as load_demo
     from dsrs.smoothed.smoothing import smooth as smooth
 
 __version__ = "0.1.0"
@@ -52,7 +52,7 @@ _HOMES = {
     "dsrs.reports.gating": ("gate",),
     "dsrs.smoothed.certified_run": ("CertifiedRun",),
     "dsrs.smoothed.classifier": ("SmoothedClassifier",),
-    "dsrs.smoothed.smoothing": ("demo", "smooth"),
+    "dsrs.smoothed.smoothing": ("load_demo", "smooth"),
 }
 _NAMES = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = (

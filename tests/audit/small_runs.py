@@ -39,6 +39,7 @@ PLANS = {
     "double": Plan(
         GAUSSIAN, ("np", "tailored", "rescaled:0.8x", "truncated:heuristic", "truncated:0.6"), n=600
     ),
+    "tailored": Plan(WIDE, ("np", "tailored"), n=4000, grid=GRID),
     "no pilot": Plan(GAUSSIAN, ("np", "tailored"), n=200),
     "fallback": Plan(NARROW, ("rescaled:0.8x", "truncated:paper-heuristic"), n=400, fallback=True),
     "radius": Plan(GAUSSIAN, ("np", "tailored"), n=4000, radius=0.3, early_stop=True),

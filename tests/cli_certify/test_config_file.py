@@ -145,4 +145,4 @@ def test_who_did_the_work_is_not_kept() -> None:
     words = ["--shard", "2/3", "--cluster", "local", "--threads-per-actor", "2", "--workers", "1"]
     words += ["--n0", "7", "--output", "x", "--quiet"]
     read = arguments_of("data = 'd'\nmodel = 'm'", *words)
-    assert config_text(read.texts, "by hand") == '# by hand\ndata = "d"\nmodel = "m"\nn0 = 7\n'
+    assert config_text(read.texts, "by hand") == '# by hand\ndata = "d"\nmodel = ["m"]\nn0 = 7\n'

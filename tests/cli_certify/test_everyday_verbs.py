@@ -45,12 +45,12 @@ def test_each_answer_of_predict_has_fresh_noise_whose_seed_it_tells(
 ) -> None:
     words = [*PREDICT, "--data", "data.npz", "--n", "64", "--json", "--indices"]
     asked = []
-    for _ in range(2):
+    for _ in range(8):
         assert main([*words, "3,4"]) == 0
         asked += json.loads(capsys.readouterr().out)
-    assert len({answer["seed"] for answer in asked}) == 4
+    assert len({answer["seed"] for answer in asked}) == 16
     assert not any(answer["seed_public"] for answer in asked)
-    assert asked[0]["votes"] != asked[2]["votes"]
+    assert len({tuple(answer["votes"]) for answer in asked[::2]}) > 1  # equal by chance: 1e-7
     # The votes can be taken again.
     assert main([*words, "3", "--seed", str(asked[0]["seed"])]) == 0
     (again,) = json.loads(capsys.readouterr().out)

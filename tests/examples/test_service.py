@@ -36,7 +36,7 @@ def asked(address: str, content: Any) -> dict[str, Any]:
 
 
 def test_a_class_with_its_radius_and_votes(address: str) -> None:
-    demo = dsrs.demo()
+    demo = dsrs.load_demo()
     image = (demo.images[2] / 255).tolist()
     answer = asked(address + "?radius=0.5", image)
     assert answer["class"] == demo.labels[2]

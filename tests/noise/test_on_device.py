@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 from collections.abc import Iterator
 from typing import Any
@@ -41,19 +42,28 @@ def test_one_wrong_bit_is_seen() -> None:
     assert on_device.first_difference(on_device._eager, torch.device("cpu")) is None
 
 
+def on_cuda(
+    monkeypatch: pytest.MonkeyPatch, fused: on_device.Maker, eager: on_device.Maker
+) -> None:
+    """Let `cuda` be a name of the CPU, with these ways to make noise there."""
+    monkeypatch.setattr(on_device, "_fused", fused)
+    monkeypatch.setattr(on_device, "_eager", eager)
+    device = torch.device
+    monkeypatch.setattr(torch, "device", lambda name: device(str(name).replace("cuda", "cpu")))
+
+
 def test_what_fails_gives_way_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(on_device, "_fused", failing)
-    noise = on_device.device_noise("cpu")
+    on_cuda(monkeypatch, failing, on_device._eager)
+    noise = on_device.device_noise("cuda")
     assert noise.way == "eager"
-    if noise.notes != ("fused noise needs Triton: pip install 'dsrs[gpu]'",):
-        assert noise.notes == ("fused noise on cpu failed (RuntimeError: no driver)",)
+    if importlib.util.find_spec("triton") is not None:
+        assert noise.notes == ("fused noise on cuda failed (RuntimeError: no driver)",)
 
 
 def test_without_a_sound_way_the_processor_makes_the_noise(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(on_device, "_fused", failing)
-    monkeypatch.setattr(on_device, "_eager", broken)
+    on_cuda(monkeypatch, failing, broken)
     module = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(16, 3)).eval()
     with caplog.at_level(logging.WARNING, "dsrs.counting"):
         model = from_torch(module, (4, 4), engine="eager", device_noise=True)

@@ -253,7 +253,7 @@ def test_a_smoothed_classifier_can_be_pickled() -> None:
 
 def test_a_module_can_be_pickled_and_a_changed_file_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime", reason="needs the extra `onnx`")
-    demo = dsrs.demo()
+    demo = dsrs.load_demo()
     file = tmp_path / "net.onnx"
     source = Path(dsrs.__file__).parent / "demo" / "model.onnx"
     file.write_bytes(source.read_bytes())
@@ -268,9 +268,9 @@ def test_a_module_can_be_pickled_and_a_changed_file_is_refused(tmp_path: Path) -
 
 def test_the_embedded_example_is_offered() -> None:
     pytest.importorskip("onnxruntime", reason="needs the extra `demo`")
-    model, images, labels = dsrs.demo()
+    model, images, labels = dsrs.load_demo()
     assert images.shape == (100, 1, 28, 28)
     assert labels.shape == (100,)
     run = dsrs.smooth(model, sigma=0.5, n=64, method="np").certify(images[:4], labels[:4])
     assert run.accuracy() >= 0.5
-    assert "pixel" not in repr(dsrs.demo())
+    assert "pixel" not in repr(dsrs.load_demo())

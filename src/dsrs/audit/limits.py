@@ -56,8 +56,8 @@ def tick() -> None:
     if now < end.look:
         return
     end.look = now + LOOK_SECONDS
-    late = now > end.wall
-    if late or time.thread_time() > end.processor:
+    late = not now <= end.wall  # also where no number of seconds was given
+    if late or not time.thread_time() <= end.processor:
         end.look = 0.0  # once over, it stays so
         busy = f" ({WALL_FACTOR * end.seconds:g} by the clock: the machine is busy)" if late else ""
         raise Undecided(

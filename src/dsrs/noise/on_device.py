@@ -54,7 +54,9 @@ def device_noise(place: str) -> DeviceNoise:
         return DeviceNoise("host", None, ("MPS has no double precision",))
     makers: dict[Way, Maker] = {"fused": _fused, "eager": _eager}
     notes = []
-    if importlib.util.find_spec("triton") is None:
+    if not place.startswith("cuda"):
+        del makers["fused"]
+    elif importlib.util.find_spec("triton") is None:
         del makers["fused"]
         notes.append("fused noise needs Triton: pip install 'dsrs[gpu]'")
     for way, make in makers.items():

@@ -54,8 +54,8 @@ class Demo(NamedTuple):
         return f"Demo(model={self.model!r}, images: {len(self.images)}, labels: {len(self.labels)})"
 
 
-def demo() -> Demo:
-    """The model and the images that come with the package: `model, images, labels = demo()`."""
+def load_demo() -> Demo:
+    """The model and the images of the package: `model, images, labels = load_demo()`."""
     try:
         with as_file(files("dsrs") / "demo") as folder:
             return _read(folder)
