@@ -17,7 +17,7 @@ from dsrs.proofs.certificate import Certificate, OnGrid
 from dsrs.proofs.certification import certify, from_grid_point
 from dsrs.proofs.checking import check, find_flaw
 from dsrs.proofs.interval import NOTHING_KNOWN, Interval, Observation
-from dsrs.proofs.norm_dual import NormDual
+from dsrs.proofs.norm_dual import NormDual, norm_radius
 from dsrs.proofs.table import certify_row
 
 LAW = L1Law(784, 0.5, 380.0)
@@ -119,3 +119,11 @@ def test_the_rigorous_check_is_undecided_by_name() -> None:
     assert not verdict
     assert "smoothing laws of the kind 'l1'" in str(verdict)
     assert math.isfinite(both().radius)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_in_few_dimensions_a_surer_class_has_a_larger_radius(d: int) -> None:
+    for law in (L1Law(d, 1.0), LinfLaw(d, 1.0, 0.0, 4.0)):
+        radii = [norm_radius(law, p_lower) for p_lower in (0.7, 0.9, 0.95, 0.99, 0.999)]
+        assert radii == sorted(radii)
+        assert radii[0] > 0

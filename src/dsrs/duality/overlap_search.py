@@ -17,6 +17,8 @@ LOG_MULTIPLIERS = (-40.0, 60.0)
 STEPS, TRUSTED_STEPS = 13, 7
 # The search ends this far below and above what the trusted bound proves, and then farther.
 AROUND = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
+# In two or three dimensions the nodes of the search may promise far more than can be proved.
+FAR_BELOW, FAR_STEPS = (0.1, 0.25, 0.5, 0.75, 0.9), 14
 
 
 @dataclass
@@ -40,12 +42,13 @@ class OverlapSearch:
                 high = factor * about
                 break
             low = factor * about
-        for factor in (1 - part for part in AROUND if about and not low):
-            if self._proves(factor * about):
-                low = factor * about
+        steps = TRUSTED_STEPS
+        for part in (*AROUND, *FAR_BELOW) if about and not low else ():
+            if self._proves((1 - part) * about):
+                low, steps = (1 - part) * about, FAR_STEPS if part in FAR_BELOW else steps
                 break
-            high = factor * about
-        for _ in range(TRUSTED_STEPS if low else 0):
+            high = (1 - part) * about
+        for _ in range(steps if low else 0):
             middle = 0.5 * (low + high)
             low, high = (middle, high) if self._proves(middle) else (low, middle)
         if not low:

@@ -337,9 +337,11 @@ def _penalised(votes: _Votes, penalty: Floats, start: Floats) -> tuple[Floats, f
             break
         length = 1.0
         found = votes.log_posterior(penalty, heights + step)
-        while found < value and length > 1e-4:
+        while not found >= value and length > 1e-4:  # also where a step overflows
             length *= 0.5
             found = votes.log_posterior(penalty, heights + length * step)
+        if not found >= value:
+            break
         heights, value = heights + length * step, found
     return heights, value, root
 

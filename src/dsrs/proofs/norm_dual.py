@@ -20,39 +20,19 @@ from dsrs.duality.overlap import Floats, error_bound
 from dsrs.duality.overlap_search import OverlapSearch
 from dsrs.errors import InvalidInput
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian
-from dsrs.proofs.base import Claim, Proof, Step, flaw_of_numbers
+from dsrs.proofs.base import Step, flaw_of_numbers
 from dsrs.proofs.interval import Interval, Observation
+from dsrs.proofs.of_intervals import OfIntervals
 
 # A claimed bound may differ from the one that is evaluated by rounding, which libraries differ in.
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class NormDual(Proof):
+class NormDual(OfIntervals):
     """From the lower ends of P_A in `p` and Q_A in each additional interval; at most one step."""
 
-    p: Interval
-    additional: tuple[Observation, ...] = ()
-    steps: tuple[Step, ...] = ()
-
     kind: ClassVar[str] = "norm-dual"
-    claim: ClassVar[Claim] = "majority"
-
-    @property
-    def reach(self) -> float:
-        return self.steps[0].radius if self.steps else 0.0
-
-    @property
-    def known_of_p(self) -> Interval:
-        return self.p
-
-    @property
-    def observations(self) -> tuple[Observation, ...]:
-        return self.additional
-
-    @property
-    def outermost(self) -> Step | None:
-        return self.steps[0] if self.steps else None
 
     def flaw(self, law: GeneralizedGaussian) -> str | None:
         flaw = flaw_of_numbers(self.steps, 1 + len(self.additional))
