@@ -12,6 +12,7 @@ from dsrs.landscape.pilot import ENOUGH_MISSES, FEWEST_VOTES, MOST_SHARE, longes
 from dsrs.landscape.shells import shells_of
 from dsrs.landscape.tailored import neyman_pearson_radius, proved_shifts
 from dsrs.laws import GeneralizedGaussian
+from dsrs.laws.bins import HISTOGRAM_BINS
 from landscape.known_profiles import Accuracy, constant, half_space, pilot_votes
 
 N, ALPHA = 100_000, 0.001
@@ -105,3 +106,12 @@ def test_bad_pilots_are_refused() -> None:
         pilot_step(WIDE, N, ALPHA, np.zeros(63), np.zeros(64))
     with pytest.raises(InvalidInput, match="between 0 and `trials`"):
         pilot_step(WIDE, N, ALPHA, np.full(64, 200), np.full(64, 160))
+
+
+def test_votes_that_ask_for_an_impossible_law_leave_p() -> None:
+    """A class that is right far out alone, in many dimensions: its best law has huge weights."""
+    law = GeneralizedGaussian(150_528, 0.5, 75_260.0, 1.0)
+    trials = np.full(HISTOGRAM_BINS, 4)
+    hits = np.clip(np.round(trials * np.arange(HISTOGRAM_BINS) / 20), 0, trials)
+    step = pilot_step(law, 8000, ALPHA, hits, trials)
+    assert step.law is None

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy import special
 from scipy.interpolate import PchipInterpolator
 
+from dsrs.errors import InvalidInput
 from dsrs.landscape.expected import bound_curve, checked_budget, expected_lower, unproved_at
 from dsrs.landscape.profile import Profile
 from dsrs.landscape.shells import Shells, shells_of
@@ -120,7 +121,10 @@ def tailored_law(
     radius, q = float(means[chosen]), 1 - float(misses[chosen] @ odds)
     if not radius > p_radius * (1 + WORTHWHILE):
         return keep_p("no law is expected to certify a larger radius than P")
-    law = knotted(base, shells, candidates[chosen])
+    try:
+        law = knotted(base, shells, candidates[chosen])
+    except InvalidInput:
+        return keep_p("the best law has larger weights than laws may have")
     if base.d < COARSE_DIMENSION:
         seen = Observation(law, Interval(expected_lower(q, n, alpha), 1.0))
         if not certify(base, Interval(0.0, 1.0), seen).radius > p_radius:
