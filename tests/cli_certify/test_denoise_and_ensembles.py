@@ -60,8 +60,8 @@ def test_other_verbs_take_a_denoiser(certify: Certify, capsys: pytest.CaptureFix
 def test_an_ensemble_certifies_like_the_mean_of_its_members(certify: Certify) -> None:
     # The mean of s, -s and s is s / 3, which has the same sign: the votes are those of one member.
     assert certify("--quiet", output="one") == 0
-    others = ("--model", "tiny_classifier:dark", "--model", "tiny_classifier:bright")
-    assert certify("--quiet", *others) == 0
+    members = ("tiny_classifier:bright", "tiny_classifier:dark", "tiny_classifier:bright")
+    assert certify("--quiet", *(word for name in members for word in ("--model", name))) == 0
     assert contents(Path("run")) == contents(Path("one"))
     config = config_of("run")
     assert str(config["model"]["description"]).startswith("mean of 3 models: ")
