@@ -38,3 +38,10 @@ def test_thousands_of_honest_runs_are_never_refuted_and_hardly_ever_undecided(pa
     assert len(undecided) <= 0.01 * len(usual)
     slow = [one for one in found if one.verdict.seconds > SECONDS]
     assert len(slow) <= 0.01 * len(found)
+
+
+def test_a_pilot_whose_votes_all_agree_at_many_norms_ends_in_a_verdict() -> None:
+    """The fit of this run's pilot once ran off to scores that overflowed."""
+    assert all(
+        checked.verdict.word in ("verified", "abstained") for checked in checked_run(0, 2938)
+    )

@@ -44,6 +44,7 @@ FAR_INSIDE = 4.0
 # The curve must lie within this interval of the votes around each point.
 SUPPORT_ALPHA = 1e-3
 NEWTON_STEPS = 30
+FARTHEST_SCORE = 1e4  # scores beyond it are treated alike in a step
 FURTHEST = 30.0  # in ln norm
 # Fixed draws in opposite pairs: what depends on votes alone can be repeated.
 DRAWS = 16
@@ -323,8 +324,8 @@ def _penalised(votes: _Votes, penalty: Floats, start: Floats) -> tuple[Floats, f
     heights, value = start, votes.log_posterior(penalty, start)
     root = _root(penalty)
     for _ in range(NEWTON_STEPS):
-        z = design @ (heights + votes.centre)
-        # Ratios of the normal density to its two tails.
+        # Ratios of the normal density to its two tails; farther out rounding would overflow.
+        z = np.clip(design @ (heights + votes.centre), -FARTHEST_SCORE, FARTHEST_SCORE)
         log_density = -0.5 * z * z - 0.5 * math.log(2 * math.pi)
         upper = np.exp(log_density - special.log_ndtr(z))
         lower = np.exp(log_density - special.log_ndtr(-z))
