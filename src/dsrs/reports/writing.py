@@ -59,10 +59,10 @@ def check_junit_path(path: Path) -> None:
             )
 
 
-def write_page(report: Report, path: Path, title: str) -> None:
+def write_page(report: Report, path: Path, title: str, *, images: bool = True) -> None:
     """Write the page; an older report under that name is replaced in one step."""
     check_page_path(path)
-    _write_text(path, html_page(report, title))
+    _write_text(path, html_page(report, title, images=images))
 
 
 def table_names() -> list[str]:
