@@ -96,6 +96,7 @@ def certify_run(
     config = run_config(classifier, dataset, plan, origin.device, origin.source)
     work = _Work(classifier, dataset, plan, executor or ThreadExecutor(workers))
     with start_run(output, config, origin.settings) as writer:
+        writer.ask(indices)
         finished = writer.finished()
         todo = [index for index in indices if index not in finished]
         prepare(len(todo) * len(plan.methods))
