@@ -145,7 +145,7 @@ def test_a_certificate_says_that_its_search_was_cut_short(monkeypatch: pytest.Mo
     box = Interval(0.97, 0.98), Observation(Rescaled(MNIST, 0.8), Interval(0.95, 0.96))
     whole = certify(MNIST, *box)
     assert whole.complete
-    monkeypatch.setattr(dual, "WORK", 5_000.0)
+    monkeypatch.setattr(dual, "SEARCH_WORK", 5_000.0)
     short = certify(MNIST, *box)
     assert not short.complete
     assert check(short)

@@ -16,8 +16,8 @@ lead H2 is tested alone, because a class may lead without a majority.
 The j-th point has the j-th share of alpha in POINT_ALPHA_SHARES, which add up to one; there are
 no more points than shares. An attack within a given distance verifies one point, with the whole of
 alpha. Given all that came before, the proof at the j-th point is wrong with probability at most its
-share, so some proof of the input is wrong with probability at most alpha, however the points were chosen
-and wherever the search stopped.
+share, so some proof of the input is wrong with probability at most alpha, however the points were
+chosen and wherever the search stopped.
 """
 
 from __future__ import annotations

@@ -129,9 +129,9 @@ def _of_labels(seen: Sequence[RunResult], setting: Setting, clean: Answer | None
         more = ", ..." if len(moved) > SHOWN_CLASS_PAIRS else ""
         return [
             f"the model answers the label {', '.join(moved[:SHOWN_CLASS_PAIRS])}{more}: with "
-            f"classes renamed like this {matched} of {size} inputs are right{without}, and {right} as "
-            "they are; model and data number their classes in different orders, so give the labels in the "
-            "model's order"
+            f"classes renamed like this {matched} of {size} inputs are right{without}, and {right} "
+            "as they are; model and data number their classes in different orders, so give the "
+            "labels in the model's order"
         ]
     if clean is None:
         return []
