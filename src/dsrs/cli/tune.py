@@ -53,28 +53,14 @@ def add_parser(commands: Commands) -> None:
         "the original DSRS scripts",
     )
     group = parser.add_argument_group("what is asked")
-    group.add_argument(
-        "--n",
-        type=int,
-        default=defaults.N,
-        help=f"votes that an input will have (default: {defaults.N})",
-    )
-    group.add_argument(
-        "--alpha",
-        type=float,
-        default=defaults.ALPHA,
-        help=f"failure probability (default: {defaults.ALPHA:g})",
-    )
+    group.add_argument("--n", type=int, default=defaults.N, help="votes that an input will have")
+    group.add_argument("--alpha", type=float, default=defaults.ALPHA, help="failure probability")
     group.add_argument(
         "--objective", default="acr", help="acr (average certified radius) or accuracy@R"
     )
     group.add_argument("--sigma", type=float, help="the current choice, to compare with")
-    group.add_argument(
-        "--k", type=float, default=0.0, help="exponent k of the current choice (default: 0)"
-    )
-    group.add_argument(
-        "--eta", type=float, default=2.0, help="exponent eta of the current choice (default: 2)"
-    )
+    group.add_argument("--k", type=float, default=0.0, help="exponent k of the current choice")
+    group.add_argument("--eta", type=float, default=2.0, help="exponent eta of the current choice")
     group.add_argument(
         "--etas",
         type=numbers,
