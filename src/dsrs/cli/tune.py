@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SHOWN = 5
 COLUMNS = 8  # radii of the table
-# Routers keep a part of what an ideal choice of the law for each input gains (docs/routing.md).
+# Routers keep a part of what an ideal choice of the law for each input gains.
 LEAST_ROUTING_GAIN = 0.05
 
 EPILOG = """\
@@ -35,7 +35,7 @@ examples:
   dsrs certify --model net.onnx --data MNIST/ --law tuned.json --output runs/mine
 
 Every method that has a forecast is tried, double sampling with rescaled and truncated laws.
-`routed` is what an ideal choice among these laws for each input would certify (docs/routing.md),
+`routed` is what an ideal choice among these laws for each input would certify,
 and `limit` what no isotropic law P could exceed with so many votes. The choice
 makes its own inputs look better than they are: certify and report others.
 """

@@ -85,7 +85,7 @@ class Tuned:
     def routed(self) -> Floats:
         """Of each input the largest radius that any law here is predicted to certify.
 
-        No router between these laws (MATH 13) exceeds it, and a real one stays below: it would
+        No router between these laws exceeds it, and a real one stays below: it would
         have to name the best law of each input, and be certified in doing so. The largest of
         several predictions also exceeds the largest truth, a little.
         """
