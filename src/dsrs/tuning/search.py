@@ -195,7 +195,7 @@ def tune(
 
 
 class _Work:
-    """Forecasts on the inputs of one landscape, each made once."""
+    """Makes forecasts on the inputs of one landscape, each of them once."""
 
     def __init__(
         self,
@@ -229,7 +229,7 @@ class _Work:
         return self.made[law, method]
 
     def rank(self, forecast: Forecast) -> tuple[float, float]:
-        """Equal accuracies are told apart by the average radius."""
+        """Return the key to rank by: the objective, then the average radius."""
         return forecast.value, float(forecast.radii.mean())
 
     def best_by_law(self) -> list[Forecast]:
@@ -255,7 +255,7 @@ def _law(d: int, sigma: float, shape: float, eta: float) -> GeneralizedGaussian:
 
 
 def _coarse_sigmas(limits: Floats, sizes: Floats) -> Floats:
-    """Sizes that single inputs would choose, with room at both ends."""
+    """Return the sigmas that single inputs would choose, with a margin at both ends."""
     useful = sizes[limits > 0] if np.any(limits > 0) else sizes
     low, high = np.quantile(useful, [0.1, 0.9])
     return np.geomspace(low / SIGMA_RANGE_FACTOR, high * SIGMA_RANGE_FACTOR, COARSE_SIGMAS)
