@@ -42,16 +42,16 @@ class Goal:
 
     @property
     def is_open(self) -> bool:
-        """Whether nothing is asked: the largest radius that all votes prove."""
+        """Return whether the goal is the largest radius that all votes prove."""
         return self.radius is None and not self.radii and self.precision is None
 
     @property
     def asked(self) -> tuple[float, ...] | None:
-        """The radii of the table that is asked for, if one is."""
+        """Return the radii of the table to decide, if there is one."""
         return (self.radius,) if self.radius is not None else self.radii or None
 
     def next_radius(self, proved: float) -> float | None:
-        """The next radius that would be news, after `proved`; None if there is none."""
+        """Return the next radius above `proved` that the goal asks for; None if there is none."""
         if self.radius is not None:
             return self.radius if proved < self.radius else None
         if self.precision is not None:
@@ -176,7 +176,7 @@ class Plan:
 
     @property
     def goal(self) -> Goal:
-        """When to stop."""
+        """Return the goal of the plan: when a method may stop."""
         return Goal(self.radius, self.radii, self.precision)
 
     @property
@@ -237,7 +237,7 @@ class Plan:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the certificates of its methods are called."""
+        """Return the names of the certificates that the plan's methods issue."""
         return tuple(map(self.name_of, self.methods))
 
     def name_of(self, text: str) -> str:
