@@ -24,6 +24,7 @@ from dsrs.certifying.one_input import checked_input, setting_of
 from dsrs.classifiers import Classifier
 from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput, StoreMismatch
+from dsrs.kernels.threads import thread_count
 from dsrs.laws.norms import Norm, check_norm
 from dsrs.measures.accuracy import proves
 from dsrs.methods import NEYMAN_PEARSON, Plan
@@ -34,7 +35,7 @@ from dsrs.store import Run, RunResult, open_run
 from dsrs.store.attacks import AttackWriter, attacked_inputs, start_attack
 from dsrs.store.copying import copy_run
 from dsrs.store.thumbnail import thumbnail
-from dsrs.votes import Setting, VoteCollector
+from dsrs.votes import Setting
 
 MOST_BUDGET = 2**31
 
@@ -163,8 +164,7 @@ def attack_run(
             _check_source(run, classifier, dataset)
         copy_run(path, output)
         path = output
-    with VoteCollector(workers) as counted:
-        threads = counted.workers
+    threads = thread_count(workers)
     with open_run(path) as run:
         _check_source(run, classifier, dataset)
         sampled, targets = run.sampled_plan, _targets(run, indices, chosen.method)
@@ -172,17 +172,8 @@ def attack_run(
 
         def attacked(index: int, stop: Event) -> AttackedInput:
             target, name, certificate = targets[index]
-            return attack_input(
-                classifier,
-                dataset.input(index),
-                target,
-                certificate,
-                chosen,
-                plan=sampled,
-                index=index,
-                method=name,
-                stop=stop,
-            )
+            asked = (classifier, dataset.input(index), target, certificate, chosen)
+            return attack_input(*asked, plan=sampled, index=index, method=name, stop=stop)
 
         with start_attack(path, chosen.to_dict(), replace=restart) as writer:
             finished = writer.finished()
