@@ -92,7 +92,7 @@ def accuracy_gain(report: Report) -> Figure | None:
     low, high = axes.get_ylim()
     axes.set_ylim(min(low, -LEAST_GAIN), max(high, LEAST_GAIN))
     axes.set_xlim(left=0)
-    _legend(figure, axes)
+    place_legend(figure, axes)
     return figure
 
 
@@ -109,7 +109,7 @@ def radius_comparison(report: Report) -> Figure | None:
     axes.set(xlim=(0, limit), ylim=(0, limit), aspect="equal")
     axes.set_xlabel("radius by Neyman-Pearson")
     axes.set_ylabel("radius by the other method")
-    _legend(figure, axes)
+    place_legend(figure, axes)
     return figure
 
 
@@ -127,7 +127,7 @@ def gain_by_probability(report: Report) -> Figure | None:
     axes.set_xlabel(r"estimate of $P_A$")
     axes.set_ylabel("gain in radius\nover Neyman-Pearson")
     axes.set_xlim(0.49, 1.01)  # below one half nothing can be certified; points keep their edge
-    _legend(figure, axes)
+    place_legend(figure, axes)
     return figure
 
 
@@ -149,7 +149,7 @@ def probability_distribution(report: Report) -> Figure | None:
     axes.set_xlabel(r"estimate of $P_A$")
     axes.set_ylabel("inputs with at most this (%)")
     if len(curves) > 1:
-        _legend(figure, axes)
+        place_legend(figure, axes)
     return figure
 
 
@@ -174,7 +174,7 @@ def accuracy_by_norm(report: Report) -> Figure | None:
     bottom.set_yticks([])
     bottom.set_xlabel("noise norm")
     if len(radial) > 1:
-        _legend(figure, top)
+        place_legend(figure, top)
     return figure
 
 
@@ -202,7 +202,7 @@ def attack_gap(report: Report) -> Figure | None:
     axes.set_ylabel("accuracy (%)")
     axes.set_xlim(left=0)
     axes.set_ylim(0, 102)
-    _legend(figure, axes)
+    place_legend(figure, axes)
     return figure
 
 
@@ -240,7 +240,7 @@ def _curves(report: Report, curves: Sequence[StepCurve], names: Sequence[str]) -
     axes.set_ylabel("certified accuracy (%)")
     axes.set_xlim(left=0)
     axes.set_ylim(0, 102)
-    _legend(figure, axes)
+    place_legend(figure, axes)
     return figure
 
 
@@ -256,7 +256,7 @@ def _figure(
     return figure, axes
 
 
-def _legend(figure: Figure, axes: Axes) -> None:
+def place_legend(figure: Figure, axes: Axes) -> None:
     """Inside the axes while it is short; else below them, where it covers nothing."""
     handles, labels = axes.get_legend_handles_labels()
     if len(labels) <= LEGEND_INSIDE:
