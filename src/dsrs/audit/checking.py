@@ -91,7 +91,7 @@ class _Findings:
         return Verdict(name, "verified" if claim.radius > 0 else "abstained")
 
     def _prove(self, claim: Claim, proof: Proof | None) -> None:
-        """Raise unless the steps prove the radius, and P alone the one beside it."""
+        """Raise unless the steps prove the radius, and P alone proves `np_radius`."""
         if proof is None or not proof.steps:
             return
         law = claim.law

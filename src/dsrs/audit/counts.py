@@ -60,8 +60,8 @@ def upper_holds(
 def fallback_holds(
     lower: float, first: int, hits: int, trials: int, alpha: Fraction, charge: arb | None = None
 ) -> Answer:
-    """Whether p^first Pr[X >= hits] <= alpha at p = lower + charge: all of the first votes hit,
-    and then so many of `trials` more (docs/math.md 11)."""
+    """Return whether p^first Pr[X >= hits] <= alpha at p = lower + charge, where X is binomial with
+    `trials` votes: all of the first votes hit, and `hits` of the others (docs/math.md 11)."""
     if lower == 0:
         return "yes"
     p = exact(lower) + (charge or arb(0))

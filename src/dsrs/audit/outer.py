@@ -63,7 +63,7 @@ def _negative_part(mixture: Mixture) -> arb:
 
 
 def _cells(mixture: Mixture) -> list[tuple[arb, arb]]:
-    """Intervals of shells around the negative laws, on each of which no law begins or ends.
+    """Return intervals of shells around negative laws such that no law begins or ends inside.
 
     An interval is left out where its ends, or those beside it, cannot be told apart.
     """

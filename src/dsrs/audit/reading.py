@@ -1,4 +1,4 @@
-"""Read JSON that nobody vouches for: every field has its type and range checked before use.
+"""Reading JSON of unknown origin: the type and the range of every field are checked before use.
 
 Whatever does not fit raises NotACertificate with the name of the field.
 """
@@ -57,7 +57,7 @@ def optional_number(fields: Any, name: str) -> float | None:
 
 
 def as_number(value: Any, name: str, *, infinite: bool = False) -> float:
-    """`value` as a float. Rounding a whole number is refused: it would be another number."""
+    """Return `value` as a float. A whole number that a float cannot hold is refused."""
     if isinstance(value, str) and value in ("inf", "-inf") and infinite:
         return float(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -83,7 +83,7 @@ def whole(fields: Any, name: str, least: int, most: int) -> int:
 
 
 def numbers(values: Any, name: str, *, infinite: bool = False) -> tuple[float, ...]:
-    """A list of numbers."""
+    """Read a list of numbers."""
     if not isinstance(values, list):
         raise NotACertificate(f"`{name}` must be a list of numbers, got {shown(values)}")
     return tuple(as_number(value, name, infinite=infinite) for value in values)

@@ -31,11 +31,11 @@ class Shells:
         self.rough_m, self.rough_kappa = float(self.m), float(self.kappa)
 
     def gamma(self, u: Ball) -> Ball:
-        """t = m e^u, the Gamma variable of shell u."""
+        """Return t = m e^u, the Gamma variable of shell u."""
         return u.exp() * self.m
 
     def half_square(self, u: Ball) -> Ball:
-        """h = t^(2/eta), half the square of the norm in units of `scale`."""
+        """Return h = t^(2/eta), half the square of the norm in units of `scale`."""
         return ((u + self.log_m) * self.power).exp()
 
     def shell_of(self, half_square: arb) -> arb:

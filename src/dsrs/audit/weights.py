@@ -42,8 +42,8 @@ class Piece:
     stop: Edge | None = None
 
     def log_weight(self, u: Ball, t: Ball, m: arb) -> Ball:
-        """ln(q/p), by Taylor's theorem about the centre, where the second derivative is -excess
-        t."""
+        """Enclose ln(q/p), by Taylor's theorem about the centre, where the second derivative is
+        -excess t."""
         c = centre(u)
         middle = self.height + self.slope * c - self.excess * m * c.exp()
         if isinstance(u, arb) and u.is_exact():

@@ -44,7 +44,7 @@ KEPT_ENTRIES = re.compile(
 
 
 def without_code(path: Path) -> io.BytesIO:
-    """The archive at `path`, rewritten so that `torch.export.load` finds only data in it."""
+    """Rewrite the archive at `path` so that `torch.export.load` finds only data in it."""
     entries = _entries_of(path)
     program = entries.get("models/model.json")
     if program is None:

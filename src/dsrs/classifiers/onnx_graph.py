@@ -57,7 +57,7 @@ class GraphBuilder:
         return name
 
     def reshape(self, tensor: str, *shape: int) -> str:
-        """`tensor` as (n, *shape); its result's name."""
+        """Add a node that reshapes `tensor` to (n, *shape), and return the name of its result."""
         return self.add("Reshape", tensor, self.constant(np.array([-1, *shape], np.int64)))
 
     def model(self, result: str) -> Any:
@@ -73,7 +73,7 @@ class GraphBuilder:
 
 
 def model_of_file(path: Path) -> Any:
-    """The model in a file, with the weights that lie beside it."""
+    """Read the model in a file, with the weights that lie beside it."""
     return imported_onnx().load(str(path))
 
 

@@ -28,7 +28,7 @@ def from_python_file(spec: str, options: ModelOptions) -> Classifier:
 
 
 def split_spec(spec: str) -> tuple[Path, str]:
-    """The file and the name in it."""
+    """Return the file and the name in it."""
     match = FILE_SPEC.fullmatch(spec)
     if match is None:
         raise ClassifierError(f"expected path/to/file.py:name, got {spec!r}")

@@ -134,7 +134,7 @@ class Scaling:
         return np.subtract(self.upper, self.lower, dtype=np.float64)
 
     def name_of(self, number: int) -> str:
-        """What messages call a feature."""
+        """Return what messages call a feature."""
         return f"feature {self.names[number]!r}" if self.names else f"feature {number}"
 
     def to_scaled(self, rows: ArrayLike, source: str = "the data") -> NDArray[np.float64]:
@@ -175,7 +175,7 @@ class Scaling:
 
     @property
     def text(self) -> str:
-        """For people, in a line: what a radius of 1 is in the first features."""
+        """Return a line that says what a radius of 1 is in the first features."""
         what = {"range": "range", "std": "standard deviation", "resolution": "resolution"}
         title = f"each feature in units of its {what[self.kind]}" if self.kind in what else "units"
         few = [
@@ -195,7 +195,7 @@ class Scaling:
         return hashlib.sha256(values.tobytes()).hexdigest()[:32]
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON, without loss."""
+        """Return the scaling as JSON, without loss."""
         rows = zip(self.lower, self.upper, self.unit, strict=True)
         features = [
             {"lower": low, "upper": high, "unit": unit}

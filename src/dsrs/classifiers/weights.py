@@ -42,7 +42,7 @@ class FrontLayer:
 
 @dataclass(frozen=True)
 class FoundWeights:
-    """Tensors by the names of a network, and the layer that stood before it."""
+    """Tensors by the names of a network, and the normalising layer before the network."""
 
     tensors: dict[str, Any]
     front: FrontLayer | None
@@ -211,7 +211,7 @@ def _state_dict(content: Any, file: Path) -> dict[str, Any]:
 
 
 def _refuse_unfolding(file: Path) -> None:
-    """Refuse a small archive of something large, before PyTorch unfolds it."""
+    """Refuse a small archive of something large before PyTorch unpacks it."""
     if not zipfile.is_zipfile(file):
         return
     try:

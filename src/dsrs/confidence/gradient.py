@@ -60,7 +60,7 @@ def mean_deviation(votes: int, miss_rate: float, alpha: float) -> float:
 
 
 def _log_moment(s: float, q: float) -> float:
-    """c q + E[(psi(s v) - c)+] with c = psi(s b), where psi > c has about the probability q.
+    """Return c q + E[(psi(s v) - c)+] with c = psi(s b), where psi > c has about the probability q.
 
     The other end a of the set psi(s v) > c, v < -a, is found by Newton; an error in it counts
     squared.

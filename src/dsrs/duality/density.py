@@ -103,7 +103,7 @@ def _range(m: float, component: Component) -> tuple[float, float]:
 
 @functools.lru_cache(maxsize=8192)
 def _lower_end(shape: float, stop: float) -> float:
-    """ln of the t below which t^(shape-1) e^(-t) has TAIL of its mass on (0, stop]."""
+    """Return ln of the t below which t^(shape-1) e^(-t) has TAIL of its mass on (0, stop]."""
     mass = float(special.gammainc(shape, stop))
     if mass < FAINT:
         # In ln t the density grows at a rate of shape - t or more below the stop.
@@ -117,7 +117,7 @@ def _lower_end(shape: float, stop: float) -> float:
 
 @functools.lru_cache(maxsize=8192)
 def _upper_end(shape: float, start: float) -> float:
-    """ln of the t above which t^(shape-1) e^(-t) has TAIL of its mass on (start, inf)."""
+    """Return ln of the t above which t^(shape-1) e^(-t) has TAIL of its mass on (start, inf)."""
     mass = float(special.gammaincc(shape, start)) if shape > 0 else 0.0
     if mass < FAINT:
         # In t the density falls at a rate of 1 - (shape - 1)/start or more beyond the start.
@@ -235,7 +235,7 @@ def active_on(parts: Components, pieces: Pieces, j: int, multipliers: Floats) ->
 def density_at(
     parts: Components, active: Integers, multipliers: Floats, u: float
 ) -> tuple[float, float, float]:
-    """g in u, its derivative, and the sum of the magnitudes of its terms."""
+    """Return g at u, its derivative, and the sum of the magnitudes of its terms."""
     total, slope, gross = 0.0, 0.0, 0.0
     for j in active:
         w = u - parts.anchor[j]

@@ -46,7 +46,7 @@ def slope_of(search: Search, multipliers: Floats, hits: Floats, slope: Floats) -
 
 @kernel
 def cost_of(search: Search, multipliers: Floats) -> float:
-    """sum_i l_i (1 - X_i)."""
+    """Return sum_i l_i (1 - X_i), the part of B that no integral is needed for."""
     ends, total = chosen_ends(search.problem, multipliers), 0.0
     for i in range(len(multipliers)):
         total += multipliers[i] * (1.0 - ends[i])
@@ -168,7 +168,7 @@ def line_search(
 
 @kernel
 def start_alone(search: Search, rho: float, found: Floats) -> None:
-    """The multiplier that Gaussian noise would want for one constraint: P, or the surest."""
+    """Set the multiplier that Gaussian noise would need for one constraint: P, or the surest."""
     lowers = search.problem.lowers
     surest = 0
     for i in range(1, len(lowers)):
@@ -182,7 +182,8 @@ def start_alone(search: Search, rho: float, found: Floats) -> None:
 def general_multipliers(
     search: Search, rho: float, warm: Floats, found: Floats, rates: Floats
 ) -> tuple[float, float]:
-    """Any list of laws: damped Newton on the concave B, stopping at the kinks l_i = 0.
+    """Maximise B for any list of laws: damped Newton on the concave B, stopping at the kinks l_i =
+    0.
 
     Starts from `found`, or from one constraint alone when that is empty. `warm` is not used.
     """

@@ -134,7 +134,8 @@ class Shifted:
         return cls(law, tuple(others), t, mass, reach, np.sort(np.minimum(v, LARGEST_V), axis=0))
 
     def ratios(self, v: Floats, side: int = 0) -> Floats:
-        """q_j(|x + delta|) / g(|x|) for each law j (g first) at v, an array of one row a shell.
+        """Return q_j(|x + delta|) / g(|x|) for each law j (g first) at v, with a row for each
+        shell.
 
         `side` is 1 or -1 for the limit from larger or smaller overlaps where a density jumps.
         """
@@ -172,7 +173,7 @@ class Shifted:
         return self.mass * found
 
     def bracket(self, multipliers: Floats, v: Floats, side: int = 0) -> Floats:
-        """1 - sum_j l_j q_j(|x + delta|) / g(|x|), which falls with v."""
+        """Return 1 - sum_j l_j q_j(|x + delta|) / g(|x|), which falls with v."""
         return 1 - np.tensordot(multipliers, self.ratios(v, side), axes=1)
 
     def at_ends(self, multipliers: Floats) -> Floats:
@@ -182,7 +183,8 @@ class Shifted:
         )
 
     def nodes(self) -> tuple[Floats, Floats]:
-        """Weights and ratios (a column a law) of fixed points, for the search of multipliers."""
+        """Return weights and ratios of fixed points (a column for each law), to search multipliers
+        with."""
         points, parts = _gauss(OVERLAP_NODES)
         starts, widths = self.ends[:-1].T[:, :, None], np.diff(self.ends.T, axis=1)[:, :, None]
         count = len(self.t)
@@ -261,7 +263,7 @@ def _kinks(
 
 
 def _panels(values: Floats, rule: Rule) -> Floats:
-    """Sums over whole panels."""
+    """Sum over whole panels."""
     return np.asarray(values.reshape(-1, rule.nodes * (1 + rule.halved)).sum(axis=1))
 
 

@@ -45,7 +45,7 @@ class Signs(NamedTuple):
 
 
 class CellBounds(NamedTuple):
-    """What holds on a whole cell."""
+    """Upper bounds that hold on a whole cell."""
 
     gross: float  # of the sum of the magnitudes of the terms of g
     grade: float  # of the sum of the magnitudes of their slopes

@@ -192,7 +192,7 @@ def keep(warm: Floats, row: int, region: Region, rho: float) -> None:
 
 @kernel
 def edge_at(search: Search, u: float, a: float) -> float:
-    """v on the edge of R at u for the threshold a."""
+    """Return v on the edge of R at u for the threshold a."""
     base = search.problem.base
     return u + crossing(base, base.m * math.exp(u), a)[0]
 

@@ -25,7 +25,7 @@ SMALLEST_STEP = 1e-9  # in units of sigma
 
 @kernel
 def slab_density(problem: Problem, half_step: float, u: float) -> float:
-    """p(u) Pr[|x_1| < half_step | shell u]."""
+    """Return p(u) Pr[|x_1| < half_step | shell u]."""
     h = half_square(problem.base, gamma_of(problem.base, u))
     below, above, _, _ = cap(problem.base, 2.0 * half_step, h, 0.0, 1.0)
     return (below - above) * math.exp(log_p(problem.base, u))

@@ -144,7 +144,7 @@ def _votes_before_fallback(plan: Plan, result: RunResult, method: str) -> Interv
 
 
 def _multipliers(found: Certificate) -> tuple[float, ...]:
-    """lambda_p and lambda_q; 0 where there is no proof."""
+    """Return lambda_p and lambda_q; 0 where there is no proof."""
     step = None if found.proof is None else found.proof.outermost
     return (*(() if step is None else step.multipliers), 0.0, 0.0)[:2]
 

@@ -68,7 +68,7 @@ def rows_of_logs(logs: ModelLogs) -> list[ResultRow]:
 
 @dataclass(frozen=True, slots=True)
 class LoggedMethod:
-    """`np` or a law as a plan writes it, the votes and alpha of its P, and its rows."""
+    """A method of a log: `np` or a law as plans write it, votes and alpha of its P, its rows."""
 
     text: str
     p: LogHeader
@@ -197,7 +197,7 @@ def _q_text(q: LogHeader) -> str:
 
 
 def _names(methods: list[LoggedMethod]) -> list[str]:
-    """A name for each method: as a run would call it, with its budget where several share it."""
+    """Return a name for each method: that of a run, with the budget where several share a name."""
     texts = tuple(dict.fromkeys(method.text for method in methods))
     short = [method_name(method.text, texts) for method in methods]
     longer = [f"{name} n={method.p.n}" for name, method in zip(short, methods, strict=True)]

@@ -255,7 +255,7 @@ def checked_row(values: Mapping[str, Any], where: str) -> ResultRow:
 
 
 def parsed(text: str, kind: type, name: str, where: str) -> Any:
-    """`text` as an int, a float (not NaN) or itself."""
+    """Read `text` as an int or a float (not NaN), or return it as it is."""
     if kind is str:
         return text
     try:

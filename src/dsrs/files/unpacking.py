@@ -1,4 +1,4 @@
-"""How far a compressed file may unfold in memory: a small file must not be able to fill it."""
+"""A limit on what a compressed file may unfold to: a small file must not fill the memory."""
 
 from __future__ import annotations
 

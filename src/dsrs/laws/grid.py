@@ -147,7 +147,7 @@ class Grid:
         return law.falls or (law.base.d >= 3 and law.base.measured_in == "l2")
 
     def to_dict(self) -> dict[str, float]:
-        """For JSON, without loss."""
+        """Return the grid as JSON, without loss."""
         return {"step": self.step, "origin": self.origin}
 
     @classmethod
@@ -161,7 +161,7 @@ class Grid:
 
     @property
     def text(self) -> str:
-        """For people: `1/4080` where the step is one over a whole number."""
+        """Return the step as people write it: `1/4080` where it is one over a whole number."""
         over = round(1 / self.step)
         step = f"1/{over}" if over and 1 / over == self.step else f"{self.step:g}"
         return step if self.origin == 0 else f"{step} from {self.origin:g}"

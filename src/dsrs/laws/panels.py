@@ -98,7 +98,8 @@ class _Shapes(NamedTuple):
     pull: Floats
 
     def log_density(self, fraction: Floats | float) -> Floats:
-        """ln of the density over that at the start of its panel, at this fraction of its width."""
+        """Return ln of the density over that at the start of its panel, at this fraction of its
+        width."""
         z = self.width * fraction
         return np.asarray(self.exponent * z - self.pull * np.expm1(z))
 

@@ -27,7 +27,7 @@ MOST_ASKED = 500
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a run was asked to do, as far as a diagnosis needs it."""
+    """The part of a plan that a diagnosis needs."""
 
     n: int
     alpha: float

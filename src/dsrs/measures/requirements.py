@@ -100,7 +100,7 @@ class Requirement:
 
     @property
     def text(self) -> str:
-        """What `parse` reads."""
+        """Return the requirement as `parse` reads it."""
         return f"{self.name}{self.relation}{_text(self.threshold)}"
 
     def holds_for(self, value: Fraction) -> bool:

@@ -155,7 +155,7 @@ def find_lead(
 
 
 def _events(law: GeneralizedGaussian, lead: Lead) -> tuple[_Event, _Event]:
-    """That the class wins, and that some other class does not."""
+    """Return the events that the class wins and that the rival does not win."""
     under_p = (None, None) if lead.p is None else (lead.p.lower, not_the_rival(lead.p.rival))
     return (
         _Event(law, lead.lower, lead.q, under_p[0]),
@@ -164,7 +164,7 @@ def _events(law: GeneralizedGaussian, lead: Lead) -> tuple[_Event, _Event]:
 
 
 def not_the_rival(rival: float) -> float:
-    """1 - rival, rounded down: the least probability of every class but one."""
+    """Return 1 - rival, rounded down: a lower bound of Pr[some class but the rival]."""
     found = 1 - rival
     return found if Fraction(found) + Fraction(rival) <= 1 else math.nextafter(found, 0.0)
 
@@ -185,7 +185,7 @@ class _Event:
         return max(self.lower, self.p_lower or 0.0)
 
     def constraints(self) -> list[Constraint]:
-        """What is known, for the solver."""
+        """Return the bounds of the event as constraints of the solver."""
         if self.q is None:
             return constraints_of(self.law, Interval(self.lower, 1.0), ())
         p = NOTHING_KNOWN if self.p_lower is None else Interval(self.p_lower, 1.0)

@@ -103,7 +103,7 @@ def certify_row(row: Mapping[str, Any]) -> Certificate:
 
 
 def _from_grid(found: Certificate, row: Mapping[str, Any]) -> Certificate:
-    """The certificate of a row whose votes were taken on a grid, and charged for it."""
+    """Certify a row whose votes were taken on a grid, and charge it for the grid."""
     grid, moved = Grid(_number(row, "grid")), _number(row, "moved")
     if not 0 <= moved < np.inf:
         raise InvalidInput(f"`moved` must be a distance, got {moved!r}")

@@ -1,4 +1,4 @@
-"""Runs of one config that were made in parts, as one run: every input as its part has it."""
+"""Merging runs of one config that were made in parts: every input is copied from its part."""
 
 from __future__ import annotations
 

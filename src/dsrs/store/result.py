@@ -1,4 +1,4 @@
-"""What a run keeps of one input."""
+"""The record that a run keeps of one input."""
 
 from __future__ import annotations
 

@@ -28,8 +28,8 @@ CERTIFICATE_COLUMNS = (
 
 
 class InputRows(NamedTuple):
-    """What the tables hold of one input: the values of INPUT_COLUMNS, one text a part of the votes,
-    the values of CERTIFICATE_COLUMNS for each certificate, and the picture."""
+    """The rows of one input in the tables: the values of INPUT_COLUMNS, a text for each part of the
+    votes, the values of CERTIFICATE_COLUMNS for each certificate, and the picture."""
 
     fields: Sequence[Any]
     votes: Sequence[str]
@@ -38,7 +38,7 @@ class InputRows(NamedTuple):
 
     @property
     def checksum(self) -> str:
-        """Of everything."""
+        """Return the checksum of all rows of the input."""
         content = [list(self.fields), list(self.votes), [list(row) for row in self.certificates]]
         return checksum_of(json.dumps(content), self.thumbnail)
 

@@ -92,6 +92,6 @@ class Lead(Proof):
 
 
 def _complement(rival: float) -> float:
-    """1 - rival, rounded down: a lower bound of the probability of every class but one."""
+    """Return 1 - rival, rounded down: a lower bound of Pr[some class but the rival]."""
     left = 1 - rival
     return left if Fraction(left) + Fraction(rival) <= 1 else math.nextafter(left, 0.0)
