@@ -80,10 +80,10 @@ class Interval:
     @classmethod
     def read(cls, ends: Any, name: str) -> Interval:
         """An interval from a list of two numbers."""
-        found = numbers(ends, name)
-        if len(found) != 2:
-            raise NotACertificate(f"`{name}` must have two ends, got {len(found)}")
-        return cls(*found)
+        bounds = numbers(ends, name)
+        if len(bounds) != 2:
+            raise NotACertificate(f"`{name}` must have two ends, got {len(bounds)}")
+        return cls(*bounds)
 
     @property
     def says_nothing(self) -> bool:

@@ -71,16 +71,16 @@ def fallback_holds(
 def _holds(p: arb, hits: int, trials: int, alpha: Fraction, uniform: float | None) -> Answer:
     if p >= 1:
         return "no"
-    found = tail(hits, trials, p)
+    probability = tail(hits, trials, p)
     if uniform is not None:
         share = exact(uniform)
-        found = share * found + (1 - share) * tail(hits + 1, trials, p)
-    return _compared(found, alpha)
+        probability = share * probability + (1 - share) * tail(hits + 1, trials, p)
+    return _compared(probability, alpha)
 
 
-def _compared(found: arb, alpha: Fraction) -> Answer:
+def _compared(probability: arb, alpha: Fraction) -> Answer:
     level = exact(alpha)
-    return "yes" if found <= level else "no" if found > level else "unknown"
+    return "yes" if probability <= level else "no" if probability > level else "unknown"
 
 
 @functools.lru_cache(maxsize=4096)
@@ -94,8 +94,8 @@ def rough_lower(hits: int, trials: int, alpha: float) -> float:
     low, high = 0.0, 1.0
     p, slope = max(share + target * spread, share / 2), 1 / spread
     for _ in range(60):
-        found = float(tail(hits, trials, arb(p)))
-        miss = STANDARD_NORMAL.inv_cdf(min(max(found, 1e-300), 1 - 1e-16)) - target
+        probability = float(tail(hits, trials, arb(p)))
+        miss = STANDARD_NORMAL.inv_cdf(min(max(probability, 1e-300), 1 - 1e-16)) - target
         if abs(miss) < 1e-11:
             break
         low, high = (p, high) if miss < 0 else (low, p)

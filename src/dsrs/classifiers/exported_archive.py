@@ -110,10 +110,10 @@ def _refuse_pickled(config: Any, path: Path) -> None:
 
 
 def _entries(value: Any, key: str | None, path: Path) -> dict[str, Any]:
-    found = value.get(key) if key is not None and isinstance(value, dict) else value
-    if not isinstance(found, dict):
-        raise ClassifierError(f"{path.name} is damaged: expected a JSON object, got {found!r}")
-    return found
+    entry = value.get(key) if key is not None and isinstance(value, dict) else value
+    if not isinstance(entry, dict):
+        raise ClassifierError(f"{path.name} is damaged: expected a JSON object, got {entry!r}")
+    return entry
 
 
 def _checked_program(program: Any, path: Path) -> bytes:

@@ -147,14 +147,14 @@ class Scaling:
         # Decimals are rounded in binary, so that a value may be so much past its bound.
         slack = rounding * np.maximum(np.abs(self.lower), np.abs(self.upper))
         self._refuse_outside(np.atleast_2d(values), slack, source)
-        found: NDArray[np.float64] = np.clip(
+        scaled_values: NDArray[np.float64] = np.clip(
             (values - np.asarray(self.lower)) / np.asarray(self.unit), *self.bounds
         )
         if self.kind != "resolution":
-            return found
+            return scaled_values
         # A number so near to a whole number of steps stands for that.
-        whole = np.rint(found)
-        return np.where(np.abs(found - whole) * self.unit <= slack, whole, found)
+        whole = np.rint(scaled_values)
+        return np.where(np.abs(scaled_values - whole) * self.unit <= slack, whole, scaled_values)
 
     def _refuse_outside(
         self, rows: NDArray[np.float64], slack: NDArray[np.float64], source: str

@@ -55,8 +55,8 @@ def mean_deviation(votes: int, miss_rate: float, alpha: float) -> float:
         return (_log_moment(s, miss_rate) + price) / s
 
     guess = 0.5 * math.log(2 * price / max(miss_rate, 1e-300))
-    found = optimize.minimize_scalar(at, bounds=(guess - 6, min(guess + 6, 3.0)), method="bounded")
-    return float(found.fun) * (1 + 1e-12)
+    best = optimize.minimize_scalar(at, bounds=(guess - 6, min(guess + 6, 3.0)), method="bounded")
+    return float(best.fun) * (1 + 1e-12)
 
 
 def _log_moment(s: float, q: float) -> float:

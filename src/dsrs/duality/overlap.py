@@ -153,9 +153,9 @@ class Shifted:
     def excess(self, multipliers: Floats) -> Floats:
         """V for these multipliers, shell by shell: it is the sum."""
         bracket = functools.partial(self.bracket, multipliers)
-        found = 0.5 * np.maximum(bracket(self.ends[0], -1), 0.0)
+        total = 0.5 * np.maximum(bracket(self.ends[0], -1), 0.0)
         # Beyond the turn nothing changes.
-        found += 0.5 * np.exp(-self.ends[-1]) * np.maximum(bracket(self.ends[-1], 1), 0.0)
+        total += 0.5 * np.exp(-self.ends[-1]) * np.maximum(bracket(self.ends[-1], 1), 0.0)
         points, parts = _gauss(2 * OVERLAP_NODES)
         for start, stop in zip(self.ends[:-1], self.ends[1:], strict=True):
             inside, outside = start, stop
@@ -169,8 +169,8 @@ class Shifted:
             width = (inside - start)[:, None]
             v = start[:, None] + width * points
             values = np.maximum(bracket(v), 0.0) * np.exp(-v)
-            found += 0.5 * (width * parts * values).sum(axis=1)
-        return self.mass * found
+            total += 0.5 * (width * parts * values).sum(axis=1)
+        return self.mass * total
 
     def bracket(self, multipliers: Floats, v: Floats, side: int = 0) -> Floats:
         """Return 1 - sum_j l_j q_j(|x + delta|) / g(|x|), which falls with v."""

@@ -161,10 +161,10 @@ def _check_header(header: LogHeader, name: LogHeader, path: Path) -> None:
     if header.norm != name.norm:
         raise DataError(f"{path} is named for {name.norm} noise, and its header says {header.norm}")
     for key in ("k", "sigma", "n", "alpha"):
-        told, found = getattr(name, key), getattr(header, key)
-        fewer = key in ("n", "alpha") and header.rule is None and 0 < found < told
-        if found != told and not fewer:
-            raise DataError(f"{path} is named for {key} = {told:g}, and its header says {found:g}")
+        told, logged = getattr(name, key), getattr(header, key)
+        fewer = key in ("n", "alpha") and header.rule is None and 0 < logged < told
+        if logged != told and not fewer:
+            raise DataError(f"{path} is named for {key} = {told:g}, and its header says {logged:g}")
 
 
 def _take_key(keys: dict[str, str], key: str, value: str, where: str) -> None:

@@ -44,10 +44,10 @@ def logs_in(folder: Path) -> list[ModelLogs]:
     place = folder.resolve()
     if place.name.endswith(MODEL_ENDING) and place.parent.name in kinds:
         model = place.name.removesuffix(MODEL_ENDING)
-        found = {model: model_folders(place.parent.parent)[model]}
+        models = {model: model_folders(place.parent.parent)[model]}
     else:
-        found = model_folders(folder) or {place.name: [folder]}
-    logs = [read_model_logs(model, folders) for model, folders in found.items()]
+        models = model_folders(folder) or {place.name: [folder]}
+    logs = [read_model_logs(model, folders) for model, folders in models.items()]
     if not any(one.sampling or one.radii or one.broken for one in logs):
         raise DataError(
             f"{folder} holds no logs that can be read; expected {SAMPLING}/MODEL{MODEL_ENDING}/"
@@ -118,14 +118,14 @@ def _sigma_of_p(logs: ModelLogs) -> float | None:
         {name.sigma for name in named if name.rule is not None},
         {name.sigma for name in named},
     )
-    found = next((sigmas for sigmas in sources if sigmas), {None})
-    if len(found) > 1:
-        texts = ", ".join(f"{sigma:g}" for sigma in sorted(s for s in found if s is not None))
+    known = next((sigmas for sigmas in sources if sigmas), {None})
+    if len(known) > 1:
+        texts = ", ".join(f"{sigma:g}" for sigma in sorted(s for s in known if s is not None))
         raise DataError(
             f"the logs of {logs.model} have sigma = {texts}, and nothing says which is that of P; "
             "give the log of P itself, and that of Q with --q-log"
         )
-    return found.pop()
+    return known.pop()
 
 
 def _q_of(log: RadiusLog, under_q: list[Logged]) -> Logged | None:

@@ -19,7 +19,7 @@ ENTITY = re.compile(r"&(?=[#\w])")
 
 def printable(text: str) -> str:
     """Return `text` with its control characters written out: \\x1b for an escape."""
-    return ACTIVE.sub(lambda found: repr(found[0])[1:-1], text)
+    return ACTIVE.sub(lambda match: repr(match[0])[1:-1], text)
 
 
 def one_line(text: str) -> str:

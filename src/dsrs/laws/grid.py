@@ -93,14 +93,14 @@ class Grid:
 
     def cells(self, x: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
         """The whole numbers of the grid points nearest to x."""
-        found: NDArray[np.float64] = np.floor(
+        steps: NDArray[np.float64] = np.floor(
             (np.asarray(x, dtype=np.float64) - self.origin) / self.step + 0.5
         )
-        if np.abs(found).max() > LARGEST_WHOLE_STEPS:
+        if np.abs(steps).max() > LARGEST_WHOLE_STEPS:
             raise InvalidInput(
                 f"the step of the grid, {self.step!r}, is too small for inputs of this size"
             )
-        return found
+        return steps
 
     def values(self, cells: NDArray[np.float64]) -> NDArray[np.float32]:
         """What the classifier sees of these grid points: the nearest numbers of float32."""

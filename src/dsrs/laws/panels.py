@@ -62,13 +62,13 @@ class Panels:
 
     def quantile(self, probability: Floats) -> Floats:
         """The u below which this probability lies."""
-        found = np.empty(probability.size)
+        shells = np.empty(probability.size)
         flat = probability.ravel()
         for first in range(0, flat.size, QUANTILES_PER_BLOCK):
-            found[first : first + QUANTILES_PER_BLOCK] = self._quantile(
+            shells[first : first + QUANTILES_PER_BLOCK] = self._quantile(
                 flat[first : first + QUANTILES_PER_BLOCK]
             )
-        return found.reshape(probability.shape)
+        return shells.reshape(probability.shape)
 
     def _quantile(self, probability: Floats) -> Floats:
         i = np.clip(np.searchsorted(self.below, probability) - 1, 0, len(self.start) - 1)

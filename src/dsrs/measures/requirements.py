@@ -67,9 +67,9 @@ class Requirement:
                 f"{text!r} asks for {name!r}; the quantities are {', '.join(QUANTITIES)}"
             )
         at = None if radius is None else _number(radius, text)
-        found = cls(quantity, at, relation, _number(threshold, text))
-        found._check(text)
-        return found
+        requirement = cls(quantity, at, relation, _number(threshold, text))
+        requirement._check(text)
+        return requirement
 
     def _check(self, text: str) -> None:
         if (self.radius is not None) != (self.quantity in AT_A_RADIUS):

@@ -165,8 +165,8 @@ def _events(law: GeneralizedGaussian, lead: Lead) -> tuple[_Event, _Event]:
 
 def not_the_rival(rival: float) -> float:
     """Return 1 - rival, rounded down: a lower bound of Pr[some class but the rival]."""
-    found = 1 - rival
-    return found if Fraction(found) + Fraction(rival) <= 1 else math.nextafter(found, 0.0)
+    rest = 1 - rival
+    return rest if Fraction(rest) + Fraction(rival) <= 1 else math.nextafter(rest, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,16 +199,16 @@ class _Event:
         problem = problem_of(law, constraints)
         guess = (special.ndtri(self.surest) - special.ndtri(level)) * law.sigma / law.scale
         steps = np.empty((1, len(constraints) + 2))
-        found = searched(problem, level, 0.0, float(guess), steps)
+        proved = searched(problem, level, 0.0, float(guess), steps)
         # A lead has no chains: one step covers all shorter shifts.
-        if found.steps != 1 or not found.solid:
+        if proved.steps != 1 or not proved.solid:
             return None
         multipliers = spread(constraints, steps[0, 2:], 0 if self.q is None else 1)
         if self.q is not None and self.p_lower is None:
             if multipliers[0] != 0:
                 return None  # a proof is in terms of the one bound that is known
             multipliers = multipliers[1:]
-        return Step(rounded_radius(law, found.rho), multipliers, float(steps[0, 1]))
+        return Step(rounded_radius(law, proved.rho), multipliers, float(steps[0, 1]))
 
 
 class HasRadius(Protocol):

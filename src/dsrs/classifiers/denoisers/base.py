@@ -60,7 +60,7 @@ class Chain(Denoiser):
         return torch.nn.Sequential(*modules).eval()
 
     def graph(self) -> Any:
-        found = self._parts[0].graph()
+        model = self._parts[0].graph()
         for part in self._parts[1:]:
-            found = in_series(found, part.graph())
-        return found
+            model = in_series(model, part.graph())
+        return model
