@@ -313,7 +313,8 @@ def _methods(run: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
         if missing and outcome.predicted is not None:
             raise DataError(
                 f"run {run!r}, input {outcome.index} has no certificate of "
-                f"{', '.join(sorted(missing))}, which other inputs of the run have; certify the run again"
+                f"{', '.join(sorted(missing))}, which other inputs of the run have; certify "
+                "the run again"
             )
     known = known_names()
     order = [*known, *sorted(present - set(known))]

@@ -43,5 +43,6 @@ def check_comparable(runs: Sequence[RunSummary], distinct: bool = True) -> None:
             if None not in (label, outcome.label) and label != outcome.label:
                 raise StoreMismatch(
                     f"input {outcome.index} has label {label} in {first.name!r} but "
-                    f"{outcome.label} in {run.name!r}, so they certify different data; they cannot be compared"
+                    f"{outcome.label} in {run.name!r}, so they certify different data; they "
+                    "cannot be compared"
                 )
