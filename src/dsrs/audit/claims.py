@@ -23,10 +23,10 @@ from dsrs.audit.reading import (
 )
 from dsrs.audit.verdicts import NotACertificate, Refuted, Undecided
 
-FORMAT = 3
+CERTIFICATE_FORMAT = 3
 STATUSES = ("certified", "short", "abstained", "undecided")
 OTHER_NORMS = ("linf_radius", "l1_radius")
-NAMES = (
+CERTIFICATE_FIELDS = (
     *("format", "schema", "status", "radius", "np_radius", *OTHER_NORMS, "complete", "law"),
     *("grid", "uniform", "proof", "subject"),
 )
@@ -35,11 +35,11 @@ IN_SUBJECT: dict[str, type] = {
     **{"seed_public": bool, "index": int, "model": str, "input": str},
 }
 LARGEST_DIMENSION = 2**53  # every such number is a double
-LARGEST_SEED = 2**4096  # of format 2; format 3 has 128 bits
+LARGEST_FORMAT_2_SEED = 2**4096  # of format 2; format 3 has 128 bits
 ROUND_IN = ("l1", "linf")  # kinds of smoothing laws that are round in another norm than l2
 ROOT_UNIT = 10**20  # roots are rounded up to multiples of its reciprocal
 # A vector may be longer in the second norm than in the first by the square root of d to this.
-LENGTHENING = {("linf", "l2"): 1, ("linf", "l1"): 2, ("l2", "l1"): 1}
+LENGTHENING_POWERS = {("linf", "l2"): 1, ("linf", "l1"): 2, ("l2", "l1"): 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ class Claim:
             raise NotACertificate(f"expected a JSON object, got {shown(fields)}")
         if "format" not in fields:
             fields = as_format_3(fields)
-        if fields["format"] != FORMAT:
+        if fields["format"] != CERTIFICATE_FORMAT:
             raise Undecided(f"this check does not know the format {shown(fields['format'])}")
         proof, grid = optional(fields, "proof", dict), optional(fields, "grid", dict)
         optional(fields, "complete", bool)
@@ -178,7 +178,7 @@ class Claim:
             proof=proof,
             subject=_subject(fields),
         )
-        only(fields, NAMES, "a certificate")
+        only(fields, CERTIFICATE_FIELDS, "a certificate")
         return claim
 
     def beyond_move(self, radius: float) -> Fraction:
@@ -208,7 +208,7 @@ class Claim:
     def _check_other_norms(self) -> None:
         """A ball of another norm lies in that of the law's norm, if its radius is small enough."""
         for name, value in self.other_radii.items():
-            power = LENGTHENING.get((name.removesuffix("_radius"), self.law.norm), 0)
+            power = LENGTHENING_POWERS.get((name.removesuffix("_radius"), self.law.norm), 0)
             most = self.law.d**power
             if value < 0 or (math.isinf(value) and not math.isinf(self.radius)):
                 raise Refuted(f"`{name}` is {value!r}, and the radius {self.radius!r}")
@@ -235,7 +235,7 @@ def _subject(fields: Fields) -> Fields | None:
     for name, kind in IN_SUBJECT.items():
         value = optional(subject, name, object if kind is float else kind)
         if kind is int and value is not None:
-            whole(subject, name, 0, LARGEST_SEED)
+            whole(subject, name, 0, LARGEST_FORMAT_2_SEED)
     alpha = optional_number(subject, "alpha")
     if alpha is not None and not 0 < alpha < 1:
         raise Refuted(f"its alpha is {alpha!r}")

@@ -22,8 +22,8 @@ from dsrs.audit.shells import Shells
 from dsrs.audit.weights import Piece, additional_law, ends_of
 
 # Relative errors in units of 2^-53: of Gaussian coordinates, of directions, of other norms.
-NORMAL, NORM, NORM_BY_SHAPE = 16, 32, 16
-DIRECTION = {"l2": 24, "l1": 96, "linf": 8}
+NORMAL_ERROR, NORM_ERROR, NORM_ERROR_BY_SHAPE = 16, 32, 16
+DIRECTION_ERRORS = {"l2": 24, "l1": 96, "linf": 8}
 ROOM = 0.01  # of the charge: the mean norm is computed roughly where the charge is made
 
 
@@ -39,7 +39,7 @@ def variation(
         if law is not None:
             factor = exact(number(law, "beta")) / exact(sigma)
         mean = factor * _mean_norm_of_p(shells)
-        units = arb(NORMAL) if shells.gaussian else _units(shells)
+        units = arb(NORMAL_ERROR) if shells.gaussian else _units(shells)
     else:
         pieces = additional_law(law, shells, sigma, eta).pieces
         mean = sum((_mean_norm(piece, shells) for piece in pieces), arb(0))
@@ -51,7 +51,7 @@ def variation(
 
 
 def _units(shells: Shells) -> arb:
-    return DIRECTION[shells.norm] + NORM + NORM_BY_SHAPE / shells.m
+    return DIRECTION_ERRORS[shells.norm] + NORM_ERROR + NORM_ERROR_BY_SHAPE / shells.m
 
 
 def _mean_norm_of_p(shells: Shells) -> arb:

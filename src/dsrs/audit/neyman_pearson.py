@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from statistics import NormalDist
 
 from dsrs.audit.angle import angle_of
 from dsrs.audit.balls import arb, bits, exact, lesser
 from dsrs.audit.bound import enclosed_bound
 from dsrs.audit.claims import Claim
+from dsrs.audit.counts import STANDARD_NORMAL
 from dsrs.audit.curve import Term, crossing_on, ratio_on
 from dsrs.audit.gaussian import demand_alone
 from dsrs.audit.kinds import Proof
@@ -24,10 +24,9 @@ from dsrs.audit.shells import Shells
 from dsrs.audit.verdicts import Refuted, Undecided
 from dsrs.audit.weights import ends_of, smoothing_law
 
-POINTS = 60
-NORMAL = NormalDist()
+MULTIPLIER_POINTS = 60
 ASIDE = 1e-3  # ln of the multipliers on both sides
-ROUNDS = 4
+MULTIPLIER_ROUNDS = 4
 GOLDEN = (math.sqrt(5) - 1) / 2
 SECTIONS_WIDTH, MOST_SECTIONS = 0.04, 34  # of the logarithm of multipliers
 
@@ -61,7 +60,7 @@ def _check(shells: Shells, lower: float, radius: Fraction) -> None:
     if shells.norm != "l2":
         _check_by_sections(shells, lower, radius, log)
         return
-    for _ in range(ROUNDS):
+    for _ in range(MULTIPLIER_ROUNDS):
         best = _bound(shells, lower, radius, log)
         if best > exact(0.5):
             return
@@ -114,7 +113,7 @@ def _bound(shells: Shells, lower: float, radius: Fraction, log: float) -> arb:
 
 def _best_log_multiplier(shells: Shells, lower: float, radius: Fraction) -> float:
     """About ln of the multiplier with P[R] = lower: regula falsi in normal scores."""
-    target = NORMAL.inv_cdf(lower)
+    target = STANDARD_NORMAL.inv_cdf(lower)
     ratio = float(radius) / float(shells.sigma)
     x = ratio * max(target - ratio / 2, 0.0)
     miss = _score(shells, radius, x) - target
@@ -132,13 +131,13 @@ def _score(shells: Shells, radius: Fraction, log: float) -> float:
     """The normal score of P[R] for this multiplier: the trapezoid rule on shells."""
     if shells.norm != "l2":
         share = 1 - overlap_share(shells, float(exact(radius) / shells.unit), log)
-        return NORMAL.inv_cdf(min(max(share, 1e-15), 1 - 1e-15))
+        return STANDARD_NORMAL.inv_cdf(min(max(share, 1e-15), 1 - 1e-15))
     low, high = (float(end) for end in ends_of(smoothing_law().pieces[0], shells, 36.0))
     terms = [Term(exact(log).exp(), smoothing_law().pieces[0])]
     rho, angle = exact(radius) / shells.scale, angle_of(shells.d, bits())
     weight = share = 0.0
-    for i in range(POINTS + 1):
-        u = arb(low + (high - low) * i / POINTS)
+    for i in range(MULTIPLIER_POINTS + 1):
+        u = arb(low + (high - low) * i / MULTIPLIER_POINTS)
         t = shells.gamma(u)
         density = float(shells.log_density(u, t).exp())
         weight += density
@@ -150,4 +149,4 @@ def _score(shells: Shells, radius: Fraction, log: float) -> float:
         h = shells.half_square(u)
         climb = -(h * (crossing.e * shells.power).expm1()) / rho
         share += density * (1 - float(angle.above((climb + rho / 2) / (2 * h).sqrt())))
-    return NORMAL.inv_cdf(min(max(share / weight, 1e-15), 1 - 1e-15))
+    return STANDARD_NORMAL.inv_cdf(min(max(share / weight, 1e-15), 1 - 1e-15))

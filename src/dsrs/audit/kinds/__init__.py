@@ -1,6 +1,6 @@
 """The kinds of proof that this check knows: one file a kind, one line here.
 
-A kind that is not in KINDS is undecided, by its name.
+A kind that is not in CHECKED_KINDS is undecided, by its name.
 """
 
 from __future__ import annotations
@@ -14,19 +14,24 @@ from dsrs.audit.kinds.steps import Proof
 from dsrs.audit.reading import shown
 from dsrs.audit.verdicts import Refuted, Undecided
 
-KINDS: dict[str, type[Proof]] = {"dual": Dual, "lead": Lead, "norm-dual": NormDual, "slab": Slab}
+CHECKED_KINDS: dict[str, type[Proof]] = {
+    "dual": Dual,
+    "lead": Lead,
+    "norm-dual": NormDual,
+    "slab": Slab,
+}
 
 
 def proof_of(claim: Claim) -> Proof | None:
     """The proof of a certificate, read by its kind; None where it has none."""
     if claim.kind is None or claim.proof is None:
         return None
-    if claim.kind not in KINDS:
+    if claim.kind not in CHECKED_KINDS:
         raise Undecided(f"this check does not know proofs of the kind {shown(claim.kind)}")
-    kind, norm = KINDS[claim.kind], claim.law.norm
+    kind, norm = CHECKED_KINDS[claim.kind], claim.law.norm
     if norm not in kind.norms:
         raise Refuted(f"a proof of the kind {claim.kind} is not for noise that is round in {norm}")
     return kind.read(claim.proof)
 
 
-__all__ = ["KINDS", "Dual", "Lead", "NormDual", "Proof", "Slab", "proof_of"]
+__all__ = ["CHECKED_KINDS", "Dual", "Lead", "NormDual", "Proof", "Slab", "proof_of"]
