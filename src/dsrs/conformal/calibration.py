@@ -75,6 +75,11 @@ class SetPlan:
     batch: int = 1
 
     def __post_init__(self) -> None:
+        if self.law.measured_in != "l2":
+            raise InvalidInput(
+                "prediction sets need noise that is round in the l2 norm (--norm l2), got "
+                f"{self.law.describe()}"
+            )
         if not 0 < self.coverage < 1:
             raise InvalidInput(f"`coverage` must be in (0, 1), got {self.coverage!r}")
         if not 0 <= self.radius < math.inf:

@@ -151,15 +151,17 @@ class _Look:
         flat = SCORES[score].of(self.logs.reshape(-1, classes), self.uniforms.ravel())
         scores = flat.reshape(count, draws, classes)
         rank = rank_for(level, inputs, plan.calibration_draws, plan.confidence)
-        share = rank / (inputs * plan.calibration_draws)
+        # Where the score of this rank is expected; beyond the last one there is none.
+        drawn = inputs * plan.calibration_draws
+        share = rank / (drawn + 1) if rank <= drawn else math.inf
         order = np.random.default_rng(0).permutation(count)
         halves = order[::2], order[1::2]
         sizes = []
         for half, other in (halves, halves[::-1]):
             true = np.sort(scores[other, :, labels[other]].ravel())
             # As in calibration: a level that so few scores cannot show takes all classes.
-            place = math.ceil(share * (true.size + 1))
-            threshold = true[max(place, 1) - 1] if place <= true.size else math.inf
+            place = share * (true.size + 1)
+            threshold = true[max(math.ceil(place), 1) - 1] if place <= true.size else math.inf
             inside = scores[half, : draws - draws % plan.draws] <= threshold
             grouped = inside.reshape(len(half), -1, plan.draws, classes).sum(axis=2)
             sizes.append((2 * grouped > plan.draws).sum(axis=2).mean(axis=1))
