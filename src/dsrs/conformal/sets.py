@@ -197,9 +197,10 @@ class Sets:
         )
         if self.confidence is None:
             return text + MARGINAL
+        unlucky = f"{100 * (1 - self.confidence):g}%"
         return (
             f"{text}it holds on average over inputs and noise, not for each single input, and for "
-            f"this calibration set except if it is one of an unlucky {100 * (1 - self.confidence):g}%"
+            f"this calibration set except if it is one of an unlucky {unlucky}"
         )
 
     @property

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from dsrs.certifying.many_inputs import Watch
 from dsrs.classifiers.base import Classifier
-from dsrs.conformal.calibration import Scoring, SetPlan, mapped, rounded_sum, set_grid
-from dsrs.conformal.level import calibration_level
+from dsrs.conformal.calibration import Scoring, SetPlan, level_on_grid, mapped, set_grid
 from dsrs.conformal.queries import TUNING, uniform_numbers
 from dsrs.conformal.rank import fewest_inputs, rank_for
 from dsrs.conformal.scores import SCORES
@@ -144,9 +143,7 @@ class _Look:
         other."""
         plan, grid = self.scoring.plan, self.scoring.query.grid
         aside = set_grid(plan, grid, self.scoring.classifier.bounds, 0.0)
-        reach = plan.radius if aside is None else rounded_sum(plan.radius, 2 * aside.aside)
-        stray = 0.0 if aside is None else aside.variation
-        _, level = calibration_level(plan.law, reach, plan.coverage, plan.draws, stray)
+        _, level = level_on_grid(plan, plan.radius, aside)
         count, draws, classes = self.logs.shape
         flat = SCORES[score].of(self.logs.reshape(-1, classes), self.uniforms.ravel())
         scores = flat.reshape(count, draws, classes)
