@@ -14,7 +14,7 @@ from typing import Any
 from dsrs.classifiers.base import Classifier
 from dsrs.errors import OtherModel
 
-SHOWN = 60  # characters of a value
+SHOWN_CHARACTERS = 60  # characters of a value
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,6 @@ def refuse_other(compared: Sequence[Compared], what: str) -> None:
 
 def _text(value: Any, *, end: bool = False) -> str:
     text = value if isinstance(value, str) else json.dumps(value)
-    if len(text) <= SHOWN:
+    if len(text) <= SHOWN_CHARACTERS:
         return text
-    return "..." + text[3 - SHOWN :] if end else text[: SHOWN - 3] + "..."
+    return "..." + text[3 - SHOWN_CHARACTERS :] if end else text[: SHOWN_CHARACTERS - 3] + "..."

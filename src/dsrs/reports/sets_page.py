@@ -11,7 +11,7 @@ from pathlib import Path
 from dsrs import __version__
 from dsrs.conformal.evaluation import Evaluation, SetExample, ShiftOutcome
 from dsrs.conformal.sets import Sets
-from dsrs.conformal.shifts import SHIFTS
+from dsrs.conformal.shifts import SHIFT_KINDS
 from dsrs.files.whole import write_whole
 from dsrs.measures.rounding import ceil_text, floor_text
 from dsrs.reports.page import GENERATOR
@@ -19,8 +19,12 @@ from dsrs.reports.style import DARK_PALETTE, PALETTE
 from dsrs.reports.writing import check_page_path
 
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
-WIDTH, BAR, GAP = 420, 14, 4  # of the figure of sizes
-SHORT = {"none": "as it is", "random": "random shift", "attack": "attacked"}  # beside pictures
+CHART_WIDTH, BAR_HEIGHT, BAR_GAP = 420, 14, 4  # of the figure of sizes
+SHIFT_CAPTIONS = {
+    "none": "as it is",
+    "random": "random shift",
+    "attack": "attacked",
+}  # beside pictures
 STYLE = """
 .summary thead th:nth-child(2) { text-align: right; }
 .summary tbody th[scope="row"] { min-width: 8rem; white-space: normal; }
@@ -101,7 +105,7 @@ def _row(one: ShiftOutcome) -> str:
         f"{one.mean_distance:.3g}",
     )
     body = "".join(f"<td>{text}</td>" for text in cells)
-    return f'<tr><th scope="row">{escape(SHIFTS[one.shift])}</th>{body}</tr>'
+    return f'<tr><th scope="row">{escape(SHIFT_KINDS[one.shift])}</th>{body}</tr>'
 
 
 def _colours() -> str:
@@ -122,18 +126,18 @@ def _figure(one: ShiftOutcome, place: int) -> str:
     most = max(one.sizes)
     bars = []
     for row, size in enumerate(sizes):
-        y, width = row * (BAR + GAP), (WIDTH - 120) * one.sizes[size] / most
+        y, width = row * (BAR_HEIGHT + BAR_GAP), (CHART_WIDTH - 120) * one.sizes[size] / most
         bars.append(
             f'<text x="0" y="{y + 11}">{size}</text>'
-            f'<rect x="24" y="{y}" width="{width:.1f}" height="{BAR}" class="bar-{place}"/>'
+            f'<rect x="24" y="{y}" width="{width:.1f}" height="{BAR_HEIGHT}" class="bar-{place}"/>'
             f'<text x="{width + 30:.1f}" y="{y + 11}">'
             f"{one.sizes[size]:,}</text>"
         )
-    height = len(sizes) * (BAR + GAP)
+    height = len(sizes) * (BAR_HEIGHT + BAR_GAP)
     return (
-        f"<figure><figcaption>{escape(SHIFTS[one.shift])}</figcaption>"
-        f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="sizes of sets, '
-        f'{escape(SHIFTS[one.shift])}">'
+        f"<figure><figcaption>{escape(SHIFT_KINDS[one.shift])}</figcaption>"
+        f'<svg viewBox="0 0 {CHART_WIDTH} {height}" role="img" aria-label="sizes of sets, '
+        f'{escape(SHIFT_KINDS[one.shift])}">'
         f"{''.join(bars)}</svg></figure>"
     )
 
@@ -143,14 +147,14 @@ def _example(one: SetExample, class_names: Sequence[str]) -> str:
         return escape(class_names[label] if label < len(class_names) else str(label))
 
     pictures = "".join(
-        f'<figure><img alt="input {one.index}, {SHORT[shift]}" '
+        f'<figure><img alt="input {one.index}, {SHIFT_CAPTIONS[shift]}" '
         f'src="data:image/png;base64,{base64.b64encode(picture).decode("ascii")}">'
-        f"<figcaption>{SHORT[shift]}</figcaption></figure>"
+        f"<figcaption>{SHIFT_CAPTIONS[shift]}</figcaption></figure>"
         for shift, picture in one.pictures.items()
         if picture is not None
     )
     lines = "".join(
-        f"<div{'' if one.label in classes else ' class=missed'}>{SHORT[shift]}: "
+        f"<div{'' if one.label in classes else ' class=missed'}>{SHIFT_CAPTIONS[shift]}: "
         f"{', '.join(map(name, classes)) or 'no class'}</div>"
         for shift, classes in one.answers.items()
     )
