@@ -17,7 +17,7 @@ from dsrs.cli.model_options import (
 )
 from dsrs.cli.options import Commands
 from dsrs.cli.radii import FORMS, parse_radii
-from dsrs.cli.set_options import MARGINAL
+from dsrs.cli.set_options import MARGINAL_HELP
 from dsrs.cli.tables import table
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ examples:
 A query of each input serves all radii: the radius changes the threshold only. --sets may be given
 again, for the same model under other noise.
 
-{MARGINAL}A radius that is chosen by the curve needs another calibration set.
+{MARGINAL_HELP}A radius that is chosen by the curve needs another calibration set.
 """
 
 
@@ -96,7 +96,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps({"guarantees": guarantees, "sizes": sizes, "certified": certified}))
     else:
         print(_text(radii, curves, accuracies))
-        print(f"mean size of sets of {len(indices)} inputs as they are; {MARGINAL}", end="")
+        print(f"mean size of sets of {len(indices)} inputs as they are, one at each radius")
+        print(MARGINAL_HELP, end="")
     if arguments.figure:
         from dsrs.reports.sets_figure import draw_sizes
 
