@@ -238,5 +238,5 @@ def test_curve_prints_draws_and_names_the_run_beside_it(run: Run) -> None:
     code, out, _ = run(*command, *words, "--json")
     assert code == 0
     found = json.loads(out)
-    assert [point["radius"] for point in found["sizes"]["sigma 0.1, 1 an input"]] == [0, 0.05, 0.1]
+    assert [point["radius"] for point in found["sizes"]["sigma 0.1, 1 query"]] == [0, 0.05, 0.1]
     assert run("conformal", "curve", *NET, "--sets", "sets.json", "--radii", "0.1")[0] == 2

@@ -81,7 +81,8 @@ def run(arguments: argparse.Namespace) -> int:
     curves = {}
     for path, sets in zip(arguments.sets, files, strict=True):
         predictor = SetPredictor(classifier, sets, device=arguments.device)
-        name = f"sigma {sets.law.sigma:g}, {sets.draws} an input"
+        queries = "1 query" if sets.draws == 1 else f"{sets.draws} queries"
+        name = f"sigma {sets.law.sigma:g}, {queries}"
         curves[name if name not in curves else f"{name} ({path})"] = size_curve(
             predictor,
             dataset,
@@ -116,7 +117,7 @@ def _accuracies(paths: list[str], radii: list[float]) -> dict[str, MethodAccurac
         with open_run(path) as opened:
             results, n = list(opened.results()), opened.plan.n
         for one in certified_accuracy(results, radii):
-            found[f"{Path(path).name}, {one.method}, {n:,} an input"] = one
+            found[f"{Path(path).name}, {one.method}, {n:,} queries"] = one
     return found
 
 
