@@ -26,6 +26,7 @@ from dsrs.classifiers.base import (
     described,
 )
 from dsrs.classifiers.memory import FittingRows
+from dsrs.classifiers.tensor_passes import NoisyForward
 from dsrs.errors import ClassifierError, InvalidInput
 from dsrs.noise.normals import NoiseBlock
 
@@ -35,10 +36,6 @@ if TYPE_CHECKING:
 
 Parameters = ParamSpec("Parameters")
 Forward = Callable[[NDArray[np.float32]], Any]
-# Pairs of a shift and a scale: what is done to inputs on their way to a model, in order.
-Units = tuple[tuple[NDArray[np.float32], NDArray[np.float32]], ...]
-# The answers to noisy copies that the model's adapter makes itself, and their noise norms.
-NoisyForward = Callable[[NoiseBlock, Units], tuple[Any, NDArray[np.float64]]]
 
 PROBE_ROWS = 3
 # Two float32 engines sum in another order; a wrong export is off by far more than this share.
@@ -101,8 +98,9 @@ class CallableClassifier(Classifier):
         noisy, norms = self.noisy, np.empty(block.count)
 
         def ask(start: int, stop: int) -> Any:
-            answer, norms[start:stop] = noisy(block.part(start, stop), ())
-            return answer
+            made = noisy(block.part(start, stop), ())
+            answer, norms[start:stop] = made.run(made.batch), made.norms.cpu().numpy()
+            return answer.cpu().numpy()
 
         answer = self.memory.answer(ask, block.count, self.description)
         return checked_classes(answer, block.count, self.num_classes, self.description), norms

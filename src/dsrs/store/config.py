@@ -78,6 +78,12 @@ def check_same_run(stored: Mapping[str, Any], given: Mapping[str, Any], path: ob
 def _remark(found: Iterable[tuple[str, Any, Any]]) -> str:
     """What may help: the reason, if the idea was more votes for inputs that have some."""
     names = [name for name, _, _ in found]
+    for name, was, now in found:
+        if name == "model.fingerprint" and was.split()[:1] == now.split()[:1]:
+            return (
+                "\nthe weights are the same, but not what is done with them: the precision, "
+                "torch.compile (--precision, --compile), a denoiser or a normalisation"
+            )
     if "plan.grid" in names and [was for name, was, _ in found if name == "plan.grid"] == [None]:
         return "\nthe stored run added noise in float32, as --grid none does"
     if "plan.n" not in names:

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from dsrs.classifiers.base import Classifier
-from dsrs.classifiers.torch_module import from_torch, imported_torch
+from dsrs.classifiers.tensor_passes import imported_torch
+from dsrs.classifiers.torch_module import from_torch
 from dsrs.errors import ClassifierError, InvalidInput, OutOfMemory
 from dsrs.laws import GeneralizedGaussian
 from dsrs.laws.grid import Grid
