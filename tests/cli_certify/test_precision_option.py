@@ -42,7 +42,7 @@ def test_other_commands_take_the_precision_of_the_run(
     assert certify(*NET, *HALF, "--stop", "2") == 0
     assert main(["check", "run", "--votes", "2", "--quiet"]) == 0
     again = (*NET[:2], "--data", "data.npz")
-    assert main(["check", "run", "--votes", "2", "--quiet", *again]) == 1
+    assert main(["check", "run", "--votes", "2", "--quiet", *again]) == 2
     assert main(["check", "run", "--votes", "2", "--quiet", *again, *HALF]) == 0
     served = ("served", "run", *NET[:2], "--num-classes", "2", "--sigma", "0.5", "--k", "4")
     assert main([*served]) == 1

@@ -31,7 +31,7 @@ class ModelOptions:
         num_classes: the number of classes, needed where the model does not say it.
         bounds: the least and the greatest value of a clean input; radii are in these units.
         threads: threads inside of one forward pass.
-        device: where the model runs: "cpu", "cuda".
+        device: where the model runs: "cpu", "cuda", several GPUs as "cuda:0,cuda:1" or "cuda:all".
         engine: what runs a PyTorch module: "onnx", "eager", "compiled" (by `torch.compile`), or
             "auto" for the faster one of the first two.
         precision: the arithmetic of a PyTorch module: "float32", "tf32", "bfloat16", "float16".

@@ -25,6 +25,8 @@ from dsrs.classifiers.base import (
     checked_shape,
     described,
 )
+from dsrs.classifiers.counting import VotesThere
+from dsrs.classifiers.device_votes import DeviceVotes
 from dsrs.classifiers.memory import FittingRows
 from dsrs.classifiers.tensor_passes import NoisyForward
 from dsrs.errors import ClassifierError, InvalidInput
@@ -69,6 +71,7 @@ class CallableClassifier(Classifier):
     graph: Callable[[], bytes] | None = None
     memory: FittingRows = field(default_factory=FittingRows)
     scoring: Forward | None = None
+    replicas: tuple[Classifier, ...] = ()
     made_by: Callable[[], CallableClassifier] | None = None  # makes it again, where it is unpickled
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -90,6 +93,13 @@ class CallableClassifier(Classifier):
     def makes_noise(self) -> bool:
         """Whether this model was made with `noisy`."""
         return self.noisy is not None
+
+    def votes_there(self, edges: NDArray[np.float64]) -> VotesThere | None:
+        """Counts votes where the model makes its noise, if it does."""
+        if self.noisy is None:
+            return None
+
+        return DeviceVotes(self.noisy, self.num_classes, edges, self.description)
 
     def classify_noisy(self, block: NoiseBlock) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The class of each noisy copy of a block, and its noise norm."""

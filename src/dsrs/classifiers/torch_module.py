@@ -30,6 +30,7 @@ from dsrs.classifiers.callable import (
 )
 from dsrs.classifiers.in_front import in_numpy
 from dsrs.classifiers.onnx_file import from_onnx
+from dsrs.classifiers.overlap import may_overlap
 from dsrs.classifiers.precision import (
     COMPILED,
     Precision,
@@ -150,7 +151,7 @@ class _Placed:
         run = self.passes()
         how = arithmetic_text(self.precision, COMPILED if self.compiled else "eager") or "eager"
         made = from_callable(
-            on_arrays(run, self.place),
+            on_arrays(run, self.place, may_overlap(self.place)),
             shape,
             num_classes,
             bounds=bounds,

@@ -120,7 +120,12 @@ def add_source_options(
     group.add_argument(
         "--std", type=numbers, default=(), help="the std of --mean, as many numbers (default: 1)"
     )
-    group.add_argument("--device", default="cpu", help="where the model runs: cpu (default), cuda")
+    group.add_argument(
+        "--device",
+        default="cpu",
+        help="where the model runs: cpu (default), cuda, cuda:1, several as cuda:0,cuda:1 or "
+        "cuda:all, mps; `dsrs doctor` says what is here",
+    )
     _add_arithmetic(group)
     group.add_argument(
         "--num-classes", type=int, help="number of classes, where the model does not say it"

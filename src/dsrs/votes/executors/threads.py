@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from threading import Event
 
@@ -19,6 +20,7 @@ class ThreadExecutor(Executor):
     def __init__(self, workers: int | None = None) -> None:
         self._shared = VoteCollector(workers)
         self._one_input = True
+        self._turns = itertools.count()
         self._opened = time.perf_counter(), time.process_time()
 
     def open(self) -> None:
@@ -35,7 +37,9 @@ class ThreadExecutor(Executor):
         return min(2, inputs) if self._one_input else self._shared.workers
 
     def collector(self, stop: Event) -> Collector:
-        return self._shared.until(stop) if self._one_input else InlineCollector(stop)
+        if self._one_input:
+            return self._shared.until(stop)
+        return InlineCollector(stop, next(self._turns))
 
     @property
     def place(self) -> str:
