@@ -198,7 +198,7 @@ def _targets(
 def _rates(
     run: Run, wanted: Sequence[int], found: Sequence[AttackedInput], eps: float | None
 ) -> EpsRates | None:
-    """What is proved of these inputs of the run, attacked or not, within `eps`."""
+    """Count what is proved within `eps` for these inputs of the run, attacked or not."""
     if eps is None:
         return None
     results = {index: run.result(index) for index in wanted}
