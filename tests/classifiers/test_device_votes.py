@@ -182,7 +182,7 @@ def test_two_streams_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_overlap_needs_a_pass_of_the_doctor(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.setenv("DSRS_CACHE_DIR", str(tmp_path))
-    monkeypatch.delenv(overlap.SWITCH, raising=False)
+    monkeypatch.delenv(overlap.OVERLAP_SWITCH, raising=False)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda place: "A1000")
     gpu, cpu = torch.device("cuda:0"), torch.device("cpu:0")
     assert not overlap.may_overlap(gpu)

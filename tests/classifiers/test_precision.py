@@ -16,7 +16,7 @@ from dsrs.classifiers.denoisers import denoiser_from
 from dsrs.classifiers.ensemble import ensemble
 from dsrs.classifiers.in_front import denoised
 from dsrs.classifiers.loading import classifier_of
-from dsrs.classifiers.precision import PRECISIONS, Precision, refuse_other_precision
+from dsrs.classifiers.precision import MODEL_PRECISIONS, Precision, refuse_other_precision
 from dsrs.classifiers.torch_module import fingerprint_of_module
 from dsrs.cli import model_options
 from dsrs.errors import ClassifierError, InvalidInput
@@ -68,9 +68,12 @@ def test_votes_in_bfloat16_do_not_depend_on_where_the_noise_is_made() -> None:
         grid=Grid.of_bounds((0.0, 1.0))
     )
     here, there, other = (
-        sample_input(from_torch(network(), SHAPE, device=place, precision=kind), x, plan, 0, 1)
-        for x in rows(1)
-        for place, kind in (("cpu", "bfloat16"), ("cpu:0", "bfloat16"), ("cpu:0", "float32"))
+        sample_input(model, rows(1)[0], plan, 0, 1)
+        for model in (
+            from_torch(network(), SHAPE, device="cpu", precision="bfloat16"),
+            from_torch(network(), SHAPE, device="cpu:0", precision="bfloat16"),
+            from_torch(network(), SHAPE, device="cpu:0"),
+        )
     )
     assert here.votes == there.votes != other.votes
 
@@ -166,7 +169,7 @@ def test_other_code_may_not_switch_tf32(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_the_command_line_knows_every_precision() -> None:
-    assert model_options.PRECISIONS == PRECISIONS == get_args(Precision)
+    assert model_options.PRECISION_CHOICES == MODEL_PRECISIONS == get_args(Precision)
 
 
 def test_smooth_takes_the_precision_of_a_module_and_of_a_radius() -> None:

@@ -66,13 +66,13 @@ def test_each_device_has_a_model_and_a_worker_of_its_own() -> None:
 
 def test_inputs_in_flight_take_turns() -> None:
     both = model_on("cpu:0,cpu:1")
-    found = []
+    found, copies = [], []
     for turn in range(2):
         SEEN.clear()
         found.append(sample_input(both, X, PLAN, 0, 1, InlineCollector(Event(), turn)).votes)
-        found.append({copy for copy, _ in SEEN})
-    assert found[0] == found[2]
-    assert not found[1] & found[3]
+        copies.append({copy for copy, _ in SEEN})
+    assert found[0] == found[1]
+    assert not copies[0] & copies[1]
 
 
 def test_where_the_processor_makes_noise_all_workers_do() -> None:
@@ -87,12 +87,12 @@ def test_where_the_processor_makes_noise_all_workers_do() -> None:
 def test_smooth_takes_several_devices() -> None:
     smoothed = dsrs.smooth(Watched().eval(), 0.5, device="cpu:0,cpu:1", input_shape=(D,), n=500)
     assert len(smoothed.classifier.replicas) == 2
-    assert smoothed.predict(X).prediction in (None, 0, 1, 2)
+    assert sum(smoothed.predict(X).counts) > 0
 
 
 def test_other_models_are_refused() -> None:
     first, second = model_on("cpu:0"), from_callable(lambda rows: rows[:, :3], (D,), name="other")
-    with pytest.raises(ClassifierError, match="other .* is another model than"):
+    with pytest.raises(ClassifierError, match=r"other.* is another model than"):
         on_several([first, second])
 
     class Own(dsrs.classifiers.Classifier):

@@ -23,7 +23,6 @@ from dsrs.store.result import RunResult
 from dsrs.store.thumbnail import thumbnail
 from dsrs.store.writer import RunWriter, start_run
 from dsrs.votes.executors import Executor, ThreadExecutor
-from dsrs.votes.workers import available_cores
 
 LOG = logging.getLogger("dsrs.counting")
 
@@ -95,7 +94,8 @@ def certify_run(
         LOG.warning(hopeless)
     origin = origin or Origin()
     config = run_config(classifier, dataset, plan, origin.device, origin.source)
-    work = _Work(classifier, dataset, plan, executor or _threads(classifier, workers))
+    threads = ThreadExecutor(workers, at_least=len(classifier.replicas))
+    work = _Work(classifier, dataset, plan, executor or threads)
     with start_run(output, config, origin.settings) as writer:
         finished = writer.finished()
         todo = [index for index in indices if index not in finished]
@@ -165,12 +165,6 @@ class _Keeper:
             self.writer.add(result)
             if self.counter:
                 self.counter.advance(votes=sum(votes.total for votes in result.votes))
-
-
-def _threads(classifier: Classifier, workers: int | None) -> Executor:
-    """Threads of this machine, at least one for each device of the model."""
-    devices = len(classifier.replicas)
-    return ThreadExecutor(max(workers or available_cores(), devices) if devices else workers)
 
 
 def _votes_at_once(plan: Plan) -> int:

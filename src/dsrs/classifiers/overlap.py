@@ -21,7 +21,7 @@ from dsrs.files.whole import write_whole
 from dsrs.kernels.cache import cache_home
 
 LOG = logging.getLogger("dsrs.counting")
-SWITCH = "DSRS_OVERLAP"
+OVERLAP_SWITCH = "DSRS_OVERLAP"
 PASSES = "doctor.json"
 
 
@@ -112,7 +112,7 @@ def order_on(place: Any) -> InOrder:
 
 def may_overlap(place: Any) -> bool:
     """Whether two things may be done at once on a device."""
-    said = os.environ.get(SWITCH, "auto")
+    said = os.environ.get(OVERLAP_SWITCH, "auto")
     if place.type != "cuda" or said == "off":
         return False
     return said == "on" or device_key(place) in _passes()
@@ -135,14 +135,14 @@ def record_pass(place: Any, passed: bool) -> None:
 @contextmanager
 def switched(said: str) -> Iterator[None]:
     """DSRS_OVERLAP for a while."""
-    before = os.environ.get(SWITCH)
-    os.environ[SWITCH] = said
+    before = os.environ.get(OVERLAP_SWITCH)
+    os.environ[OVERLAP_SWITCH] = said
     try:
         yield
     finally:
-        del os.environ[SWITCH]
+        del os.environ[OVERLAP_SWITCH]
         if before is not None:
-            os.environ[SWITCH] = before
+            os.environ[OVERLAP_SWITCH] = before
 
 
 def _file() -> Path:

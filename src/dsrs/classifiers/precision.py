@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 from dsrs.errors import ClassifierError, InvalidInput
 
 Precision = Literal["float32", "tf32", "bfloat16", "float16"]
-PRECISIONS: tuple[str, ...] = get_args(Precision)
+MODEL_PRECISIONS: tuple[str, ...] = get_args(Precision)
 COMPILED = "compiled"
 
 
@@ -35,12 +35,14 @@ def in_precision(module: Any, precision: str, place: Any, title: str) -> Any:
 
     Args:
         module: the module on its device; it is copied where its weights must change.
-        precision: one of PRECISIONS.
+        precision: one of MODEL_PRECISIONS.
         place: the device.
         title: what messages call the module.
     """
-    if precision not in PRECISIONS:
-        raise InvalidInput(f"`precision` must be one of {', '.join(PRECISIONS)}, got {precision!r}")
+    if precision not in MODEL_PRECISIONS:
+        raise InvalidInput(
+            f"`precision` must be one of {', '.join(MODEL_PRECISIONS)}, got {precision!r}"
+        )
     if place.type == "cuda":
         _set_tf32(precision == "tf32")
     if precision == "float32":

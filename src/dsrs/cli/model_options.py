@@ -37,7 +37,7 @@ DATA_SOURCE = (
     *("size", "crop", "resample", "stretch"),
 )
 # As `classifiers.precision` has them, whose import would slow --help down.
-PRECISIONS = ("float32", "tf32", "bfloat16", "float16")
+PRECISION_CHOICES = ("float32", "tf32", "bfloat16", "float16")
 PATHS = ("weights", "data", "labels", "denoise", "class_names")
 
 
@@ -134,7 +134,7 @@ def _add_arithmetic(group: Options) -> None:
     """--precision and --compile, which are a part of the model."""
     group.add_argument(
         "--precision",
-        choices=PRECISIONS,
+        choices=PRECISION_CHOICES,
         default="float32",
         help="arithmetic of a PyTorch model: float32 (default), tf32 (NVIDIA GPUs), bfloat16, "
         "float16; another precision is another model, with votes of its own",

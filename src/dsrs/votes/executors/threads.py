@@ -6,6 +6,7 @@ import itertools
 import time
 from threading import Event
 
+from dsrs.kernels.threads import thread_count
 from dsrs.votes import Collector, InlineCollector, VoteCollector
 from dsrs.votes.collect import UNIT_SAMPLES
 from dsrs.votes.executors.base import Executor
@@ -15,10 +16,10 @@ UNITS_EACH = 4
 
 
 class ThreadExecutor(Executor):
-    """`workers` threads; all cores when None."""
+    """`workers` threads, all cores when None; `at_least` as many as the model has devices."""
 
-    def __init__(self, workers: int | None = None) -> None:
-        self._shared = VoteCollector(workers)
+    def __init__(self, workers: int | None = None, at_least: int = 0) -> None:
+        self._shared = VoteCollector(max(thread_count(workers), at_least))
         self._one_input = True
         self._turns = itertools.count()
         self._opened = time.perf_counter(), time.process_time()
