@@ -45,25 +45,32 @@ def test_other_commands_take_the_precision_of_the_run(
     assert main(["check", "run", "--votes", "2", "--quiet", *again]) == 2
     assert main(["check", "run", "--votes", "2", "--quiet", *again, *HALF]) == 0
     served = ("served", "run", *NET[:2], "--num-classes", "2", "--sigma", "0.5", "--k", "4")
-    assert main([*served]) == 1
-    assert main([*served, *HALF]) == 0
-    assert main(["attack", "run", "--queries", "200", "--quiet"]) == 0
     capsys.readouterr()
-    asked = (
-        "predict",
-        *again,
-        "--sigma",
-        "0.5",
-        "--n",
-        "100",
-        "--indices",
-        "0",
-        "--json",
-        "--quiet",
-    )
+    assert main([*served]) == 1
+    assert "bfloat16  " in capsys.readouterr().out  # the end of a fingerprint is shown
+    assert main([*served, *HALF]) == 0
+    assert main(["attack", "run", "--budget", "3000", "--quiet"]) == 0
+    capsys.readouterr()
+    asked = ("predict", *again, "--sigma", "0.5", "--n", "100", "--indices", "0", "--json")
     assert main([*asked, *HALF]) == 0
-    json.loads(capsys.readouterr().out.splitlines()[0])
-    assert main(["landscape", *again, *HALF, "--votes", "200", "--stop", "2", "--quiet"]) == 0
+    assert json.loads(capsys.readouterr().out)
+    assert (
+        main(
+            [
+                "landscape",
+                *again,
+                *HALF,
+                "--votes",
+                "200",
+                "--stop",
+                "2",
+                "--quiet",
+                "--output",
+                "look",
+            ]
+        )
+        == 0
+    )
 
 
 def test_an_onnx_file_has_the_precision_that_is_written_in_it(

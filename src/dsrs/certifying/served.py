@@ -80,4 +80,7 @@ def refuse_other(compared: Sequence[Compared], what: str) -> None:
 
 def _text(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value)
-    return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 3] + "..."
+    # Fingerprints end with what is done to the weights, such as `bfloat16`.
+    return (
+        text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 23]}...{text[-20:]}"
+    )
