@@ -19,7 +19,7 @@ ALLOWED = {
     "confidence": {"kernels"},
     "noise": {"kernels", "laws"},
     "networks": set(),
-    "classifiers": {"networks", "noise"},
+    "classifiers": {"files", "kernels", "networks", "noise"},
     "datasets": {"classifiers", "files"},
     "duality": {"kernels", "laws"},
     "proofs": {"duality", "files", "kernels", "laws"},
