@@ -115,6 +115,12 @@ def _add_settings(group: Options) -> None:
     group.add_argument(
         "--decay-at", type=whole_numbers, help="epochs to cut the rate after: 50,100"
     )
+    group.add_argument(
+        "--schedule",
+        choices=("steps", "one-cycle"),
+        help="steps: cut the rate at --decay-at (default); one-cycle: raise it over a quarter of "
+        "the run to --learning-rate, then lower it to 0 (best for few epochs)",
+    )
     group.add_argument("--warm-up", type=int, help="epochs over which k rises; 0: none")
     group.add_argument(
         "--ramp-epochs",
@@ -196,7 +202,7 @@ def settings_from(arguments: argparse.Namespace, dataset: Dataset) -> TrainingSe
         settings = replace(settings, warm_up=arguments.warm_up, warm_up_unit="epoch")
     named = (
         *("architecture", "learning_rate", "decay_at", "batch_size", "ramp_epochs", "seed"),
-        *("hold_out", "norm"),
+        *("hold_out", "norm", "schedule"),
     )
     settings = replace(settings, **_given(arguments, named))
     return with_recipe(settings, **_given(arguments, recipe_options()))

@@ -1,6 +1,6 @@
 """What changes over the epochs: the exponent k of the noise and the learning rate.
 
-Both are functions of the epoch alone, so a resumed run needs no saved schedule.
+Both are functions of the epoch or step alone, so a resumed run needs no saved schedule.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ import math
 from collections.abc import Sequence
 
 from dsrs.errors import InvalidInput
+
+RISE, FIRST_RATE = 0.25, 0.02  # share of the steps that rise; the rate of the first step / peak
 
 
 def warm_up_k(k0: float, e: int, e0: int) -> float:
@@ -27,6 +29,17 @@ def warm_up_k(k0: float, e: int, e0: int) -> float:
 def step_decay(learning_rate: float, epoch: int, decay_at: Sequence[int], factor: float) -> float:
     """The learning rate in epoch 1, 2, ...: times `factor` after each epoch of `decay_at`."""
     return learning_rate * factor ** sum(epoch > end for end in decay_at)
+
+
+def one_cycle(peak: float, share: float) -> float:
+    """The learning rate after this share of the steps of a run: up to `peak`, then down to 0.
+
+    It rises linearly over the first RISE of the run and falls along half a cosine after it, which
+    needs fewer epochs than steps (Smith and Topin 2018).
+    """
+    if share < RISE:
+        return peak * max(share / RISE, FIRST_RATE)
+    return peak * (1 + math.cos(math.pi * (share - RISE) / (1 - RISE))) / 2
 
 
 def ramp(epoch: int, epochs: int) -> float:
