@@ -189,10 +189,10 @@ def run(arguments: argparse.Namespace) -> int:
 def settings_from(arguments: argparse.Namespace, dataset: Dataset) -> TrainingSettings:
     """The recommended settings for this data, with what the command line changes."""
     from dsrs.training import recommended_settings
-    from dsrs.training.defaults import with_recipe
+    from dsrs.training.defaults import similar_data, with_recipe
     from dsrs.training.recipes import recipe_options
 
-    like = arguments.like or _similar(dataset.input_shape)
+    like = arguments.like or similar_data(dataset.input_shape)
     settings = recommended_settings(
         like, arguments.recipe, arguments.sigma, arguments.k, eta=arguments.eta
     )
@@ -230,12 +230,6 @@ def _given(arguments: argparse.Namespace, names: Iterable[str]) -> dict[str, Any
     """The options of these names that the command line has."""
     values = {name: getattr(arguments, name) for name in names}
     return {name: value for name, value in values.items() if value is not None}
-
-
-def _similar(input_shape: tuple[int, ...]) -> str:
-    if input_shape[0] == 1:
-        return "mnist"
-    return "cifar10" if max(input_shape[1:], default=0) <= 64 else "imagenet"
 
 
 def _test_split(path: str, dataset: Dataset) -> Dataset | None:
