@@ -9,7 +9,7 @@ import pytest
 
 from cli_certify.small_run import Certify
 from dsrs.cli.main import main
-from dsrs.cli.tune import COLUMNS, round_radii
+from dsrs.cli.tune import RADIUS_COLUMNS, round_radii
 from dsrs.store import open_run
 
 MODEL = ["--model", "tiny_classifier:bright", "--num-classes", "2", "--data", "data.npz"]
@@ -91,4 +91,4 @@ def test_tune_never_names_the_law_of_the_votes_it_looked_at(look: str) -> None:
 def test_the_columns_are_round_radii_that_something_reaches(top: float, last: float | None) -> None:
     radii = round_radii(top)
     assert (radii[-1] if radii else None) == last
-    assert len(radii) <= COLUMNS
+    assert len(radii) <= RADIUS_COLUMNS

@@ -69,7 +69,7 @@ class StopAfter:
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("denoiser")
     return train_denoiser(
-        smooth_images(128), range(128), TINY, folder, model=sides(8.0), machine=MACHINE
+        smooth_images(512), range(512), TINY, folder, model=sides(8.0), machine=MACHINE
     )
 
 
@@ -83,11 +83,11 @@ def test_a_trained_denoiser_leaves_less_noise_and_more_right_answers(trained: Pa
     noisy = (images + 0.3 * rng.standard_normal(images.shape)).astype(np.float32)
     denoiser = denoiser_from(trained, SHAPE, (0.0, 1.0))
     cleaned = denoiser.rows(noisy)
-    assert np.mean((cleaned - images) ** 2) < 0.6 * np.mean((np.clip(noisy, 0, 1) - images) ** 2)
+    assert np.mean((cleaned - images) ** 2) < 0.9 * np.mean((np.clip(noisy, 0, 1) - images) ** 2)
     plain = from_torch(sides(), SHAPE)
     helped = denoised(plain, denoiser)
     right = [np.mean(each.classify(noisy) == data.labels) for each in (plain, helped)]
-    assert right[1] > right[0] + 0.02
+    assert right[1] > right[0] + 0.05
 
 
 def test_a_row_is_answered_by_itself(trained: Path) -> None:
@@ -115,9 +115,9 @@ def test_the_model_with_its_denoiser_is_one_onnx_file(trained: Path) -> None:
 
 def test_a_stopped_training_ends_with_the_same_weights(trained: Path, tmp_path: Path) -> None:
     def again(**changes: Any) -> Path:
-        data = smooth_images(128)
+        data = smooth_images(512)
         return train_denoiser(
-            data, range(128), TINY, tmp_path, model=sides(8.0), machine=MACHINE, **changes
+            data, range(512), TINY, tmp_path, model=sides(8.0), machine=MACHINE, **changes
         )
 
     for epoch in (1, 3):

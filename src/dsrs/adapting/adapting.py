@@ -15,15 +15,16 @@ from dsrs.adapting.learning import Learning
 from dsrs.adapting.pictures import write_pictures
 from dsrs.adapting.ways import DEFAULT_WAYS, LEARNING_WAYS, WAYS, Situation
 from dsrs.classifiers import Classifier
+from dsrs.classifiers.model_folder import MODEL_NAME
 from dsrs.confidence.bootstrap import Resampling, interval, resampled_means
 from dsrs.datasets.dataset import Dataset
 from dsrs.errors import ClassifierError, InvalidInput, MissingExtra, StoreMismatch
 from dsrs.files.whole import write_whole
 
 AS_IT_IS = "as it is"
-CARD_NAME, MODEL_NAME, LAW_NAME, LOOKS = "adapted.json", "model.onnx", "tuned.json", "looks"
-LAWS, PICTURES = "laws", "pictures"
-FORMAT = 1
+ADAPTED_CARD_NAME, LAW_NAME, LOOKS = "adapted.json", "tuned.json", "looks"
+LAWS_FOLDER, PICTURES = "laws", "pictures"
+ADAPTED_FORMAT = 1
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Adapted:
         """For JSON."""
         gain, low, high = self.gain
         return {
-            "format": FORMAT,
+            "format": ADAPTED_FORMAT,
             "best": self.best.name,
             "gain": {"value": gain, "interval": [low, high]},
             "denoise": self.best.denoiser,
@@ -111,7 +112,7 @@ def adapt(
         if way not in WAYS:
             raise InvalidInput(f"`ways` must be of {', '.join(WAYS)}, got {way!r}")
     folder = Path(output)
-    if (folder / CARD_NAME).exists():
+    if (folder / ADAPTED_CARD_NAME).exists():
         raise StoreMismatch(f"{folder} holds an adapted model already; choose another folder")
     chosen = budget or Budget()
     pool, rows = unlabelled or (dataset, indices)
@@ -144,15 +145,15 @@ def _written(found: Adapted, dataset: Dataset, indices: Sequence[int], seed: int
         model_file = folder / MODEL_NAME
         write_whole(model_file, graph())
     chose = {"inputs": list(indices), "data": dataset.fingerprint}
-    (folder / LAWS).mkdir(exist_ok=True)
+    (folder / LAWS_FOLDER).mkdir(exist_ok=True)
     for each in found.candidates:
         law = each.law_file() | {"landscape": {"votes": each.landscape.votes, **chose}}
         content = json.dumps(law, indent=1).encode()
-        write_whole(folder / LAWS / f"{each.file_name}.json", content)
+        write_whole(folder / LAWS_FOLDER / f"{each.file_name}.json", content)
         if each is best:
             write_whole(folder / LAW_NAME, content)
     whole = Adapted(found.candidates, found.failed, folder, model_file)
     pictures = write_pictures(folder / PICTURES, best, dataset, tuple(indices), seed)
     record = whole.to_dict() | chose | {"pictures": pictures}
-    write_whole(folder / CARD_NAME, json.dumps(record, indent=1).encode())
+    write_whole(folder / ADAPTED_CARD_NAME, json.dumps(record, indent=1).encode())
     return whole

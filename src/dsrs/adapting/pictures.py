@@ -14,8 +14,8 @@ from dsrs.files.whole import write_whole
 from dsrs.store.thumbnail import png
 
 MOST_PICTURES = 4
-LEAST_HEIGHT = 96  # pixels; smaller images are enlarged
-GAP = 4  # white pixels between two
+LEAST_PICTURE_HEIGHT = 96  # pixels; smaller images are enlarged
+PICTURE_GAP = 4  # white pixels between two
 
 
 def write_pictures(
@@ -45,11 +45,11 @@ def write_pictures(
 def strip(images: list[NDArray[np.float32]], bounds: tuple[float, float]) -> bytes:
     """PNG of images (channels, height, width) side by side."""
     lower, upper = bounds
-    times = -(-LEAST_HEIGHT // images[0].shape[1])
+    times = -(-LEAST_PICTURE_HEIGHT // images[0].shape[1])
     parts: list[NDArray[np.uint8]] = []
     for image in images:
         unit = np.clip((image - lower) / (upper - lower), 0, 1)
         large = np.rint(255 * unit).astype(np.uint8).repeat(times, axis=1).repeat(times, axis=2)
-        white = np.full((*large.shape[:2], GAP), 255, np.uint8)
+        white = np.full((*large.shape[:2], PICTURE_GAP), 255, np.uint8)
         parts += [white, large] if parts else [large]
     return png(np.concatenate(parts, axis=2))

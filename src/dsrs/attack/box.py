@@ -9,7 +9,7 @@ from dsrs.laws.norms import Norm, norm_of
 
 Floats = NDArray[np.float64]
 
-HALVINGS = 60
+BOX_HALVINGS = 60
 
 
 class Room:
@@ -41,7 +41,7 @@ class Room:
             if not self._depth(normal, 2 * high) > self._depth(normal, high):
                 return self._stretched(normal, high)
             high *= 2
-        for _ in range(HALVINGS):
+        for _ in range(BOX_HALVINGS):
             middle = 0.5 * (low + high)
             if self._depth(normal, middle) < depth:
                 low = middle
@@ -58,7 +58,7 @@ class Room:
             high *= 2
         if norm_of(self._stretched(normal, high), self._norm) <= length:
             return self._stretched(normal, high)
-        for _ in range(HALVINGS):
+        for _ in range(BOX_HALVINGS):
             middle = 0.5 * (low + high)
             if norm_of(self._stretched(normal, middle), self._norm) <= length:
                 low = middle

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Word = Literal["verified", "refuted", "undecided", "abstained"]
-WORDS: tuple[Word, ...] = ("verified", "refuted", "undecided", "abstained")
+VERDICT_WORDS: tuple[Word, ...] = ("verified", "refuted", "undecided", "abstained")
 
 
 class Refuted(Exception):

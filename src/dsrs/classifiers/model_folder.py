@@ -13,7 +13,7 @@ from dsrs.classifiers.callable import CallableClassifier, TorchWeights
 from dsrs.classifiers.onnx_file import ADAPTER as ONNX_FILE
 from dsrs.networks import NETWORKS, build_network
 
-MODEL_NAME, WEIGHTS_NAME, CARD_NAME = "model.onnx", "model.safetensors", "card.json"
+MODEL_NAME, MODEL_WEIGHTS, MODEL_CARD = "model.onnx", "model.safetensors", "card.json"
 
 
 def _load(name: str, options: ModelOptions) -> Classifier:
@@ -27,10 +27,10 @@ def _load(name: str, options: ModelOptions) -> Classifier:
 def _weights(folder: Path, made: CallableClassifier) -> TorchWeights | None:
     """The weights that `dsrs train` keeps beside the model, where its network has a name."""
     try:
-        architecture = str(json.loads((folder / CARD_NAME).read_text("utf-8"))["architecture"])
+        architecture = str(json.loads((folder / MODEL_CARD).read_text("utf-8"))["architecture"])
     except (OSError, ValueError, RecursionError, TypeError, KeyError):
         return None
-    if architecture not in NETWORKS or not (folder / WEIGHTS_NAME).is_file():
+    if architecture not in NETWORKS or not (folder / MODEL_WEIGHTS).is_file():
         return None
 
     def module() -> Any:
@@ -38,7 +38,7 @@ def _weights(folder: Path, made: CallableClassifier) -> TorchWeights | None:
 
         network = build_network(architecture, made.input_shape, made.num_classes)
         title = f"the weights of {folder.name} and {architecture}"
-        return with_weights(network, read_weights(folder / WEIGHTS_NAME), title)
+        return with_weights(network, read_weights(folder / MODEL_WEIGHTS), title)
 
     return TorchWeights(module, architecture)
 

@@ -159,8 +159,8 @@ def _add_plan_options(group: Options) -> None:
         action="append",
         dest="methods",
         metavar="LAW",
-        help=f"methods beside np, or none (default: {', '.join(defaults.METHODS[1:])}; see methods "
-        "below); give it again for several",
+        help=f"methods beside np, or none (default: {', '.join(defaults.DEFAULT_METHODS[1:])}; see "
+        "methods below); give it again for several",
     )
     _add_double_sampling_options(group)
     group.add_argument(
@@ -253,7 +253,8 @@ def _plan(arguments: argparse.Namespace, dataset: Dataset, inputs: int) -> Plan:
     from dsrs.methods import Plan, methods_of
 
     methods = tuple(
-        arguments.methods or (tuned_method(arguments) if arguments.law else defaults.METHODS[1:])
+        arguments.methods
+        or (tuned_method(arguments) if arguments.law else defaults.DEFAULT_METHODS[1:])
     )
     if arguments.norm != "l2" and not arguments.methods:
         methods = ("none",)  # the default, tailored, is known for l2 noise only

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dsrs.reports import Comparison
     from dsrs.reports.tables import Row
 
-EXAMPLES = """\
+EPILOG = """\
 examples:
   dsrs compare runs/old runs/new
   dsrs compare before=runs/main after=runs/pull-request --radii 0.25,0.5 --method np
@@ -36,7 +36,7 @@ def add_parser(commands: Commands) -> None:
         description="Compare two runs of the same data over the inputs that both have: certified "
         "accuracy, average radius and clean accuracy, the gains with paired bootstrap intervals, "
         "and which inputs changed.",
-        epilog=EXAMPLES,
+        epilog=EPILOG,
     )
     parser.add_argument("old", metavar="[NAME=]OLD", help="folder of a run, or a table")
     parser.add_argument("new", metavar="[NAME=]NEW", help="what is compared with it")

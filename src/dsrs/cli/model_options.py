@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.data_options import (
     ANYWHERE,
-    UNIT_BOUNDS,
     add_data_options,
     class_names_from,
     frame_from,
@@ -144,6 +143,7 @@ def add_workers(group: Options) -> None:
 
 def dataset_from(arguments: argparse.Namespace) -> Dataset:
     """The data that these options name, in the units that they name."""
+    from dsrs.classifiers.base import UNIT_BOUNDS
     from dsrs.datasets import load_dataset
 
     target = getattr(arguments, "target", "label")

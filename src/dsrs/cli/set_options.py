@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dsrs.conformal import SetPlan
     from dsrs.datasets import Dataset
 
-MARGINAL = """\
+MARGINAL_HELP = """\
 The promise holds on average over inputs, calibration sets and noise, not for each single input:
 it is about all answers together, and may be kept better for some kinds of inputs than for others.
 """

@@ -16,7 +16,7 @@ from dsrs.cli.model_options import (
     model_and_data,
 )
 from dsrs.cli.options import Commands
-from dsrs.cli.set_options import MARGINAL
+from dsrs.cli.set_options import MARGINAL_HELP
 from dsrs.cli.set_predict import add_sets
 from dsrs.cli.tables import table
 
@@ -32,7 +32,7 @@ examples:
 back-propagate (PyTorch modules and networks by name), else along those that its answers tell, with
 some 1,500 queries an input. Such a search need not find the worst shift; the promise covers it.
 
-{MARGINAL}"""
+{MARGINAL_HELP}"""
 
 
 def add_parser(commands: Commands) -> None:

@@ -17,7 +17,7 @@ from dsrs.cli.model_options import (
     model_and_data,
 )
 from dsrs.cli.options import Commands
-from dsrs.cli.set_options import MARGINAL, add_promise_options, add_score, plan_from
+from dsrs.cli.set_options import MARGINAL_HELP, add_promise_options, add_score, plan_from
 from dsrs.cli.tables import table
 from dsrs.cli.values import numbers
 from dsrs.files.new_file import check_new_file
@@ -37,7 +37,7 @@ Each half of the inputs stands for calibration, the other for tests. What is pri
 and no promise: inputs that chose the noise are no longer like new ones, so calibrate on others
 (`calibrate --law` refuses those of this file).
 
-{MARGINAL}"""
+{MARGINAL_HELP}"""
 
 
 def add_parser(commands: Commands) -> None:

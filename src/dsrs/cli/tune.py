@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from dsrs.laws import GeneralizedGaussian
     from dsrs.tuning import Forecast, Tuned
 
-SHOWN = 5
-COLUMNS = 8  # radii of the table
+SHOWN_CANDIDATES = 5
+RADIUS_COLUMNS = 8  # radii of the table
 
 EPILOG = """\
 examples:
@@ -177,7 +177,7 @@ def tuning_text(found: Tuned) -> str:
     """The best laws, the current one and the limit, as an aligned table."""
     import numpy as np
 
-    best = found.candidates[:SHOWN]
+    best = found.candidates[:SHOWN_CANDIDATES]
     top = max(float(found.limits.max()), *(float(one.radii.max()) for one in best))
     radii = round_radii(top)
     rows = [forecast_row("best" if one is best[0] else "", one, radii) for one in best]
@@ -209,10 +209,10 @@ def forecast_row(name: str, one: Forecast, radii: list[float]) -> list[str]:
 
 
 def round_radii(top: float) -> list[float]:
-    """At most COLUMNS round radii up to `top`; none where nothing would be certified."""
+    """At most RADIUS_COLUMNS round radii up to `top`; none where nothing would be certified."""
     from dsrs.measures.accuracy import round_step
 
     if top <= 0:
         return []
-    step = round_step(top, COLUMNS)
+    step = round_step(top, RADIUS_COLUMNS)
     return [round(step * (i + 1), 12) for i in range(int(top / step))]

@@ -18,8 +18,13 @@ from dsrs.errors import InvalidInput
 
 Floats = NDArray[np.float64]
 
-FEWEST, MOST = 100, 100_000  # resamples; their means are kept, and more change no digit shown
-CHUNK = 250  # resamples a block: bounds the memory to CHUNK x inputs numbers
+FEWEST_RESAMPLES, MOST_RESAMPLES = (
+    100,
+    100_000,
+)  # resamples; their means are kept, and more change no digit shown
+RESAMPLES_PER_BLOCK = (
+    250  # resamples a block: bounds the memory to RESAMPLES_PER_BLOCK x inputs numbers
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +36,11 @@ class Resampling:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not FEWEST <= self.resamples <= MOST:
-            raise InvalidInput(f"`resamples` must be from {FEWEST} to {MOST}, got {self.resamples}")
+        if not FEWEST_RESAMPLES <= self.resamples <= MOST_RESAMPLES:
+            raise InvalidInput(
+                f"`resamples` must be from {FEWEST_RESAMPLES} to {MOST_RESAMPLES}, "
+                f"got {self.resamples}"
+            )
         if not 0 < self.confidence < 1:
             raise InvalidInput(f"`confidence` must be in (0, 1), got {self.confidence}")
         if self.seed < 0:
@@ -56,8 +64,8 @@ class Estimate:
 def draw_counts(size: int, resampling: Resampling) -> Iterator[Floats]:
     """Blocks of rows that say how often each of `size` inputs is in a resample."""
     generator = np.random.default_rng(resampling.seed)
-    for start in range(0, resampling.resamples, CHUNK):
-        rows = min(CHUNK, resampling.resamples - start)
+    for start in range(0, resampling.resamples, RESAMPLES_PER_BLOCK):
+        rows = min(RESAMPLES_PER_BLOCK, resampling.resamples - start)
         drawn = generator.integers(size, size=(rows, size))
         drawn += size * np.arange(rows)[:, None]
         counts = np.bincount(drawn.ravel(), minlength=rows * size)

@@ -10,10 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dsrs.classifiers.base import Classifier
+from dsrs.classifiers.base import UNIT_BOUNDS, Classifier
 from dsrs.classifiers.scaling import Scaling
 from dsrs.datasets.arrays import (
-    UNIT_BOUNDS,
     checked_images,
     checked_labels,
     fingerprint_of,

@@ -17,7 +17,7 @@ from dsrs.measures.accuracy import (
 from dsrs.proofs.certificate import Certificate
 from dsrs.store.result import RunResult
 
-MAX_GRID = 12
+MOST_SHOWN_RADII = 12
 _FACTORS = (1.0, 2.5, 5.0, 10.0)
 
 
@@ -94,8 +94,8 @@ def _answer(certificate: Certificate | None) -> tuple[str, float]:
 
 
 def radius_grid(largest: float) -> tuple[float, ...]:
-    """At most MAX_GRID round radii from 0 to `largest`."""
+    """At most MOST_SHOWN_RADII round radii from 0 to `largest`."""
     if not 0 < largest < math.inf:
         return (0.0,)
-    step = round_step(largest, MAX_GRID, _FACTORS)
+    step = round_step(largest, MOST_SHOWN_RADII, _FACTORS)
     return tuple(round(i * step, 12) for i in range(int(largest / step) + 1))

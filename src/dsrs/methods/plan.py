@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from dsrs.errors import AlphaOverspent, DataError, InvalidInput
 from dsrs.laws import GeneralizedGaussian, names_a_law, smoothing_law_from_dict
-from dsrs.laws.grid import DEFAULT, Grid
+from dsrs.laws.grid import DEFAULT_GRID, Grid
 from dsrs.laws.parameters import shown
 from dsrs.methods import defaults
 from dsrs.noise.seeds import check_seed
@@ -99,7 +99,7 @@ class Plan:
     """
 
     law: GeneralizedGaussian
-    methods: tuple[str, ...] = defaults.METHODS
+    methods: tuple[str, ...] = defaults.DEFAULT_METHODS
     n: int = defaults.N
     n0: int = defaults.N0
     alpha: float = defaults.ALPHA
@@ -118,10 +118,10 @@ class Plan:
     precision: float | None = None
     classes: defaults.Classes = defaults.CLASSES[0]
     bound: defaults.Bound = defaults.BOUNDS[0]
-    grid: Grid | Literal["default"] | None = DEFAULT
+    grid: Grid | Literal["default"] | None = DEFAULT_GRID
 
     def __post_init__(self) -> None:
-        if self.grid != DEFAULT and not isinstance(self.grid, Grid | None):
+        if self.grid != DEFAULT_GRID and not isinstance(self.grid, Grid | None):
             raise InvalidInput(f"`grid` must be a Grid or None, got {shown(self.grid)}")
         if isinstance(self.grid, Grid) and self.grid.variation(self.law) > MOST_VARIATION:
             raise InvalidInput(
@@ -221,14 +221,14 @@ class Plan:
         """
         if isinstance(self.grid, Grid):
             self.grid.refuse_coarse(self.law)
-        if self.grid != DEFAULT:
+        if self.grid != DEFAULT_GRID:
             return self
         return self.replace(grid=Grid.of_bounds(bounds, self.law))
 
     @property
     def known_grid(self) -> Grid | None:
         """The grid that votes were taken on; InvalidInput while the default is not chosen."""
-        if self.grid == DEFAULT:
+        if self.grid == DEFAULT_GRID:
             raise InvalidInput(
                 "the grid of this plan is the default, which depends on the bounds of the data; "
                 "certify with the plan that was sampled: plan.on_grid_of(classifier.bounds)"
@@ -264,7 +264,7 @@ class Plan:
             raise DataError(f"the fields of a plan are missing or unknown: {strange}")
         law = smoothing_law_from_dict(fields["law"])
         tuples = {name: tuple(fields[name]) for name in ("methods", "radii")}
-        grid = DEFAULT if fields["grid"] == DEFAULT else Grid.from_dict(fields["grid"])
+        grid = DEFAULT_GRID if fields["grid"] == DEFAULT_GRID else Grid.from_dict(fields["grid"])
         return cls(**(fields | {"law": law, "grid": grid} | tuples))
 
 

@@ -99,7 +99,7 @@ def register(entry: Entry) -> Entry:
 
 def entry_of(text: str) -> Entry:
     """The method that a plan writes as `text`: one of these names, or a law of double sampling."""
-    from dsrs.laws.naming import KINDS, names_a_law
+    from dsrs.laws.naming import LAW_KINDS, names_a_law
 
     if names_a_law(text):
         return METHODS[DOUBLE_SAMPLING]
@@ -108,7 +108,7 @@ def entry_of(text: str) -> Entry:
     names = ", ".join(name for name in METHODS if name != DOUBLE_SAMPLING)
     raise InvalidInput(
         f"a method is {names}, or a law of double sampling, KIND:VALUE with KIND one of "
-        f"{', '.join(sorted(KINDS))} (for example rescaled:0.8x), got {text!r}"
+        f"{', '.join(sorted(LAW_KINDS))} (for example rescaled:0.8x), got {text!r}"
     )
 
 

@@ -14,7 +14,7 @@ from torch.nn import functional
 from dsrs.errors import InvalidInput
 from dsrs.networks.layers import initialized
 
-WIDTHS = (16, 32, 64)
+CIFAR_WIDTHS = (16, 32, 64)
 
 
 class ResidualBlock(nn.Module):
@@ -48,7 +48,7 @@ class CifarResNet(nn.Module):
         input_shape: Sequence[int],
         num_classes: int,
         depth: int,
-        widths: tuple[int, int, int] = WIDTHS,
+        widths: tuple[int, int, int] = CIFAR_WIDTHS,
         stride: int = 1,
     ) -> None:
         super().__init__()

@@ -22,7 +22,7 @@ from dsrs.proofs.interval import NOTHING_KNOWN, Interval, Observation
 from dsrs.proofs.registry import proof_from_dict
 from dsrs.proofs.subject import Subject
 
-FORMAT = 3
+CERTIFICATE_FORMAT = 3
 # `short`: a radius was asked for, and less was proved.
 Status = Literal["certified", "short", "abstained", "undecided"]
 # The entries of the JSON form, in order, after the format.
@@ -188,7 +188,9 @@ class Certificate(Readable):
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, without loss; certificate.schema.json beside this file describes it."""
-        return {"format": FORMAT} | {name: to_json(getattr(self, name)) for name in IN_JSON}
+        return {"format": CERTIFICATE_FORMAT} | {
+            name: to_json(getattr(self, name)) for name in IN_JSON
+        }
 
     @classmethod
     def from_dict(cls, fields: Any) -> Certificate:
@@ -229,9 +231,9 @@ def _read(kind: type[Certificate], fields: Any) -> Certificate:
         raise DataError(f"it must be an object, got {shown(fields)}")
     if "format" not in fields:
         fields = format_2.converted(fields)
-    if fields["format"] != FORMAT:
+    if fields["format"] != CERTIFICATE_FORMAT:
         raise DataError(
-            f"this version of dsrs reads certificates of format 2 and {FORMAT}, got "
+            f"this version of dsrs reads certificates of format 2 and {CERTIFICATE_FORMAT}, got "
             f"{shown(fields['format'])}"
         )
     if not isinstance(fields.get("law"), Mapping):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from dsrs.duality.kernel import prepare
 from dsrs.errors import DsrsError, InvalidInput
+from dsrs.kernels.threads import thread_count
 from dsrs.laws import (
     AdditionalLaw,
     GeneralizedGaussian,
@@ -52,7 +52,6 @@ RESULT_COLUMNS = (
 )
 TEXTS = ("status", "proof")
 ROWS_PER_TASK = 32
-MOST_WORKERS = 1024  # threads; more than any machine has cores for
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +140,7 @@ def certify_rows(
     Rows are read as results are taken, so memory does not grow with the table. Who knows how many
     there will be calls `prepare` first; else it is called as they come.
     """
-    if workers is not None and not 1 <= workers <= MOST_WORKERS:
-        raise InvalidInput(f"`workers` must be from 1 to {MOST_WORKERS}, got {workers}")
-    workers = workers or os.cpu_count() or 1
+    workers = thread_count(workers)
     source = iter(rows)
     chunks = iter(lambda: list(itertools.islice(source, ROWS_PER_TASK)), [])
     with ThreadPoolExecutor(workers) as pool:

@@ -19,9 +19,9 @@ from dsrs.reports.sets_page import POLICY
 from dsrs.reports.style import DASHES, run_color, run_dash
 from dsrs.reports.writing import check_page_path
 
-RECORD, PICTURES, PAGE = "adapted.json", "pictures", "candidates.html"
-WIDTH, HEIGHT, MARGIN = 520, 260, 40  # of the figure
-STYLE = """
+ADAPTED_RECORD, PICTURES_FOLDER, CANDIDATES_PAGE = "adapted.json", "pictures", "candidates.html"
+CURVES_WIDTH, CURVES_HEIGHT, CURVES_MARGIN = 520, 260, 40  # of the figure
+CANDIDATES_STYLE = """
 .strip { display: inline-block; margin: .4rem 1rem .8rem 0; }
 .strip img { image-rendering: pixelated; }
 tr.best th, tr.best td { font-weight: 600; }
@@ -32,14 +32,16 @@ def write_candidates_page(folder: str | Path) -> Path:
     """Write candidates.html into a folder of `dsrs adapt`, from its record and pictures."""
     place = Path(folder)
     try:
-        record = json.loads((place / RECORD).read_text("utf-8"))
-        pictures = {name: (place / PICTURES / name).read_bytes() for name in record["pictures"]}
+        record = json.loads((place / ADAPTED_RECORD).read_text("utf-8"))
+        pictures = {
+            name: (place / PICTURES_FOLDER / name).read_bytes() for name in record["pictures"]
+        }
         content = candidates_page(record, pictures)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(f"expected {RECORD} of `dsrs adapt` in {place}: {error}") from None
-    check_page_path(place / PAGE)
-    write_whole(place / PAGE, content.encode())
-    return place / PAGE
+        raise DataError(f"expected {ADAPTED_RECORD} of `dsrs adapt` in {place}: {error}") from None
+    check_page_path(place / CANDIDATES_PAGE)
+    write_whole(place / CANDIDATES_PAGE, content.encode())
+    return place / CANDIDATES_PAGE
 
 
 def candidates_page(record: Mapping[str, Any], pictures: Mapping[str, bytes]) -> str:
@@ -63,7 +65,7 @@ def candidates_page(record: Mapping[str, Any], pictures: Mapping[str, bytes]) ->
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <title>{escape(title)}</title>
-<style>{css}{STYLE}</style>
+<style>{css}{CANDIDATES_STYLE}</style>
 </head>
 <body>
 <header><h1>{escape(title)}</h1></header>
@@ -100,35 +102,36 @@ def _row(one: Mapping[str, Any], best: bool) -> str:
 def _figure(tried: Sequence[Mapping[str, Any]]) -> str:
     """The predicted curve of each candidate."""
     right = max((_reach(each) for each in tried), default=0.0) or 1.0
-    wide, high = WIDTH - 2 * MARGIN, HEIGHT - 2 * MARGIN
+    edge = CURVES_MARGIN
+    wide, high = CURVES_WIDTH - 2 * edge, CURVES_HEIGHT - 2 * edge
     lines = []
     for place, one in enumerate(tried):
         points = " ".join(
-            f"{MARGIN + wide * radius / right:.1f},{MARGIN + high * (1 - share):.1f}"
+            f"{edge + wide * radius / right:.1f},{edge + high * (1 - share):.1f}"
             for radius, share in zip(
                 one["radii"], one["predicted"]["certified_accuracy"], strict=True
             )
             if radius <= right
         )
         dash = run_dash(place) if place >= len(DASHES) else ()
-        y = MARGIN + 14 * place
+        y = edge + 14 * place
         lines.append(
             f'<polyline fill="none" stroke="{run_color(place)}" stroke-width="1.6" '
             f'stroke-dasharray="{" ".join(f"{part:g}" for part in dash)}" points="{points}"/>'
-            f'<text x="{WIDTH - 130}" y="{y}" font-size="11" fill="{run_color(place)}">'
+            f'<text x="{CURVES_WIDTH - 130}" y="{y}" font-size="11" fill="{run_color(place)}">'
             f"{escape(one['name'])}</text>"
         )
-    base = MARGIN + high
+    base = edge + high
     axes = (
-        f'<path d="M{MARGIN} {MARGIN}V{base}H{MARGIN + wide}" fill="none" stroke="currentColor"/>'
-        f'<text x="4" y="{MARGIN - 10}" font-size="11" fill="currentColor">100 %</text>'
-        f'<text x="{MARGIN + wide - 30}" y="{base + 16}" font-size="11" fill="currentColor">'
+        f'<path d="M{edge} {edge}V{base}H{edge + wide}" fill="none" stroke="currentColor"/>'
+        f'<text x="4" y="{edge - 10}" font-size="11" fill="currentColor">100 %</text>'
+        f'<text x="{edge + wide - 30}" y="{base + 16}" font-size="11" fill="currentColor">'
         f"r = {right:.3g}</text>"
     )
     return (
-        f'<figure><svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" role="img" '
-        f'aria-label="predicted certified accuracy of each candidate">{axes}{"".join(lines)}'
-        "</svg></figure>"
+        f'<figure><svg viewBox="0 0 {CURVES_WIDTH} {CURVES_HEIGHT}" role="img" '
+        f'width="{CURVES_WIDTH}" aria-label="predicted certified accuracy of each candidate">'
+        f"{axes}{''.join(lines)}</svg></figure>"
     )
 
 

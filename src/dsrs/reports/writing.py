@@ -17,7 +17,7 @@ from dsrs.reports.page import GENERATOR, html_page
 from dsrs.reports.report import Report
 from dsrs.reports.tables import csv_table, latex_table, markdown_table
 
-TABLES = {
+REPORT_TABLES = {
     "summary.md": markdown_table,
     "summary.csv": csv_table,
     "summary.tex": latex_table,
@@ -67,7 +67,7 @@ def write_page(report: Report, path: Path, title: str) -> None:
 
 def table_names() -> list[str]:
     """The files that `write_tables` writes."""
-    return list(TABLES)
+    return list(REPORT_TABLES)
 
 
 def figure_names(formats: Sequence[str]) -> list[str]:
@@ -91,10 +91,10 @@ def check_folder(folder: Path, names: Iterable[str]) -> None:
 
 def write_tables(report: Report, folder: Path) -> list[Path]:
     """Write the tables in all formats into `folder`; return the paths."""
-    _claim(folder, TABLES)
-    paths = [folder / name for name in TABLES]
+    _claim(folder, REPORT_TABLES)
+    paths = [folder / name for name in REPORT_TABLES]
     for path in paths:
-        _write_text(path, TABLES[path.name](report))
+        _write_text(path, REPORT_TABLES[path.name](report))
     return paths
 
 

@@ -26,8 +26,9 @@ from dsrs.classifiers.function_check import refuse_unless_function
 from dsrs.datasets import Dataset, select
 from dsrs.errors import InvalidInput, ShapeNeeded
 from dsrs.files.readable import Readable
+from dsrs.kernels.threads import available_cores
 from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.grid import DEFAULT, Grid
+from dsrs.laws.grid import DEFAULT_GRID, Grid
 from dsrs.methods import Plan, certificates_of, defaults, methods_of
 from dsrs.noise.seeds import fresh_seed
 from dsrs.proofs.certificate import Certificate
@@ -39,7 +40,6 @@ from dsrs.smoothed.source import Source, refuse_unknown
 from dsrs.store.reader import drawn_seed
 from dsrs.votes import Collector, InlineCollector, VoteCollector
 from dsrs.votes.records import SampledInput
-from dsrs.votes.workers import available_cores
 
 LOG = logging.getLogger("dsrs.counting")
 OWN_FIELDS = ("law", "methods", "seed_public")  # of a plan: what is given in another way
@@ -92,11 +92,11 @@ class SmoothedClassifier(Readable):
         *,
         n: int = defaults.N,
         alpha: float = defaults.ALPHA,
-        method: str = defaults.METHODS[-1],
+        method: str = defaults.DEFAULT_METHODS[-1],
         n0: int = defaults.N0,
         seed: int | None = None,
         workers: int | None = None,
-        grid: Grid | Literal["default"] | None = DEFAULT,
+        grid: Grid | Literal["default"] | None = DEFAULT_GRID,
         **options: Any,
     ) -> None:
         refuse_unknown(options, [*OPTIONS], "SmoothedClassifier")

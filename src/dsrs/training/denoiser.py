@@ -43,8 +43,12 @@ from dsrs.training.loop import Watcher
 from dsrs.training.models import parameter_count
 from dsrs.training.schedules import one_cycle
 
-ONNX, WEIGHTS, CARD = "denoiser.onnx", "denoiser.safetensors", "denoiser.json"
-FORMAT = 1
+DENOISER_ONNX, DENOISER_WEIGHTS, DENOISER_CARD = (
+    "denoiser.onnx",
+    "denoiser.safetensors",
+    "denoiser.json",
+)
+DENOISER_FORMAT = 1
 
 
 def train_denoiser(
@@ -185,10 +189,12 @@ def _written(
     sources: dict[str, str],
     history: list[dict[str, Any]],
 ) -> Path:
-    save_safetensors(network, folder / WEIGHTS)
-    difference = save_onnx(network, network.input_shape, folder / ONNX, "images", "denoised")
+    save_safetensors(network, folder / DENOISER_WEIGHTS)
+    difference = save_onnx(
+        network, network.input_shape, folder / DENOISER_ONNX, "images", "denoised"
+    )
     card = {
-        "format": FORMAT,
+        "format": DENOISER_FORMAT,
         "input_shape": list(network.input_shape),
         "bounds": list(network.bounds),
         "parameters": parameter_count(network),
@@ -199,5 +205,7 @@ def _written(
         "onnx_difference": difference,
         "versions": {"dsrs": dsrs.__version__, "torch": torch.__version__},
     }
-    write_whole(folder / CARD, (json.dumps(card, indent=2, allow_nan=False) + "\n").encode())
-    return folder / ONNX
+    write_whole(
+        folder / DENOISER_CARD, (json.dumps(card, indent=2, allow_nan=False) + "\n").encode()
+    )
+    return folder / DENOISER_ONNX

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from dsrs.errors import InvalidInput
 
-RISE, FIRST_RATE = 0.25, 0.02  # share of the steps that rise; the rate of the first step / peak
+RISING_SHARE = 0.25  # of the steps of one cycle
+FIRST_RATE = 0.02  # least rate of rising steps, as a share of the peak
 
 
 def warm_up_k(k0: float, e: int, e0: int) -> float:
@@ -34,12 +35,12 @@ def step_decay(learning_rate: float, epoch: int, decay_at: Sequence[int], factor
 def one_cycle(peak: float, share: float) -> float:
     """The learning rate after this share of the steps of a run: up to `peak`, then down to 0.
 
-    It rises linearly over the first RISE of the run and falls along half a cosine after it, which
-    needs fewer epochs than steps (Smith and Topin 2018).
+    It rises linearly over the first RISING_SHARE of the run and falls along half a cosine after it,
+    which needs fewer epochs than a rate in steps (Smith and Topin 2018).
     """
-    if share < RISE:
-        return peak * max(share / RISE, FIRST_RATE)
-    return peak * (1 + math.cos(math.pi * (share - RISE) / (1 - RISE))) / 2
+    if share < RISING_SHARE:
+        return peak * max(share / RISING_SHARE, FIRST_RATE)
+    return peak * (1 + math.cos(math.pi * (share - RISING_SHARE) / (1 - RISING_SHARE))) / 2
 
 
 def ramp(epoch: int, epochs: int) -> float:

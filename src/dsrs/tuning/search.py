@@ -30,10 +30,10 @@ Floats = NDArray[np.float64]
 SHAPES = (4.0, 8.0, 16.0, 48.0)  # and d/2, the Gaussian
 COARSE_SIGMAS, FINE_SIGMAS = 9, 7
 # sigma from the 10% to the 90% quantile of the best sizes of single inputs, and beyond.
-BEYOND = 1.5
+SIGMA_RANGE_FACTOR = 1.5
 # Laws for which methods that search are forecast.
 LEADERS = 3
-NEARLY = 2e-3
+LEAST_IMPROVEMENT = 2e-3
 CURVE_POINTS = 101
 
 
@@ -219,7 +219,7 @@ class _Work:
         for forecast in sorted(self.made.values(), key=lambda each: each.method != NEYMAN_PEARSON):
             known = best.get(forecast.law)
             # Neyman-Pearson needs no pilot and no second law: it wins what is nearly a draw.
-            if known is None or forecast.value > known.value * (1 + NEARLY):
+            if known is None or forecast.value > known.value * (1 + LEAST_IMPROVEMENT):
                 best[forecast.law] = forecast
         return sorted(best.values(), key=self.rank, reverse=True)
 
@@ -239,4 +239,4 @@ def _coarse_sigmas(limits: Floats, sizes: Floats) -> Floats:
     """Sizes that single inputs would choose, with room at both ends."""
     useful = sizes[limits > 0] if np.any(limits > 0) else sizes
     low, high = np.quantile(useful, [0.1, 0.9])
-    return np.geomspace(low / BEYOND, high * BEYOND, COARSE_SIGMAS)
+    return np.geomspace(low / SIGMA_RANGE_FACTOR, high * SIGMA_RANGE_FACTOR, COARSE_SIGMAS)
