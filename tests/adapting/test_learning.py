@@ -41,12 +41,12 @@ def halves(count: int, seed: int) -> Dataset:
 
 def two_pixels() -> Any:
     """Compares two pixels, although the means of the halves would bear eight times the noise."""
-    model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 2)).eval()
+    layer = torch.nn.Linear(64, 2)
     with torch.no_grad():
-        weight = model[1].weight.zero_()
-        model[1].bias.zero_()
+        weight = layer.weight.zero_()
+        layer.bias.zero_()
         weight[1, 3 * 8 + 7] = weight[0, 3 * 8] = 8.0
-    return model
+    return torch.nn.Sequential(torch.nn.Flatten(), layer).eval()
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def adapted(tmp_path_factory: pytest.TempPathFactory) -> Adapted:
         folder,
         ways=["clip", "denoiser", "fine-tune"],
         budget=QUICK,
-        unlabelled=(halves(512, 1), range(512)),
+        unlabelled=(halves(2048, 1), range(2048)),
         learning=LESSONS,
     )
 
@@ -86,7 +86,7 @@ def test_the_same_call_goes_on_where_it_stopped(adapted: Adapted) -> None:
         adapted.folder,
         ways=["clip", "denoiser", "fine-tune"],
         budget=QUICK,
-        unlabelled=(halves(512, 1), range(512)),
+        unlabelled=(halves(2048, 1), range(2048)),
         learning=LESSONS,
     )
     assert [each.value for each in again.candidates] == [each.value for each in adapted.candidates]

@@ -42,12 +42,12 @@ def smooth_images(count: int) -> Dataset:
 
 def sides(sharpness: float = 1.0) -> Any:
     """Class 1 where the right half is brighter, from two pixels alone: noise hurts it."""
-    model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 2)).eval()
+    layer = torch.nn.Linear(64, 2)
     with torch.no_grad():
-        weight = model[1].weight.zero_()
-        model[1].bias.zero_()
+        weight = layer.weight.zero_()
+        layer.bias.zero_()
         weight[1, 3 * 8 + 7] = weight[0, 3 * 8] = sharpness
-    return model
+    return torch.nn.Sequential(torch.nn.Flatten(), layer).eval()
 
 
 class StopAfter:

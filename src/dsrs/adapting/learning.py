@@ -52,7 +52,7 @@ class Learning:
     machine: Machine = field(default_factory=Machine)
 
     @property
-    def rate(self) -> dict[str, float]:
+    def rate(self) -> dict[str, Any]:
         """The learning rate that was asked for, as an argument."""
         return {} if self.learning_rate is None else {"learning_rate": self.learning_rate}
 
@@ -105,7 +105,11 @@ def fine_tuned(
     settings = recommended_settings(
         similar_data(dataset.input_shape), learning.recipe, sigma, 0.0, hold_out=learning.hold_out
     ).in_epochs(learning.epochs)
-    chosen = {"learning_rate": FINE_TUNE_RATE, "seed": learning.seed, **learning.rate}
+    chosen: dict[str, Any] = {
+        "learning_rate": FINE_TUNE_RATE,
+        "seed": learning.seed,
+        **learning.rate,
+    }
     start = given_model(weights.module(), "the model as it is", weights.architecture)
     images = len(trained_on(len(dataset), learning.hold_out))
     with _watched(watch, learning.epochs, images, "fine-tuning") as watcher:

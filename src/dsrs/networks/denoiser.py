@@ -49,6 +49,6 @@ class ResidualDenoiser(nn.Module):
         bottom, right = self.odd
         if bottom or right:
             unit = functional.pad(unit, (0, right, 0, bottom), mode="replicate")
-        cleaned = unit - self.noise(unit - 0.5)
+        cleaned: Tensor = unit - self.noise(unit - 0.5)
         height, width = images.shape[2:]
         return cleaned[:, :, :height, :width].clamp(0, 1) * (upper - lower) + lower
