@@ -32,8 +32,8 @@ def test_the_page_of_commands_is_what_the_commands_are() -> None:
 
 def told_defaults(option: Option) -> list[str]:
     """The defaults that the help of an option names."""
-    colon = re.findall(r"\(default:? ([^\s;)]+)\)", option.help)
-    word = re.findall(r"([^\s,;(]+) \(default\)", option.help)
+    colon = re.findall(r"\(default:? ([^\s;)]+)\)", option.described)
+    word = re.findall(r"([^\s,;(]+) \(default\)", option.described)
     return [text.strip("`:,") for text in (*colon, *word)]
 
 

@@ -42,8 +42,8 @@ ALLOWED = {
     "__init__": {"attack", "audit", "laws", "proofs", "reports", "smoothed"},
     "audit": set(),  # it must share no numerical code with what it audits
     "attack": {
-        *("certifying", "classifiers", "confidence", "datasets", "laws", "measures", "methods"),
-        *("noise", "proofs", "store", "votes"),
+        *("certifying", "classifiers", "confidence", "datasets", "kernels", "laws", "measures"),
+        *("methods", "noise", "proofs", "store", "votes"),
     },
     "conformal": {
         *("attack", "certifying", "classifiers", "confidence", "datasets", "files", "laws"),

@@ -50,7 +50,7 @@ class Room:
         return self._stretched(normal, high)
 
     def within(self, normal: Floats, length: float) -> Floats:
-        """The delta no longer than `length` that goes deepest along the normal."""
+        """Return the delta of at most `length` that goes farthest along the normal."""
         low, high = 0.0, length
         while norm_of(self._stretched(normal, high), self._norm) < length:
             if not self._depth(normal, 2 * high) > self._depth(normal, high):

@@ -35,7 +35,7 @@ SHRINKINGS = 8  # tries to have a point within a distance after it was rounded t
 
 @dataclass(slots=True)
 class Range:
-    """What is known of the depth at which the claim ends along a path."""
+    """The interval in which the claim ends along a path, as far as it is known."""
 
     path: Path
     depth: float
@@ -43,7 +43,7 @@ class Range:
     before: float = 0.0  # the claim surely still holds at this depth
 
     def learn(self, depth: float, votes: int, share: float) -> None:
-        """Votes at `depth` had this share of scores."""
+        """Narrow the range by the mean score of votes at `depth`."""
         inside = min(max(share, 0.5 / votes), 1 - 0.5 / votes)
         seen = depth + float(special.ndtri(inside)) / self.path.slope
         self.depth = max((self.depth * self.votes + seen * votes) / (self.votes + votes), 0.0)
@@ -54,7 +54,7 @@ class Range:
             self.depth = max(self.depth, seen, 1.1 * self.before)
 
     def provable(self, votes: int, alpha: float, sureness: float) -> float:
-        """The depth at which so many votes probably prove that the claim ended."""
+        """Return the depth at which this many votes will probably prove that the claim ended."""
         error = 0.5 * math.sqrt(1 / votes + 1 / self.votes)
         margin = 0.5 * float(-special.ndtri(alpha)) / math.sqrt(votes) + sureness * error
         return self.depth + margin * math.sqrt(2 * math.pi) / self.path.slope

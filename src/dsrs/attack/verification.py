@@ -41,11 +41,11 @@ class Shares:
 
     @property
     def next(self) -> float:
-        """What the next point will have; 0 when there may be no further one."""
+        """Return the share of alpha for the next point; 0 when no further point is allowed."""
         return self._left[0] if self._left else 0.0
 
     def spend(self, purpose: str) -> float:
-        """Take the share of the next point."""
+        """Spend the share of alpha of the next point."""
         return self._budget.spend(self._left.pop(0), purpose)
 
 

@@ -60,7 +60,7 @@ class Path:
 
 @dataclass(slots=True)
 class _Log:
-    """The readings of one walk that are near the boundary."""
+    """Keeps the readings of one walk that are near the boundary."""
 
     perturbations: list[Floats] = field(default_factory=list)
     readings: list[Reading] = field(default_factory=list)
@@ -88,7 +88,7 @@ class _Log:
         return depth
 
     def depth(self, normal: Floats, slope: float) -> tuple[float, int]:
-        """Where z is 0 along the normal, from the later readings together."""
+        """Estimate where z is 0 along the normal from the later readings."""
         votes = sum(one.votes for one in self.readings)
         total, weight = 0.0, 0
         for delta, one in zip(reversed(self.perturbations), reversed(self.readings), strict=True):
@@ -204,5 +204,5 @@ def search_votes(budget: int, depth: float, slope: float, sigma: float, d: int) 
 
 
 def whole(votes: int | float, batch: int) -> int:
-    """So many votes in whole batches, at least one."""
+    """Round a number of votes up to whole batches, at least one."""
     return max(1, round(votes / batch)) * batch

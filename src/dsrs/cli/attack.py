@@ -62,18 +62,15 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("run_folder", metavar="RUN", help="run folder of `dsrs certify`")
     options = parser.add_argument_group("the attack")
     options.add_argument(
-        "--budget",
-        type=int,
-        default=50_000,
-        help="votes an input, those of the proof included (default: 50000)",
+        "--budget", type=int, default=50_000, help="votes an input, those of the proof included"
     )
     options.add_argument(
         "--alpha",
         type=float,
         default=0.001,
-        help="failure probability of what is proved of one input (default: 0.001)",
+        help="failure probability of what is proved of one input",
     )
-    options.add_argument("--seed", type=int, default=0, help="same seed, same attack (default: 0)")
+    options.add_argument("--seed", type=int, default=0, help="same seed, same attack")
     options.add_argument(
         "--clip",
         action="store_true",

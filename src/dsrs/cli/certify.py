@@ -124,17 +124,9 @@ def _methods_help() -> str:
 def _add_plan_options(group: Options) -> None:
     add_law_options(group, from_file=True)
     group.add_argument(
-        "--n",
-        type=int,
-        default=defaults.N,
-        help=f"votes of each method, up to 2^32 - 2^16 (default: {defaults.N})",
+        "--n", type=int, default=defaults.N, help="votes of each method, up to 2^32 - 2^16"
     )
-    group.add_argument(
-        "--n0",
-        type=int,
-        default=defaults.N0,
-        help=f"votes that choose the class (default: {defaults.N0})",
-    )
+    group.add_argument("--n0", type=int, default=defaults.N0, help="votes that choose the class")
     spent = group.add_mutually_exclusive_group()
     spent.add_argument(
         "--alpha",
@@ -177,14 +169,13 @@ def _add_double_sampling_options(group: Options) -> None:
         default=defaults.SAMPLE_SHARE,
         dest="sample_share",
         help="double sampling: share of the votes that are taken under P; the others are taken "
-        f"under Q (default: {defaults.SAMPLE_SHARE:g})",
+        "under Q",
     )
     group.add_argument(
         "--alpha-share",
         type=float,
         default=defaults.ALPHA_SHARE,
-        help="double sampling: share of alpha for the bounds under P "
-        f"(default: {defaults.ALPHA_SHARE:g})",
+        help="double sampling: share of alpha for the bounds under P",
     )
     group.add_argument(
         "--fallback",

@@ -71,12 +71,12 @@ def add_parser(commands: Commands) -> None:
         "table of `dsrs recertify` or `dsrs export` (CSV, JSON lines, Parquet)",
     )
     parser.add_argument("--sample", type=int, metavar="N", help="only N of them, drawn at random")
-    parser.add_argument("--seed", type=int, default=0, help="of --sample (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, help="of --sample")
     parser.add_argument(
         "--seconds",
         type=float,
         default=30.0,
-        help="processor seconds after which a certificate is undecided (default: 30)",
+        help="processor seconds after which a certificate is undecided",
     )
     parser.add_argument(
         "--fast",

@@ -57,15 +57,10 @@ def add_parser(commands: Commands) -> None:
 def add_bootstrap(group: Options) -> None:
     """--resamples, --confidence and --seed of bootstrap intervals."""
     group.add_argument(
-        "--resamples",
-        type=int,
-        default=2000,
-        help="of the bootstrap, 100 to 100000 (default: 2000)",
+        "--resamples", type=int, default=2000, help="of the bootstrap, 100 to 100000"
     )
-    group.add_argument(
-        "--confidence", type=float, default=0.95, help="of intervals (default: 0.95)"
-    )
-    group.add_argument("--seed", type=int, default=0, help="of the bootstrap (default: 0)")
+    group.add_argument("--confidence", type=float, default=0.95, help="of intervals")
+    group.add_argument("--seed", type=int, default=0, help="of the bootstrap")
 
 
 def bootstrap_from(arguments: argparse.Namespace) -> Resampling:

@@ -32,10 +32,7 @@ def add_data_options(group: Options, split: str, required: bool, no_labels: str)
         "data set, a folder of images or one image",
     )
     group.add_argument(
-        "--split",
-        choices=("test", "train"),
-        default=split,
-        help=f"which part of the data (default: {split})",
+        "--split", choices=("test", "train"), default=split, help="which part of the data"
     )
     group.add_argument(
         "--labels",

@@ -45,10 +45,7 @@ def add_parser(commands: Commands) -> None:
         help="judge the numbers of these inputs, and not what they show of the population",
     )
     parser.add_argument(
-        "--confidence",
-        type=float,
-        default=0.95,
-        help="of each bound for the population, one-sided (default: 0.95)",
+        "--confidence", type=float, default=0.95, help="of each bound for the population, one-sided"
     )
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML")
     parser.add_argument(

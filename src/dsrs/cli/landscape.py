@@ -70,10 +70,10 @@ def add_look_options(group: Options) -> None:
         type=float,
         default=1.0,
         help="largest noise of interest: the votes tell of noise sizes up to about 2.5 times this, "
-        "in the units of the inputs (default: 1)",
+        "in the units of the inputs",
     )
-    group.add_argument("--votes", type=int, default=4000, help="votes an input (default: 4000)")
-    group.add_argument("--seed", type=int, default=0, help="same seed, same votes (default: 0)")
+    group.add_argument("--votes", type=int, default=4000, help="votes an input")
+    group.add_argument("--seed", type=int, default=0, help="same seed, same votes")
     add_batch_size(group)
     add_grid(group)
 

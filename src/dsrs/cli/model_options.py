@@ -62,11 +62,9 @@ def add_model_options(
 
 def add_selection_options(group: Options) -> None:
     """Which inputs to take."""
-    group.add_argument(
-        "--start", type=int, default=0, help="number of the first input (default: 0)"
-    )
+    group.add_argument("--start", type=int, default=0, help="number of the first input")
     group.add_argument("--stop", type=int, help="stop before this input (default: the end)")
-    group.add_argument("--skip", type=int, default=1, help="take every SKIP-th input (default: 1)")
+    group.add_argument("--skip", type=int, default=1, help="take every SKIP-th input")
     group.add_argument("--indices", type=whole_numbers, help="these inputs, such as 3,14,15 or 0-9")
     group.add_argument(
         "--leave-out",

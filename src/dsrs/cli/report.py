@@ -56,12 +56,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--figures", type=Path, metavar="DIR", help="write the figures for print here"
     )
-    parser.add_argument(
-        "--format",
-        default="png,svg,pdf",
-        metavar="LIST",
-        help="of the figures (default: png,svg,pdf)",
-    )
+    parser.add_argument("--format", default="png,svg,pdf", metavar="LIST", help="of the figures")
     add_radii(parser)
     add_requirements(parser)
     add_bootstrap(parser)

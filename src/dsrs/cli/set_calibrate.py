@@ -67,8 +67,7 @@ def add_parser(commands: Commands) -> None:
         "--calibration-draws",
         type=int,
         default=1,
-        help="noisy queries of each calibration input: more make the threshold steadier "
-        "(default: 1)",
+        help="noisy queries of each calibration input: more make the threshold steadier",
     )
     group.add_argument(
         "--confidence",
@@ -87,7 +86,7 @@ def add_parser(commands: Commands) -> None:
         type=int,
         default=1,
         dest="batch",
-        help="rows of every forward pass here and in answers, filled up with copies (default: 1)",
+        help="rows of every forward pass here and in answers, filled up with copies",
     )
     add_seed(group, default=RANDOM, help="of the noise, which may be public (default: random)")
     add_workers(group)

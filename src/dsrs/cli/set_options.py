@@ -39,14 +39,14 @@ def add_promise_options(group: Options, *, sigma: bool = True) -> None:
         "--coverage",
         type=float,
         default=0.9,
-        help="probability with which a set holds the true class, on average (default: 0.9)",
+        help="probability with which a set holds the true class, on average",
     )
     group.add_argument(
         "--draws",
         type=int,
         default=1,
         help="noisy queries of an answer: with more than one it is the majority of as many sets, "
-        "each of which may miss half as often (default: 1)",
+        "each of which may miss half as often",
     )
     add_grid(group)
 

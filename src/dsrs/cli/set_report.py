@@ -49,12 +49,10 @@ def add_parser(commands: Commands) -> None:
         "--shifts",
         default="none,random,attack",
         metavar="LIST",
-        help="none, random and attack, with commas between (default: none,random,attack)",
+        help="none, random and attack, with commas between",
     )
-    group.add_argument(
-        "--examples", type=int, default=12, help="inputs with pictures on the page (default: 12)"
-    )
-    group.add_argument("--seed", type=int, default=0, help="of the shifts (default: 0)")
+    group.add_argument("--examples", type=int, default=12, help="inputs with pictures on the page")
+    group.add_argument("--seed", type=int, default=0, help="of the shifts")
     source = parser.add_argument_group("model and data, not those of the calibration")
     add_source_options(source)
     add_selection_options(source)

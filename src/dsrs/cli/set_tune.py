@@ -59,17 +59,12 @@ def add_parser(commands: Commands) -> None:
         help="sizes of noise to try, such as 0.12,0.25,0.5 (default: 0.5 to 4 times the radius)",
     )
     add_score(group, "all are tried unless one is named")
-    group.add_argument(
-        "--n",
-        type=int,
-        default=1000,
-        help="calibration inputs that there will be (default: 1000)",
-    )
+    group.add_argument("--n", type=int, default=1000, help="calibration inputs that there will be")
     group.add_argument(
         "--calibration-draws",
         type=int,
         default=1,
-        help="noisy queries of each input, here and in calibration (default: 1)",
+        help="noisy queries of each input, here and in calibration",
     )
     group.add_argument(
         "--confidence", type=float, help="with which the promise is for the calibration set"

@@ -29,7 +29,7 @@ RESAMPLES_PER_BLOCK = (
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
-    """How often, how surely and from which seed to draw the inputs again."""
+    """The number of resamples, the confidence level and the seed of a bootstrap."""
 
     resamples: int = 2000
     confidence: float = 0.95
@@ -49,7 +49,7 @@ class Resampling:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number of the test subset, with the ends of its bootstrap interval."""
+    """A number computed from the test inputs, with its bootstrap interval."""
 
     value: Fraction
     low: Fraction
@@ -62,7 +62,7 @@ class Estimate:
 
 
 def draw_counts(size: int, resampling: Resampling) -> Iterator[Floats]:
-    """Blocks of rows that say how often each of `size` inputs is in a resample."""
+    """Yield blocks of resamples: one row each, with how often each of `size` inputs is drawn."""
     generator = np.random.default_rng(resampling.seed)
     for start in range(0, resampling.resamples, RESAMPLES_PER_BLOCK):
         rows = min(RESAMPLES_PER_BLOCK, resampling.resamples - start)
@@ -73,7 +73,7 @@ def draw_counts(size: int, resampling: Resampling) -> Iterator[Floats]:
 
 
 def resampled_means(values: Floats, resampling: Resampling) -> Floats:
-    """Mean of each column in each resample; `values` has one row an input."""
+    """Return the mean of each column in each resample; `values` has one row per input."""
     size = len(values)
     return np.concatenate([counts @ values for counts in draw_counts(size, resampling)]) / size
 

@@ -48,7 +48,7 @@ def nonnegative_mean_lower(values: ArrayLike, alpha: float) -> float:
 
 
 def _log_capital(draws: np.ndarray[tuple[int, ...], np.dtype[np.float64]], m: float) -> float:
-    """log K(m)."""
+    """Return log K(m), the logarithm of the capital of the bet against mean m."""
     with np.errstate(divide="ignore"):
         products = [np.log1p(bet * (draws / m - 1)).sum() for bet in BETS]
     return float(special.logsumexp(products)) - math.log(len(BETS))

@@ -46,10 +46,14 @@ def chosen_from_votes(text: str) -> bool:
 def parse_additional_law(
     text: str, base: GeneralizedGaussian, p_lower: float | None = None
 ) -> AdditionalLaw:
-    """Read `truncated:0.8`, `truncated:T=12.5`, `truncated:heuristic`, `rescaled:0.4`,
-    `rescaled:0.8x` (times sigma), `weighted:...` (see `Weighted`).
+    """Read an additional law from its text.
 
-    `truncated:heuristic` (and `truncated:paper-heuristic`) need the lower bound of P_A.
+    Args:
+        text: `truncated:0.8`, `truncated:T=12.5`, `truncated:heuristic`, `rescaled:0.4`,
+            `rescaled:0.8x` (times sigma), or `weighted:...` (see `Weighted`).
+        base: the smoothing law P.
+        p_lower: a lower bound of P_A, from which `truncated:heuristic` and
+            `truncated:paper-heuristic` choose.
     """
     kind, _, value = text.partition(":")
     if not names_a_law(text):

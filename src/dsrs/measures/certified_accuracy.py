@@ -62,7 +62,12 @@ class MethodAccuracy:
 def certified_accuracy(
     results: Iterable[RunResult], radii: Iterable[float] | None = None
 ) -> list[MethodAccuracy]:
-    """The accuracy of each method at `radii`, by default a round grid up to the largest radius."""
+    """Return the certified accuracy of each method.
+
+    Args:
+        results: what `Run.results` yields.
+        radii: where to evaluate; a grid of round radii up to the largest one when None.
+    """
     seen = [(result.label in (None, result.target), result.certificates) for result in results]
     methods = dict.fromkeys(method for _, certificates in seen for method in certificates)
     proved = {

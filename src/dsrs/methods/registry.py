@@ -38,7 +38,7 @@ class Entry:
     tuned: tuple[str, ...] = ()
 
     def load(self) -> type[Method]:
-        """The class."""
+        """Import and return the class of the method."""
         if not isinstance(self.home, str):
             return self.home
         module, _, name = self.home.partition(":")

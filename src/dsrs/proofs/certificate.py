@@ -174,9 +174,12 @@ class Certificate(Readable):
         return self.radius_in("l1")
 
     def radius_in(self, norm: Norm) -> float:
-        """The certified radius against perturbations that are measured in this norm.
+        """Return the certified radius against perturbations that are measured in another norm.
 
         Perturbations of that length in `norm` are no longer than `radius` in the law's own norm.
+
+        Args:
+            norm: `l1`, `l2` or `linf`.
         """
         power = LENGTHENING.get((norm, self.law.measured_in), 0.0)
         ratio = self.radius / math.pow(self.law.d, power)

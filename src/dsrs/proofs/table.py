@@ -135,10 +135,15 @@ def _additional(
 def certify_rows(
     rows: Iterable[Mapping[str, Any]], workers: int | None = None
 ) -> Iterator[RowOutcome]:
-    """The outcome of each row, in order. A bad row gives an error and does not stop the others.
+    """Certify the rows of a table, and yield their outcomes in order.
 
-    Rows are read as results are taken, so memory does not grow with the table. Who knows how many
-    there will be calls `prepare` first; else it is called as they come.
+    A bad row gives an error and does not stop the others. Rows are read as results are taken, so
+    memory does not grow with the table.
+
+    Args:
+        rows: mappings with the columns of `dsrs recertify`: d, k, sigma, p_lower, p_upper, and for
+            an additional law q_law (or q_shape and q_value), q_lower and q_upper.
+        workers: threads; all cores when None.
     """
     workers = thread_count(workers)
     source = iter(rows)
@@ -163,10 +168,15 @@ def certify_rows(
 def certify_table(
     columns: Mapping[str, Sequence[Any] | NDArray[Any]], workers: int | None = None
 ) -> dict[str, NDArray[Any]]:
-    """Certify a table given as columns (a mapping of arrays, such as a data frame).
+    """Certify a table that is given as columns.
 
-    Returns RESULT_COLUMNS as arrays: floats, NaN where a row has no such number, and the texts
-    `status` and `proof`.
+    Args:
+        columns: a mapping of arrays such as a data frame, with the columns of `certify_rows`.
+        workers: threads; all cores when None.
+
+    Returns:
+        RESULT_COLUMNS as arrays: floats, NaN where a row has no such number, and the texts
+        `status` and `proof`.
     """
     names = [name for name in REQUIRED_COLUMNS + OPTIONAL_COLUMNS if name in columns]
     missing = [name for name in REQUIRED_COLUMNS if name not in columns]

@@ -60,7 +60,13 @@ def check_junit_path(path: Path) -> None:
 
 
 def write_page(report: Report, path: Path, title: str) -> None:
-    """Write the page; an older report under that name is replaced in one step."""
+    """Write the HTML page of a report; an older report under that name is replaced in one step.
+
+    Args:
+        report: what `make_report` returned.
+        path: the file to write.
+        title: the title of the page.
+    """
     check_page_path(path)
     _write_text(path, html_page(report, title))
 

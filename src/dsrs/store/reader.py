@@ -32,7 +32,11 @@ from dsrs.votes.records import SampledInput
 
 
 def open_run(path: str | Path) -> Run:
-    """Open a run folder for reading; also while `dsrs certify` writes to it."""
+    """Open a run folder for reading; also while `dsrs certify` writes to it.
+
+    Args:
+        path: the run folder.
+    """
     folder = existing_folder(path)
     return Run(folder, connect(folder / STORE_NAME, writable=False))
 
