@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dsrs.classifiers import from_torch
 from dsrs.cli.main import main
 from dsrs.errors import InvalidInput
-
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'dsrs[torch]'")
-from dsrs.classifiers import from_torch
 from dsrs.networks import build_network
 from dsrs.votes import machine
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'dsrs[torch]'")
 
 
 @pytest.fixture(autouse=True)
