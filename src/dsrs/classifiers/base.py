@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsrs.classifiers.counting import VotesThere
 from dsrs.errors import ClassifierError, DsrsError, InvalidInput, NoScores, OutOfMemory
 from dsrs.noise.normals import NoiseBlock
 
@@ -40,6 +41,7 @@ class Classifier(ABC):
             input, before noise. Radii are in the same units.
         description: what the model is, for people.
         class_names: what the model's publisher calls its classes, in their order; empty if unknown.
+        replicas: the same model on each of several devices, where it was made for several.
         scaling: the units of the features, where the model is certified in scaled units.
         score_gradient: from a batch and a score of each class: for each row the gradient of its
             mean score under the probabilities (softmax) that the model gives to the classes. None
@@ -53,6 +55,7 @@ class Classifier(ABC):
     class_names: tuple[str, ...] = ()
     scaling: Scaling | None = None
     score_gradient: ScoreGradient | None = None
+    replicas: tuple[Classifier, ...] = ()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.description}>"
@@ -80,6 +83,14 @@ class Classifier(ABC):
         """Whether `classify_noisy` is there, and the faster way."""
         return False
 
+    def votes_there(self, edges: NDArray[np.float64]) -> VotesThere | None:
+        """Counts votes where the model makes its noise; None where they are counted here.
+
+        Args:
+            edges: the noise norms between the radial bins.
+        """
+        return None
+
     def classify_noisy(self, block: NoiseBlock) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The class of each noisy copy of a block, and its noise norm.
 
@@ -89,7 +100,7 @@ class Classifier(ABC):
 
 
 def checked_classifier(model: object) -> Classifier:
-    """`model`, or InvalidInput that says how a classifier is made from it."""
+    """Return `model`, or raise InvalidInput that says how to make a classifier from it."""
     if isinstance(model, Classifier):
         return model
     kind = type(model).__name__
@@ -215,7 +226,7 @@ def _winners(logits: NDArray[Any], name: str) -> NDArray[np.int64]:
 
 
 def checked_shape(input_shape: tuple[int, ...]) -> tuple[int, ...]:
-    """`input_shape` as a tuple of positive ints, or InvalidInput."""
+    """Return `input_shape` as a tuple of positive ints, or raise InvalidInput."""
     shape = tuple(int(axis) for axis in input_shape)
     if not shape or min(shape) < 1:
         raise InvalidInput(
@@ -225,7 +236,7 @@ def checked_shape(input_shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
-    """`bounds` as two finite floats in order, or InvalidInput."""
+    """Return `bounds` as two finite floats in order, or raise InvalidInput."""
     lower, upper = float(bounds[0]), float(bounds[1])
     if not (math.isfinite(lower) and math.isfinite(upper) and lower < upper):
         raise InvalidInput(f"`bounds` must be finite with lower < upper, got ({lower}, {upper})")
@@ -233,7 +244,7 @@ def checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
 
 
 def checked_num_classes(num_classes: int) -> int:
-    """`num_classes` as an int of at least 2, or InvalidInput."""
+    """Return `num_classes` as an int of at least 2, or raise InvalidInput."""
     if num_classes < 2:
         raise InvalidInput(f"`num_classes` must be at least 2, got {num_classes}")
     return int(num_classes)

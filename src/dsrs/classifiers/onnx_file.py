@@ -26,6 +26,7 @@ from dsrs.classifiers.callable import (
 )
 from dsrs.classifiers.fixed_batch import in_fixed_batches
 from dsrs.classifiers.in_front import in_numpy
+from dsrs.classifiers.onnx_device import bound_noise, provider_for
 from dsrs.classifiers.onnx_weights import external_weights
 from dsrs.errors import ClassifierError, InvalidInput, MissingExtra, ShapeNeeded
 
@@ -59,7 +60,7 @@ def from_onnx(
         bounds: the least and the greatest value of a clean input.
         threads: threads inside of an operator. One classifier for each worker with one thread is
             the faster way to use all cores.
-        device: "cpu" or "cuda".
+        device: "cpu", "cuda" or "cuda:1".
         output: the output with the logits or class ids, needed where there are several.
         name: what the description calls the model.
         fingerprint: a hash of the model, where the caller knows a better one than the file's.
@@ -86,6 +87,9 @@ def from_onnx(
         name=f"{title} ({device}, onnxruntime)",
         fingerprint=identity,
     )
+    if not isinstance(source.shape[0], int):
+        noisy = bound_noise(session, (source.name, target), made, device)
+        made = replace(made, noisy=noisy)
     rebuilt = partial(from_onnx, input_shape=shape, threads=threads, device=device)
     return _with_graph(made, lambda: _graph(model, target), rebuilt, title)
 
@@ -127,12 +131,12 @@ def answers_of(
     """What these outputs of an ONNX model are on a batch."""
     session = _session(content, "ONNX model", 1, "cpu")
     try:
-        found: list[NDArray[Any]] = session.run(
+        arrays: list[NDArray[Any]] = session.run(
             list(outputs), {session.get_inputs()[0].name: batch}
         )
     except _failures() as error:
         raise failure(error, "ONNX model", batch.shape) from error
-    return found
+    return arrays
 
 
 def _graph(model: str | Path | bytes, output: str) -> bytes:
@@ -158,7 +162,7 @@ def _behind(
     assert made.graph is not None
     name = f"{title} behind {denoiser.name}"
     try:
-        found = rebuilt(
+        joined = rebuilt(
             onnx_graph.in_front_of(denoiser.graph(), made.graph()),
             num_classes=made.num_classes,
             bounds=made.bounds,
@@ -168,11 +172,11 @@ def _behind(
         probes = probe_batch(made.input_shape, made.bounds)
         complaint = f"{name} answers differently as one graph"
         apart = in_numpy(made, denoiser).forward
-        refuse_other_answers(found.forward, apart, probes, complaint)
+        refuse_other_answers(joined.forward, apart, probes, complaint)
     except (ClassifierError, MissingExtra) as error:
         LOG.info("%s and %s run one after the other: %s", denoiser.name, title, error)
         return in_numpy(made, denoiser)
-    return found
+    return joined
 
 
 def _load(name: str, options: ModelOptions) -> Classifier:
@@ -201,12 +205,7 @@ def _failures() -> tuple[type[Exception], ...]:
 
 def _session(model: str | Path | bytes, title: str, threads: int, device: str) -> Any:
     runtime = _runtime()
-    provider = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}.get(device)
-    if provider not in runtime.get_available_providers():
-        raise ClassifierError(
-            f"this onnxruntime cannot run on {device!r}, it has "
-            f"{', '.join(runtime.get_available_providers())}; use device='cpu'"
-        )
+    provider = provider_for(device, runtime.get_available_providers())
     options = runtime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
@@ -221,9 +220,9 @@ def _session(model: str | Path | bytes, title: str, threads: int, device: str) -
 def _only_input(session: Any, title: str) -> Any:
     inputs = session.get_inputs()
     if len(inputs) != 1 or inputs[0].type != "tensor(float)" or len(inputs[0].shape) < 2:
-        found = ", ".join(f"{each.name}: {each.type} {each.shape}" for each in inputs)
+        listed = ", ".join(f"{each.name}: {each.type} {each.shape}" for each in inputs)
         raise ClassifierError(
-            f"{title} must take one float32 input of shape (n, ...), it takes {found or 'none'}; "
+            f"{title} must take one float32 input of shape (n, ...), it takes {listed or 'none'}; "
             "export it with one float32 input"
         )
     return inputs[0]

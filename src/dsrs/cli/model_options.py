@@ -29,12 +29,15 @@ if TYPE_CHECKING:
 
 # What loads a model, and what loads data: kept in the run, so that it can be attacked later.
 MODEL_SOURCE = (
-    *("model", "weights", "channels_last", "mean", "std", "device", "num_classes", "denoise"),
+    *("model", "weights", "channels_last", "mean", "std", "device", "precision", "compile"),
+    *("num_classes", "denoise"),
 )
 DATA_SOURCE = (
     *("data", "split", "labels", "no_labels", "label_column", "class_names"),
     *("size", "crop", "resample", "stretch"),
 )
+# As `classifiers.precision` has them, whose import would slow --help down.
+PRECISION_CHOICES = ("float32", "tf32", "bfloat16", "float16")
 PATHS = ("weights", "data", "labels", "denoise", "class_names")
 
 
@@ -114,11 +117,33 @@ def add_source_options(
     group.add_argument(
         "--std", type=numbers, default=(), help="the std of --mean, as many numbers (default: 1)"
     )
-    group.add_argument("--device", default="cpu", help="where the model runs: cpu (default), cuda")
+    group.add_argument(
+        "--device",
+        default="cpu",
+        help="where the model runs: cpu (default), cuda, cuda:1, several as cuda:0,cuda:1 or "
+        "cuda:all, mps; `dsrs doctor` says what is here",
+    )
+    _add_arithmetic(group)
     group.add_argument(
         "--num-classes", type=int, help="number of classes, where the model does not say it"
     )
     add_data_options(group, split, required, no_labels)
+
+
+def _add_arithmetic(group: Options) -> None:
+    """--precision and --compile, which are a part of the model."""
+    group.add_argument(
+        "--precision",
+        choices=PRECISION_CHOICES,
+        default="float32",
+        help="arithmetic of a PyTorch model: float32 (default), tf32 (NVIDIA GPUs), bfloat16, "
+        "float16; another precision is another model, with votes of its own",
+    )
+    group.add_argument(
+        "--compile",
+        action="store_true",
+        help="compile a PyTorch model with torch.compile; also another model",
+    )
 
 
 def add_batch_size(group: Options) -> None:
@@ -177,10 +202,10 @@ def chosen_inputs(arguments: argparse.Namespace, dataset: Dataset) -> list[int]:
     left_out = (
         set() if arguments.leave_out is None else inputs_that_chose(arguments.leave_out, dataset)
     )
-    found = [int(index) for index in chosen if int(index) not in left_out]
-    if not found:
+    kept = [int(index) for index in chosen if int(index) not in left_out]
+    if not kept:
         raise InvalidInput("--leave-out leaves no input: all of them chose the law")
-    return found
+    return kept
 
 
 def inputs_that_chose(file: str, dataset: Dataset) -> set[int]:
@@ -218,6 +243,8 @@ def classifier_options(
         "bounds": tuple(arguments.bounds),
         "scaling": scaling,
         "device": arguments.device,
+        "precision": arguments.precision,
+        "engine": "compiled" if arguments.compile else "auto",
         "weights": arguments.weights,
         "channels_last": arguments.channels_last,
         "mean": arguments.mean,
@@ -228,13 +255,13 @@ def classifier_options(
 
 def source_of(arguments: argparse.Namespace) -> dict[str, Any]:
     """How these options load the model and the data, for the run to keep."""
-    found = {name: getattr(arguments, name) for name in (*MODEL_SOURCE, *DATA_SOURCE)}
-    found |= frame_from(arguments)
+    source = {name: getattr(arguments, name) for name in (*MODEL_SOURCE, *DATA_SOURCE)}
+    source |= frame_from(arguments)
     for name in PATHS:
-        if found[name] is not None:
-            found[name] = whole_path(found[name])
+        if source[name] is not None:
+            source[name] = whole_path(source[name])
     models = [whole_path(model) for model in arguments.model]
-    return found | {"model": models[0] if len(models) == 1 else models}
+    return source | {"model": models[0] if len(models) == 1 else models}
 
 
 def whole_path(name: str) -> str:
@@ -259,10 +286,10 @@ def with_stored_source(
 ) -> argparse.Namespace:
     """These options, with what the run itself knows where --model or --data were not given."""
     stored = config.get("source", {})
-    found = argparse.Namespace(**vars(arguments))
-    found.scale = config["model"].get("scaling")
-    if found.scale is None:
-        found.bounds = tuple(config["model"]["bounds"])
+    completed = argparse.Namespace(**vars(arguments))
+    completed.scale = config["model"].get("scaling")
+    if completed.scale is None:
+        completed.bounds = tuple(config["model"]["bounds"])
     for names in (MODEL_SOURCE, DATA_SOURCE):
         what = names[0]
         if getattr(arguments, what) is not None:
@@ -270,5 +297,5 @@ def with_stored_source(
         if stored.get(what) is None:
             raise InvalidInput(f"this run does not know where its {what} is; give --{what}")
         for name in names:
-            setattr(found, name, stored.get(name, getattr(arguments, name)))
-    return found
+            setattr(completed, name, stored.get(name, getattr(arguments, name)))
+    return completed

@@ -92,8 +92,8 @@ def _show(arguments: argparse.Namespace) -> int:
         accuracies = certified_accuracy(results, radii_from(arguments) or opened.plan.goal.asked)
         spent = votes_spent(results, opened.sampled_plan)
         if arguments.json:
-            found = [accuracy.to_dict() for accuracy in accuracies]
-            known = {"config": opened.config, "votes": spent.total, "methods": found}
+            measures = [accuracy.to_dict() for accuracy in accuracies]
+            known = {"config": opened.config, "votes": spent.total, "methods": measures}
             print(json.dumps(known, indent=2))
             return 0
         print(_settings(opened) + "\n")
@@ -166,7 +166,9 @@ def _one_input(opened: Run, index: int, as_json: bool) -> str:
     if not as_json:
         names = opened.config["data"].get("class_names") or ()
         return input_text(result, names, opened.plan.law.measured_in, attacked)
-    certificates = {name: found.to_dict() for name, found in result.certificates.items()}
+    certificates = {
+        name: certificate.to_dict() for name, certificate in result.certificates.items()
+    }
     fields = result.sampled.to_dict() | {"certificates": certificates}
     fields |= {} if attacked is None else {"attack": attacked.to_dict()}
     return json.dumps(fields, indent=2)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dsrs.tuning import Forecast, Tuned
 
 
-def draw_tuning(found: Tuned, path: Path) -> None:
+def draw_tuning(tuned: Tuned, path: Path) -> None:
     """Certified accuracy against radius as it is predicted: best law, current law, and limit."""
     suffix = path.suffix.removeprefix(".")
     checked_formats([suffix])
@@ -28,15 +28,18 @@ def draw_tuning(found: Tuned, path: Path) -> None:
 
         figure = Figure()
         axes = figure.subplots()
-        _steps(axes, found.limits, color="#7F7F7F", dashes=(1, 1), label="no law exceeds this")
-        _steps(axes, found.routed, color="#7F7F7F", dashes=(4, 1), label="best law of each input")
-        for name, one in (("best", found.best), *(("now", each) for each in found.current[:1])):
+        _steps(axes, tuned.limits, color="#7F7F7F", dashes=(1, 1), label="no law exceeds this")
+        _steps(axes, tuned.routed, color="#7F7F7F", dashes=(4, 1), label="best law of each input")
+        for name, forecast in (
+            ("best", tuned.best),
+            *(("now", each) for each in tuned.current[:1]),
+        ):
             _steps(
                 axes,
-                one.radii,
-                color=method_color(one.method.partition(":")[0]),
+                forecast.radii,
+                color=method_color(forecast.method.partition(":")[0]),
                 dashes=() if name == "best" else (5, 1.6),
-                label=f"{name}: {_law(one)}",
+                label=f"{name}: {_law(forecast)}",
             )
         axes.set_xlabel(r"$\ell_2$ radius $r$")
         axes.set_ylabel("predicted certified accuracy (%)")
@@ -56,7 +59,7 @@ def _steps(axes: Axes, radii: Floats, **look: Any) -> None:
         axes.step(ends, [shares[0], *shares, 0.0], where="pre", **look)
 
 
-def _law(one: Forecast) -> str:
-    shape = "" if one.law.k == 0 else f", k = {one.law.k:g}"
-    name = method_name(one.method.partition(":")[0])
-    return rf"$\sigma$ = {one.law.sigma:.3g}{shape}, {name}"
+def _law(forecast: Forecast) -> str:
+    shape = "" if forecast.law.k == 0 else f", k = {forecast.law.k:g}"
+    name = method_name(forecast.method.partition(":")[0])
+    return rf"$\sigma$ = {forecast.law.sigma:.3g}{shape}, {name}"
