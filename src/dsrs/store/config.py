@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -54,37 +54,41 @@ def run_config(
 
 def versions() -> dict[str, str]:
     """Python, this package and the installed packages that results may depend on."""
-    found = {"python": platform.python_version(), "platform": sys.platform}
+    known = {"python": platform.python_version(), "platform": sys.platform}
     for package in ("dsrs", *_PACKAGES):
         try:
-            found[package] = version(package)
+            known[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return known
 
 
 def check_same_run(stored: Mapping[str, Any], given: Mapping[str, Any], path: object) -> None:
     """Raise StoreMismatch, naming every difference, unless results of both may be mixed."""
-    found = list(_differences(stored, given))
-    if found:
+    differences = list(_differences(stored, given))
+    if differences:
         raise StoreMismatch(
             f"{path} holds a run with other settings, and results are never mixed:\n"
-            + "\n".join(f"  {name}: stored {was!r}, given {now!r}" for name, was, now in found)
-            + _remark(found)
+            + "\n".join(
+                f"  {name}: stored {was!r}, given {now!r}" for name, was, now in differences
+            )
+            + _remark(differences)
             + "\nuse the stored settings to continue it, or another --output"
         )
 
 
-def _remark(found: Iterable[tuple[str, Any, Any]]) -> str:
+def _remark(differences: Sequence[tuple[str, Any, Any]]) -> str:
     """What may help: the reason, if the idea was more votes for inputs that have some."""
-    names = [name for name, _, _ in found]
-    for name, was, now in found:
-        if name == "model.fingerprint" and was.split()[:1] == now.split()[:1]:
+    names = [name for name, _, _ in differences]
+    for name, was, now in differences:
+        same_weights = was.split()[:1] == now.split()[:1] if name == "model.fingerprint" else False
+        if same_weights and was.startswith("sha256:"):
             return (
                 "\nthe weights are the same, but not what is done with them: the precision, "
                 "torch.compile (--precision, --compile), a denoiser or a normalisation"
             )
-    if "plan.grid" in names and [was for name, was, _ in found if name == "plan.grid"] == [None]:
+    grids = [was for name, was, _ in differences if name == "plan.grid"]
+    if grids == [None]:
         return "\nthe stored run added noise in float32, as --grid none does"
     if "plan.n" not in names:
         return ""
