@@ -36,5 +36,5 @@ def proof_from_dict(fields: Any, law: GeneralizedGaussian) -> Proof:
             f"the `kind` of a proof must be one of {', '.join(PROOF_KINDS)}, got "
             f"{shown(fields if kind is None else kind)}"
         )
-    readers = {AdditionalLaw: lambda found: law_from_dict(found, law)}
+    readers = {AdditionalLaw: lambda content: law_from_dict(content, law)}
     return from_json(PROOF_KINDS[kind], fields, readers, beside=("kind",))
