@@ -148,6 +148,8 @@ class _Claim:
         counted = field(fields, "calibration", dict)
         only(counted, IN_CALIBRATION, "the calibration")
         law = SmoothingLaw.read(field(fields, "law", dict))
+        if law.norm != "l2":
+            raise Undecided(f"this check does not know sets for noise that is round in {law.norm}")
         _read_words(fields, law)
         claim = cls(
             number(fields, "coverage"),
