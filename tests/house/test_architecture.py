@@ -70,7 +70,7 @@ ALLOWED = {
     "training": {"classifiers", "datasets", "files", "laws", "networks"},
     "adapting": {
         *("certifying", "classifiers", "confidence", "datasets", "files", "laws", "methods"),
-        *("store", "tuning"),
+        *("store", "training", "tuning"),
     },
     "paper": {
         *(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dsrs.classifiers import from_torch
 from dsrs.cli.main import main
 from dsrs.errors import InvalidInput
 
@@ -19,6 +20,8 @@ from dsrs.classifiers import from_torch
 from dsrs.networks import build_network
 from dsrs.votes import machine
 from dsrs.votes.collect import count_votes
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'dsrs[torch]'")
 
 
 @pytest.fixture(autouse=True)

@@ -44,6 +44,19 @@ PROBE_ROWS = 3
 ENGINE_TOLERANCE = 1e-3
 
 
+@dataclass(frozen=True)
+class TorchWeights:
+    """A model as a PyTorch module.
+
+    Attributes:
+        module: makes the `torch.nn.Module`, in evaluation mode; it is not to be changed.
+        architecture: the name of its network in `dsrs.networks`, where it is one of them.
+    """
+
+    module: Callable[[], Any]
+    architecture: str | None = None
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class CallableClassifier(Classifier):
     """A forward function with all that is known of it; every answer is checked.
@@ -53,7 +66,7 @@ class CallableClassifier(Classifier):
     is for a model that is better given the name of its noise than the noisy batch. `scoring`
     returns logits or probabilities where `forward` returns classes. `behind` makes the same model
     behind a denoiser, as one; without it the denoiser runs in NumPy. `graph` writes it as one ONNX
-    file, where that is possible.
+    file, where that is possible. `weights` are its weights in PyTorch, for what learns from them.
     """
 
     forward: Forward
@@ -69,6 +82,7 @@ class CallableClassifier(Classifier):
     noisy: NoisyForward | None = None
     behind: Callable[[Denoiser], CallableClassifier] | None = None
     graph: Callable[[], bytes] | None = None
+    weights: TorchWeights | None = None
     memory: FittingRows = field(default_factory=FittingRows)
     scoring: Forward | None = None
     replicas: tuple[Classifier, ...] = ()

@@ -23,6 +23,7 @@ from dsrs.classifiers.base import (
 )
 from dsrs.classifiers.callable import (
     CallableClassifier,
+    TorchWeights,
     from_callable,
     probe_batch,
     refuse_other_answers,
@@ -166,7 +167,7 @@ class _Placed:
                 return in_numpy(made, denoiser)
             return whole.eager(shape, made.num_classes, bounds, note)
 
-        return replace(made, score_gradient=self.gradient(), behind=behind)
+        return self.with_module(replace(made, behind=behind))
 
     def exported(
         self,
@@ -193,13 +194,15 @@ class _Placed:
         def behind(denoiser: Denoiser) -> CallableClassifier:
             assert made.behind is not None
             joined, whole = made.behind(denoiser), self.behind(denoiser)
-            return joined if whole is None else replace(joined, score_gradient=whole.gradient())
+            return joined if whole is None else whole.with_module(joined)
 
-        return replace(made, score_gradient=self.gradient(), behind=behind)
+        return self.with_module(replace(made, behind=behind))
 
-    def gradient(self) -> ScoreGradient:
-        """Back-propagation through the module."""
-        return score_gradient(self.module, self.place, self.title)
+    def with_module(self, made: CallableClassifier) -> CallableClassifier:
+        """The classifier with what the module is needed for: gradients, and learning from it."""
+        gradient = score_gradient(self.module, self.place, self.title)
+        weights = TorchWeights(lambda: self.module)
+        return replace(made, score_gradient=gradient, weights=weights)
 
     def behind(self, denoiser: Denoiser) -> _Placed | None:
         """The module behind a denoiser that is one too, on the same device."""

@@ -105,7 +105,7 @@ class BoundsFromVotes:
         if check is None:
             raise Undecided(f"this check does not know the method {shown(text)}")
         law = claim.law
-        shells = Shells(law.d, law.sigma, law.k, law.eta)
+        shells = Shells(law.d, law.sigma, law.k, law.eta, law.norm)
         seen = VoteContext(plan, sampled, text, claim, proof, ballots, shells)
         _check_charge(seen)
         check(seen)
