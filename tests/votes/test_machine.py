@@ -12,11 +12,6 @@ import pytest
 from dsrs.classifiers import from_torch
 from dsrs.cli.main import main
 from dsrs.errors import InvalidInput
-
-pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'dsrs[torch]'")
-import torch
-
-from dsrs.classifiers import from_torch
 from dsrs.networks import build_network
 from dsrs.votes import machine
 from dsrs.votes.collect import count_votes
