@@ -14,6 +14,7 @@ from dsrs.classifiers import (
     onnx_file,
     python_file,
     python_object,
+    routed,
     timm_model,
     torch_file,
     torchvision_model,
@@ -38,6 +39,7 @@ ADAPTERS: list[Adapter] = [
     python_file.ADAPTER,
     python_object.ADAPTER,
     named_network.ADAPTER,
+    routed.ADAPTER,
     model_folder.ADAPTER,
 ]
 # TorchScript or pickles, whatever they are called.
@@ -144,6 +146,8 @@ def _adapter_of(name: str) -> Adapter:
             "model (package.module:name) or a network, and give this file as `weights`"
         )
     forms = ", ".join(adapter.form for adapter in ADAPTERS)
-    hint = "; a folder is a model if it holds model.onnx or, of Hugging Face, config.json"
+    hint = (
+        "; a folder is a model if it holds model.onnx, route.toml or, of Hugging Face, config.json"
+    )
     shown = hint if Path(name).is_dir() else ""
     raise ClassifierError(f"{name!r} is not a known kind of model: expected {forms}{shown}")

@@ -31,12 +31,13 @@ if TYPE_CHECKING:
 # What loads a model, and what loads data: kept in the run, so that it can be attacked later.
 MODEL_SOURCE = (
     *("model", "weights", "channels_last", "mean", "std", "device", "num_classes", "denoise"),
+    "router",
 )
 DATA_SOURCE = (
     *("data", "split", "labels", "no_labels", "label_column", "class_names"),
     *("size", "crop", "resample", "stretch"),
 )
-PATHS = ("weights", "data", "labels", "denoise", "class_names")
+PATHS = ("weights", "data", "labels", "denoise", "class_names", "router")
 
 
 def add_model_options(
@@ -89,14 +90,21 @@ def add_source_options(
         action="append",
         required=required,
         help="net.onnx, net.pt2, module:name, path/to/file.py:name, timm:NAME, torchvision:NAME, a "
-        "Hugging Face folder (config.json and safetensors), a folder with model.onnx or a network "
-        "by name; given again, an ensemble that averages the models' scores",
+        "Hugging Face folder (config.json and safetensors), a folder with model.onnx, a routed "
+        "folder (route.toml, which has its own noise) or a network by name; given again, an "
+        "ensemble that averages the models' scores",
     )
     group.add_argument(
         "--denoise",
         metavar="dct|clip|FILE",
         help="what stands between the noise and the model: dct (a denoiser without training), "
         "clip (to the bounds), or the .onnx file of a denoiser",
+    )
+    group.add_argument(
+        "--router",
+        metavar="FILE",
+        help="with a routed folder: a model in place of its router, with as many answers as there "
+        "are experts",
     )
     group.add_argument(
         "--weights",
@@ -225,6 +233,7 @@ def classifier_options(
         "mean": arguments.mean,
         "std": arguments.std,
         "denoise": arguments.denoise,
+        "router": arguments.router,
     }
 
 

@@ -114,7 +114,12 @@ def entry_of(text: str) -> Entry:
 
 def method_of(plan: Plan, text: str) -> Method:
     """The method that the plan writes as `text`; InvalidInput where the plan does not fit it."""
-    method = entry_of(text).load()(plan, text)
+    kind = entry_of(text).load()
+    if plan.experts:
+        from dsrs.methods.routed import RoutedMethod
+
+        kind = RoutedMethod  # which asks the method for each expert
+    method = kind(plan, text)
     if plan.needs_one_bound and not method.one_bound:
         raise InvalidInput(
             "a radius or precision to stop at and `bound` = randomized are for methods with one "

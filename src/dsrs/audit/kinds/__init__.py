@@ -8,12 +8,13 @@ from __future__ import annotations
 from dsrs.audit.claims import Claim
 from dsrs.audit.kinds.dual import Dual
 from dsrs.audit.kinds.lead import Lead
+from dsrs.audit.kinds.routed import Routed
 from dsrs.audit.kinds.slab import Slab
 from dsrs.audit.kinds.steps import Proof
 from dsrs.audit.reading import shown
 from dsrs.audit.verdicts import Undecided
 
-KINDS: dict[str, type[Proof]] = {"dual": Dual, "lead": Lead, "slab": Slab}
+KINDS: dict[str, type[Proof]] = {"dual": Dual, "lead": Lead, "slab": Slab, "routed": Routed}
 
 
 def proof_of(claim: Claim) -> Proof | None:
@@ -25,4 +26,4 @@ def proof_of(claim: Claim) -> Proof | None:
     return KINDS[claim.kind].read(claim.proof)
 
 
-__all__ = ["KINDS", "Dual", "Lead", "Proof", "Slab", "proof_of"]
+__all__ = ["KINDS", "Dual", "Lead", "Proof", "Routed", "Slab", "proof_of"]
