@@ -67,7 +67,7 @@ def test_every_command_takes_a_routed_folder(
     again = str(tmp_path / "again")
     assert main(["recertify", run, "--alpha", "0.01", "--output", again]) == 0
     assert main(["check", again, "--quiet"]) == 0
-    assert main(["show", run, "--input", "1"]) == 0
+    assert main(["show", run, "--index", "1"]) == 0
     for form in ("csv", "jsonl"):
         assert main(["export", run, "--format", form, "--output", str(tmp_path / f"x.{form}")]) == 0
     assert main(["report", run, "--output", str(tmp_path / "report")]) == 0

@@ -39,7 +39,6 @@ ADAPTERS: list[Adapter] = [
     python_file.ADAPTER,
     python_object.ADAPTER,
     named_network.ADAPTER,
-    routed.ADAPTER,
     model_folder.ADAPTER,
 ]
 # TorchScript or pickles, whatever they are called.
@@ -73,6 +72,10 @@ def load_classifier(spec: str | Path | Sequence[str | Path], **options: Any) -> 
         raise InvalidInput("`weights` are those of one model, and cannot be used with an ensemble")
     members = [_loaded(name, _in_own_units(chosen)) for name in names]
     return _completed(members[0] if len(members) == 1 else ensemble(members), chosen)
+
+
+# Before folders of one model: a routed folder may hold its router as model.onnx.
+ADAPTERS.insert(0, routed.adapter(load_classifier))
 
 
 def _loaded(name: str, chosen: ModelOptions) -> Classifier:

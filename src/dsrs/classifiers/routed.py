@@ -21,7 +21,7 @@ import hashlib
 import json
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,8 @@ ROUTER_PLACE = 0  # among the classifiers of a run; expert j has the place j + 1
 OF_LAW = ("sigma", "k", "eta")
 OF_MODEL = ("mean", "std", "weights", "denoise")
 
+# `load_classifier`, which reads routed folders too.
+Load = Callable[..., Classifier]
 Laws = tuple[GeneralizedGaussian | None, ...]
 
 
@@ -154,13 +156,11 @@ class Member:
         """Its noise in dimension d; None for a plain model."""
         return GeneralizedGaussian(d, self.sigma, self.k, self.eta) if self.sigma else None
 
-    def load(self, options: ModelOptions) -> Classifier:
-        """The model itself."""
-        from dsrs.classifiers.loading import load_classifier
-
+    def load(self, options: ModelOptions, load: Load) -> Classifier:
+        """The model itself, by `load_classifier`."""
         given = {name: getattr(options, name) for name in ("input_shape", "bounds", "threads")}
         given |= {"device": options.device, "num_classes": options.num_classes}
-        return load_classifier(self.model, **given, **self.options)
+        return load(self.model, **given, **self.options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,13 +176,13 @@ class Route:
         assert law is not None  # refused where the folder is read
         return law, tuple(expert.law(d) for expert in self.experts)
 
-    def load(self, options: ModelOptions) -> RoutedModel:
-        """The models; InvalidInput where they do not fit each other."""
-        experts = [member.load(options) for member in self.experts]
+    def load(self, options: ModelOptions, load: Load) -> RoutedModel:
+        """The models, by `load_classifier`; InvalidInput where they do not fit each other."""
+        experts = [member.load(options, load) for member in self.experts]
         shape = tuple(experts[0].input_shape)
         own = replace(options, input_shape=shape, num_classes=len(experts))
         router_law, laws = self.laws(math.prod(shape))
-        return RoutedModel(self.router.load(own), router_law, experts, laws)
+        return RoutedModel(self.router.load(own, load), router_law, experts, laws)
 
 
 def is_routed(name: str | Path) -> bool:
@@ -258,15 +258,16 @@ def _found(folder: Path, name: str) -> str:
     return f"{own}:{name.rpartition(':')[2]}" if ":" in name else str(own)
 
 
-def _load(name: str, options: ModelOptions) -> Classifier:
-    for option in ("mean", "std", "denoise", "scaling"):
-        if getattr(options, option):
-            raise InvalidInput(
-                f"`{option}` of a routed model stands in its {ROUTE_NAME}, for each member"
-            )
-    return read_route(name, options.router).load(options)
+def adapter(load: Load) -> Adapter:
+    """How routed folders are read, with `load_classifier` for their members."""
 
+    def load_folder(name: str, options: ModelOptions) -> Classifier:
+        for option in ("mean", "std", "denoise", "scaling"):
+            if getattr(options, option):
+                raise InvalidInput(
+                    f"`{option}` of a routed model stands in its {ROUTE_NAME}, for each member"
+                )
+        return read_route(name, options.router).load(options, load)
 
-ADAPTER = Adapter(
-    f"a folder with {ROUTE_NAME}", is_routed, _load, takes=frozenset({"router", "mean"})
-)
+    takes = frozenset({"router", "mean"})
+    return Adapter(f"a folder with {ROUTE_NAME}", is_routed, load_folder, takes)

@@ -62,6 +62,7 @@ def add_parser(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from dsrs.classifiers import load_classifier
     from dsrs.classifiers.adapters import ModelOptions
     from dsrs.classifiers.routed import Route
     from dsrs.errors import ShapeNeeded
@@ -71,7 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
     router = Member(arguments.router, arguments.router_sigma, arguments.router_k)
     shape = None if arguments.input_shape is None else tuple(arguments.input_shape)
     try:
-        print(Route(router, tuple(experts)).load(ModelOptions(input_shape=shape)).description)
+        route = Route(router, tuple(experts))
+        print(route.load(ModelOptions(input_shape=shape), load_classifier).description)
     except ShapeNeeded:
         print("the models do not say the shape of an input, so that they were not tried together")
     write_route(arguments.output, router, experts)

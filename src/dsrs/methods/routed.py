@@ -49,6 +49,7 @@ from dsrs.methods.experts import (
 )
 from dsrs.methods.goals import no_lead
 from dsrs.methods.looks import schedule
+from dsrs.methods.registry import entry_of, method_of
 from dsrs.methods.router import Rival, preference, rivals_of
 from dsrs.noise.stream import PLAIN, NoiseLaw, Stream
 from dsrs.proofs.base import Proof
@@ -281,8 +282,6 @@ class RoutedMethod(Method):
 
     def _of(self, expert: int, alpha: float, goal: Mapping[str, float] | None = None) -> Method:
         """The method of one expert; with `goal` it stops when that is known, if it can."""
-        from dsrs.methods.registry import entry_of, method_of
-
         changes: dict[str, Any] = {"family_alpha": None, "family_size": None}
         if goal and entry_of(self.text).load().one_bound:
             changes |= {"radius": None, "radii": (), "precision": None, **goal}

@@ -41,6 +41,6 @@ def proof_from_dict(fields: Any, law: GeneralizedGaussian) -> Proof:
         )
     readers = {
         AdditionalLaw: lambda found: law_from_dict(found, law),
-        ExpertPart: lambda found: part_from_dict(found, law),
+        ExpertPart: lambda found: part_from_dict(found, law, proof_from_dict),
     }
     return from_json(KINDS[kind], fields, readers, beside=("kind",))

@@ -20,7 +20,7 @@ be sure between experts that agree. Why alpha holds stands in methods/routed.py.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -29,6 +29,9 @@ from dsrs.errors import DataError
 from dsrs.files.json_records import from_json, shown
 from dsrs.laws import GeneralizedGaussian, smoothing_law_from_dict
 from dsrs.proofs.base import Claim, Proof
+
+# Of any kind, from its JSON and its smoothing law.
+ReadProof = Callable[[Any, GeneralizedGaussian], Proof]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +146,8 @@ def _flaw_of_part(part: ExpertPart, router: GeneralizedGaussian) -> str | None:
     return None
 
 
-def part_from_dict(fields: Any, router: GeneralizedGaussian) -> ExpertPart:
-    """The part that its JSON was made from; its proofs are read under their own laws."""
-    from dsrs.proofs.registry import proof_from_dict  # which imports this kind
-
+def part_from_dict(fields: Any, router: GeneralizedGaussian, read_proof: ReadProof) -> ExpertPart:
+    """The part that its JSON was made from; `read_proof` reads its proofs under their own laws."""
     if not isinstance(fields, Mapping):
         raise DataError(f"an expert must be an object, got {shown(fields)}")
     law = None if fields.get("law") is None else smoothing_law_from_dict(fields["law"])
@@ -157,7 +158,7 @@ def part_from_dict(fields: Any, router: GeneralizedGaussian) -> ExpertPart:
             return None
         if under is None or (isinstance(value, Mapping) and value.get("kind") == Routed.kind):
             raise DataError(f"`{name}` of an expert must be a proof about one noise law")
-        return proof_from_dict(value, under)
+        return read_proof(value, under)
 
     proofs = {"proof": read("proof", law), "excluded": read("excluded", router)}
     plain = from_json(_Shares, fields, beside=("law", "proof", "excluded"))
