@@ -4,6 +4,7 @@
 #   make example-orientation  make a document classifier bear noise, and certify it (docs/adapt.md)
 #   make test       lint, type checks and the ordinary tests
 #   make test-slow  the long tests (recorded runs, mpmath, kill -9)
+#   make coverage   the lines that the ordinary tests reach, in percent
 #   make test-pythons  the ordinary tests on the oldest and the newest Python, where there are any
 #   make check-boxes  certificates of random boxes, proved again in ball arithmetic
 #   make reference  docs/commands.md, from the options of the commands
@@ -12,7 +13,7 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 
-.PHONY: demo example-imagenet example-orientation test test-slow test-pythons check-boxes reference benchmark clean
+.PHONY: demo example-imagenet example-orientation test test-slow coverage test-pythons check-boxes reference benchmark clean
 
 demo: $(VENV)/.with-demo
 	$(BIN)/dsrs demo
@@ -33,6 +34,12 @@ test: $(VENV)/.with-test
 test-slow: $(VENV)/.with-test $(VENV)/.with-imagenet-example
 	$(BIN)/python -m dsrs.proofs.compiling
 	$(BIN)/pytest -q -m slow --numprocesses auto
+
+# Lines of kernels count where a test interprets them; compiled they cannot be seen.
+coverage: $(VENV)/.with-test
+	$(BIN)/coverage run -m pytest -q --numprocesses auto --dist loadfile
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --sort=cover --skip-covered
 
 test-pythons:
 	@for version in 3.10 3.13; do \

@@ -37,6 +37,7 @@ from raw_passes import WINDOW, Cost, Raw, held_to_raw
 from dsrs.certifying.one_input import sample_input, setting_of
 from dsrs.classifiers import Classifier
 from dsrs.classifiers.onnx_file import from_onnx
+from dsrs.kernels.threads import available_cores
 from dsrs.laws import GeneralizedGaussian, Truncated, Weighted
 from dsrs.laws.grid import Grid
 from dsrs.methods import Plan, certificates_of
@@ -45,7 +46,6 @@ from dsrs.store import open_run
 from dsrs.votes import VoteCollector, WorkUnit
 from dsrs.votes.collect import VoteCounter
 from dsrs.votes.records import ESTIMATION
-from dsrs.votes.workers import available_cores
 
 FROM_PYTHON, BY_COMMAND = "from Python", "by command"
 INPUTS = 2

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from attack.certified_lines import FIRST, FORGED, certify
-from dsrs.cli.attack import REFUTED
+from dsrs.cli.attack import EXIT_COUNTEREXAMPLE
 from dsrs.cli.main import main
 from dsrs.store import open_run
 from dsrs.store.attacks import attacked_inputs
@@ -46,7 +46,7 @@ def test_a_planted_wrong_certificate_is_refuted(
 ) -> None:
     """Its radius is twice the true one; those of the others hold."""
     forged(2.0)
-    assert main(["attack", "forged", *BUDGET, "--json"]) == REFUTED == 3
+    assert main(["attack", "forged", *BUDGET, "--json"]) == EXIT_COUNTEREXAMPLE == 3
     streams = capsys.readouterr()
     found = json.loads(streams.out)
     assert found["refuted"] == [FORGED]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dsrs.attack import AttackSettings, attack_input
-from dsrs.attack.verification import SHARES, Shares, proved
+from dsrs.attack.verification import POINT_ALPHA_SHARES, Shares, proved
 from dsrs.classifiers import Classifier
 from dsrs.errors import AlphaOverspent
 from dsrs.laws import GeneralizedGaussian
@@ -49,7 +49,7 @@ def test_noise_that_is_not_ideal_needs_more() -> None:
 
 
 def test_the_shares_never_exceed_alpha() -> None:
-    assert sum(map(Fraction, map(str, SHARES))) <= 1
+    assert sum(map(Fraction, map(str, POINT_ALPHA_SHARES))) <= 1
     shares = Shares(0.001)
     spent = 0.0
     while shares.next > 0:

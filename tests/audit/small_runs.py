@@ -20,7 +20,7 @@ from dsrs.datasets import Dataset
 from dsrs.laws import GeneralizedGaussian
 from dsrs.laws.grid import Grid
 from dsrs.methods import Plan
-from dsrs.store.rows import OF_CERTIFICATE, OF_INPUT, InputRows, rows_of_index
+from dsrs.store.rows import CERTIFICATE_COLUMNS, INPUT_COLUMNS, InputRows, rows_of_index
 from dsrs.store.schema import STORE_NAME
 
 WIDE, GAUSSIAN = GeneralizedGaussian(16, 0.5, 6), GeneralizedGaussian(16, 0.5)
@@ -103,7 +103,7 @@ def rewrite(folder: Path, index: int, change: str) -> None:
     with sqlite3.connect(store) as connection:
         connection.execute(f"UPDATE certificate SET {change} WHERE idx = ?", (index,))
         (*fields, thumbnail, _), votes, certificates = rows_of_index(
-            connection, index, store, OF_INPUT, OF_CERTIFICATE
+            connection, index, store, INPUT_COLUMNS, CERTIFICATE_COLUMNS
         )
         rows = InputRows(fields, [body for (body,) in votes], certificates, thumbnail)
         connection.execute("UPDATE input SET checksum = ? WHERE idx = ?", (rows.checksum, index))

@@ -17,7 +17,7 @@ pytest.importorskip("flint")
 
 from audit.small_runs import PLANS, make_run
 from dsrs import Interval, Observation, Rescaled, certify
-from dsrs.audit import WORDS, Verdict
+from dsrs.audit import VERDICT_WORDS, Verdict
 from dsrs.cli.check_lines import verdict_lines
 from dsrs.cli.main import main
 from dsrs.laws import GeneralizedGaussian
@@ -208,7 +208,7 @@ def test_files_of_certificates(tmp_path: Path, capsys: pytest.CaptureFixture[str
     several.write_text(plain.to_json() + "\n" + json.dumps(fields) + "\n")
     code, answer = checked(several, capsys)
     assert (code, counts(answer)) == (1, (1, 1, 0))
-    assert set(answer) == {*WORDS, "processor_seconds", "wall_seconds", "certificates"}
+    assert set(answer) == {*VERDICT_WORDS, "processor_seconds", "wall_seconds", "certificates"}
     assert [each["verdict"] for each in answer["certificates"]] == ["verified", "refuted"]
 
 

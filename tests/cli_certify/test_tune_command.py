@@ -9,7 +9,7 @@ import pytest
 
 from cli_certify.small_run import Certify
 from dsrs.cli.main import main
-from dsrs.cli.tune import COLUMNS, round_radii
+from dsrs.cli.tune import RADIUS_COLUMNS, round_radii
 from dsrs.store import open_run
 
 MODEL = ["--model", "tiny_classifier:bright", "--num-classes", "2", "--data", "data.npz"]
@@ -30,6 +30,11 @@ def test_an_answer_is_printed_written_drawn_and_used(
     told = json.loads(capsys.readouterr().out)
     assert json.loads(Path("tuned.json").read_text()) == told
     assert Path("tuned.svg").read_text().startswith("<?xml")
+    assert told["routed"]["value"] >= told["predicted"]["value"] > 0
+    assert main(["tune", "--landscape", look, "--n", "300", "--quiet"]) == 0
+    table = capsys.readouterr().out
+    assert f"routed {told['routed']['value']:.4f}" in " ".join(table.split())
+    assert "a law for each input (routed) could certify at most" in table
     law = ["--law", "tuned.json", "--n", "300"]
     assert main(["certify", *MODEL, *law, "--indices", "3", "--output", "run", "--quiet"]) == 0
     with open_run("run") as run:
@@ -91,4 +96,4 @@ def test_tune_never_names_the_law_of_the_votes_it_looked_at(look: str) -> None:
 def test_the_columns_are_round_radii_that_something_reaches(top: float, last: float | None) -> None:
     radii = round_radii(top)
     assert (radii[-1] if radii else None) == last
-    assert len(radii) <= COLUMNS
+    assert len(radii) <= RADIUS_COLUMNS

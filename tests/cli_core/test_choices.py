@@ -9,7 +9,7 @@ from dsrs.cli.options import Option
 from dsrs.errors import InvalidInput
 from dsrs.exchange import FORMATS
 from dsrs.paper.published import TITLES
-from dsrs.paper.table_formats import FORMATS as TABLE_FORMATS
+from dsrs.paper.table_formats import PAPER_TABLE_FORMATS as TABLE_FORMATS
 from dsrs.paper.theory_checks import CHECKS
 from dsrs.training.defaults import DATA
 from dsrs.training.recipes import RECIPES

@@ -3,13 +3,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsrs.confidence.bootstrap import CHUNK, Resampling, draw_counts, interval, resampled_means
+from dsrs.confidence.bootstrap import (
+    RESAMPLES_PER_BLOCK,
+    Resampling,
+    draw_counts,
+    interval,
+    resampled_means,
+)
 from dsrs.errors import InvalidInput
 
 
 def test_every_resample_has_as_many_inputs() -> None:
-    blocks = list(draw_counts(7, Resampling(CHUNK + 13)))
-    assert [len(block) for block in blocks] == [CHUNK, 13]
+    blocks = list(draw_counts(7, Resampling(RESAMPLES_PER_BLOCK + 13)))
+    assert [len(block) for block in blocks] == [RESAMPLES_PER_BLOCK, 13]
     assert all((block.sum(axis=1) == 7).all() for block in blocks)
 
 

@@ -21,7 +21,7 @@ def test_both_ways_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     alpha = 10 ** random.uniform(-12, -0.05, 300)
     found = []
     for limit in (np.inf, 0.0):
-        monkeypatch.setattr(module, "WORTH_COMPILING", limit)
+        monkeypatch.setattr(module, "TERMS_WORTH_COMPILING", limit)
         found.append(clopper_pearson(successes, trials, alpha))
     assert np.array_equal(found[0].lower, found[1].lower)
     assert np.array_equal(found[0].upper, found[1].upper)

@@ -13,7 +13,7 @@ from conformal.planted import BOUNDS, at_origin, half_space
 from dsrs.classifiers import Classifier, from_callable
 from dsrs.conformal import SetPlan, SetPredictor, calibrate, evaluate_sets
 from dsrs.conformal.queries import Query
-from dsrs.conformal.shifts import SHIFTS, Mover
+from dsrs.conformal.shifts import SHIFT_KINDS, Mover
 from dsrs.datasets import Dataset
 from dsrs.errors import DataError, InvalidInput
 from dsrs.laws import GeneralizedGaussian
@@ -36,7 +36,7 @@ def with_gradient(model: Classifier) -> Classifier:
     return replace(model, score_gradient=gradient)  # type: ignore[type-var]
 
 
-@pytest.mark.parametrize("shift", SHIFTS)
+@pytest.mark.parametrize("shift", SHIFT_KINDS)
 @pytest.mark.parametrize("clipped", [False, True])
 def test_no_shift_is_longer_than_the_radius(shift: str, clipped: bool) -> None:
     mover = Mover(half_space(16), QUERY, 0.8)

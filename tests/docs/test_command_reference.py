@@ -32,8 +32,8 @@ def test_the_page_of_commands_is_what_the_commands_are() -> None:
 
 def told_defaults(option: Option) -> list[str]:
     """The defaults that the help of an option names."""
-    colon = re.findall(r"\(default:? ([^\s;)]+)\)", option.help)
-    word = re.findall(r"([^\s,;(]+) \(default\)", option.help)
+    colon = re.findall(r"\(default:? ([^\s;)]+)\)", option.described)
+    word = re.findall(r"([^\s,;(]+) \(default\)", option.described)
     return [text.strip("`:,") for text in (*colon, *word)]
 
 
@@ -68,7 +68,9 @@ def test_pages_name_options_that_exist_and_their_defaults(page: Path) -> None:
 def test_the_methods_of_the_certify_page_are_those_of_the_program() -> None:
     rows = dict(re.findall(r"^\| `([^`]+)` \| (.*) \|$", CERTIFY_PAGE.read_text(), flags=re.M))
     assert METHODS.keys() - {"np", DOUBLE_SAMPLING} <= set(rows)
-    assert [name for name, text in rows.items() if "(default)" in text] == [*defaults.METHODS[1:]]
+    assert [name for name, text in rows.items() if "(default)" in text] == [
+        *defaults.DEFAULT_METHODS[1:]
+    ]
 
 
 def test_the_example_of_the_certify_page_prints_what_it_shows(

@@ -9,7 +9,7 @@ from dsrs.duality.bound import Problem, chosen_ends
 from dsrs.duality.measure import measure
 from dsrs.duality.nodes import Search
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, Truncated, Weighted
-from dsrs.proofs.constraints import WORK, constraints_of, problem_of
+from dsrs.proofs.constraints import SEARCH_WORK, constraints_of, problem_of
 from dsrs.proofs.interval import Interval, Observation
 
 MNIST = GeneralizedGaussian(784, 1.0, 380.0)
@@ -22,7 +22,7 @@ def problem(
     law: GeneralizedGaussian,
     p: tuple[float, float],
     *seen: tuple[AdditionalLaw, float, float],
-    work: float = WORK,
+    work: float = SEARCH_WORK,
 ) -> Problem:
     observed = [Observation(each, Interval(lower, upper)) for each, lower, upper in seen]
     return problem_of(law, constraints_of(law, Interval(*p), observed), work)

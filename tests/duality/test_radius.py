@@ -23,7 +23,7 @@ from dsrs.duality.variation import total_variation
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
 from dsrs.proofs import dual
 from dsrs.proofs.checking import check
-from dsrs.proofs.constraints import WORK
+from dsrs.proofs.constraints import SEARCH_WORK
 from dsrs.proofs.evaluation import searched
 from dsrs.proofs.interval import Interval, Observation
 from duality.search_cases import GAUSSIAN, MNIST, general_cases, problem
@@ -31,7 +31,7 @@ from duality.search_cases import GAUSSIAN, MNIST, general_cases, problem
 SOLID = problem(MNIST, (0.93, 0.95), (Truncated(MNIST, 0.6), 0.98, 0.99))
 
 
-def hollow(work: float = WORK) -> Problem:
+def hollow(work: float = SEARCH_WORK) -> Problem:
     """A proof of several steps."""
     return problem(MNIST, (0.97, 0.98), (Rescaled(MNIST, 0.8), 0.95, 0.96), work=work)
 
@@ -145,7 +145,7 @@ def test_a_certificate_says_that_its_search_was_cut_short(monkeypatch: pytest.Mo
     box = Interval(0.97, 0.98), Observation(Rescaled(MNIST, 0.8), Interval(0.95, 0.96))
     whole = certify(MNIST, *box)
     assert whole.complete
-    monkeypatch.setattr(dual, "WORK", 5_000.0)
+    monkeypatch.setattr(dual, "SEARCH_WORK", 5_000.0)
     short = certify(MNIST, *box)
     assert not short.complete
     assert check(short)
@@ -184,8 +184,8 @@ def test_no_box_takes_more_than_its_work(  # type: ignore[no-untyped-def]
     assert check(found)
     assert found.np_radius is not None
     assert found.radius >= found.np_radius > 0
-    assert sum(spent) < 1.5 * WORK
-    assert found.complete or max(spent) > WORK
+    assert sum(spent) < 1.5 * SEARCH_WORK
+    assert found.complete or max(spent) > SEARCH_WORK
 
 
 def test_shapes_near_zero_certify_or_abstain_without_an_error() -> None:

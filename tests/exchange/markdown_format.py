@@ -8,14 +8,14 @@ from pathlib import Path
 
 from dsrs.exchange import Format, ResultRow
 from dsrs.exchange.format import first_line
-from dsrs.exchange.row import COLUMNS, row_from_text
+from dsrs.exchange.row import TABLE_COLUMNS, row_from_text
 from dsrs.files.content import text_of
 
-HEAD = f"| {' | '.join(COLUMNS)} |"
+HEAD = f"| {' | '.join(TABLE_COLUMNS)} |"
 
 
 def write(rows: Iterable[ResultRow]) -> bytes:
-    lines = [HEAD, "|" + "---|" * len(COLUMNS)]
+    lines = [HEAD, "|" + "---|" * len(TABLE_COLUMNS)]
     for row in rows:
         # A proof may hold any text, a bar too.
         cells = ["" if value is None else str(value) for value in asdict(row).values()]
@@ -28,7 +28,7 @@ def read(path: Path, content: bytes) -> list[ResultRow]:
     rows = []
     for number, line in enumerate(lines, start=3):
         cells = [cell.strip().replace("&#124;", "|") for cell in line.split("|")[1:-1]]
-        named = dict(zip(COLUMNS, cells, strict=True))
+        named = dict(zip(TABLE_COLUMNS, cells, strict=True))
         rows.append(row_from_text(named, f"{path}, line {number}"))
     return rows
 

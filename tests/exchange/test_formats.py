@@ -18,7 +18,7 @@ from dsrs.errors import DataError, DsrsError, InvalidInput, MissingExtra
 from dsrs.exchange import ResultRow, export_run, format_of, import_rows, write_rows
 from dsrs.exchange.csv_table import csv_text, read_csv
 from dsrs.exchange.json_lines import jsonl_text, read_jsonl
-from dsrs.exchange.row import COLUMNS, rows_of
+from dsrs.exchange.row import TABLE_COLUMNS, rows_of
 from dsrs.exchange.tsv import clock, read_tsv, tsv_text
 from dsrs.laws import heuristic_percentile
 from dsrs.store import RunResult, open_run, start_run
@@ -81,9 +81,9 @@ def test_text_tables_round_trip_any_row(rows: list[ResultRow]) -> None:
 
 
 def test_columns_follow_the_record() -> None:
-    assert COLUMNS["index"] is int
-    assert COLUMNS["q_law"] is str
-    assert COLUMNS["radius"] is float
+    assert TABLE_COLUMNS["index"] is int
+    assert TABLE_COLUMNS["q_law"] is str
+    assert TABLE_COLUMNS["radius"] is float
 
 
 def test_tsv_has_the_known_columns_and_abstains_with_minus_one(

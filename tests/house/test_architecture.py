@@ -22,7 +22,7 @@ ALLOWED = {
     "classifiers": {"laws", "networks", "noise"},
     "datasets": {"classifiers", "files"},
     "duality": {"kernels", "laws"},
-    "proofs": {"duality", "files", "laws"},
+    "proofs": {"duality", "files", "kernels", "laws"},
     "votes": {"classifiers", "kernels", "laws", "networks", "noise"},
     "landscape": {"confidence", "laws", "proofs"},
     "methods": {"confidence", "landscape", "laws", "noise", "proofs", "votes"},
@@ -42,8 +42,8 @@ ALLOWED = {
     "__init__": {"attack", "audit", "laws", "proofs", "reports", "routing", "smoothed"},
     "audit": set(),  # it must share no numerical code with what it audits
     "attack": {
-        *("certifying", "classifiers", "confidence", "datasets", "laws", "measures", "methods"),
-        *("noise", "proofs", "store", "votes"),
+        *("certifying", "classifiers", "confidence", "datasets", "kernels", "laws", "measures"),
+        *("methods", "noise", "proofs", "store", "votes"),
     },
     "conformal": {
         *("attack", "certifying", "classifiers", "confidence", "datasets", "files", "laws"),
@@ -55,7 +55,16 @@ ALLOWED = {
         *("proofs", "store", "tuning", "votes"),
     },
     "smoothed": {
-        *("certifying", "classifiers", "datasets", "exchange", "files", "laws", "measures"),
+        *(
+            "certifying",
+            "classifiers",
+            "datasets",
+            "exchange",
+            "files",
+            "kernels",
+            "laws",
+            "measures",
+        ),
         *("methods", "noise", "proofs", "reports", "store", "votes"),
     },
     "routing": {"classifiers", "files", "smoothed"},

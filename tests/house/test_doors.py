@@ -47,7 +47,7 @@ METHODS = ("--q", "first-miss", "--q", "annulus:0.1-0.7", "--q", "tailored")
 def toys() -> Iterator[None]:
     """Register the toys, and leave the registries as they were."""
     registries: tuple[dict[str, Any], ...] = (
-        *(laws.KINDS, smoothing.SMOOTHING_KINDS, methods.METHODS, proofs.KINDS),
+        *(laws.LAW_KINDS, smoothing.SMOOTHING_KINDS, methods.METHODS, proofs.PROOF_KINDS),
         executors.EXECUTORS,
     )
     before = [dict(registry) for registry in registries]

@@ -14,12 +14,12 @@ from dsrs.cli.landscape import landscape_summary
 from dsrs.cli.main import main
 from dsrs.errors import DataError
 from dsrs.exchange.landscape_logs import landscape_of_logs, logs_on_spheres
-from dsrs.landscape.concentration import SHARES, concentration
+from dsrs.landscape.concentration import CONCENTRATION_SHARES, concentration
 
 
 def test_the_property_holds_up_to_the_first_miss() -> None:
     d, sigma = 784, 0.5
-    quantiles = sigma * stats.chi(d).ppf(SHARES)
+    quantiles = sigma * stats.chi(d).ppf(CONCENTRATION_SHARES)
     misses = [0.0, *(0.5 * (quantiles[1:] + quantiles[:-1])), math.inf]
     found = concentration(misses, d, sigma)
     # Of five inputs: one misses everywhere, one beyond each quantile, one nowhere.

@@ -8,7 +8,7 @@ import pytest
 from dsrs.errors import InvalidInput
 from dsrs.landscape import PilotStep, pilot_step
 from dsrs.landscape.expected import unproved_at
-from dsrs.landscape.pilot import ENOUGH_MISSES, FEWEST_VOTES, MOST_SHARE, longest_pilot
+from dsrs.landscape.pilot import FEWEST_PILOT_VOTES, MOST_PILOT_SHARE, PILOT_MISSES, longest_pilot
 from dsrs.landscape.shells import shells_of
 from dsrs.landscape.tailored import neyman_pearson_radius, proved_shifts
 from dsrs.laws import GeneralizedGaussian
@@ -52,9 +52,9 @@ def test_where_no_law_can_gain_it_ends_early() -> None:
 def test_the_pilot_never_takes_more_than_its_share() -> None:
     for seed, right in enumerate((0.9, 0.99, 0.999)):
         _, looks, misses = run(WIDE, N, constant(right), seed)
-        assert looks[-1] <= MOST_SHARE * N
+        assert looks[-1] <= MOST_PILOT_SHARE * N
         # No stage begins with enough misses.
-        assert misses < 3 * ENOUGH_MISSES
+        assert misses < 3 * PILOT_MISSES
 
 
 @pytest.mark.parametrize("right", [0.65, 0.9])
@@ -81,7 +81,7 @@ def test_a_narrow_law_needs_next_to_none() -> None:
 
 
 def test_with_few_votes_there_is_no_pilot() -> None:
-    step, looks, _ = run(GAUSSIAN, FEWEST_VOTES, half_space(784, 1.5))
+    step, looks, _ = run(GAUSSIAN, FEWEST_PILOT_VOTES, half_space(784, 1.5))
     assert looks == []
     assert (step.choice, step.law) == (None, None)
 
@@ -90,7 +90,7 @@ def test_with_few_votes_there_is_no_pilot() -> None:
 @pytest.mark.parametrize("n", [100, 1000, 100_000])
 def test_the_longest_pilot(rate: float, n: int) -> None:
     longest = longest_pilot(WIDE, n, rate)
-    assert longest <= MOST_SHARE * n
+    assert longest <= MOST_PILOT_SHARE * n
     taken = [
         (run(WIDE, n, lambda norm: np.full_like(norm, 1 - rate), seed)[1] or [0])[-1]
         for seed in range(3)

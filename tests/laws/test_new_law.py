@@ -30,7 +30,7 @@ BASE = GeneralizedGaussian(20, 0.5, 4.0)
 
 @pytest.fixture
 def annulus(monkeypatch: pytest.MonkeyPatch) -> Annulus:
-    monkeypatch.setattr(naming, "KINDS", dict(naming.KINDS))
+    monkeypatch.setattr(naming, "LAW_KINDS", dict(naming.LAW_KINDS))
     register(Annulus)
     return Annulus(BASE, 0.1, 0.7)
 
@@ -67,4 +67,4 @@ def test_a_kind_is_taken_once(annulus: Annulus) -> None:
 
     with pytest.raises(InvalidInput, match="already"):
         register(Other)
-    assert naming.KINDS["truncated"] is Truncated
+    assert naming.LAW_KINDS["truncated"] is Truncated

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dsrs.measures.certified_accuracy import MAX_GRID, certified_accuracy, radius_grid
+from dsrs.measures.certified_accuracy import MOST_SHOWN_RADII, certified_accuracy, radius_grid
 from dsrs.reports import make_report
 from dsrs.reports.summary import RunSummary
 from dsrs.store import RunResult
@@ -89,7 +89,7 @@ def test_no_results_give_no_rows() -> None:
 @given(st.floats(1e-6, 1e6))
 def test_the_grid_reaches_the_largest_radius_in_few_round_steps(largest: float) -> None:
     grid = radius_grid(largest)
-    assert 2 <= len(grid) <= MAX_GRID
+    assert 2 <= len(grid) <= MOST_SHOWN_RADII
     step = grid[1]
     assert grid[0] == 0
     assert grid[-1] <= largest * (1 + 1e-9)  # the grid is rounded to 12 decimals

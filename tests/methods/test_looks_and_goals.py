@@ -13,7 +13,7 @@ from dsrs.errors import InvalidInput
 from dsrs.laws import GeneralizedGaussian
 from dsrs.methods import Plan, methods_of
 from dsrs.methods.goals import GIVING_UP, bound_needed, hits_needed, no_lead, out_of_reach
-from dsrs.methods.looks import LAST_SHARE, Look, schedule
+from dsrs.methods.looks import LAST_LOOK_SHARE, Look, schedule
 from dsrs.methods.plan import Goal
 from dsrs.noise.stream import Stream
 from dsrs.votes.records import ESTIMATION
@@ -27,7 +27,7 @@ def test_the_parts_of_alpha_never_add_up_to_more(n: int, alpha: float) -> None:
     looks = schedule(n, alpha, 64)
     assert sum(Fraction(look.alpha) for look in looks) <= Fraction(alpha)
     assert looks[-1].votes == n
-    assert looks[-1].alpha >= LAST_SHARE * alpha * (1 - 1e-12)
+    assert looks[-1].alpha >= LAST_LOOK_SHARE * alpha * (1 - 1e-12)
     votes = [look.votes for look in looks]
     assert votes == sorted(set(votes))
     assert all(end % 64 == 0 for end in votes[:-1])

@@ -9,7 +9,7 @@ from scipy import stats
 
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
 from dsrs.laws.grid import NORMAL_ERROR, UNIT, Grid
-from dsrs.noise.exact_normals import BLOCK, box_muller, exact_normals, workspace
+from dsrs.noise.exact_normals import NORMALS_PER_BLOCK, box_muller, exact_normals, workspace
 from dsrs.noise.stream import NOISE_BLOCK, NoiseLaw, NoiseStream, Stream
 
 D = 20
@@ -113,7 +113,9 @@ def test_normals_at_the_ends_of_their_words() -> None:
                 assert abs(mp.mpf(float(value)) - of) < 8 * UNIT * min(size, abs(of) + 2**-40)
 
 
-@pytest.mark.parametrize("half", [1, 3, BLOCK - 1, BLOCK, BLOCK + 5])
+@pytest.mark.parametrize(
+    "half", [1, 3, NORMALS_PER_BLOCK - 1, NORMALS_PER_BLOCK, NORMALS_PER_BLOCK + 5]
+)
 def test_normals_come_from_the_words_of_philox(half: int) -> None:
     """Ten rounds in three stages, in blocks, with the first ones shared by all samples."""
     key = np.array([1, 2**32 - 5, 77, 2**31 + 3], dtype=np.uint32)

@@ -46,7 +46,7 @@ def test_large_rows_are_made_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.zeros(64, np.float32)
     block = NoiseStream(Stream("estimation", laws(64)[1]), 3, 5, GRID).block(x, 0, 100)
     whole = noisy_batch(torch, block, torch.device("cpu"))
-    monkeypatch.setattr(torch_noise, "CHUNK", 7 * 64)
+    monkeypatch.setattr(torch_noise, "VALUES_AT_ONCE", 7 * 64)
     for part, all_of_it in zip(noisy_batch(torch, block, torch.device("cpu")), whole, strict=True):
         assert torch.equal(part, all_of_it)
 

@@ -12,8 +12,8 @@ from dsrs.errors import DataError
 from dsrs.laws import GeneralizedGaussian
 from dsrs.paper.concentration import ball_radius, concentration_radius
 from dsrs.paper.dimension import (
-    POWERS,
-    VOTES,
+    DIMENSION_VOTES,
+    RELAXED_POWERS,
     DimensionCurve,
     dimension_curves,
     paper_dimensions,
@@ -51,12 +51,14 @@ def compare(curves: list[DimensionCurve]) -> int:
 
 
 def test_some_points_of_figure_2a() -> None:
-    assert compare(dimension_curves(dimensions=(20, 732, 3_646_460))) == 3 * (1 + len(VOTES))
+    assert compare(dimension_curves(dimensions=(20, 732, 3_646_460))) == 3 * (
+        1 + len(DIMENSION_VOTES)
+    )
 
 
 @pytest.mark.slow
 def test_every_point_of_figure_2a() -> None:
-    assert compare(dimension_curves()) == 31 * (1 + len(VOTES))
+    assert compare(dimension_curves()) == 31 * (1 + len(DIMENSION_VOTES))
 
 
 def test_the_recorded_dimensions() -> None:
@@ -76,7 +78,7 @@ def test_bounds_of_the_simulation() -> None:
 def test_relaxed_curves_lie_below_exact_concentration_and_end_before_doubles_do() -> None:
     curves = dimension_curves(("exact", "relaxed"), (44, 150_528))
     exact = dict(zip(curves[0].dimensions, curves[0].radii, strict=True))
-    assert [curve.parameter for curve in curves[1:]] == list(POWERS)
+    assert [curve.parameter for curve in curves[1:]] == list(RELAXED_POWERS)
     for curve in curves[1:]:
         for d, radius in zip(curve.dimensions, curve.radii, strict=True):
             assert 0 < radius < exact[d]

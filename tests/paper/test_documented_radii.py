@@ -18,7 +18,7 @@ from dsrs.laws import GeneralizedGaussian
 from dsrs.measures.rounding import floor_printed
 from dsrs.paper.certification_time import certification_time, runs_to_time
 from dsrs.paper.dimension import (
-    POWERS,
+    RELAXED_POWERS,
     dimension_curves,
     problem,
     relaxed_lower,
@@ -27,7 +27,7 @@ from dsrs.paper.dimension import (
 from dsrs.paper.logs import read_logs
 from dsrs.paper.published import published_accuracy
 from dsrs.paper.recertify import recertified_radii
-from dsrs.paper.recorded import DIMENSIONS, dataset_of
+from dsrs.paper.recorded import RECORDED_DIMENSIONS, dataset_of
 from dsrs.paper.recorded_accuracy import RecordedAccuracy
 from dsrs.paper.reference_tables import read_reference
 from dsrs.paper.table_runs import row_key, runs_needed
@@ -147,7 +147,7 @@ def test_recorded_radii_are_of_the_first_lines(original_logs: Path) -> None:
         radii = original_logs / "orig-radius" / path.parent.name / name
         if log.name.rule is None and radii.exists():
             law = GeneralizedGaussian(
-                DIMENSIONS[dataset_of(path.parent.name)], log.name.sigma, log.name.k
+                RECORDED_DIMENSIONS[dataset_of(path.parent.name)], log.name.sigma, log.name.k
             )
             for index, recorded in read_radius_log(radii).radii.items():
                 lines = [certify(law, line).radius for line in log.lines(index)]
@@ -255,7 +255,7 @@ def test_curves_against_the_dimension(reference: Path) -> None:
     assert "only the curve n = 10 changes, by 3 to 8 %" in page
     relaxed = dimension_curves(("exact", "relaxed"), (44,))
     radii = {curve.parameter: curve.radii[0] for curve in relaxed}
-    shown = [floor_printed(radii[power], 2) for power in POWERS[1:]]
+    shown = [floor_printed(radii[power], 2) for power in RELAXED_POWERS[1:]]
     assert f"{', '.join(shown[:3])} and {shown[3]}" in page
     assert f"(1.62 against {radii[None]:.3f})" in page
     assert 1 - relaxed_lower(488, 0.5) == pytest.approx(3e-10, rel=0.2)

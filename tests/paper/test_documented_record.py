@@ -19,7 +19,7 @@ from dsrs.paper.figures.class_probability import imagenet_lower_bounds, tinyimag
 from dsrs.paper.logs import LogFolder, read_logs
 from dsrs.paper.opt_truncation import OptSettings, truncation_at
 from dsrs.paper.published import published_accuracy
-from dsrs.paper.recorded import TRAININGS, RecordedRadii, RecordedRun
+from dsrs.paper.recorded import RECORDED_TRAININGS, RecordedRadii, RecordedRun
 from dsrs.paper.recorded_accuracy import RecordedAccuracy
 from dsrs.paper.tables import compare_tables
 from paper.documentation import stated
@@ -76,7 +76,7 @@ def test_which_rule_the_choice_of_t_used(logs: LogFolder) -> None:
     """Worst difference from the printed figures, at radii in binary as they were computed then."""
     every: list[RecordedRun | RecordedRadii] = [*logs.runs, *logs.radii]
     recorded = [run for run in every if not np.isnan(run.recorded_radius).any()]
-    words = {title: word for word, title in TRAININGS.items()}
+    words = {title: word for word, title in RECORDED_TRAININGS.items()}
     worst: dict[tuple[str, str], float] = {}
     decimals = 0.0
     for row in published_accuracy():

@@ -116,8 +116,8 @@ def test_what_cannot_be_drawn_is_left_out_and_the_rest_is_drawn(
     pytest.importorskip("matplotlib")
     from dsrs.paper.figures import catalogue
 
-    few = {name: catalogue.FIGURES[name] for name in ("votes", "curves", "noise-norm")}
-    monkeypatch.setattr(catalogue, "FIGURES", few)
+    few = {name: catalogue.PAPER_FIGURES[name] for name in ("votes", "curves", "noise-norm")}
+    monkeypatch.setattr(catalogue, "PAPER_FIGURES", few)
     assert call("paper", "figures", "--logs", str(logs), "--output", str(tmp_path), "--quiet") == 0
     shown = capsys.readouterr()
     assert shown.out.split() == [str(tmp_path / "curves.png")]

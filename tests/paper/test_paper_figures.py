@@ -33,7 +33,7 @@ def votes_runs() -> list[RecordedRun]:
     law = GeneralizedGaussian(150_528, 0.5, 75260)
     double = [
         run(RunName(votes.MODEL, law, n, 0.0005, "truncated", "x2"), [0.5, n / 1e6])
-        for n in votes.VOTES
+        for n in votes.FIGURE_VOTES
     ]
     other_rule = run(RunName(votes.MODEL, law, 50_000, 0.0005, "truncated", "0.5"), [9.0, 9.0])
     other_alpha = run(RunName(votes.MODEL, law, 50_000, 0.0005), [9.0, 9.0])
@@ -45,7 +45,7 @@ def test_curves_against_votes(tmp_path: Path) -> None:
     curves = votes.votes_curves(votes_runs(), recorded)
     assert [(curve.double, curve.n) for curve in curves] == [
         (False, 100_000),
-        *((True, n) for n in votes.VOTES),
+        *((True, n) for n in votes.FIGURE_VOTES),
     ]
     assert curves[-1].radii.tolist() == [0.5, 0.8]
     votes.draw_votes(curves, tmp_path / "votes.svg")
@@ -74,7 +74,7 @@ def test_accuracy_curves_take_the_best_sigma(tmp_path: Path) -> None:
     assert (single.sigmas, single.as_recorded) == ((0.25, 1.0), ())
     assert (double.sigmas, double.as_recorded) == ((1.0,), (1.0,))
     at = {
-        radius: single.percents[np.searchsorted(accuracy_curves.RADII, radius)]
+        radius: single.percents[np.searchsorted(accuracy_curves.CURVE_RADII, radius)]
         for radius in (0.0, 0.5, 0.505, 2.0, 2.005)
     }
     # At 0 the abstained input does not count; at its own radius an input does.

@@ -17,7 +17,13 @@ from dsrs.paper.recertify import recertified_radii, recertify
 from dsrs.paper.recorded import RecordedRadii, RecordedRun, RunName
 from dsrs.paper.recorded_accuracy import RecordedAccuracy
 from dsrs.paper.reference_tables import read_reference
-from dsrs.paper.table_formats import FORMATS, csv_table, json_document, summary, text_tables
+from dsrs.paper.table_formats import (
+    PAPER_TABLE_FORMATS,
+    csv_table,
+    json_document,
+    summary,
+    text_tables,
+)
 from dsrs.paper.table_runs import runs_needed
 from dsrs.paper.tables import Cell, compare_tables
 
@@ -82,10 +88,10 @@ def test_short_cells_and_rounding() -> None:
     assert "ours 20.2 (-0.2)" in summary([cell(Fraction(202, 10), 1.0, 20.4)])
 
 
-@pytest.mark.parametrize("name", sorted(FORMATS))
+@pytest.mark.parametrize("name", sorted(PAPER_TABLE_FORMATS))
 def test_every_format_holds_every_cell(name: str) -> None:
     cells = cells_of([np_run(0.5, [0.25] * 29 + [0.0] * 71)], "per-sigma")
-    text = FORMATS[name](cells)
+    text = PAPER_TABLE_FORMATS[name](cells)
     assert "29.0" in text
     assert "97.8" in text
 

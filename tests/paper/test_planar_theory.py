@@ -15,7 +15,7 @@ from dsrs.paper.multiclass import (
     multiclass_region,
     true_margin,
 )
-from dsrs.paper.nested_classes import LAW, certified_radius, probabilities_at
+from dsrs.paper.nested_classes import NESTED_LAW, certified_radius, probabilities_at
 from dsrs.paper.planar import Region, lobes, planar_cells, pointed_star
 from dsrs.paper.tightness import (
     check_theorem_1,
@@ -149,7 +149,7 @@ def test_classes_at_a_shift_against_the_plane() -> None:
     generator = np.random.default_rng(0)
     noise = generator.standard_normal((400_000, 2)) + np.array([0.8, 0.0])
     norms = np.linalg.norm(noise, axis=1)
-    disc, ring = LAW.radial_quantile([0.55, 0.70])
+    disc, ring = NESTED_LAW.radial_quantile([0.55, 0.70])
     f = probabilities_at(0.8)
     assert f["A"] == pytest.approx(np.mean(norms < disc), abs=3e-3)
     assert f["C"] == pytest.approx(np.mean(norms > ring), abs=3e-3)

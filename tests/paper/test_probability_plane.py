@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from dsrs.paper.probability_plane import (
-    LAW,
+    PLANE_LAW,
     SHIFT,
     ideal_curves,
     least_probability_plane,
@@ -37,7 +37,7 @@ def test_the_planes_agree_with_the_textbook_and_with_p_alone() -> None:
         assert value == pytest.approx(exact, abs=1e-6)
     # Nothing proves less than P_A alone, and the ends of Q_A prove more.
     for column in range(3):
-        alone = certify(LAW, Interval(float(radii.p[column, 0]), 1.0)).radius
+        alone = certify(PLANE_LAW, Interval(float(radii.p[column, 0]), 1.0)).radius
         assert np.all(radii.value[column] >= alone - 1e-6)
         assert radii.value[column][[0, 2]].min() > alone + 1e-3
 

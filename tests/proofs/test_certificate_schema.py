@@ -16,7 +16,7 @@ from dsrs.errors import DataError
 from dsrs.laws.grid import Grid
 from dsrs.proofs.certification import certificate_of
 from dsrs.proofs.lead import find_lead
-from dsrs.proofs.registry import KINDS
+from dsrs.proofs.registry import PROOF_KINDS
 from dsrs.proofs.slab import find_slab
 from known_classifiers import Linear
 from proofs.test_routed_proof import routed
@@ -63,7 +63,7 @@ def test_the_schema_is_one() -> None:
         if "kind" in definition.get("properties", {})
     ]
     named = {name for kind in kinds for name in kind.get("enum", [kind.get("const")])}
-    assert set(KINDS) <= named
+    assert set(PROOF_KINDS) <= named
 
 
 @pytest.mark.parametrize("name", CERTIFICATES)

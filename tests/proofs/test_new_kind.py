@@ -57,7 +57,7 @@ class Lipschitz(Proof):
 def known() -> Iterator[None]:
     registry.register(Lipschitz)
     yield
-    del registry.KINDS[Lipschitz.kind]
+    del registry.PROOF_KINDS[Lipschitz.kind]
 
 
 def proved(lower: float) -> Certificate:

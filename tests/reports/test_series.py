@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.reports import Resampling, RunSummary
+from dsrs.reports.attacks import SHOWN_DIGITS
 from dsrs.reports.series import (
-    DIGITS,
     figure_series,
     gain_bands,
     input_points,
@@ -27,7 +27,7 @@ def test_the_step_curve_never_says_more_than_the_definition(radii: list[float], 
     drawn = 0.0 if place is None else curve.accuracy[place]
     true = np.count_nonzero(proved >= at) / len(radii)
     assert drawn <= true
-    unit = 10.0**-DIGITS  # a radius this close above `at` may have been rounded below it
+    unit = 10.0**-SHOWN_DIGITS  # a radius this close above `at` may have been rounded below it
     assert drawn > np.count_nonzero(proved >= at + unit) / len(radii) - unit
 
 

@@ -13,15 +13,16 @@ import numpy as np
 from dsrs.adapting.judging import Budget, Candidate, Watch, judged
 from dsrs.adapting.ways import DEFAULT_WAYS, WAYS, Situation
 from dsrs.classifiers import Classifier
+from dsrs.classifiers.model_folder import MODEL_NAME
 from dsrs.confidence.bootstrap import Resampling, interval, resampled_means
 from dsrs.datasets.dataset import Dataset
 from dsrs.errors import ClassifierError, InvalidInput, MissingExtra, StoreMismatch
 from dsrs.files.whole import write_whole
 
 AS_IT_IS = "as it is"
-CARD_NAME, MODEL_NAME, LAW_NAME, LOOKS = "adapted.json", "model.onnx", "tuned.json", "looks"
-LAWS = "laws"
-FORMAT = 1
+ADAPTED_CARD_NAME, LAW_NAME, LOOKS = "adapted.json", "tuned.json", "looks"
+LAWS_FOLDER = "laws"
+ADAPTED_FORMAT = 1
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Adapted:
         """For JSON."""
         gain, low, high = self.gain
         return {
-            "format": FORMAT,
+            "format": ADAPTED_FORMAT,
             "best": self.best.name,
             "gain": {"value": gain, "interval": [low, high]},
             "denoise": self.best.denoiser,
@@ -103,7 +104,7 @@ def adapt(
         if way not in WAYS:
             raise InvalidInput(f"`ways` must be of {', '.join(WAYS)}, got {way!r}")
     folder = Path(output)
-    if (folder / CARD_NAME).exists():
+    if (folder / ADAPTED_CARD_NAME).exists():
         raise StoreMismatch(f"{folder} holds an adapted model already; choose another folder")
     chosen = budget or Budget()
     pool, rows = unlabelled or (dataset, indices)
@@ -132,14 +133,14 @@ def _written(found: Adapted, dataset: Dataset, indices: Sequence[int]) -> Adapte
         model_file = folder / MODEL_NAME
         write_whole(model_file, graph())
     chose = {"inputs": list(indices), "data": dataset.fingerprint}
-    (folder / LAWS).mkdir(exist_ok=True)
+    (folder / LAWS_FOLDER).mkdir(exist_ok=True)
     for each in found.candidates:
         law = each.law_file() | {"landscape": {"votes": each.landscape.votes, **chose}}
         content = json.dumps(law, indent=1).encode()
-        write_whole(folder / LAWS / f"{each.file_name}.json", content)
+        write_whole(folder / LAWS_FOLDER / f"{each.file_name}.json", content)
         if each is best:
             write_whole(folder / LAW_NAME, content)
     whole = Adapted(found.candidates, found.failed, folder, model_file)
     record = whole.to_dict() | chose
-    write_whole(folder / CARD_NAME, json.dumps(record, indent=1).encode())
+    write_whole(folder / ADAPTED_CARD_NAME, json.dumps(record, indent=1).encode())
     return whole

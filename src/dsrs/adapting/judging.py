@@ -26,7 +26,9 @@ SIZES = 2.0 ** np.arange(-7, 1.5, 0.5)
 TRIED_INPUTS, TRIED_NOISES = 16, 4
 # A size is borne if so much is left of what accuracy without noise is above that of one class.
 BORNE = 0.5
-KEPT = 0.5  # share of what can be certified beside one class which the chosen law must certify
+LEAST_KEPT_SHARE = (
+    0.5  # share of what can be certified beside one class which the chosen law must certify
+)
 # Makes a counter of so much work under a title.
 Watch = Callable[[int, str], AbstractContextManager[Counter]]
 
@@ -88,10 +90,10 @@ class Candidate:
         Under very large noise most models give one class to everything. Inputs of that class then
         have large radii, and the average radius grows with the noise although nothing is told
         apart. So count what a law certifies beside the class of which it certifies most: it must be
-        KEPT of the most that any law has.
+        LEAST_KEPT_SHARE of the most that any law has.
         """
         counts = [self._beside_one_class(each.radii > 0) for each in self.tuned.candidates]
-        least = KEPT * max(counts)
+        least = LEAST_KEPT_SHARE * max(counts)
         pairs = zip(self.tuned.candidates, counts, strict=True)
         return next(each for each, count in pairs if count >= least)
 

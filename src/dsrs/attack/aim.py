@@ -41,7 +41,7 @@ class Aim:
 
     @property
     def slack(self) -> float:
-        """How much sampled probabilities may differ from those of the ideal noise."""
+        """Return an upper bound of how far sampled probabilities are from those of ideal noise."""
         grid = self.setting.grid
         return 0.0 if grid is None else grid.variation(self.law)
 
@@ -52,7 +52,7 @@ class Aim:
         return moved if grid is None else grid.values(grid.cells(moved))
 
     def perturbation(self, perturbation: Floats) -> NDArray[np.float32]:
-        """What leads from the input to `point`."""
+        """Return `point` minus the input."""
         if self.setting.grid is None:
             return perturbation.astype(np.float32).reshape(self.x.shape)
         return self.point(perturbation) - self.x
@@ -72,13 +72,13 @@ class Aim:
         return math.nextafter(norm_of(away, self.norm) * rounding + extra, math.inf)
 
     def rival(self, counts: Sequence[int]) -> int:
-        """The class that most of these votes were for, but the target."""
+        """Return the class other than the target that has most of these votes."""
         others = np.array(counts)
         others[self.target] = -1
         return int(others.argmax())
 
     def scores(self, rival: int | None) -> Floats:
-        """The score of a vote for each class; without a rival that of a majority."""
+        """Return each class's score of a vote: against the rival, or for a majority without one."""
         scores = np.zeros(self.classifier.num_classes)
         if self.claim == "lead" and rival is not None:
             scores[:] = 0.5
@@ -87,5 +87,5 @@ class Aim:
         return scores
 
     def share(self, counts: Sequence[int], rival: int) -> float:
-        """p: the mean score of these votes."""
+        """Return p, the mean score of these votes."""
         return float(self.scores(rival) @ np.array(counts)) / sum(counts)

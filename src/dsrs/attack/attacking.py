@@ -25,6 +25,7 @@ from dsrs.certifying.one_input import checked_input, setting_of
 from dsrs.classifiers import Classifier
 from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput, StoreMismatch
+from dsrs.kernels.threads import thread_count
 from dsrs.laws.norms import Norm, check_norm
 from dsrs.measures.accuracy import proves
 from dsrs.methods import NEYMAN_PEARSON, Plan
@@ -36,7 +37,7 @@ from dsrs.store import Run, RunResult, open_run
 from dsrs.store.attacks import AttackWriter, attacked_inputs, start_attack
 from dsrs.store.copying import copy_run
 from dsrs.store.thumbnail import thumbnail
-from dsrs.votes import Setting, VoteCollector
+from dsrs.votes import Setting
 
 MOST_BUDGET = 2**31
 
@@ -45,13 +46,14 @@ MOST_BUDGET = 2**31
 class AttackSettings:
     """What the results of an attack depend on, besides the run.
 
-    budget: votes an input at most, those of the proof included.
-    alpha: failure probability of all that is proved of one input.
-    seed: same seed, same attack.
-    clip: perturbed inputs stay within the classifier's bounds; a certificate covers all of R^d.
-    method: whose certificates are attacked; None: the largest of each input.
-    norm: what distances are measured in; None: the norm of the certificate.
-    eps: ask only whether the claim ends within this distance; None: look for the nearest end.
+    Attributes:
+        budget: votes for each input at most, those of the proof included.
+        alpha: failure probability of all that is proved of one input.
+        seed: same seed, same attack.
+        clip: perturbed inputs stay within the classifier's bounds; a certificate covers all of R^d.
+        method: whose certificates are attacked; None: the largest of each input.
+        norm: what distances are measured in; None: the norm of the certificate.
+        eps: ask only whether the claim ends within this distance; None: look for the nearest end.
     """
 
     budget: int = 50_000
@@ -102,9 +104,17 @@ def attack_input(
 ) -> AttackedInput:
     """Look for the nearest perturbation of `x` that ends what `certificate` claims of `target`.
 
-    The smoothing law and the grid are the certificate's. `plan` is the plan that it came from, if
-    that is known: its batch says how many votes are taken at once. `index` chooses the noise, as in
-    a run.
+    Args:
+        classifier: the classifier that was certified.
+        x: the input, of the classifier's shape.
+        target: the class that the certificate speaks of.
+        certificate: what to attack; the smoothing law and the grid are taken from it.
+        settings: budget, alpha, norm and bounds of the attack.
+        plan: the plan that the certificate came from, if that is known: its batch says how many
+            votes are taken at once.
+        index: the input's number in a run, which chooses the noise.
+        method: the name of the method that is noted in the answer.
+        stop: an event that ends the attack early once it is set.
     """
     chosen = settings or AttackSettings()
     grid = None if certificate.grid is None or plan is not None else certificate.grid.grid
@@ -137,12 +147,21 @@ def attack_run(
     progress: Watch | None = None,
     output: str | Path | None = None,
 ) -> AttackSummary:
-    """Attack every certified input of the run at `path` (or `indices` of them); keep it there.
+    """Attack the certified inputs of a run, and keep the results in the run.
 
-    The model and the data must be those of the run. What is finished already is not done again; an
-    attack of other settings is refused unless `restart` drops it. A stop at any moment loses only
-    the inputs in work; results depend on neither stops nor `workers`. With `output` the run is left
-    as it is: it is copied into this folder, and its attack is kept there.
+    Inputs that are finished already are not attacked again. A stop at any moment loses only the
+    inputs in work; the results depend neither on stops nor on the number of threads.
+
+    Args:
+        path: the run folder.
+        classifier: the model of the run; another one is refused.
+        dataset: the data of the run; another one is refused.
+        settings: budget, alpha, norm and bounds of the attack.
+        indices: the inputs to attack; all certified inputs when None.
+        workers: threads; all cores when None.
+        restart: drop an attack with other settings, which is refused otherwise.
+        progress: shows how far the attack is.
+        output: a folder to copy the run into; the attack is kept there, and `path` stays as it is.
     """
     chosen = settings or AttackSettings()
     if output is not None:
@@ -150,8 +169,7 @@ def attack_run(
             _check_source(run, classifier, dataset)
         copy_run(path, output)
         path = output
-    with VoteCollector(workers) as counted:
-        threads = counted.workers
+    threads = thread_count(workers)
     with open_run(path) as run:
         _check_source(run, classifier, dataset)
         sampled, targets = run.sampled_plan, _targets(run, indices, chosen.method)
@@ -159,17 +177,8 @@ def attack_run(
 
         def attacked(index: int, stop: Event) -> AttackedInput:
             target, name, certificate = targets[index]
-            return attack_input(
-                classifier,
-                dataset.input(index),
-                target,
-                certificate,
-                chosen,
-                plan=sampled,
-                index=index,
-                method=name,
-                stop=stop,
-            )
+            asked = (classifier, dataset.input(index), target, certificate, chosen)
+            return attack_input(*asked, plan=sampled, index=index, method=name, stop=stop)
 
         with start_attack(path, chosen.to_dict(), replace=restart) as writer:
             finished = writer.finished()
@@ -203,7 +212,7 @@ def _targets(
 def _rates(
     run: Run, wanted: Sequence[int], found: Sequence[AttackedInput], eps: float | None
 ) -> EpsRates | None:
-    """What is proved of these inputs of the run, attacked or not, within `eps`."""
+    """Count what is proved within `eps` for these inputs of the run, attacked or not."""
     if eps is None:
         return None
     results = {index: run.result(index) for index in wanted}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class FromBackPropagation(FromVotes):
-    """Readings of a classifier that can back-propagate."""
+    """Read p and its gradient at a point by back-propagation through the classifier."""
 
     source: Source = "back-propagation"
     cost = 3  # a backward pass takes about two forward ones

@@ -9,7 +9,7 @@ from dsrs.laws.norms import Norm, norm_of
 
 Floats = NDArray[np.float64]
 
-HALVINGS = 60
+BOX_HALVINGS = 60
 
 
 class Room:
@@ -41,7 +41,7 @@ class Room:
             if not self._depth(normal, 2 * high) > self._depth(normal, high):
                 return self._stretched(normal, high)
             high *= 2
-        for _ in range(HALVINGS):
+        for _ in range(BOX_HALVINGS):
             middle = 0.5 * (low + high)
             if self._depth(normal, middle) < depth:
                 low = middle
@@ -50,7 +50,7 @@ class Room:
         return self._stretched(normal, high)
 
     def within(self, normal: Floats, length: float) -> Floats:
-        """The delta no longer than `length` that goes deepest along the normal."""
+        """Return the delta of at most `length` that goes farthest along the normal."""
         low, high = 0.0, length
         while norm_of(self._stretched(normal, high), self._norm) < length:
             if not self._depth(normal, 2 * high) > self._depth(normal, high):
@@ -58,7 +58,7 @@ class Room:
             high *= 2
         if norm_of(self._stretched(normal, high), self._norm) <= length:
             return self._stretched(normal, high)
-        for _ in range(HALVINGS):
+        for _ in range(BOX_HALVINGS):
             middle = 0.5 * (low + high)
             if norm_of(self._stretched(normal, middle), self._norm) <= length:
                 low = middle

@@ -15,7 +15,7 @@ from dsrs.attack.backpropagation import FromBackPropagation
 from dsrs.attack.box import Floats, Room
 from dsrs.attack.readings import Compass, FromVotes
 from dsrs.attack.shrinking import Bands
-from dsrs.attack.verification import SHARES, Shares, proved
+from dsrs.attack.verification import POINT_ALPHA_SHARES, Shares, proved
 from dsrs.attack.walk import SURELY, Path, walk, whole
 from dsrs.errors import InvalidInput
 from dsrs.noise.stream import Stream
@@ -25,17 +25,17 @@ from dsrs.votes import InlineCollector, WorkUnit
 # A first point is chosen to be proved almost surely, and tells where the boundary is; the second
 # has most of the votes and of alpha, and is chosen as near as these allow. The numbers come from
 # simulations of a half-space: they leave about the least distance with 99% of inputs proved.
-FIRST_VOTES = 0.35  # of the votes that the walk left
+FIRST_PROOF_SHARE = 0.35  # of the votes that the walk left
 RETRY_VOTES = 0.6  # of what is left, while nothing is proved
 SAFE, BOLD = 1.5, 0.9  # standard errors beyond the point where half of the proofs succeed
 LEAST_BATCHES = 16  # with fewer there is nothing to split
-FEWEST = 0.04  # of the budget: a proof with fewer votes is not tried
+LEAST_PROOF_SHARE = 0.04  # of the budget: a proof with fewer votes is not tried
 SHRINKINGS = 8  # tries to have a point within a distance after it was rounded to the grid
 
 
 @dataclass(slots=True)
 class Range:
-    """What is known of the depth at which the claim ends along a path."""
+    """The interval in which the claim ends along a path, as far as it is known."""
 
     path: Path
     depth: float
@@ -43,7 +43,7 @@ class Range:
     before: float = 0.0  # the claim surely still holds at this depth
 
     def learn(self, depth: float, votes: int, share: float) -> None:
-        """Votes at `depth` had this share of scores."""
+        """Narrow the range by the mean score of votes at `depth`."""
         inside = min(max(share, 0.5 / votes), 1 - 0.5 / votes)
         seen = depth + float(special.ndtri(inside)) / self.path.slope
         self.depth = max((self.depth * self.votes + seen * votes) / (self.votes + votes), 0.0)
@@ -54,7 +54,7 @@ class Range:
             self.depth = max(self.depth, seen, 1.1 * self.before)
 
     def provable(self, votes: int, alpha: float, sureness: float) -> float:
-        """The depth at which so many votes probably prove that the claim ended."""
+        """Return the depth at which this many votes will probably prove that the claim ended."""
         error = 0.5 * math.sqrt(1 / votes + 1 / self.votes)
         margin = 0.5 * float(-special.ndtri(alpha)) / math.sqrt(votes) + sureness * error
         return self.depth + margin * math.sqrt(2 * math.pi) / self.path.slope
@@ -127,7 +127,7 @@ def _prove(
 ) -> AttackedInput:
     batch, spent, eps = aim.setting.batch, found.votes, found.eps
     # Within a given distance one point is verified: the farthest along the normal.
-    shares = Shares(alpha, SHARES if eps is None else (1.0,))
+    shares = Shares(alpha, POINT_ALPHA_SHARES if eps is None else (1.0,))
     known = Range(path, path.depth, path.informed)
     rival, candidates, perturbations = aim.rival(path.counts), list[Candidate](), list[Floats]()
 
@@ -139,12 +139,12 @@ def _prove(
     nearest: int | None = None
     while shares.next > 0:
         left = (budget - spent) // batch * batch
-        portion = FIRST_VOTES if not candidates else RETRY_VOTES
+        portion = FIRST_PROOF_SHARE if not candidates else RETRY_VOTES
         alone = nearest is not None or eps is not None
         votes = left if alone else whole(portion * left, batch)
-        if left - votes < FEWEST * budget:
+        if left - votes < LEAST_PROOF_SHARE * budget:
             votes = left
-        if votes < max(FEWEST * budget, 1):
+        if votes < max(LEAST_PROOF_SHARE * budget, 1):
             break
         if eps is None:
             depth = known.provable(votes, shares.next, SAFE if nearest is None else BOLD)

@@ -40,7 +40,7 @@ class Reading:
 
 
 class Compass(Protocol):
-    """Whoever can read at a point."""
+    """Estimates p and the direction in which it falls at a point."""
 
     source: Source
     cost: int  # votes that one row of a reading counts for
@@ -69,7 +69,7 @@ class FromVotes:
         return self._turned(Reading(share, votes, fall, variance, rate, counts), sums)
 
     def _turned(self, reading: Reading, sums: VoteSums) -> Reading:
-        """The reading with a direction from elsewhere, where there is one."""
+        """Return the reading with its direction replaced, where a replacement is given."""
         return reading
 
     def _sums(self, perturbation: Floats, widen: float) -> VoteSums:
@@ -80,7 +80,7 @@ class FromVotes:
     def _counted(
         self, perturbation: Floats, votes: int, widen: float
     ) -> tuple[tuple[int, ...], VoteSums]:
-        """The votes by class of so many fresh rows, and their sums."""
+        """Take this many fresh votes; return the counts by class and their sums."""
         aim = self._aim
         law = aim.law if widen == 1 else Rescaled(aim.law, widen * aim.law.sigma)
         stream = Stream(f"attack, {self.source} {self._readings}", law)

@@ -6,9 +6,9 @@ Moving the derivative from f to p (Stein) gives
     grad P_A = E[f g(e)],   g(e) = -grad log p(e) = (2k / |e|^2 + eta |e|^(eta - 2) / s^eta) e,
 
 for any f, so votes are enough. For the Gaussian g(e) = e / sigma^2. Near 0 |g| grows like 2k/|e|,
-whose variance is finite only for d - 2k > 2 (m > 1 for eta = 2). Norms below the quantile LEAST of
-the law are therefore counted as if they were at it. That changes the weight of a few votes, whose
-noise is so short that their answer hardly depends on its direction.
+whose variance is finite only for d - 2k > 2 (m > 1 for eta = 2). Norms below the law's quantile
+LEAST_NORM_QUANTILE are therefore counted as if they were at it. That changes the weight of a few
+votes, whose noise is so short that their answer hardly depends on its direction.
 
 For noise that is round in l1 or l-infinity the same weights times e are no gradient, but still
 point where the probability falls: E[f e] weighs each coordinate by how much it matters. A search
@@ -24,7 +24,7 @@ from dsrs.laws import GeneralizedGaussian
 
 Floats = NDArray[np.float64]
 
-LEAST = 0.02
+LEAST_NORM_QUANTILE = 0.02
 
 
 class Score:
@@ -32,7 +32,7 @@ class Score:
 
     def __init__(self, law: GeneralizedGaussian) -> None:
         self._law = law
-        self._least = float(law.radial_quantile(LEAST))
+        self._least = float(law.radial_quantile(LEAST_NORM_QUANTILE))
 
     def weights(self, norms: Floats) -> Floats:
         """|g(e)| / |e| for noise of these norms."""

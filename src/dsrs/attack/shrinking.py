@@ -43,7 +43,7 @@ class Bands:
         self._band = merged[band]
 
     def shrunk(self, direction: Floats, variance: float) -> Floats:
-        """The direction with each band multiplied by its estimated share of signal."""
+        """Return the direction, each frequency band times its estimated share of signal."""
         if self._shape is None:
             return direction
         axes = (-2, -1)

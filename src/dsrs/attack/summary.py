@@ -31,7 +31,7 @@ class EpsRates:
 
     @property
     def uncertified(self) -> int:
-        """Inputs without a certificate."""
+        """Count the inputs without a certificate."""
         return self.inputs - self.robust - self.changed - self.undecided - self.wrong
 
     def to_dict(self) -> dict[str, Any]:
@@ -64,12 +64,12 @@ class AttackSummary:
 
     @property
     def proved(self) -> int:
-        """Inputs with a proved counterexample."""
+        """Count the inputs with a proved counterexample."""
         return sum(one.attacked is not None for one in self.inputs)
 
     @property
     def refuted(self) -> tuple[AttackedInput, ...]:
-        """Inputs whose certificate is proved wrong."""
+        """Count the inputs whose certificate is proved wrong."""
         return tuple(one for one in self.inputs if one.refuted)
 
     @property
@@ -96,7 +96,7 @@ class AttackSummary:
 
 
 def input_fields(one: AttackedInput) -> dict[str, Any]:
-    """One input in short."""
+    """Return the fields of one input for the summary."""
     found = one.counterexample
     return {
         "index": one.index,

@@ -26,9 +26,9 @@ from dsrs.attack.shrinking import Bands
 from dsrs.laws import GeneralizedGaussian
 from dsrs.proofs.counterexample import Source
 
-FIRST_VOTES = 1024  # of a first look, at most
+FIRST_LOOK_VOTES = 1024  # of a first look, at most
 WIDER = (1.0, 1.5, 2.25, 3.4)  # noise for the first look, where misses are rare
-ENOUGH_MISSES = 48
+WALK_MISSES = 48
 START_SHARE = 0.1  # of the budget: what first looks may cost once a vote against was seen
 ROUND_SHARE = 0.05  # of the budget: one reading of the walk
 DISCOUNT = 0.9
@@ -36,7 +36,7 @@ USUAL_SLOPE = 0.85  # times 1 / sigma: 1 for a half-space under Gaussian noise
 SLOPES = (0.25, 4.0)  # likewise: what a measured slope is believed to be within
 # The square of a direction's angle is about this times d / votes: pi / 2 for a half-space at its
 # boundary, about half of it where bands of frequency are shrunk.
-ANGLE = 0.25 * math.pi
+ANGLE_SQUARED_PER_VOTE = 0.25 * math.pi
 SURELY = 1.5  # |p - 1/2| sqrt(votes): three standard errors
 LATE = 0.5  # of the walk's votes: those whose readings say where the boundary is
 
@@ -60,7 +60,7 @@ class Path:
 
 @dataclass(slots=True)
 class _Log:
-    """The readings of one walk that are near the boundary."""
+    """Keeps the readings of one walk that are near the boundary."""
 
     perturbations: list[Floats] = field(default_factory=list)
     readings: list[Reading] = field(default_factory=list)
@@ -88,7 +88,7 @@ class _Log:
         return depth
 
     def depth(self, normal: Floats, slope: float) -> tuple[float, int]:
-        """Where z is 0 along the normal, from the later readings together."""
+        """Estimate where z is 0 along the normal from the later readings."""
         votes = sum(one.votes for one in self.readings)
         total, weight = 0.0, 0
         for delta, one in zip(reversed(self.perturbations), reversed(self.readings), strict=True):
@@ -133,7 +133,7 @@ def walk(
     """
     sigma, d = law.sigma, law.d
     slope = USUAL_SLOPE / sigma
-    first = whole(min(FIRST_VOTES, 0.5 * START_SHARE * budget / compass.cost), batch)
+    first = whole(min(FIRST_LOOK_VOTES, 0.5 * START_SHARE * budget / compass.cost), batch)
     start = _start(compass, d, slope, first, budget)
     if start is None:
         return None
@@ -170,7 +170,7 @@ def _start(
             found = _Sum(reading), max(score_of(reading) * widen / slope, 0.0)
         misses = (1 - reading.share) * votes
         # Without any vote against the claim there is nowhere to walk: go on looking.
-        if misses >= ENOUGH_MISSES or (found and compass.spent > START_SHARE * budget):
+        if misses >= WALK_MISSES or (found and compass.spent > START_SHARE * budget):
             break
     return found
 
@@ -191,17 +191,18 @@ def _density(z: float) -> float:
 def search_votes(budget: int, depth: float, slope: float, sigma: float, d: int) -> int:
     """How many of `budget` votes to spend on the walk; the others verify.
 
-    With n votes the direction is off by an angle whose square is ANGLE d / (slope sigma)^2 / n,
-    which lengthens the perturbation by half of it. With the other votes v the proof needs p below
-    1/2 by about 2 / sqrt(v). The split makes the sum of both least.
+    With n votes the direction is off by an angle whose square is
+    ANGLE_SQUARED_PER_VOTE d / (slope sigma)^2 / n, which lengthens the perturbation by half of it.
+    With the other votes v the proof needs p below 1/2 by about 2 / sqrt(v). The split makes the sum
+    of both least.
     """
     shares = np.linspace(0.1, 0.75, 66)
     relative = slope * sigma
-    turn = 0.5 * depth * ANGLE * d / relative**2 / (shares * budget)
+    turn = 0.5 * depth * ANGLE_SQUARED_PER_VOTE * d / relative**2 / (shares * budget)
     margin = 2.0 * math.sqrt(2 * math.pi) / slope / np.sqrt((1 - shares) * budget)
     return int(float(shares[np.argmin(turn + margin)]) * budget)
 
 
 def whole(votes: int | float, batch: int) -> int:
-    """So many votes in whole batches, at least one."""
+    """Round a number of votes up to whole batches, at least one."""
     return max(1, round(votes / batch)) * batch

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from dsrs.audit.limits import PROCESSOR_SECONDS
-from dsrs.audit.verdicts import WORDS, Verdict, Word
+from dsrs.audit.verdicts import VERDICT_WORDS, Verdict, Word
 
 NOTHING_PROVED = (
     "python-flint is not installed, or cannot be imported, so nothing was proved; install it with: "
@@ -52,4 +52,4 @@ def is_of_flint(error: ImportError) -> bool:
     return (error.name or "").partition(".")[0] == "flint"
 
 
-__all__ = ["NOTHING_PROVED", "WORDS", "Verdict", "Word", "check", "is_of_flint"]
+__all__ = ["NOTHING_PROVED", "VERDICT_WORDS", "Verdict", "Word", "check", "is_of_flint"]

@@ -11,7 +11,9 @@ import functools
 from dsrs.audit.balls import acb, arb, around, between
 
 NEGLIGIBLE = 1e-40  # about the share of directions beyond `far`
-FEW = 16  # dimensions up to which Pr[cosine > c] is a sum of so many terms, and quickly computed
+FEW_DIMENSIONS = (
+    16  # dimensions up to which Pr[cosine > c] is a sum of so many terms, and quickly computed
+)
 
 
 class Angle:
@@ -25,7 +27,9 @@ class Angle:
         self.even = d % 2 == 0
         # By parts, n = (d - 3)/2: Pr falls by top c (1 - c^2)^n / (2n + 1) from d - 2 to d.
         first = 4 if self.even else 5
-        self.terms = [_top(e) / (e - 2) for e in range(first, d + 1, 2)] if d <= FEW else None
+        self.terms = (
+            [_top(e) / (e - 2) for e in range(first, d + 1, 2)] if d <= FEW_DIMENSIONS else None
+        )
         # Beyond `far` the density falls: Pr[c > far] is at most its length times its height there.
         far = (1 - arb(NEGLIGIBLE) ** (1 / self.rest)).sqrt().mid()
         self.far, self.left_out = arb(1), arb(0)

@@ -25,7 +25,7 @@ from dsrs.audit.balls import arb, between, bits, centre, exact, greater, lesser
 from dsrs.audit.curve import Term, crossing_on, ratio_on, rough_crossing
 from dsrs.audit.integrands import AlongCurve, AlongLine, Density
 from dsrs.audit.limits import Budget
-from dsrs.audit.mixture import DEPTH, Mixture
+from dsrs.audit.mixture import MIXTURE_DEPTH, Mixture
 from dsrs.audit.quadrature import SHARP, integral
 from dsrs.audit.verdicts import Undecided
 from dsrs.audit.weights import ends_of, smoothing_law
@@ -166,7 +166,7 @@ class _Walk:
         if most < SHARP:
             # All of the line is at most the probability of x within shell u.
             return arb(0, most)
-        low, high = ends_of(smoothing_law().pieces[0], shells, DEPTH)
+        low, high = ends_of(smoothing_law().pieces[0], shells, MIXTURE_DEPTH)
         start, stop = (v.max(low).min(high) for v in (before, after))
         if float(start) == float(stop):
             missing = (stop - start).abs_upper() * shells.log_top.exp()

@@ -23,10 +23,10 @@ from dsrs.audit.reading import (
 )
 from dsrs.audit.verdicts import NotACertificate, Refuted, Undecided
 
-FORMAT = 3
+CERTIFICATE_FORMAT = 3
 STATUSES = ("certified", "short", "abstained", "undecided")
 OTHER_NORMS = ("linf_radius", "l1_radius")
-NAMES = (
+CERTIFICATE_FIELDS = (
     *("format", "schema", "status", "radius", "np_radius", *OTHER_NORMS, "complete", "law"),
     *("grid", "uniform", "proof", "subject"),
 )
@@ -35,7 +35,7 @@ IN_SUBJECT: dict[str, type] = {
     **{"seed_public": bool, "index": int, "model": str, "input": str},
 }
 LARGEST_DIMENSION = 2**53  # every such number is a double
-LARGEST_SEED = 2**4096  # of format 2; format 3 has 128 bits
+LARGEST_FORMAT_2_SEED = 2**4096  # of format 2; format 3 has 128 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class Claim:
             raise NotACertificate(f"expected a JSON object, got {shown(fields)}")
         if "format" not in fields:
             fields = as_format_3(fields)
-        if fields["format"] != FORMAT:
+        if fields["format"] != CERTIFICATE_FORMAT:
             raise Undecided(f"this check does not know the format {shown(fields['format'])}")
         proof, grid = optional(fields, "proof", dict), optional(fields, "grid", dict)
         optional(fields, "complete", bool)
@@ -173,7 +173,7 @@ class Claim:
             proof=proof,
             subject=_subject(fields),
         )
-        only(fields, NAMES, "a certificate")
+        only(fields, CERTIFICATE_FIELDS, "a certificate")
         return claim
 
     def beyond_move(self, radius: float) -> Fraction:
@@ -222,7 +222,7 @@ def _subject(fields: Fields) -> Fields | None:
     for name, kind in IN_SUBJECT.items():
         value = optional(subject, name, object if kind is float else kind)
         if kind is int and value is not None:
-            whole(subject, name, 0, LARGEST_SEED)
+            whole(subject, name, 0, LARGEST_FORMAT_2_SEED)
     alpha = optional_number(subject, "alpha")
     if alpha is not None and not 0 < alpha < 1:
         raise Refuted(f"its alpha is {alpha!r}")

@@ -17,7 +17,7 @@ from typing import Literal
 from dsrs.audit.balls import arb, exact
 
 Answer = Literal["yes", "no", "unknown"]
-NORMAL = NormalDist()
+STANDARD_NORMAL = NormalDist()
 
 
 def tail(hits: int, trials: int, p: arb) -> arb:
@@ -89,13 +89,13 @@ def rough_lower(hits: int, trials: int, alpha: float) -> float:
     normal scores, in which the tail is nearly straight."""
     if hits == 0:
         return 0.0
-    share, target = hits / trials, NORMAL.inv_cdf(alpha)
+    share, target = hits / trials, STANDARD_NORMAL.inv_cdf(alpha)
     spread = math.sqrt(share * (1 - share) / trials) + 1 / trials
     low, high = 0.0, 1.0
     p, slope = max(share + target * spread, share / 2), 1 / spread
     for _ in range(60):
         found = float(tail(hits, trials, arb(p)))
-        miss = NORMAL.inv_cdf(min(max(found, 1e-300), 1 - 1e-16)) - target
+        miss = STANDARD_NORMAL.inv_cdf(min(max(found, 1e-300), 1 - 1e-16)) - target
         if abs(miss) < 1e-11:
             break
         low, high = (p, high) if miss < 0 else (low, p)
@@ -103,7 +103,7 @@ def rough_lower(hits: int, trials: int, alpha: float) -> float:
         if not low < ahead < high:
             ahead = 0.5 * (low + high)
         further = float(tail(hits, trials, arb(ahead)))
-        rise = NORMAL.inv_cdf(min(max(further, 1e-300), 1 - 1e-16)) - target - miss
+        rise = STANDARD_NORMAL.inv_cdf(min(max(further, 1e-300), 1 - 1e-16)) - target - miss
         if ahead != p and rise / (ahead - p) > 0:
             slope = rise / (ahead - p)
         p = ahead

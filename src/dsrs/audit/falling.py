@@ -24,8 +24,8 @@ from dsrs.audit.mixture import Mixture
 from dsrs.audit.shells import Shells
 from dsrs.audit.verdicts import Undecided
 
-MOST_CELLS = 4000
-LARGEST_RISE = 1e-6  # what rounding never makes
+MOST_FALLING_CELLS = 4000
+LARGEST_ROUNDED_RISE = 1e-6  # what rounding never makes
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +71,8 @@ def shape_of(mixture: Mixture, low: arb, high: arb) -> Shape:
             return inside
         total += inside.rise
         before = _ratio(shells, terms, b)
-    if not total < LARGEST_RISE:
-        return Shape(None, hollow=bool(total > LARGEST_RISE))
+    if not total < LARGEST_ROUNDED_RISE:
+        return Shape(None, hollow=bool(total > LARGEST_ROUNDED_RISE))
     return Shape((total * (1 + total)).upper())
 
 
@@ -86,7 +86,7 @@ def _falls_on(shells: Shells, terms: list[Term], low: arb, high: arb) -> Shape:
         return Shape(arb(0))
     if all(term.multiplier > 0 for term in terms):
         rises = [_rise_of(shells, term, low, high) for term in terms]
-        if all(rise < LARGEST_RISE for rise in rises):
+        if all(rise < LARGEST_ROUNDED_RISE for rise in rises):
             # A sum of functions that rise by a factor at most does not rise by more.
             return Shape(max(rises, key=float))
     waiting, cells = [(low, high)], 0
@@ -109,7 +109,7 @@ def _falls_on(shells: Shells, terms: list[Term], low: arb, high: arb) -> Shape:
             continue
         if middle > 0 and middle_slope > 0:
             return Shape(None, hollow=True)
-        if cells > MOST_CELLS or (b - a) < arb(2) ** -60:
+        if cells > MOST_FALLING_CELLS or (b - a) < arb(2) ** -60:
             return Shape(None)
         waiting += [(a, c), (c, b)]
     return Shape(arb(0))

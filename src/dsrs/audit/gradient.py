@@ -14,13 +14,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from statistics import NormalDist
 
 from dsrs.audit.balls import arb, between, exact
+from dsrs.audit.counts import STANDARD_NORMAL
 from dsrs.audit.gaussian import normal_below, normal_density
 from dsrs.audit.verdicts import Undecided
-
-NORMAL = NormalDist()
 
 
 def gradient_bound(
@@ -42,7 +40,7 @@ def held_by(probability: arb) -> arb:
     if not probability > 0:
         return arb(0)
     # Any x bounds it: E[|v|; event] <= x probability + 2 (phi(x) - x Phi(-x)).
-    x = exact(-NORMAL.inv_cdf(min(float(probability) / 2, 0.5)))
+    x = exact(-STANDARD_NORMAL.inv_cdf(min(float(probability) / 2, 0.5)))
     return x * probability + 2 * (normal_density(x) - x * normal_below(-x))
 
 
@@ -81,9 +79,9 @@ def _least(f: Callable[[float], float], low: float, high: float) -> float:
 def _log_moment(s: arb, miss_rate: arb) -> arb:
     """An enclosure of K(s) as the docstring of this file defines it, for about the best c."""
     q = min(float(miss_rate), 1.0)
-    middle = -NORMAL.inv_cdf(min(q / 2, 0.5))
+    middle = -STANDARD_NORMAL.inv_cdf(min(q / 2, 0.5))
     rough = middle * (1 - float(s) * middle / 6)
-    b = exact(max(rough, -NORMAL.inv_cdf(q) if q < 1 else 0.0, 1e-6))
+    b = exact(max(rough, -STANDARD_NORMAL.inv_cdf(q) if q < 1 else 0.0, 1e-6))
     level = _psi(s * b)
     a = _other_end(s, level, float(b))
     growth = (s * s / 2).exp()

@@ -21,7 +21,7 @@ from dsrs.audit.shells import Shells
 from dsrs.audit.weights import Piece, additional_law, ends_of
 
 # Relative errors in units of 2^-53: of Gaussian coordinates, of directions, of other norms.
-NORMAL, DIRECTION, NORM, NORM_BY_SHAPE = 16, 24, 32, 16
+NORMAL_ERROR, L2_DIRECTION_ERROR, NORM_ERROR, NORM_ERROR_BY_SHAPE = 16, 24, 32, 16
 ROOM = 0.01  # of the charge: the mean norm is computed roughly where the charge is made
 
 
@@ -37,7 +37,7 @@ def variation(
         if law is not None:
             factor = exact(number(law, "beta")) / exact(sigma)
         mean = factor * _mean_norm_of_p(shells)
-        units = arb(NORMAL) if shells.gaussian else _units(shells)
+        units = arb(NORMAL_ERROR) if shells.gaussian else _units(shells)
     else:
         pieces = additional_law(law, shells, sigma, eta).pieces
         mean = sum((_mean_norm(piece, shells) for piece in pieces), arb(0))
@@ -48,7 +48,7 @@ def variation(
 
 
 def _units(shells: Shells) -> arb:
-    return DIRECTION + NORM + NORM_BY_SHAPE / shells.m
+    return L2_DIRECTION_ERROR + NORM_ERROR + NORM_ERROR_BY_SHAPE / shells.m
 
 
 def _mean_norm_of_p(shells: Shells) -> arb:

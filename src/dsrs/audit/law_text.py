@@ -13,7 +13,7 @@ from dsrs.audit.shells import Shells
 from dsrs.audit.verdicts import Undecided
 
 PARAMETERS = {"truncated": "percentile", "rescaled": "beta"}
-NEARLY = 1e-9  # laws that differ by rounding are one, as rescaled:0.8x and rescaled:0.4
+SAME_LAW_TOLERANCE = 1e-9  # laws that differ by rounding are one, as rescaled:0.8x and rescaled:0.4
 
 
 def law_of_text(
@@ -90,7 +90,7 @@ def alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
         or (
             isinstance(a, float)
             and isinstance(b, float)
-            and math.isclose(a, b, rel_tol=NEARLY, abs_tol=NEARLY)
+            and math.isclose(a, b, rel_tol=SAME_LAW_TOLERANCE, abs_tol=SAME_LAW_TOLERANCE)
         )
         for a, b in zip(first, second, strict=True)
     )

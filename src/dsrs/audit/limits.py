@@ -15,7 +15,7 @@ from dsrs.audit.verdicts import Undecided
 
 PROCESSOR_SECONDS = 30.0  # of one check, unless the caller says otherwise
 WALL_FACTOR = 1.5  # a busy machine may take this much longer by the clock on the wall
-EVALUATIONS = 200_000  # of integrands, for one step
+STEP_EVALUATIONS = 200_000  # of integrands, for one step
 
 
 # The processor's clock is read so seldom: on some machines a look at it costs a millisecond.
@@ -69,7 +69,7 @@ def tick() -> None:
 class Budget:
     """How many integrands one step of a proof may still evaluate."""
 
-    left: int = EVALUATIONS
+    left: int = STEP_EVALUATIONS
 
     def spend(self, count: int) -> None:
         """Take `count` evaluations from what is left; Undecided if there are too few."""

@@ -14,7 +14,9 @@ from dsrs.audit.shells import Shells
 from dsrs.audit.verdicts import Undecided
 from dsrs.audit.weights import Law, ends_of, smoothing_law, tail_of
 
-DEPTH = 48.0  # shells with less than e^-DEPTH of density are left to the bounds of tails
+MIXTURE_DEPTH = (
+    48.0  # shells with less than e^-MIXTURE_DEPTH of density are left to the bounds of tails
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +68,14 @@ class Mixture:
     def covered(self, rho: arb) -> tuple[arb, arb]:
         """Shells outside of which neither P shifted by rho nor a negative term matters."""
         shells = self.shells
-        low, high = ends_of(smoothing_law().pieces[0], shells, DEPTH)
+        low, high = ends_of(smoothing_law().pieces[0], shells, MIXTURE_DEPTH)
         norm = (2 * shells.half_square(high)).sqrt() + rho
         most, top = shells.shell_of(norm * norm / 2), low
         for value, law in zip(self.multipliers, self.laws, strict=True):
             for piece in law.pieces:
                 if value == 0:
                     continue
-                start, stop = ends_of(piece, shells, DEPTH, min(abs(value), 1e300))
+                start, stop = ends_of(piece, shells, MIXTURE_DEPTH, min(abs(value), 1e300))
                 if value < 0:
                     low, most = lesser(low, start), greater(most, stop)
                 top = greater(top, stop)

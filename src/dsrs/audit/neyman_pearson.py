@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from statistics import NormalDist
 
 from dsrs.audit.angle import angle_of
 from dsrs.audit.balls import arb, bits, exact, lesser
 from dsrs.audit.bound import enclosed_bound
 from dsrs.audit.claims import Claim
+from dsrs.audit.counts import STANDARD_NORMAL
 from dsrs.audit.curve import Term, crossing_on, ratio_on
 from dsrs.audit.gaussian import demand_alone
 from dsrs.audit.kinds import Proof
@@ -23,10 +23,9 @@ from dsrs.audit.shells import Shells
 from dsrs.audit.verdicts import Refuted, Undecided
 from dsrs.audit.weights import ends_of, smoothing_law
 
-POINTS = 60
-NORMAL = NormalDist()
+MULTIPLIER_POINTS = 60
 ASIDE = 1e-3  # ln of the multipliers on both sides
-ROUNDS = 4
+MULTIPLIER_ROUNDS = 4
 
 
 def check_alone(claim: Claim, proof: Proof, shells: Shells) -> None:
@@ -55,7 +54,7 @@ def _check(shells: Shells, lower: float, radius: Fraction) -> None:
         demand_alone(lower, exact(radius) / shells.sigma, what)
         return
     log = _best_log_multiplier(shells, lower, radius)
-    for _ in range(ROUNDS):
+    for _ in range(MULTIPLIER_ROUNDS):
         best = _bound(shells, lower, radius, log)
         if best > exact(0.5):
             return
@@ -77,7 +76,7 @@ def _bound(shells: Shells, lower: float, radius: Fraction, log: float) -> arb:
 
 def _best_log_multiplier(shells: Shells, lower: float, radius: Fraction) -> float:
     """About ln of the multiplier with P[R] = lower: regula falsi in normal scores."""
-    target = NORMAL.inv_cdf(lower)
+    target = STANDARD_NORMAL.inv_cdf(lower)
     ratio = float(radius) / float(shells.sigma)
     x = ratio * max(target - ratio / 2, 0.0)
     miss = _score(shells, radius, x) - target
@@ -97,8 +96,8 @@ def _score(shells: Shells, radius: Fraction, log: float) -> float:
     terms = [Term(exact(log).exp(), smoothing_law().pieces[0])]
     rho, angle = exact(radius) / shells.scale, angle_of(shells.d, bits())
     weight = share = 0.0
-    for i in range(POINTS + 1):
-        u = arb(low + (high - low) * i / POINTS)
+    for i in range(MULTIPLIER_POINTS + 1):
+        u = arb(low + (high - low) * i / MULTIPLIER_POINTS)
         t = shells.gamma(u)
         density = float(shells.log_density(u, t).exp())
         weight += density
@@ -110,4 +109,4 @@ def _score(shells: Shells, radius: Fraction, log: float) -> float:
         h = shells.half_square(u)
         climb = -(h * (crossing.e * shells.power).expm1()) / rho
         share += density * (1 - float(angle.above((climb + rho / 2) / (2 * h).sqrt())))
-    return NORMAL.inv_cdf(min(max(share / weight, 1e-15), 1 - 1e-15))
+    return STANDARD_NORMAL.inv_cdf(min(max(share / weight, 1e-15), 1 - 1e-15))

@@ -26,8 +26,8 @@ from dsrs.audit.quadrature import integral
 from dsrs.audit.verdicts import Undecided
 from dsrs.audit.weights import ends_of
 
-DEPTH = 24.0  # negative laws are looked at where their density exceeds e^-DEPTH
-EVALUATIONS = 1500  # of g on one cell
+NEGATIVE_DEPTH = 24.0  # negative laws are looked at where their density exceeds e^-NEGATIVE_DEPTH
+CELL_EVALUATIONS = 1500  # of g on one cell
 
 
 def outer_bound(mixture: Mixture, ends: Sequence[tuple[float, float]]) -> arb:
@@ -54,7 +54,7 @@ def _negative_part(mixture: Mixture) -> arb:
             continue
         terms = mixture.terms_at(middle)
         try:
-            part = integral(Density(mixture.shells, terms), low, high, Budget(EVALUATIONS))
+            part = integral(Density(mixture.shells, terms), low, high, Budget(CELL_EVALUATIONS))
         except Undecided:
             continue  # nothing is known of this cell, and nothing is taken from it
         if part < 0:
@@ -70,7 +70,7 @@ def _cells(mixture: Mixture) -> list[tuple[arb, arb]]:
     ranges = []
     for value, law in zip(mixture.multipliers, mixture.laws, strict=True):
         for piece in law.pieces if value < 0 else ():
-            ranges.append(ends_of(piece, mixture.shells, DEPTH, min(abs(value), 1e300)))
+            ranges.append(ends_of(piece, mixture.shells, NEGATIVE_DEPTH, min(abs(value), 1e300)))
     # Ends that are not edges of laws are exact numbers.
     own = {float(end): end for pair in ranges for end in pair if end.is_exact()}
     cuts = sorted([*mixture.edges().values(), *own.values()], key=float)

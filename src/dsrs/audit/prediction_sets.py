@@ -22,10 +22,11 @@ from typing import Any
 
 from dsrs.audit.balls import arb, exact, precision
 from dsrs.audit.bound import enclosed_bound
-from dsrs.audit.claims import LARGEST_SEED, SmoothingLaw
+from dsrs.audit.claims import LARGEST_FORMAT_2_SEED, SmoothingLaw
 from dsrs.audit.counts import Answer, lower_holds
 from dsrs.audit.gaussian import gaussian_bound
 from dsrs.audit.grid_charge import variation
+from dsrs.audit.kinds.steps import LARGEST_MULTIPLIER
 from dsrs.audit.limits import PROCESSOR_SECONDS, Budget, time_limit
 from dsrs.audit.mixture import Mixture
 from dsrs.audit.reading import (
@@ -44,10 +45,9 @@ from dsrs.audit.shells import Shells
 from dsrs.audit.verdicts import NotACertificate, Refuted, Undecided, Verdict
 from dsrs.audit.weights import smoothing_law
 
-KIND, FORMAT = "prediction sets", 1
-LARGEST_MULTIPLIER = 1e200
-MOST = 10**9  # inputs, draws, classes
-NAMES = (
+SETS_KIND, SETS_FORMAT = "prediction sets", 1
+LARGEST_COUNT = 10**9  # inputs, draws, classes
+SETS_FIELDS = (
     *("kind", "format", "guarantee", "coverage", "radius", "law", "level", "proof", "threshold"),
     *("score", "outputs", "batch", "draws", "confidence", "grid", "calibration", "model"),
 )
@@ -61,7 +61,7 @@ IN_MODEL = (
 
 def is_of_sets(fields: Any) -> bool:
     """Whether a JSON value says that it holds prediction sets."""
-    return isinstance(fields, Mapping) and fields.get("kind") == KIND
+    return isinstance(fields, Mapping) and fields.get("kind") == SETS_KIND
 
 
 def check_sets(fields: Fields, name: str = "", seconds: float = PROCESSOR_SECONDS) -> Verdict:
@@ -140,8 +140,8 @@ class _Claim:
 
     @classmethod
     def read(cls, fields: Any) -> _Claim:
-        only(fields, NAMES, "a file of prediction sets")
-        if field(fields, "format", object) != FORMAT:
+        only(fields, SETS_FIELDS, "a file of prediction sets")
+        if field(fields, "format", object) != SETS_FORMAT:
             raise Undecided(f"this check does not know the format {shown(fields['format'])}")
         proof = field(fields, "proof", dict)
         only(proof, ("radius", "multiplier", "overlap"), "the proof")
@@ -156,12 +156,12 @@ class _Claim:
             number(fields, "level"),
             (number(proof, "radius"), number(proof, "multiplier"), number(proof, "overlap")),
             number(fields, "threshold", infinite=True),
-            whole(fields, "draws", 1, MOST),
+            whole(fields, "draws", 1, LARGEST_COUNT),
             optional_number(fields, "confidence"),
             _Grid.read(fields),
-            whole(counted, "inputs", 1, MOST),
-            whole(counted, "draws", 1, MOST),
-            whole(counted, "rank", 0, MOST),
+            whole(counted, "inputs", 1, LARGEST_COUNT),
+            whole(counted, "draws", 1, LARGEST_COUNT),
+            whole(counted, "rank", 0, LARGEST_COUNT),
             numbers(field(counted, "scores", list), "scores"),
             field(field(fields, "model", dict), "fingerprint", str),
         )
@@ -310,15 +310,15 @@ def _read_words(fields: Fields, law: SmoothingLaw) -> None:
     """Raise unless what the file says beside its promise has the right form."""
     choice(fields, "outputs", ("logits", "probabilities"))
     field(fields, "score", str)
-    whole(fields, "batch", 1, MOST)
+    whole(fields, "batch", 1, LARGEST_COUNT)
     counted, model = field(fields, "calibration", dict), field(fields, "model", dict)
     for name in ("data", "data_fingerprint"):
         field(counted, name, str)
-    whole(counted, "seed", 0, LARGEST_SEED)
+    whole(counted, "seed", 0, LARGEST_FORMAT_2_SEED)
     only(model, IN_MODEL, "the model")
     for name in ("fingerprint", "description", "device"):
         field(model, name, str)
-    whole(model, "num_classes", 2, MOST)
+    whole(model, "num_classes", 2, LARGEST_COUNT)
     bounds = numbers(field(model, "bounds", list), "bounds")
     if len(bounds) != 2 or not bounds[0] < bounds[1]:
         raise Refuted("the bounds of the inputs are not two numbers in order")

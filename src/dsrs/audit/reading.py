@@ -15,7 +15,7 @@ from dsrs.audit.verdicts import NotACertificate, Undecided
 Fields = Mapping[str, Any]
 Kind = TypeVar("Kind")
 
-MOST_SHOWN = 60  # characters of a value that a message repeats
+MOST_CHARACTERS = 60  # characters of a value that a message repeats
 
 
 def shown(value: Any) -> str:
@@ -25,7 +25,7 @@ def shown(value: Any) -> str:
     text = repr(value) if isinstance(value, (str, int, float, bool, type(None))) else None
     if text is None:
         return f"a JSON {'object' if isinstance(value, Mapping) else 'list'}"
-    return text if len(text) <= MOST_SHOWN else text[:MOST_SHOWN] + "..."
+    return text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS] + "..."
 
 
 def field(fields: Any, name: str, kind: type[Kind]) -> Kind:
@@ -104,7 +104,7 @@ def only(fields: Fields, names: Iterable[str], where: str) -> None:
     """
     unknown = sorted(set(map(str, fields)) - set(names))
     if unknown:
-        listed = ", ".join(name[:MOST_SHOWN] for name in unknown[:5])
+        listed = ", ".join(name[:MOST_CHARACTERS] for name in unknown[:5])
         raise Undecided(f"this check does not know what {where} means by {listed}")
 
 
@@ -125,5 +125,5 @@ def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) != len(pairs):
         twice = next(name for name, _ in pairs if sum(other == name for other, _ in pairs) > 1)
-        raise NotACertificate(f"`{twice[:MOST_SHOWN]}` comes twice")
+        raise NotACertificate(f"`{twice[:MOST_CHARACTERS]}` comes twice")
     return fields

@@ -22,15 +22,15 @@ from dsrs.audit.verdicts import NotACertificate, Refuted, Unreadable
 
 STORE_NAME = "run.sqlite"
 APPLICATION_ID = int.from_bytes(b"DSRS", "big")
-FORMATS = (2, 3)
-OF_INPUT = {
+RUN_FORMATS = (2, 3)
+INPUT_COLUMNS_BY_FORMAT = {
     2: ("label", "predicted", "target", "choices", "seconds", "queries"),
     3: (
         *("label", "predicted", "target", "choices", "seconds", "queries"),
         *("moved", "fingerprint"),
     ),
 }
-OF_CERTIFICATE = {
+CERTIFICATE_COLUMNS_BY_FORMAT = {
     2: ("method", "status", "radius", "body"),
     3: (
         *("method", "status", "radius", "np_radius", "complete", "variation", "uniform"),
@@ -73,7 +73,9 @@ class RunFolder:
             raise Refuted(f"there are {len(named)} certificates of the method {shown(method)}")
         if self.format == 2:
             return _certificate(named[0])
-        return self._assembled(votes, dict(zip(OF_CERTIFICATE[3], named[0], strict=True)))
+        return self._assembled(
+            votes, dict(zip(CERTIFICATE_COLUMNS_BY_FORMAT[3], named[0], strict=True))
+        )
 
     def _name(self, method: Any) -> str:
         """The name of a certificate: format 2 keeps it, format 3 the method as the plan writes it.
@@ -114,8 +116,8 @@ class RunFolder:
         if application != APPLICATION_ID:
             raise Unreadable(f"{self.store} is an SQLite database, but not of a dsrs run")
         self.format = int(version)
-        if version not in FORMATS:
-            known = " and ".join(map(str, FORMATS))
+        if version not in RUN_FORMATS:
+            known = " and ".join(map(str, RUN_FORMATS))
             raise Unreadable(f"{self.store} has format {version}; this check reads {known}")
 
     def _config(self, connection: sqlite3.Connection) -> Fields:
@@ -132,7 +134,7 @@ class RunFolder:
     def _read(
         self, connection: sqlite3.Connection, index: Any
     ) -> tuple[Fields, list[tuple[Any, ...]]]:
-        columns = ", ".join(OF_INPUT[self.format])
+        columns = ", ".join(INPUT_COLUMNS_BY_FORMAT[self.format])
         rows = connection.execute(
             f"SELECT {columns}, thumbnail, checksum FROM input WHERE idx = ?", (index,)
         ).fetchall()
@@ -145,14 +147,14 @@ class RunFolder:
             ).fetchall()
             for table, columns in (
                 ("votes", "body"),
-                ("certificate", ", ".join(OF_CERTIFICATE[self.format])),
+                ("certificate", ", ".join(CERTIFICATE_COLUMNS_BY_FORMAT[self.format])),
             )
         )
         bodies = votes if self.format == 2 else [body for (body,) in votes]
         content = json.dumps([[index, *own], bodies, certificates], default=repr)
         if checksum != _checksum(content, thumbnail):
             raise Refuted("what is stored of its input was changed: the checksum does not match")
-        known = dict(zip(OF_INPUT[self.format], own, strict=True))
+        known = dict(zip(INPUT_COLUMNS_BY_FORMAT[self.format], own, strict=True))
         fields = known | {
             "index": index,
             "choices": parsed(known["choices"]),

@@ -14,8 +14,13 @@ from dsrs.audit.reading import parsed, shown
 from dsrs.audit.shells import Shells
 from dsrs.audit.verdicts import NotACertificate, Refuted, Undecided
 
-NEEDED = ("d", "k", "sigma", "p_lower", "p_upper", "status", "np_radius")
-BOUNDS = ("q_lower", "q_upper", "rival", "gradient")  # columns that only some proofs start from
+NEEDED_COLUMNS = ("d", "k", "sigma", "p_lower", "p_upper", "status", "np_radius")
+OPTIONAL_BOUNDS = (
+    "q_lower",
+    "q_upper",
+    "rival",
+    "gradient",
+)  # columns that only some proofs start from
 OTHER_SOLVERS = 1e-4  # of sigma: how precisely the radii of other programs are recorded
 LAST_DIGITS = 2.0**-50  # of a number that another program computed in double precision
 
@@ -33,7 +38,7 @@ def certificate_of(row: Row) -> dict[str, Any] | None:
     _demand_sense(row)
     if _has(row, "norm") and row["norm"] != "l2":
         raise Undecided(f"this check does not know smoothing laws of the kind {shown(row['norm'])}")
-    d, k, sigma, p_lower, p_upper = (_number(row, name) for name in NEEDED[:5])
+    d, k, sigma, p_lower, p_upper = (_number(row, name) for name in NEEDED_COLUMNS[:5])
     law = {"d": d, "k": k, "sigma": sigma, "eta": _number(row, "eta") if _has(row, "eta") else 2.0}
     radius = _claimed_radius(row, sigma)
     observed = _observed(row, law, p_lower)
@@ -88,7 +93,7 @@ def _demand_same(row: Row, proof: Mapping[str, Any], observed: list[dict[str, An
         if _has(row, name) and _number(row, name) != expected:
             raise Refuted(f"`{name}` is {row[name]}, and the proof starts from {shown(expected)}")
     # Beside `certified_radius` stands what was given to `recertify`, which need not use it.
-    unused = () if _has(row, "certified_radius") or not columns else BOUNDS
+    unused = () if _has(row, "certified_radius") or not columns else OPTIONAL_BOUNDS
     for name in unused:
         if _has(row, name) and name not in columns:
             raise Refuted(f"`{name}` is {shown(row[name])}, and the proof does not start from it")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from dsrs.audit.angle import Angle, angle_of
 from dsrs.audit.balls import acb, arb, between, bits
 from dsrs.audit.limits import Budget
-from dsrs.audit.mixture import DEPTH
+from dsrs.audit.mixture import MIXTURE_DEPTH
 from dsrs.audit.quadrature import integral
 from dsrs.audit.shells import Shells
 from dsrs.audit.weights import ends_of, smoothing_law
@@ -42,7 +42,7 @@ class _Band:
 
 def total_variation(shells: Shells, step: arb, budget: Budget) -> arb:
     """TV of a shift by `step`, in units of length."""
-    low, high = ends_of(smoothing_law().pieces[0], shells, DEPTH)
+    low, high = ends_of(smoothing_law().pieces[0], shells, MIXTURE_DEPTH)
     band = _Band(shells, angle_of(shells.d, bits()), step / shells.scale / 2)
     left_out = shells.mass_below(low) + shells.mass_above(high)
     return integral(band, low, high, budget) + between(arb(0), left_out.upper())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Word = Literal["verified", "refuted", "undecided", "abstained"]
-WORDS: tuple[Word, ...] = ("verified", "refuted", "undecided", "abstained")
+VERDICT_WORDS: tuple[Word, ...] = ("verified", "refuted", "undecided", "abstained")
 
 
 class Refuted(Exception):
@@ -26,14 +26,15 @@ class Undecided(Exception):
 class Verdict:
     """The outcome for one certificate. It is true in a condition only if `word` is `verified`.
 
-    name: which certificate of a file, table or run it is.
-    word: `verified`, `refuted`, `undecided`, or `abstained` where nothing is claimed.
-    reason: why it is refuted or undecided.
-    radius: the radius that is claimed, where it could be read.
-    subject: what the certificate says it is about, as JSON, where it says it.
-    surplus: a lower bound of (B - claimed B), the least over the steps of the proof.
-    seconds: processor seconds that the check took.
-    steps: how many steps the proof has.
+    Attributes:
+        name: which certificate of a file, table or run it is.
+        word: `verified`, `refuted`, `undecided`, or `abstained` where nothing is claimed.
+        reason: why it is refuted or undecided.
+        radius: the radius that is claimed, where it could be read.
+        subject: what the certificate says it is about, as JSON, where it says it.
+        surplus: a lower bound of (B - claimed B), the least over the steps of the proof.
+        seconds: processor seconds that the check took.
+        steps: how many steps the proof has.
     """
 
     name: str

@@ -85,9 +85,9 @@ def smoothing_law() -> Law:
 def additional_law(fields: Mapping[str, Any], shells: Shells, sigma: float, eta: float) -> Law:
     """The law of a JSON object, as certificates hold them; Undecided where its kind is unknown."""
     kind = field(fields, "kind", str)
-    if kind not in LAWS:
+    if kind not in CHECKED_LAWS:
         raise Undecided(f"this check does not know laws of the kind {shown(kind)}")
-    return LAWS[kind](fields, shells, sigma, eta)
+    return CHECKED_LAWS[kind](fields, shells, sigma, eta)
 
 
 def _truncated(fields: Fields, shells: Shells, sigma: float, eta: float) -> Law:
@@ -164,7 +164,7 @@ def _weighted(fields: Fields, shells: Shells, sigma: float, eta: float) -> Law:
 
 
 # A law is added here: its kind, and the function that reads it.
-LAWS: dict[str, Callable[[Fields, Shells, float, float], Law]] = {
+CHECKED_LAWS: dict[str, Callable[[Fields, Shells, float, float], Law]] = {
     "truncated": _truncated,
     "rescaled": _rescaled,
     "weighted": _weighted,

@@ -21,12 +21,12 @@ from dsrs.methods.plan import MAX_VOTES
 
 UNITS = {"s": 1, "sec": 1, "min": 60, "m": 60, "h": 3600, "d": 86400}
 TIME = re.compile(r"(?:\d+(?:\.\d+)?\s*(?:sec|min|[smhd])\s*)+")
-PART = re.compile(r"(\d+(?:\.\d+)?)\s*(sec|min|[smhd])")
+DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(sec|min|[smhd])")
 REHEARSED = 0.05  # of a budget: what the rehearsal may take
-KEPT = 0.03  # of a budget of time: for what nobody measured
-FEWEST = 100  # inputs that are left where the budget chooses them
-LEAST_N, STEPS, CLOSE = 16, 12, 0.985  # of the search for the number of votes
-DIGITS = 4  # of what a way promises; further ones tell no ways apart
+UNMEASURED_SHARE = 0.03  # of a budget of time: for what nobody measured
+FEWEST_CHOSEN_INPUTS = 100  # inputs that are left where the budget chooses them
+LEAST_N, BUDGET_STEPS, ENOUGH_OF_BUDGET = 16, 12, 0.985  # of the search for the number of votes
+PROMISED_DIGITS = 4  # of what a way promises; further ones tell no ways apart
 SIMULATED = 32  # inputs whose votes are foretold, for the cost of a plan
 
 
@@ -42,7 +42,7 @@ class Budget:
         """Read `1e6` or `1_000_000` votes, or a time: `30min`, `90s`, `1h30min`."""
         plain = text.strip().lower()
         if TIME.fullmatch(plain):
-            seconds = sum(float(size) * UNITS[unit] for size, unit in PART.findall(plain))
+            seconds = sum(float(size) * UNITS[unit] for size, unit in DURATION_PART.findall(plain))
             if seconds > 0:
                 return cls(seconds=seconds)
         try:
@@ -115,7 +115,7 @@ def best_use(
     """
     found = []
     every = 1
-    while every == 1 or (may_skip and inputs // every >= FEWEST):
+    while every == 1 or (may_skip and inputs // every >= FEWEST_CHOSEN_INPUTS):
         for plan in plans:
             part = -(-inputs // every)
             n = _votes_that_fit(budget, rehearsal, plan, part, labelled)
@@ -128,7 +128,9 @@ def best_use(
             f"{plans[0].alpha:g}; give more, or fewer inputs (--stop, --skip)"
         )
     # Of ways that promise the same, one with fewer methods takes less time.
-    return sorted(found, key=lambda one: (-round(one.value, DIGITS), len(one.plan.methods)))
+    return sorted(
+        found, key=lambda one: (-round(one.value, PROMISED_DIGITS), len(one.plan.methods))
+    )
 
 
 def _choice(
@@ -163,7 +165,7 @@ def _votes_that_fit(
             return votes / max(budget.votes - rehearsal.votes, 1)
         assert budget.seconds is not None
         assert seconds is not None
-        return seconds / max(budget.seconds * (1 - KEPT) - rehearsal.seconds, 1e-9)
+        return seconds / max(budget.seconds * (1 - UNMEASURED_SHARE) - rehearsal.seconds, 1e-9)
 
     n = _largest_below_one(share)
     return None if n is None or hopeless_votes(n, plan.alpha) else n
@@ -179,8 +181,8 @@ def _largest_below_one(share: Callable[[int], float]) -> int | None:
         if high >= MAX_VOTES:
             return MAX_VOTES
         low, at_low, high = high, at_high, min(2 * high, MAX_VOTES)
-    for step in range(STEPS):
-        if at_low > CLOSE or high - low < 2:
+    for step in range(BUDGET_STEPS):
+        if at_low > ENOUGH_OF_BUDGET or high - low < 2:
             break
         # False position, aimed a little low; every third step halves, where the share jumps.
         part = 0.5 if step % 3 == 2 else 0.995 * (1 - at_low) / (at_high - at_low)

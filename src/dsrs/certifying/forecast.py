@@ -25,10 +25,13 @@ from dsrs.methods import Plan, methods_of
 
 Floats = NDArray[np.float64]
 
-UNSURE = 0.05  # how often an interval may miss
+UNSURE_SHARE = 0.05  # how often an interval may miss
 # The same of what is known of each input: inputs are wrong to either side, and much of it cancels.
 UNSURE_EACH = 0.32
-LEVELS, GRID = 64, 160  # quantiles of P_A of an input; probabilities of a miss with a radius
+PROBABILITY_LEVELS, GRID = (
+    64,
+    160,
+)  # quantiles of P_A of an input; probabilities of a miss with a radius
 # What forecasts of radii miss by even with many votes (docs/landscape.md), as a share of them.
 FORECAST_ERROR = 0.05
 
@@ -77,12 +80,12 @@ def _expected(
         accuracy.append(
             (
                 counts[0] / size,
-                clopper_pearson_lower(counts[1], size, UNSURE / 2),
-                clopper_pearson_upper(counts[2], size, UNSURE / 2),
+                clopper_pearson_lower(counts[1], size, UNSURE_SHARE / 2),
+                clopper_pearson_upper(counts[2], size, UNSURE_SHARE / 2),
             )
         )
     columns = np.column_stack([low, high])
-    lower, upper = interval(resampled_means(columns, Resampling()), 1 - UNSURE)
+    lower, upper = interval(resampled_means(columns, Resampling()), 1 - UNSURE_SHARE)
     mean = float(middle.mean()), float(lower[0]), float(upper[1])
     return Expected(name, tuple(radii), tuple(accuracy), mean, middle)
 
@@ -100,7 +103,7 @@ def _neyman_pearson(
     votes = np.array([profile.votes for profile in profiles], dtype=np.float64)
     hits = np.round(shares * votes)
     a, b = _beta_law(hits, votes)
-    levels = (np.arange(LEVELS) + 0.5) / LEVELS
+    levels = (np.arange(PROBABILITY_LEVELS) + 0.5) / PROBABILITY_LEVELS
     possible = stats.beta.ppf(levels[None], (hits + a)[:, None], (votes - hits + b)[:, None])
     radii = _radii_of(1 - possible, plan)
     low, high = np.quantile(radii, [UNSURE_EACH / 2, 1 - UNSURE_EACH / 2], axis=1)

@@ -24,9 +24,9 @@ from dsrs.votes import Collector
 from dsrs.votes.executors import ThreadExecutor
 from dsrs.votes.records import SampledInput
 
-MOST_INPUTS, FEWEST_INPUTS = 32, 7
+MOST_REHEARSAL_INPUTS, FEWEST_REHEARSAL_INPUTS = 32, 7
 WHOLE = 3  # inputs whose certificates are made by all methods, and timed
-MOST_VOTES, FEWEST_VOTES = 512, 64  # of each of these inputs
+MOST_REHEARSAL_VOTES, FEWEST_REHEARSAL_VOTES = 512, 64  # of each of these inputs
 
 Clock = Callable[[], float]
 
@@ -70,11 +70,11 @@ def rehearse(
         indices: the inputs of the run.
         workers: threads; all cores when None.
         votes: about how many to take altogether, in the limits above.
-        most_seconds: stop after this time, but not before FEWEST_INPUTS.
+        most_seconds: stop after this time, but not before FEWEST_REHEARSAL_INPUTS.
         clock: what seconds are read from.
     """
-    count = min(MOST_INPUTS, len(indices))
-    each = int(min(max(votes / count, FEWEST_VOTES), MOST_VOTES))
+    count = min(MOST_REHEARSAL_INPUTS, len(indices))
+    each = int(min(max(votes / count, FEWEST_REHEARSAL_VOTES), MOST_REHEARSAL_VOTES))
     whole = plan.on_grid_of(classifier.bounds).replace(
         n=each, seed=rehearsal_seed(plan.seed), early_stop=False
     )
@@ -91,7 +91,7 @@ def rehearse(
             small = (alone, fewer)[len(tried) % 2] if len(tried) >= WHOLE else whole
             collector = counting.collector(Event())
             tried.append(_try_out(classifier, dataset, small, indices[place], collector, clock))
-            if len(tried) >= FEWEST_INPUTS and clock() - began >= most_seconds:
+            if len(tried) >= FEWEST_REHEARSAL_INPUTS and clock() - began >= most_seconds:
                 break
     warm = tried[1:] or tried  # the first one also loads and compiles
     per_query, per_input = line_through([(one.sampling, one.queries) for one in warm])

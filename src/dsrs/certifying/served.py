@@ -14,7 +14,7 @@ from typing import Any
 from dsrs.classifiers.base import Classifier
 from dsrs.errors import OtherModel
 
-SHOWN = 60  # characters of a value
+SHOWN_CHARACTERS = 60  # characters of a value
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,4 +80,4 @@ def refuse_other(compared: Sequence[Compared], what: str) -> None:
 
 def _text(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value)
-    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+    return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 3] + "..."

@@ -95,7 +95,11 @@ class Adapter:
 
 
 def by_suffix(*suffixes: str) -> Callable[[str], bool]:
-    """Accepts the names of files that end so, in whatever case."""
+    """Return a test for names of files with one of these suffixes, in upper or lower case.
+
+    Args:
+        suffixes: such as `.onnx`.
+    """
     return lambda name: Path(name).suffix.lower() in suffixes
 
 

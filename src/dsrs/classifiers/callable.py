@@ -171,13 +171,20 @@ def from_callable(
     source: str = "",
     noisy: NoisyForward | None = None,
 ) -> CallableClassifier:
-    """A classifier from a function of float32 batches (n, *input_shape).
+    """Make a classifier from a function of batches.
 
-    `forward` returns logits (n, classes) or integer class ids (n,), answers each row by itself,
-    and can be called from several threads. It is called once here, on `probe_batch`, to check
-    what it returns; `num_classes` is taken from the logits when it is not given.
-    The fingerprint is the name, `source` (what is known of its code) and a hash of its answers on
-    some fixed inputs; or `fingerprint`, where the caller knows better.
+    Args:
+        forward: takes float32 batches (n, *input_shape) and returns logits (n, classes) or integer
+            class ids (n,). It answers each row by itself and can be called from several threads.
+            It is called once here, on `probe_batch`, to check what it returns.
+        input_shape: the shape of one input.
+        num_classes: how many classes there are; taken from the logits when None.
+        bounds: the least and the largest value of inputs.
+        name: what to call it in messages; the name of the function when None.
+        fingerprint: what identifies the classifier. When None it is the name, `source` and a hash
+            of its answers on some fixed inputs.
+        source: what is known of its code, as a part of the fingerprint.
+        noisy: adds the noise and answers in one pass, for models that make noise on their device.
     """
     shape, units = checked_shape(input_shape), checked_bounds(bounds)
     given = name or _qualified_name(forward)

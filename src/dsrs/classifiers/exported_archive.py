@@ -36,7 +36,7 @@ TREES = (None, "builtins.tuple", "builtins.list", "builtins.dict")
 LARGEST_UNFOLDED = 1 << 24  # bytes of one compressed entry: more than any program has
 RAW_TENSOR = re.compile(r"(?:weight|tensor)_\d+")
 
-KEPT = re.compile(
+KEPT_ENTRIES = re.compile(
     r"archive_format|archive_version|byteorder|\.data/\w+|models/model\.json"
     r"|data/weights/(?:weight_\d+|model_weights_config\.json)"
     r"|data/constants/(?:tensor_\d+|model_constants_config\.json)|data/sample_inputs/model\.pt"
@@ -82,11 +82,11 @@ def _entries_of(path: Path) -> dict[str, bytes]:
 
 
 def _archive_of(entries: dict[str, bytes]) -> io.BytesIO:
-    """An archive of the entries whose whole name fits `KEPT`."""
+    """An archive of the entries whose whole name fits `KEPT_ENTRIES`."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
         for name, content in entries.items():
-            if KEPT.fullmatch(name):
+            if KEPT_ENTRIES.fullmatch(name):
                 archive.writestr(f"model/{name}", content)
     stream.seek(0)
     return stream

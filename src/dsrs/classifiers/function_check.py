@@ -14,7 +14,7 @@ from dsrs.classifiers.base import Classifier, answer_of
 from dsrs.errors import NotAFunction
 
 # Rows that are asked twice, at least, and rows of a forward pass, at most.
-FEWEST_ROWS, MOST_ROWS = 32, 64
+FEWEST_REPEATED_ROWS, MOST_REPEATED_ROWS = 32, 64
 # The rows beside them, the second time, are brighter by so many sigma: their statistics differ.
 BRIGHTER = np.float32(4)
 
@@ -37,11 +37,11 @@ def refuse_unless_function(
         if member is not classifier:
             refuse_unless_function(member, x, 0.0 if law is None else law.sigma, batch)
     noise = np.random.default_rng(0)
-    batch = min(batch, MOST_ROWS)
+    batch = min(batch, MOST_REPEATED_ROWS)
     asked = max(1, batch // 2)
     beside = batch - asked
     changed = rows = 0
-    while rows < FEWEST_ROWS:
+    while rows < FEWEST_REPEATED_ROWS:
         noisy = noise.standard_normal((batch + beside, *x.shape), dtype=np.float32)
         noisy[batch:] += BRIGHTER
         noisy = x + np.float32(sigma) * noisy

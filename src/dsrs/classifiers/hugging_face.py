@@ -19,7 +19,7 @@ from dsrs.classifiers.preparation import RESAMPLES, Preparation, square
 from dsrs.classifiers.published import published_classifier
 from dsrs.errors import ClassifierError, MissingExtra
 
-CONFIG, WEIGHTS = "config.json", "*.safetensors"
+CONFIG_FILE, WEIGHT_FILES = "config.json", "*.safetensors"
 PREPROCESSORS = ("preprocessor_config.json", "processor_config.json")
 # The numbers that Pillow gives to its filters.
 FILTERS = dict(enumerate(("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")))
@@ -31,10 +31,10 @@ BYTE = 1 / 255
 def from_hugging_face(name: str, options: ModelOptions) -> Classifier:
     """The image classifier in a folder."""
     folder = Path(name)
-    if not any(folder.glob(WEIGHTS)):
+    if not any(folder.glob(WEIGHT_FILES)):
         raise ClassifierError(
-            f"{folder}: expected the weights as .safetensors beside {CONFIG}, got none; save the "
-            "model again with save_pretrained(folder, safe_serialization=True)"
+            f"{folder}: expected the weights as .safetensors beside {CONFIG_FILE}, got none; "
+            "save the model again with save_pretrained(folder, safe_serialization=True)"
         )
     transformers = _transformers()
     try:
@@ -56,7 +56,7 @@ def from_hugging_face(name: str, options: ModelOptions) -> Classifier:
 def preparation(name: str) -> Preparation:
     """What the folder says of the model's inputs and classes."""
     folder = Path(name)
-    config = _read(folder / CONFIG)
+    config = _read(folder / CONFIG_FILE)
     file = _processor_file(folder)
     processor = {} if file is None else _read(file)
     processor = processor.get("image_processor", processor)
@@ -85,7 +85,7 @@ def _processor_file(folder: Path) -> Path | None:
 
 
 def _is_folder(name: str) -> bool:
-    return (Path(name) / CONFIG).is_file()
+    return (Path(name) / CONFIG_FILE).is_file()
 
 
 ADAPTER = Adapter(

@@ -49,7 +49,11 @@ is_refused = by_suffix(
 
 
 def register(adapter: Adapter) -> None:
-    """Let `load_classifier` and the command line read another kind of model."""
+    """Let `load_classifier` and the command line read another kind of model.
+
+    Args:
+        adapter: which names it accepts, and how it loads a model.
+    """
     ADAPTERS.append(adapter)
 
 

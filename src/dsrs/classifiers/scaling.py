@@ -24,13 +24,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from dsrs.errors import DataError, InvalidInput
 
-SHOWN = 3  # features in a line for people
+SHOWN_FEATURES = 3  # features in a line for people
 # A grid of 4080 steps between 0 and 255 2^i has whole numbers on it.
 BYTE_LEVELS = 255
 # Decimals that are looked for in the values of a feature.
 MOST_DECIMALS = 6
-LARGEST_ROUNDING = 0.05  # of a decimal step: a number farther off does not stand for it
-KINDS = ("range", "std", "resolution")
+LARGEST_DECIMAL_ERROR = 0.05  # of a decimal step: a number farther off does not stand for it
+SCALING_KINDS = ("range", "std", "resolution")
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Scaling:
         elif kind == "resolution":
             units = np.array([_resolution(column, rounding) for column in values.T])
         else:
-            raise InvalidInput(f"a scaling is one of {', '.join(KINDS)}, got {kind!r}")
+            raise InvalidInput(f"a scaling is one of {', '.join(SCALING_KINDS)}, got {kind!r}")
         if kind != "given":
             units = np.where((units > 0) & (upper > lower), units, 1.0)
         return cls(_floats(lower), _floats(upper), _floats(units), tuple(names), kind)
@@ -178,8 +178,11 @@ class Scaling:
         """For people, in a line: what a radius of 1 is in the first features."""
         what = {"range": "range", "std": "standard deviation", "resolution": "resolution"}
         title = f"each feature in units of its {what[self.kind]}" if self.kind in what else "units"
-        few = [f"{self._short(number)} {unit:.4g}" for number, unit in enumerate(self.unit[:SHOWN])]
-        more = len(self.unit) - SHOWN
+        few = [
+            f"{self._short(number)} {unit:.4g}"
+            for number, unit in enumerate(self.unit[:SHOWN_FEATURES])
+        ]
+        more = len(self.unit) - SHOWN_FEATURES
         return f"{title}: {', '.join(few)}" + (f" and {more} more" if more > 0 else "")
 
     def _short(self, number: int) -> str:
@@ -237,7 +240,7 @@ def _resolution(column: NDArray[np.float64], rounding: float) -> float:
     for decimals in range(MOST_DECIMALS + 1):
         steps = (column - column.min()) * 10.0**decimals
         allowed = rounding * float(np.abs(column).max()) * 10.0**decimals
-        if allowed > LARGEST_ROUNDING:
+        if allowed > LARGEST_DECIMAL_ERROR:
             break
         if (np.abs(steps - np.rint(steps)) <= allowed).all():
             return float(10.0**-decimals)

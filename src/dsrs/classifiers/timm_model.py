@@ -17,12 +17,12 @@ from dsrs.classifiers.preparation import RESAMPLES, Preparation, square
 from dsrs.classifiers.published import published_classifier
 from dsrs.errors import ClassifierError, MissingExtra
 
-PREFIX = "timm:"
+TIMM_PREFIX = "timm:"
 
 
 def from_timm(name: str, options: ModelOptions) -> Classifier:
     """The classifier `timm:resnet18.a1_in1k`; `num_classes` is for `weights` of your own."""
-    architecture = name.removeprefix(PREFIX)
+    architecture = name.removeprefix(TIMM_PREFIX)
     classes = {} if options.num_classes is None else {"num_classes": options.num_classes}
     network = _called("create_model", architecture, options.weights is None, **classes)
     config = _timm("data").resolve_model_data_config(network)
@@ -31,7 +31,7 @@ def from_timm(name: str, options: ModelOptions) -> Classifier:
 
 def preparation(name: str) -> Preparation | None:
     """What timm knows of the inputs of a model, without making it; None if it does not know it."""
-    config = _timm("models").get_pretrained_cfg(name.removeprefix(PREFIX))
+    config = _timm("models").get_pretrained_cfg(name.removeprefix(TIMM_PREFIX))
     if config is None:
         return None
     known = ("input_size", "mean", "std", "crop_pct", "crop_mode", "interpolation", "label_names")
@@ -40,7 +40,7 @@ def preparation(name: str) -> Preparation | None:
 
 ADAPTER = Adapter(
     "timm:NAME",
-    lambda name: name.startswith(PREFIX),
+    lambda name: name.startswith(TIMM_PREFIX),
     from_timm,
     frozenset({"engine", "weights", "mean"}),
     preparation,

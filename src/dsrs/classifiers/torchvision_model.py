@@ -16,12 +16,12 @@ from dsrs.classifiers.preparation import RESAMPLES, Preparation, square
 from dsrs.classifiers.published import published_classifier
 from dsrs.errors import ClassifierError, MissingExtra
 
-PREFIX = "torchvision:"
+TORCHVISION_PREFIX = "torchvision:"
 
 
 def from_torchvision(name: str, options: ModelOptions) -> Classifier:
     """The classifier `torchvision:resnet50`; `num_classes` is for `weights` of your own."""
-    architecture = name.removeprefix(PREFIX)
+    architecture = name.removeprefix(TORCHVISION_PREFIX)
     published = _weights(architecture)
     classes = {} if options.num_classes is None else {"num_classes": options.num_classes}
     try:
@@ -35,12 +35,12 @@ def from_torchvision(name: str, options: ModelOptions) -> Classifier:
 
 def preparation(name: str) -> Preparation:
     """What torchvision knows of the inputs of a model, without making it."""
-    return _preparation(_weights(name.removeprefix(PREFIX)), name)
+    return _preparation(_weights(name.removeprefix(TORCHVISION_PREFIX)), name)
 
 
 ADAPTER = Adapter(
     "torchvision:NAME",
-    lambda name: name.startswith(PREFIX),
+    lambda name: name.startswith(TORCHVISION_PREFIX),
     from_torchvision,
     frozenset({"engine", "weights", "mean"}),
     preparation,

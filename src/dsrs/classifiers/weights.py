@@ -25,7 +25,7 @@ PICKLE_SUFFIXES = (".pth", ".pt", ".tar", ".ckpt", ".bin")
 WRAPPERS = ("state_dict", "model_state_dict", "model", "net")
 SAFE_SINCE = (2, 6)  # before, a pickle could run code although PyTorch was asked for weights only
 UNFOLDED = 1 << 24  # bytes that an archive may hold beyond its own size: PyTorch does not compress
-SHOWN = 4  # names in a message
+SHOWN_NAMES = 4  # names in a message
 FRONT_NAMES = {
     "mean": ("mean", "means", "mu"),
     "std": ("std", "stds", "sds", "deviation", "sigma"),
@@ -271,5 +271,5 @@ def _check_fit(named: Mapping[str, Any], wanted: Mapping[str, Any], title: str) 
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
+    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    return ", ".join(names[:SHOWN_NAMES]) + more

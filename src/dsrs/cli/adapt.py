@@ -86,29 +86,19 @@ def _add_budget(group: Options) -> None:
         "split of --data, or the inputs that choose)",
     )
     group.add_argument(
-        "--n",
-        type=int,
-        default=defaults.N,
-        help=f"votes that an input will have when certified (default: {defaults.N})",
+        "--n", type=int, default=defaults.N, help="votes that an input will have when certified"
     )
-    group.add_argument(
-        "--alpha",
-        type=float,
-        default=defaults.ALPHA,
-        help=f"failure probability (default: {defaults.ALPHA:g})",
-    )
+    group.add_argument("--alpha", type=float, default=defaults.ALPHA, help="failure probability")
     group.add_argument(
         "--objective", default="acr", help="acr (average certified radius) or accuracy@R"
     )
-    group.add_argument(
-        "--votes", type=int, default=1000, help="votes an input and candidate (default: 1000)"
-    )
+    group.add_argument("--votes", type=int, default=1000, help="votes an input and candidate")
     group.add_argument(
         "--reach",
         type=float,
         help="largest noise of interest (default: as far as each candidate bears noise)",
     )
-    group.add_argument("--seed", type=int, default=0, help="same seed, same votes (default: 0)")
+    group.add_argument("--seed", type=int, default=0, help="same seed, same votes")
     add_batch_size(group)
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dsrs.attack import AttackSummary, EpsRates
     from dsrs.proofs.counterexample import AttackedInput
 
-REFUTED = 3
+EXIT_COUNTEREXAMPLE = 3
 EPILOG = f"""\
 examples:
   dsrs attack runs/mine
@@ -46,8 +46,8 @@ changed`: another class is provably ahead of it. A certificate of --classes all 
 class leads, and only the second ends it. All proofs of one input hold except with probability
 --alpha.
 
-exit codes: 0 done, {REFUTED} a certificate was refuted (a proved counterexample inside its radius),
-2 bad arguments or input, 130 interrupted (Ctrl-C; what was finished is kept).
+exit codes: 0 done, {EXIT_COUNTEREXAMPLE} a certificate was refuted (a proved counterexample inside
+its radius), 2 bad arguments or input, 130 interrupted (Ctrl-C; what was finished is kept).
 """
 
 
@@ -62,18 +62,15 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("run_folder", metavar="RUN", help="run folder of `dsrs certify`")
     options = parser.add_argument_group("the attack")
     options.add_argument(
-        "--budget",
-        type=int,
-        default=50_000,
-        help="votes an input, those of the proof included (default: 50000)",
+        "--budget", type=int, default=50_000, help="votes an input, those of the proof included"
     )
     options.add_argument(
         "--alpha",
         type=float,
         default=0.001,
-        help="failure probability of what is proved of one input (default: 0.001)",
+        help="failure probability of what is proved of one input",
     )
-    options.add_argument("--seed", type=int, default=0, help="same seed, same attack (default: 0)")
+    options.add_argument("--seed", type=int, default=0, help="same seed, same attack")
     options.add_argument(
         "--clip",
         action="store_true",
@@ -150,7 +147,7 @@ def run(arguments: argparse.Namespace) -> int:
     print(json.dumps(found.to_dict(), indent=2) if arguments.json else attack_text(found))
     if found.refuted:
         print(refutation_text(found.refuted, config["plan"]["alpha"]), file=sys.stderr)
-        return REFUTED
+        return EXIT_COUNTEREXAMPLE
     return 0
 
 

@@ -127,17 +127,9 @@ def _methods_help() -> str:
 def _add_plan_options(group: Options) -> None:
     add_law_options(group, from_file=True)
     group.add_argument(
-        "--n",
-        type=int,
-        default=defaults.N,
-        help=f"votes of each method, up to 2^32 - 2^16 (default: {defaults.N})",
+        "--n", type=int, default=defaults.N, help="votes of each method, up to 2^32 - 2^16"
     )
-    group.add_argument(
-        "--n0",
-        type=int,
-        default=defaults.N0,
-        help=f"votes that choose the class (default: {defaults.N0})",
-    )
+    group.add_argument("--n0", type=int, default=defaults.N0, help="votes that choose the class")
     spent = group.add_mutually_exclusive_group()
     spent.add_argument(
         "--alpha",
@@ -162,8 +154,8 @@ def _add_plan_options(group: Options) -> None:
         action="append",
         dest="methods",
         metavar="LAW",
-        help=f"methods beside np, or none (default: {', '.join(defaults.METHODS[1:])}; see methods "
-        "below); give it again for several",
+        help=f"methods beside np, or none (default: {', '.join(defaults.DEFAULT_METHODS[1:])}; see "
+        "methods below); give it again for several",
     )
     _add_double_sampling_options(group)
     group.add_argument(
@@ -180,14 +172,13 @@ def _add_double_sampling_options(group: Options) -> None:
         default=defaults.SAMPLE_SHARE,
         dest="sample_share",
         help="double sampling: share of the votes that are taken under P; the others are taken "
-        f"under Q (default: {defaults.SAMPLE_SHARE:g})",
+        "under Q",
     )
     group.add_argument(
         "--alpha-share",
         type=float,
         default=defaults.ALPHA_SHARE,
-        help="double sampling: share of alpha for the bounds under P "
-        f"(default: {defaults.ALPHA_SHARE:g})",
+        help="double sampling: share of alpha for the bounds under P",
     )
     group.add_argument(
         "--fallback",
@@ -255,7 +246,8 @@ def _plan(arguments: argparse.Namespace, dataset: Dataset, inputs: int) -> Plan:
     from dsrs.methods import Plan, methods_of
 
     methods = tuple(
-        arguments.methods or (tuned_method(arguments) if arguments.law else defaults.METHODS[1:])
+        arguments.methods
+        or (tuned_method(arguments) if arguments.law else defaults.DEFAULT_METHODS[1:])
     )
     if arguments.norm != "l2" and not arguments.methods:
         methods = ("none",)  # the default, tailored, is known for l2 noise only

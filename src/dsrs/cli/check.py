@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dsrs.audit.items import Item
     from dsrs.certifying.votes_again import Retaken
 
-VERIFIED, REFUTED, UNDECIDED = 0, 1, 3  # exit codes
+EXIT_VERIFIED, EXIT_REFUTED, EXIT_UNDECIDED = 0, 1, 3  # exit codes
 PARQUET_MAGIC = b"PAR1"
 
 DESCRIPTION = """\
@@ -71,12 +71,12 @@ def add_parser(commands: Commands) -> None:
         "table of `dsrs recertify` or `dsrs export` (CSV, JSON lines, Parquet)",
     )
     parser.add_argument("--sample", type=int, metavar="N", help="only N of them, drawn at random")
-    parser.add_argument("--seed", type=int, default=0, help="of --sample (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, help="of --sample")
     parser.add_argument(
         "--seconds",
         type=float,
         default=30.0,
-        help="processor seconds after which a certificate is undecided (default: 30)",
+        help="processor seconds after which a certificate is undecided",
     )
     parser.add_argument(
         "--fast",
@@ -140,7 +140,7 @@ def run(arguments: argparse.Namespace) -> int:
         # `dsrs check ... | head`: what was found is found, whoever reads it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if any(votes.difference is not None for votes in retaken):
-        return REFUTED
+        return EXIT_REFUTED
     return exit_code(verdicts)
 
 
@@ -148,15 +148,15 @@ def exit_code(verdicts: list[Verdict]) -> int:
     """What the verdicts come to; abstentions claim nothing."""
     words = {verdict.word for verdict in verdicts}
     if "refuted" in words:
-        return REFUTED
-    return VERIFIED if words - {"abstained"} == {"verified"} else UNDECIDED
+        return EXIT_REFUTED
+    return EXIT_VERIFIED if words - {"abstained"} == {"verified"} else EXIT_UNDECIDED
 
 
 def _nothing_proved() -> int:
     from dsrs.audit import NOTHING_PROVED
 
     print(f"dsrs: {NOTHING_PROVED}", file=sys.stderr)
-    return UNDECIDED
+    return EXIT_UNDECIDED
 
 
 def _items_of(source: str) -> list[Item]:
@@ -214,9 +214,9 @@ def _items_of_parquet(content: bytes, source: str) -> Iterator[Item]:
 
 
 def _demand_columns(source: str, header: list[str]) -> None:
-    from dsrs.audit.table_rows import NEEDED
+    from dsrs.audit.table_rows import NEEDED_COLUMNS
 
-    missing = [name for name in NEEDED if name not in header]
+    missing = [name for name in NEEDED_COLUMNS if name not in header]
     if not {"radius", "certified_radius"} & set(header):
         missing.append("radius")
     if missing:
@@ -247,15 +247,15 @@ def _compare_with_floats(items: list[Item]) -> int:
         agrees = "agrees with our floats" if flaw is None else f"DISAGREES with our floats: {flaw}"
         print(one_line(f"{item.name}: {agrees}"))
     print("nothing was proved: without --fast every certificate is")
-    return UNDECIDED
+    return EXIT_UNDECIDED
 
 
 def _report(
     verdicts: list[Verdict], retaken: list[Retaken], wall: float, arguments: argparse.Namespace
 ) -> None:
-    from dsrs.audit import WORDS
+    from dsrs.audit import VERDICT_WORDS
 
-    counts = {word: sum(verdict.word == word for verdict in verdicts) for word in WORDS}
+    counts = {word: sum(verdict.word == word for verdict in verdicts) for word in VERDICT_WORDS}
     seconds = sum(verdict.seconds for verdict in verdicts)
     if arguments.json:
         times = {"processor_seconds": seconds, "wall_seconds": wall}

@@ -11,7 +11,7 @@ from dsrs.measures.rounding import floor_text
 if TYPE_CHECKING:
     from dsrs.audit import Verdict
 
-MOST_SHOWN = 20
+MOST_SHOWN_VERDICTS = 20
 MARK = 12  # characters of a fingerprint that people compare; `--json` has all
 
 Facts = dict[str, str]
@@ -22,16 +22,22 @@ def verdict_lines(verdicts: Sequence[Verdict]) -> list[str]:
 
     What all certificates are about alike (alpha, n, seed, model) stands in one line behind them.
     """
-    from dsrs.audit import WORDS
+    from dsrs.audit import VERDICT_WORDS
 
     facts = [_facts(verdict) for verdict in verdicts]
     known = [found for found in facts if found]
     common = dict(set.intersection(*(set(found.items()) for found in known))) if known else {}
     lines = []
-    for word in WORDS:
+    for word in VERDICT_WORDS:
         alike = [pair for pair in zip(verdicts, facts, strict=True) if pair[0].word == word]
         bad = word in ("refuted", "undecided")
-        shown = alike if len(verdicts) <= MOST_SHOWN else alike[:MOST_SHOWN] if bad else []
+        shown = (
+            alike
+            if len(verdicts) <= MOST_SHOWN_VERDICTS
+            else alike[:MOST_SHOWN_VERDICTS]
+            if bad
+            else []
+        )
         for verdict, about in shown:
             own = {name: text for name, text in about.items() if name not in common}
             lines.append(one_line(_line(verdict, own)))

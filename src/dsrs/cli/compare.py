@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dsrs.reports import Comparison
     from dsrs.reports.tables import Row
 
-EXAMPLES = """\
+EPILOG = """\
 examples:
   dsrs compare runs/old runs/new
   dsrs compare before=runs/main after=runs/pull-request --radii 0.25,0.5 --method np
@@ -36,7 +36,7 @@ def add_parser(commands: Commands) -> None:
         description="Compare two runs of the same data over the inputs that both have: certified "
         "accuracy, average radius and clean accuracy, the gains with paired bootstrap intervals, "
         "and which inputs changed.",
-        epilog=EXAMPLES,
+        epilog=EPILOG,
     )
     parser.add_argument("old", metavar="[NAME=]OLD", help="folder of a run, or a table")
     parser.add_argument("new", metavar="[NAME=]NEW", help="what is compared with it")
@@ -57,15 +57,10 @@ def add_parser(commands: Commands) -> None:
 def add_bootstrap(group: Options) -> None:
     """--resamples, --confidence and --seed of bootstrap intervals."""
     group.add_argument(
-        "--resamples",
-        type=int,
-        default=2000,
-        help="of the bootstrap, 100 to 100000 (default: 2000)",
+        "--resamples", type=int, default=2000, help="of the bootstrap, 100 to 100000"
     )
-    group.add_argument(
-        "--confidence", type=float, default=0.95, help="of intervals (default: 0.95)"
-    )
-    group.add_argument("--seed", type=int, default=0, help="of the bootstrap (default: 0)")
+    group.add_argument("--confidence", type=float, default=0.95, help="of intervals")
+    group.add_argument("--seed", type=int, default=0, help="of the bootstrap")
 
 
 def bootstrap_from(arguments: argparse.Namespace) -> Resampling:

@@ -35,14 +35,16 @@ def add_parser(commands: Commands) -> None:
         description="Print a script for the shell, made from the commands as they are.",
         epilog=EPILOG,
     )
-    parser.add_argument("shell", choices=tuple(SCRIPTS), help="the shell that reads the script")
+    parser.add_argument(
+        "shell", choices=tuple(COMPLETION_SCRIPTS), help="the shell that reads the script"
+    )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     from dsrs.cli.main import known_commands
 
-    print(SCRIPTS[arguments.shell](_words(known_commands())))
+    print(COMPLETION_SCRIPTS[arguments.shell](_words(known_commands())))
     return 0
 
 
@@ -82,4 +84,4 @@ def _fish(words: dict[str, list[str]]) -> str:
     return "\n".join(lines)
 
 
-SCRIPTS = {"bash": _bash, "zsh": _zsh, "fish": _fish}
+COMPLETION_SCRIPTS = {"bash": _bash, "zsh": _zsh, "fish": _fish}

@@ -16,8 +16,8 @@ from typing import Any
 from dsrs.cli.options import Command, Option, Options, Typed
 from dsrs.errors import DataError
 
-NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?(e[-+]?\d+)?")
-CONFIG = "config"
+TOML_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?(e[-+]?\d+)?")
+CONFIG_OPTION = "config"
 # What is typed (by parameter) -> what of the file it makes void: they cannot be used together.
 INSTEAD_OF = {
     "law": ("sigma", "k", "eta", "methods"),
@@ -37,7 +37,7 @@ INSTEAD_OF = {
 def add_config_option(group: Options) -> None:
     """--config of a command."""
     group.add_argument(
-        f"--{CONFIG}",
+        f"--{CONFIG_OPTION}",
         metavar="FILE",
         kept=False,
         help="take options from this TOML file, such as the run.toml of a run; those that are "
@@ -51,7 +51,7 @@ def read_config(file: str, command: Command, typed: Container[str]) -> dict[str,
     Options that are `typed`, and those that cannot be used with them, are left out.
     """
     known = {option.key: option for option in command.all_options() if option.named}
-    del known[CONFIG]
+    del known[CONFIG_OPTION]
     void = {other for name, others in INSTEAD_OF.items() if name in typed for other in others}
     given: dict[str, Typed] = {}
     for key, value in _read(Path(file)).items():
@@ -113,7 +113,7 @@ def _toml(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_toml, value))}]"
     text = value if isinstance(value, str) else repr(value)
-    if NUMBER.fullmatch(text):
+    if TOML_NUMBER.fullmatch(text):
         return text
     # JSON escapes as TOML does, but for one character; half a surrogate has no place in a file.
     quoted = json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

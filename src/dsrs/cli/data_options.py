@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 # Data that is scaled afterwards may lie anywhere that float32 can write.
 ANYWHERE = (-3.4e38, 3.4e38)
-UNIT_BOUNDS = (0.0, 1.0)
 FRAME = ("size", "crop", "resample", "stretch")
 
 
@@ -33,10 +32,7 @@ def add_data_options(group: Options, split: str, required: bool, no_labels: str)
         "data set, a folder of images or one image",
     )
     group.add_argument(
-        "--split",
-        choices=("test", "train"),
-        default=split,
-        help=f"which part of the data (default: {split})",
+        "--split", choices=("test", "train"), default=split, help="which part of the data"
     )
     group.add_argument(
         "--labels",
@@ -65,7 +61,7 @@ def _add_unit_options(group: Options) -> None:
         "--bounds",
         nargs=2,
         type=float,
-        default=UNIT_BOUNDS,
+        default=(0.0, 1.0),
         metavar=("LOWER", "UPPER"),
         help="units of the inputs (default: 0 1)",
     )
@@ -162,7 +158,7 @@ def class_names_from(text: str) -> tuple[str, ...]:
 
 def scaling_from(scale: str | Mapping[str, Any], dataset: Dataset) -> Scaling:
     """What --scale says, or what a run keeps of it."""
-    from dsrs.classifiers.scaling import KINDS, Scaling
+    from dsrs.classifiers.scaling import SCALING_KINDS, Scaling
 
     if not isinstance(scale, str):
         return Scaling.from_dict(scale)
@@ -172,7 +168,7 @@ def scaling_from(scale: str | Mapping[str, Any], dataset: Dataset) -> Scaling:
             f"--scale is for rows of features, {dataset.name} has inputs of shape "
             f"{dataset.input_shape}"
         )
-    if scale in KINDS:
+    if scale in SCALING_KINDS:
         return Scaling.of_data(rows, scale, names=dataset.feature_names)
     path = Path(scale)
     if path.is_dir():
@@ -186,8 +182,8 @@ def scaling_from(scale: str | Mapping[str, Any], dataset: Dataset) -> Scaling:
         units = numbers(scale)
     except InvalidInput:
         raise InvalidInput(
-            f"--scale must be {', '.join(KINDS)}, numbers such as 10,0.5,200, a JSON file or a run "
-            f"folder, got {scale!r}"
+            f"--scale must be {', '.join(SCALING_KINDS)}, numbers such as 10,0.5,200, a JSON file "
+            f"or a run folder, got {scale!r}"
         ) from None
     return Scaling.of_data(rows, units, names=dataset.feature_names)
 

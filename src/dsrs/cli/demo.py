@@ -30,7 +30,7 @@ open in a browser. Needs no GPU, no download and no PyTorch. Stop it with Ctrl-C
 continues.
 """
 LOOK_VOTES = 2000
-RADII = (0.25, 0.5, 1.0, 1.5, 2.0)
+DEMO_RADII = (0.25, 0.5, 1.0, 1.5, 2.0)
 
 
 def add_parser(commands: Commands) -> None:
@@ -39,7 +39,7 @@ def add_parser(commands: Commands) -> None:
         help="certify the embedded model and images, and write a report",
         description=DESCRIPTION,
     )
-    parser.add_argument("--n", type=int, default=10_000, help="votes an image (default: 10000)")
+    parser.add_argument("--n", type=int, default=10_000, help="votes an image")
     parser.add_argument("--images", type=int, default=100, help="how many of the 100 images")
     parser.add_argument(
         "--output", type=Path, default=Path("runs/demo"), help="folder of its three runs"
@@ -100,7 +100,7 @@ def _take_runs(arguments: argparse.Namespace, folder: Path) -> dict[str, Forecas
         trained.d,
         arguments.n,
         look.alpha,
-        methods=defaults.METHODS,
+        methods=defaults.DEFAULT_METHODS,
         current=trained,
     )
     usual = Plan(trained, (NEYMAN_PEARSON,), n=arguments.n)
@@ -124,7 +124,7 @@ def _show(arguments: argparse.Namespace, forecasts: Mapping[str, Forecast]) -> N
     with open_run(arguments.output / "look") as run:
         looked = sum(votes.total for result in run.results() for votes in result.votes)
     heads = ["choice", "noise", "method", "votes", "predicted mean r", "certified mean r"]
-    heads += [f"r={radius:g}" for radius in RADII]
+    heads += [f"r={radius:g}" for radius in DEMO_RADII]
     print(table(rows, heads))
     print(
         f"certified accuracy in percent at l2 radius r, {arguments.images} images, "
@@ -147,7 +147,7 @@ def _row(name: str, forecast: Forecast, results: list[RunResult]) -> list[str]:
     ]
     votes = sum(votes.total for one in results for votes in one.votes)
     shape = "" if forecast.law.k == 0 else f", k {forecast.law.k:g}"
-    shares = [100 * sum(found >= radius for found in radii) / len(radii) for radius in RADII]
+    shares = [100 * sum(found >= radius for found in radii) / len(radii) for radius in DEMO_RADII]
     return [
         name,
         f"sigma {forecast.law.sigma:.3g}{shape}",

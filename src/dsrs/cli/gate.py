@@ -10,7 +10,7 @@ from dsrs.cli.options import Commands, Options
 
 NOT_MET = 4
 
-EXAMPLES = """\
+EPILOG = """\
 examples:
   dsrs gate runs/new --require 'accuracy@0.5>=0.60' --require 'mean_radius>=0.4'
   dsrs gate runs/new --require 'robust_accuracy@0.5>=55%' --require 'inputs>=500' \\
@@ -32,7 +32,7 @@ def add_parser(commands: Commands) -> None:
         help="does a run reach what is required of it? For CI",
         description="Judge a run by what is required of it: by exact bounds for the population "
         "that its inputs were drawn from, or with --point by these inputs alone.",
-        epilog=EXAMPLES,
+        epilog=EPILOG,
     )
     parser.add_argument("run_folder", metavar="[NAME=]RUN", help="folder of a run, or a table")
     add_requirements(parser, required=True)
@@ -45,10 +45,7 @@ def add_parser(commands: Commands) -> None:
         help="judge the numbers of these inputs, and not what they show of the population",
     )
     parser.add_argument(
-        "--confidence",
-        type=float,
-        default=0.95,
-        help="of each bound for the population, one-sided (default: 0.95)",
+        "--confidence", type=float, default=0.95, help="of each bound for the population, one-sided"
     )
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML")
     parser.add_argument(

@@ -12,15 +12,13 @@ from dsrs.errors import InvalidInput
 if TYPE_CHECKING:
     from dsrs.laws.grid import Grid
 
-DEFAULT = "default"
-
 
 def add_grid(group: Options) -> None:
     """--grid of the noise."""
     group.add_argument(
         "--grid",
         type=grid_step,
-        default=DEFAULT,
+        default="default",
         metavar="STEP",
         help="round inputs and noise to multiples of this, so that certificates hold in floating "
         "point: 0.001, 1/4080, or none (default: 4080 steps between the bounds of the data, or "
@@ -32,19 +30,19 @@ def grid_from(
     arguments: argparse.Namespace, bounds: tuple[float, float]
 ) -> Grid | Literal["default"] | None:
     """The grid that these options name; it begins at the lower one of the bounds of the data."""
-    from dsrs.laws.grid import DEFAULT, Grid
+    from dsrs.laws.grid import DEFAULT_GRID, Grid
 
     if arguments.grid is None:
         return None
-    if arguments.grid == DEFAULT:
-        return DEFAULT
+    if arguments.grid == DEFAULT_GRID:
+        return DEFAULT_GRID
     return Grid(arguments.grid, float(bounds[0]))
 
 
 def grid_step(text: str) -> float | str | None:
     """0.001 or 1/4080 as a number, `none` as None."""
-    if text in (DEFAULT, "none"):
-        return None if text == "none" else DEFAULT
+    if text in ("default", "none"):
+        return None if text == "none" else "default"
     try:
         return float(Fraction(text))
     except (ValueError, ZeroDivisionError, OverflowError):

@@ -26,8 +26,8 @@ from dsrs.measures.rounding import floor_text
 if TYPE_CHECKING:
     from dsrs.store.profiles import Landscape
 
-BAR = 40  # characters of a bar of accuracy 1
-ROWS = 16
+BAR_CHARACTERS = 40  # characters of a bar of accuracy 1
+CURVE_ROWS = 16
 CONCENTRATION_STEP = 2  # every such row has its sigma in the table of concentration
 
 EPILOG = """\
@@ -70,10 +70,10 @@ def add_look_options(group: Options) -> None:
         type=float,
         default=1.0,
         help="largest noise of interest: the votes tell of noise sizes up to about 2.5 times this, "
-        "in the units of the inputs (default: 1)",
+        "in the units of the inputs",
     )
-    group.add_argument("--votes", type=int, default=4000, help="votes an input (default: 4000)")
-    group.add_argument("--seed", type=int, default=0, help="same seed, same votes (default: 0)")
+    group.add_argument("--votes", type=int, default=4000, help="votes an input")
+    group.add_argument("--seed", type=int, default=0, help="same seed, same votes")
     add_batch_size(group)
     add_grid(group)
 
@@ -137,9 +137,9 @@ def landscape_summary(found: Landscape) -> dict[str, Any]:
     """Mean accuracy by size of the noise, and how many inputs have the concentration property."""
     import numpy as np
 
-    from dsrs.landscape.concentration import SHARES, concentration
+    from dsrs.landscape.concentration import CONCENTRATION_SHARES, concentration
 
-    sizes = np.linspace(0.0, 1.0, ROWS + 1)[1:] * found.largest_norm / math.sqrt(found.d)
+    sizes = np.linspace(0.0, 1.0, CURVE_ROWS + 1)[1:] * found.largest_norm / math.sqrt(found.d)
     accuracy = np.mean([profile(sizes * math.sqrt(found.d)) for profile in found.profiles], axis=0)
     return {
         "inputs": len(found.profiles),
@@ -151,7 +151,7 @@ def landscape_summary(found: Landscape) -> dict[str, Any]:
         "concentration": [
             {
                 "sigma": round(float(sigma), 6),
-                "holds": dict(zip(map(str, SHARES), seen.holds, strict=True)),
+                "holds": dict(zip(map(str, CONCENTRATION_SHARES), seen.holds, strict=True)),
                 "theorem_2_radius": round(seen.radius, 6),
             }
             for sigma in sizes[::CONCENTRATION_STEP]
@@ -165,7 +165,7 @@ def _picture(summary: dict[str, Any]) -> str:
         [
             f"{point['size']:.3f}",
             f"{100 * point['accuracy']:.1f}",
-            "#" * round(BAR * point["accuracy"]),
+            "#" * round(BAR_CHARACTERS * point["accuracy"]),
         ]
         for point in summary["curve"]
     ]

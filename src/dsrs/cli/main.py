@@ -51,7 +51,7 @@ VERBS = (
     "completion",
 )
 
-ALIASES = {"audit": "check"}
+VERB_ALIASES = {"audit": "check"}
 
 DESCRIPTION = """\
 Prove that a smoothed classifier cannot be fooled: largest provable radii by Neyman-Pearson and by
@@ -125,7 +125,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run one command; return its exit code."""
     with printable_output():
         verb, *rest = (sys.argv[1:] if argv is None else argv) or [""]
-        return _run([ALIASES.get(verb, verb), *rest] if verb else rest)
+        return _run([VERB_ALIASES.get(verb, verb), *rest] if verb else rest)
 
 
 def _run(argv: Sequence[str]) -> int:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.data_options import (
     ANYWHERE,
-    UNIT_BOUNDS,
     add_data_options,
     class_names_from,
     frame_from,
@@ -64,11 +63,9 @@ def add_model_options(
 
 def add_selection_options(group: Options) -> None:
     """Which inputs to take."""
-    group.add_argument(
-        "--start", type=int, default=0, help="number of the first input (default: 0)"
-    )
+    group.add_argument("--start", type=int, default=0, help="number of the first input")
     group.add_argument("--stop", type=int, help="stop before this input (default: the end)")
-    group.add_argument("--skip", type=int, default=1, help="take every SKIP-th input (default: 1)")
+    group.add_argument("--skip", type=int, default=1, help="take every SKIP-th input")
     group.add_argument("--indices", type=whole_numbers, help="these inputs, such as 3,14,15 or 0-9")
     group.add_argument(
         "--leave-out",
@@ -152,6 +149,7 @@ def add_workers(group: Options) -> None:
 
 def dataset_from(arguments: argparse.Namespace) -> Dataset:
     """The data that these options name, in the units that they name."""
+    from dsrs.classifiers.base import UNIT_BOUNDS
     from dsrs.datasets import load_dataset
 
     target = getattr(arguments, "target", "label")

@@ -85,7 +85,8 @@ class Option:
             return f"{self.help} (required)"
         plain = isinstance(self.default, (str, int, float)) and not isinstance(self.default, bool)
         if plain and "default" not in self.help:
-            return f"{self.help} (default: {self.default})"
+            value = f"{self.default:g}" if isinstance(self.default, float) else self.default
+            return f"{self.help} (default: {value})"
         return self.help
 
     @property

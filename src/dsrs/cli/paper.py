@@ -56,7 +56,7 @@ def _add_tables(verbs: Commands) -> None:
     )
     tables.add_argument(
         "--format",
-        type=one_of("dsrs.paper.table_formats", "FORMATS"),
+        type=one_of("dsrs.paper.table_formats", "PAPER_TABLE_FORMATS"),
         default="text",
         help="text (default), markdown, latex, csv or json",
     )
@@ -80,7 +80,7 @@ def _add_figures(verbs: Commands) -> None:
     figures.add_argument(
         "--figure",
         metavar="NAME",
-        type=one_of("dsrs.paper.figures.catalogue", "FIGURES"),
+        type=one_of("dsrs.paper.figures.catalogue", "PAPER_FIGURES"),
         action="append",
         help="one figure (may be repeated)",
     )
@@ -142,7 +142,7 @@ def run_tables(arguments: argparse.Namespace) -> int:
     from dsrs.duality.kernel import prepare
     from dsrs.paper.published import TITLES
     from dsrs.paper.recorded_accuracy import TEST_INPUTS, RecordedAccuracy
-    from dsrs.paper.table_formats import FORMATS
+    from dsrs.paper.table_formats import PAPER_TABLE_FORMATS
     from dsrs.paper.table_runs import runs_needed
     from dsrs.paper.tables import compare_tables
 
@@ -167,7 +167,7 @@ def run_tables(arguments: argparse.Namespace) -> int:
             cells = compare_tables(accuracy, wanted)
     for name, inputs in accuracy.cut:
         print(f"left out {name.text}: {inputs} of {TEST_INPUTS:,} inputs", file=sys.stderr)
-    text = FORMATS[arguments.format](cells)
+    text = PAPER_TABLE_FORMATS[arguments.format](cells)
     if arguments.output is None:
         print(text, end="")
     else:
@@ -177,12 +177,12 @@ def run_tables(arguments: argparse.Namespace) -> int:
 
 
 def run_figures(arguments: argparse.Namespace) -> int:
-    from dsrs.paper.figures.catalogue import FIGURES, FigureWithoutData
+    from dsrs.paper.figures.catalogue import PAPER_FIGURES, FigureWithoutData
     from dsrs.paper.noise_norm_logs import EMPTY
 
     paths = {
         name: arguments.output / f"{name}.{arguments.format}"
-        for name in arguments.figure or FIGURES
+        for name in arguments.figure or PAPER_FIGURES
     }
     for path in paths.values():
         check_figure(path, arguments.overwrite)
@@ -190,7 +190,7 @@ def run_figures(arguments: argparse.Namespace) -> int:
     code = 0
     unused: dict[Path, str] = {}
     for name, path in paths.items():
-        figure = FIGURES[name]
+        figure = PAPER_FIGURES[name]
         try:
             if isinstance(figure, FigureWithoutData):
                 figure.draw(path)

@@ -13,11 +13,11 @@ from difflib import get_close_matches
 from textwrap import fill
 from typing import Any, NoReturn
 
-from dsrs.cli.config_file import CONFIG, read_config
+from dsrs.cli.config_file import CONFIG_OPTION, read_config
 from dsrs.cli.options import Command, Option, Typed
 from dsrs.errors import InvalidInput
 
-WIDTH = 100  # characters of a line of help
+HELP_WIDTH = 100  # characters of a line of help
 
 
 class HelpAsked(Exception):
@@ -44,7 +44,7 @@ def parse(command: Command, words: Sequence[str]) -> argparse.Namespace:
     typed = _split(command, words)
     options = {option.parameter: option for option in command.all_options()}
     labels = {parameter: option.name for parameter, option in options.items()}
-    file = typed.get(CONFIG)
+    file = typed.get(CONFIG_OPTION)
     if isinstance(file, str):
         from_file = read_config(file, command, typed)
         labels |= {parameter: f"{file}: `{options[parameter].key}`" for parameter in from_file}
@@ -165,7 +165,7 @@ def _splitter(command: Command, for_help: bool = False) -> _Splitter:
 
 def laid_out(text: str) -> str:
     """A text of several lines as it is, a single line wrapped."""
-    return text if "\n" in text.strip() else fill(text, WIDTH)
+    return text if "\n" in text.strip() else fill(text, HELP_WIDTH)
 
 
 def _declare(parser: argparse.ArgumentParser | Any, option: Option) -> None:

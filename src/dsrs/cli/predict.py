@@ -59,17 +59,9 @@ def add_parser(commands: Commands) -> None:
     group = parser.add_argument_group("noise and votes")
     add_law_options(group, from_file=True)
     group.add_argument(
-        "--n",
-        type=int,
-        default=defaults.PREDICTION_VOTES,
-        help=f"most votes of an input (default: {defaults.PREDICTION_VOTES})",
+        "--n", type=int, default=defaults.PREDICTION_VOTES, help="most votes of an input"
     )
-    group.add_argument(
-        "--alpha",
-        type=float,
-        default=defaults.ALPHA,
-        help=f"failure probability (default: {defaults.ALPHA:g})",
-    )
+    group.add_argument("--alpha", type=float, default=defaults.ALPHA, help="failure probability")
     group.add_argument(
         "--radius",
         type=float,

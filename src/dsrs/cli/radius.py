@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dsrs.proofs.certificate import Certificate
     from dsrs.proofs.interval import Interval, Observation
 
-EXAMPLES = """\
+EPILOG = """\
 examples:
   What one probability proves (Neyman-Pearson):
     dsrs radius --d 3072 --k 1530 --sigma 0.5 --p 0.97 0.98
@@ -53,7 +53,7 @@ def add_parser(commands: Commands) -> None:
         description="Compute the largest radius that can be proved from what sampling has "
         "learned: an interval for P_A, the probability of the class under the smoothing noise P, "
         "and optionally one for Q_A under each additional law Q.",
-        epilog=EXAMPLES + LAW_FORMS,
+        epilog=EPILOG + LAW_FORMS,
     )
     noise = parser.add_argument_group("smoothing noise P")
     noise.add_argument("--d", type=int, required=True, help="input dimension, e.g. 3072")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dsrs.cli.options import Commands
 
-MOST_SHOWN = 20
+MOST_SHOWN_INPUTS = 20
 EPILOG = """\
 examples:
   dsrs repair runs/mine                        writes runs/mine-repaired
@@ -37,10 +37,10 @@ def run(arguments: argparse.Namespace) -> int:
     beside = folder.parent if folder.name else folder.resolve().parent  # "." has no name
     output = Path(arguments.output or beside / f"{folder.resolve().name}-repaired")
     done = repair_run(folder, output)
-    for index, reason in list(done.dropped.items())[:MOST_SHOWN]:
+    for index, reason in list(done.dropped.items())[:MOST_SHOWN_INPUTS]:
         print(f"dropped input {index}: {reason}")
-    if len(done.dropped) > MOST_SHOWN:
-        print(f"and {len(done.dropped) - MOST_SHOWN:,} more")
+    if len(done.dropped) > MOST_SHOWN_INPUTS:
+        print(f"and {len(done.dropped) - MOST_SHOWN_INPUTS:,} more")
     if done.may_lack_more:
         print("the list of inputs is damaged as well: there may have been others")
     print(f"{len(done.kept):,} inputs kept, {len(done.dropped):,} dropped: {output}")

@@ -15,7 +15,7 @@ from dsrs.cli.radii import add_radii, radii_from
 if TYPE_CHECKING:
     from dsrs.reports import Report
 
-EXAMPLES = """\
+EPILOG = """\
 examples:
   dsrs report runs/a --output report.html
   dsrs report runs/s025 runs/s050 runs/s100 --output report.html --tables tables
@@ -35,7 +35,7 @@ def add_parser(commands: Commands) -> None:
         description="Certified accuracy, average radius and gains of one or more runs, with "
         "bootstrap intervals. Several runs are also compared with the first one, over the inputs "
         "that both have; runs of one family at several sigma get their upper envelope.",
-        epilog=EXAMPLES,
+        epilog=EPILOG,
     )
     parser.add_argument("runs", nargs="+", metavar="[NAME=]RUN", help="folder of a run, or a table")
     families = parser.add_mutually_exclusive_group()
@@ -56,12 +56,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--figures", type=Path, metavar="DIR", help="write the figures for print here"
     )
-    parser.add_argument(
-        "--format",
-        default="png,svg,pdf",
-        metavar="LIST",
-        help="of the figures (default: png,svg,pdf)",
-    )
+    parser.add_argument("--format", default="png,svg,pdf", metavar="LIST", help="of the figures")
     add_radii(parser)
     add_requirements(parser)
     add_bootstrap(parser)

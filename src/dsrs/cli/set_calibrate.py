@@ -19,7 +19,7 @@ from dsrs.cli.model_options import (
 from dsrs.cli.options import Commands
 from dsrs.cli.seed_option import RANDOM, add_seed
 from dsrs.cli.set_options import (
-    MARGINAL,
+    MARGINAL_HELP,
     add_promise_options,
     add_score,
     plan_from,
@@ -42,7 +42,7 @@ examples:
       Noise and score from `dsrs conformal tune`; coverage for 19 of 20 calibration sets; 8 draws
       of noise for each calibration input, which cost nothing when answers are given.
 
-{MARGINAL}
+{MARGINAL_HELP}
 Calibration inputs must be like the clean test inputs (drawn alike, in any order: of sorted data
 take every 4th with --skip, not the first ones), and neither the training of the model nor the
 choice of the noise may have seen them.
@@ -67,8 +67,7 @@ def add_parser(commands: Commands) -> None:
         "--calibration-draws",
         type=int,
         default=1,
-        help="noisy queries of each calibration input: more make the threshold steadier "
-        "(default: 1)",
+        help="noisy queries of each calibration input: more make the threshold steadier",
     )
     group.add_argument(
         "--confidence",
@@ -87,7 +86,7 @@ def add_parser(commands: Commands) -> None:
         type=int,
         default=1,
         dest="batch",
-        help="rows of every forward pass here and in answers, filled up with copies (default: 1)",
+        help="rows of every forward pass here and in answers, filled up with copies",
     )
     add_seed(group, default=RANDOM, help="of the noise, which may be public (default: random)")
     add_workers(group)

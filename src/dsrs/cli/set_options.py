@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dsrs.conformal import SetPlan
     from dsrs.datasets import Dataset
 
-MARGINAL = """\
+MARGINAL_HELP = """\
 The promise holds on average over inputs, calibration sets and noise, not for each single input:
 it is about all answers together, and may be kept better for some kinds of inputs than for others.
 """
@@ -39,14 +39,14 @@ def add_promise_options(group: Options, *, sigma: bool = True) -> None:
         "--coverage",
         type=float,
         default=0.9,
-        help="probability with which a set holds the true class, on average (default: 0.9)",
+        help="probability with which a set holds the true class, on average",
     )
     group.add_argument(
         "--draws",
         type=int,
         default=1,
         help="noisy queries of an answer: with more than one it is the majority of as many sets, "
-        "each of which may miss half as often (default: 1)",
+        "each of which may miss half as often",
     )
     add_grid(group)
 

@@ -15,7 +15,7 @@ from dsrs.cli.model_options import (
 )
 from dsrs.cli.options import Commands, Options
 from dsrs.cli.seed_option import RANDOM, add_seed
-from dsrs.cli.set_options import MARGINAL
+from dsrs.cli.set_options import MARGINAL_HELP
 from dsrs.cli.tables import table
 from dsrs.measures.rounding import floor_text
 
@@ -28,7 +28,7 @@ examples:
   dsrs conformal predict --sets sets.json --model net.onnx --data test.npz
   dsrs conformal predict --sets sets.json --model net.onnx --data cat.png --json
 
-{MARGINAL}
+{MARGINAL_HELP}
 Each answer has fresh noise, drawn after the input has arrived, so that nobody who moved the input
 can have known it; asked again, the answer may differ. With --seed answers are repeatable, their
 noise is public, and nothing is promised of inputs that were chosen afterwards (docs/security.md).

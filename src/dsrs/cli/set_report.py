@@ -16,7 +16,7 @@ from dsrs.cli.model_options import (
     model_and_data,
 )
 from dsrs.cli.options import Commands
-from dsrs.cli.set_options import MARGINAL
+from dsrs.cli.set_options import MARGINAL_HELP
 from dsrs.cli.set_predict import add_sets
 from dsrs.cli.tables import table
 
@@ -32,7 +32,7 @@ examples:
 back-propagate (PyTorch modules and networks by name), else along those that its answers tell, with
 some 1,500 queries an input. Such a search need not find the worst shift; the promise covers it.
 
-{MARGINAL}"""
+{MARGINAL_HELP}"""
 
 
 def add_parser(commands: Commands) -> None:
@@ -49,12 +49,10 @@ def add_parser(commands: Commands) -> None:
         "--shifts",
         default="none,random,attack",
         metavar="LIST",
-        help="none, random and attack, with commas between (default: none,random,attack)",
+        help="none, random and attack, with commas between",
     )
-    group.add_argument(
-        "--examples", type=int, default=12, help="inputs with pictures on the page (default: 12)"
-    )
-    group.add_argument("--seed", type=int, default=0, help="of the shifts (default: 0)")
+    group.add_argument("--examples", type=int, default=12, help="inputs with pictures on the page")
+    group.add_argument("--seed", type=int, default=0, help="of the shifts")
     source = parser.add_argument_group("model and data, not those of the calibration")
     add_source_options(source)
     add_selection_options(source)

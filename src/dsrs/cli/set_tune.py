@@ -17,7 +17,7 @@ from dsrs.cli.model_options import (
     model_and_data,
 )
 from dsrs.cli.options import Commands
-from dsrs.cli.set_options import MARGINAL, add_promise_options, add_score, plan_from
+from dsrs.cli.set_options import MARGINAL_HELP, add_promise_options, add_score, plan_from
 from dsrs.cli.tables import table
 from dsrs.cli.values import numbers
 from dsrs.files.new_file import check_new_file
@@ -37,7 +37,7 @@ Each half of the inputs stands for calibration, the other for tests. What is pri
 and no promise: inputs that chose the noise are no longer like new ones, so calibrate on others
 (`calibrate --law` refuses those of this file).
 
-{MARGINAL}"""
+{MARGINAL_HELP}"""
 
 
 def add_parser(commands: Commands) -> None:
@@ -59,17 +59,12 @@ def add_parser(commands: Commands) -> None:
         help="sizes of noise to try, such as 0.12,0.25,0.5 (default: 0.5 to 4 times the radius)",
     )
     add_score(group, "all are tried unless one is named")
-    group.add_argument(
-        "--n",
-        type=int,
-        default=1000,
-        help="calibration inputs that there will be (default: 1000)",
-    )
+    group.add_argument("--n", type=int, default=1000, help="calibration inputs that there will be")
     group.add_argument(
         "--calibration-draws",
         type=int,
         default=1,
-        help="noisy queries of each input, here and in calibration (default: 1)",
+        help="noisy queries of each input, here and in calibration",
     )
     group.add_argument(
         "--confidence", type=float, help="with which the promise is for the calibration set"

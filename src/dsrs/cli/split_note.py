@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dsrs.classifiers.base import Classifier
     from dsrs.datasets import Dataset
 
-MOST_INPUTS = 256  # of each split
+INPUTS_PER_SPLIT = 256  # of each split
 
 
 def note_on_split(arguments: argparse.Namespace, model: Classifier, dataset: Dataset) -> None:
@@ -43,7 +43,7 @@ def clean_accuracy(model: Classifier, dataset: Dataset) -> float:
     import numpy as np
 
     assert dataset.labels is not None
-    rows = range(0, len(dataset), max(1, len(dataset) // MOST_INPUTS))
+    rows = range(0, len(dataset), max(1, len(dataset) // INPUTS_PER_SPLIT))
     right = 0
     for start in range(0, len(rows), 64):
         chosen = list(rows[start : start + 64])

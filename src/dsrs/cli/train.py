@@ -125,7 +125,7 @@ def _add_settings(group: Options) -> None:
 
 
 def _add_machine_options(group: Options) -> None:
-    group.add_argument("--seed", type=int, default=0, help="seed of weights and noise (default: 0)")
+    group.add_argument("--seed", type=int, default=0, help="seed of weights and noise")
     group.add_argument(
         "--device",
         choices=("auto", "cuda", "mps", "cpu"),

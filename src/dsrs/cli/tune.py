@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from dsrs.laws import GeneralizedGaussian
     from dsrs.tuning import Forecast, Tuned
 
-SHOWN = 5
-COLUMNS = 8  # radii of the table
+SHOWN_CANDIDATES = 5
+RADIUS_COLUMNS = 8  # radii of the table
+# Routers keep a part of what an ideal choice of the law for each input gains.
+LEAST_ROUTING_GAIN = 0.05
 
 EPILOG = """\
 examples:
@@ -32,8 +34,9 @@ examples:
       Which law certifies most inputs at r = 1.5, beside what sigma = 1, k = 380 would give.
   dsrs certify --model net.onnx --data MNIST/ --law tuned.json --output runs/mine
 
-Every method that has a forecast is tried, double sampling with rescaled and truncated laws. `limit`
-is what no isotropic law P could exceed with so many votes. The choice
+Every method that has a forecast is tried, double sampling with rescaled and truncated laws.
+`routed` is what an ideal choice among these laws for each input would certify,
+and `limit` what no isotropic law P could exceed with so many votes. The choice
 makes its own inputs look better than they are: certify and report others.
 """
 
@@ -53,28 +56,14 @@ def add_parser(commands: Commands) -> None:
         "the original DSRS scripts",
     )
     group = parser.add_argument_group("what is asked")
-    group.add_argument(
-        "--n",
-        type=int,
-        default=defaults.N,
-        help=f"votes that an input will have (default: {defaults.N})",
-    )
-    group.add_argument(
-        "--alpha",
-        type=float,
-        default=defaults.ALPHA,
-        help=f"failure probability (default: {defaults.ALPHA:g})",
-    )
+    group.add_argument("--n", type=int, default=defaults.N, help="votes that an input will have")
+    group.add_argument("--alpha", type=float, default=defaults.ALPHA, help="failure probability")
     group.add_argument(
         "--objective", default="acr", help="acr (average certified radius) or accuracy@R"
     )
     group.add_argument("--sigma", type=float, help="the current choice, to compare with")
-    group.add_argument(
-        "--k", type=float, default=0.0, help="exponent k of the current choice (default: 0)"
-    )
-    group.add_argument(
-        "--eta", type=float, default=2.0, help="exponent eta of the current choice (default: 2)"
-    )
+    group.add_argument("--k", type=float, default=0.0, help="exponent k of the current choice")
+    group.add_argument("--eta", type=float, default=2.0, help="exponent eta of the current choice")
     group.add_argument(
         "--etas",
         type=numbers,
@@ -177,22 +166,30 @@ def tuning_text(found: Tuned) -> str:
     """The best laws, the current one and the limit, as an aligned table."""
     import numpy as np
 
-    best = found.candidates[:SHOWN]
+    best = found.candidates[:SHOWN_CANDIDATES]
     top = max(float(found.limits.max()), *(float(one.radii.max()) for one in best))
     radii = round_radii(top)
     rows = [forecast_row("best" if one is best[0] else "", one, radii) for one in best]
     now = found.current
     rows += [forecast_row("now" if one is now[0] else "", one, radii) for one in now]
-    rows.append(
-        ["limit", "", "", "", f"{found.objective.of(found.limits):.4f}", ""]
-        + [f"{100 * np.mean(found.limits >= radius):.1f}" for radius in radii]
-    )
+    for name, largest in (("routed", found.routed), ("limit", found.limits)):
+        rows.append(
+            [name, "", "", "", f"{found.objective.of(largest):.4f}", ""]
+            + [f"{100 * np.mean(largest >= radius):.1f}" for radius in radii]
+        )
     heads = ["", "sigma", "k", "method", found.objective.text, "interval (95%)"]
     heads += [f"r={radius:g}" for radius in radii]
     return (
         f"predicted for n = {found.n:,} votes, alpha = {found.alpha:g}, from "
-        f"{len(found.limits)} inputs; certified accuracy (%) at radius r\n" + table(rows, heads)
+        f"{len(found.limits)} inputs; certified accuracy (%) at radius r\n"
+        f"{table(rows, heads)}\n{routing_line(found.routing_gain)}"
     )
+
+
+def routing_line(gain: float) -> str:
+    """What a choice of the law for each input could add at most to the best single law."""
+    advice = "; too little for a router to pay" if gain < LEAST_ROUTING_GAIN else ""
+    return f"a law for each input (routed) could certify at most {100 * gain:.1f}% more{advice}"
 
 
 def forecast_row(name: str, one: Forecast, radii: list[float]) -> list[str]:
@@ -209,10 +206,10 @@ def forecast_row(name: str, one: Forecast, radii: list[float]) -> list[str]:
 
 
 def round_radii(top: float) -> list[float]:
-    """At most COLUMNS round radii up to `top`; none where nothing would be certified."""
+    """At most RADIUS_COLUMNS round radii up to `top`; none where nothing would be certified."""
     from dsrs.measures.accuracy import round_step
 
     if top <= 0:
         return []
-    step = round_step(top, COLUMNS)
+    step = round_step(top, RADIUS_COLUMNS)
     return [round(step * (i + 1), 12) for i in range(int(top / step))]

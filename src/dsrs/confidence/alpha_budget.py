@@ -67,7 +67,7 @@ class AlphaBudget:
         return _floor(self._left())
 
     def describe(self) -> str:
-        """The ledger, one line a share."""
+        """Return the ledger as text, one line per share."""
         lines = [f"  {share.alpha:<12.6g} {share.purpose}" for share in self.shares]
         return "\n".join([*lines, f"  {self.remaining:<12.6g} not spent"])
 

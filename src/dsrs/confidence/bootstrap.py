@@ -18,21 +18,29 @@ from dsrs.errors import InvalidInput
 
 Floats = NDArray[np.float64]
 
-FEWEST, MOST = 100, 100_000  # resamples; their means are kept, and more change no digit shown
-CHUNK = 250  # resamples a block: bounds the memory to CHUNK x inputs numbers
+FEWEST_RESAMPLES, MOST_RESAMPLES = (
+    100,
+    100_000,
+)  # resamples; their means are kept, and more change no digit shown
+RESAMPLES_PER_BLOCK = (
+    250  # resamples a block: bounds the memory to RESAMPLES_PER_BLOCK x inputs numbers
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
-    """How often, how surely and from which seed to draw the inputs again."""
+    """The number of resamples, the confidence level and the seed of a bootstrap."""
 
     resamples: int = 2000
     confidence: float = 0.95
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not FEWEST <= self.resamples <= MOST:
-            raise InvalidInput(f"`resamples` must be from {FEWEST} to {MOST}, got {self.resamples}")
+        if not FEWEST_RESAMPLES <= self.resamples <= MOST_RESAMPLES:
+            raise InvalidInput(
+                f"`resamples` must be from {FEWEST_RESAMPLES} to {MOST_RESAMPLES}, "
+                f"got {self.resamples}"
+            )
         if not 0 < self.confidence < 1:
             raise InvalidInput(f"`confidence` must be in (0, 1), got {self.confidence}")
         if self.seed < 0:
@@ -41,7 +49,7 @@ class Resampling:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number of the test subset, with the ends of its bootstrap interval."""
+    """A number computed from the test inputs, with its bootstrap interval."""
 
     value: Fraction
     low: Fraction
@@ -54,10 +62,10 @@ class Estimate:
 
 
 def draw_counts(size: int, resampling: Resampling) -> Iterator[Floats]:
-    """Blocks of rows that say how often each of `size` inputs is in a resample."""
+    """Yield blocks of resamples: one row each, with how often each of `size` inputs is drawn."""
     generator = np.random.default_rng(resampling.seed)
-    for start in range(0, resampling.resamples, CHUNK):
-        rows = min(CHUNK, resampling.resamples - start)
+    for start in range(0, resampling.resamples, RESAMPLES_PER_BLOCK):
+        rows = min(RESAMPLES_PER_BLOCK, resampling.resamples - start)
         drawn = generator.integers(size, size=(rows, size))
         drawn += size * np.arange(rows)[:, None]
         counts = np.bincount(drawn.ravel(), minlength=rows * size)
@@ -65,7 +73,7 @@ def draw_counts(size: int, resampling: Resampling) -> Iterator[Floats]:
 
 
 def resampled_means(values: Floats, resampling: Resampling) -> Floats:
-    """Mean of each column in each resample; `values` has one row an input."""
+    """Return the mean of each column in each resample; `values` has one row per input."""
     size = len(values)
     return np.concatenate([counts @ values for counts in draw_counts(size, resampling)]) / size
 

@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 MOST_TRIALS = 2**53
 
 # Terms of tails, of which some millions a second are added interpreted. Compiling takes seconds.
-WORTH_COMPILING = 1e7
+TERMS_WORTH_COMPILING = 1e7
 _terms = 0.0  # added so far, roughly
 
 
@@ -113,7 +113,7 @@ def _solver(hits: Floats, misses: Floats) -> Callable[..., Floats]:
     global _terms
     # A tail has terms over some eight standard deviations, and is added up some ten times.
     _terms += float(np.sum(10 + 80 * np.sqrt(np.minimum(hits, misses))))
-    return _solve_rows if _terms < WORTH_COMPILING else _compiled_solver()
+    return _solve_rows if _terms < TERMS_WORTH_COMPILING else _compiled_solver()
 
 
 @functools.cache

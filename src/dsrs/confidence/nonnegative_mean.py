@@ -13,8 +13,8 @@ from dsrs.errors import InvalidInput
 # The shares that are bet, fixed before the draws: the best one is near (mean - bound) * mean /
 # variance, so small ones serve many draws and large ones few.
 BETS = 2.0 ** np.linspace(-10, 0, 21)
-STEPS = 60  # of the bisection; what they leave of the interval is given away
-ROUNDING = 1e-9  # more than the rounding of a sum of a million logarithms
+BISECTION_STEPS = 60  # of the bisection; what they leave of the interval is given away
+CAPITAL_ROUNDING = 1e-9  # more than the rounding of a sum of a million logarithms
 
 
 def nonnegative_mean_lower(values: ArrayLike, alpha: float) -> float:
@@ -38,9 +38,9 @@ def nonnegative_mean_lower(values: ArrayLike, alpha: float) -> float:
     low, high = 0.0, float(draws.mean())  # where the factors average 1, and no product exceeds 1
     if high == 0:
         return 0.0
-    for _ in range(STEPS):
+    for _ in range(BISECTION_STEPS):
         middle = 0.5 * (low + high)
-        if _log_capital(draws, middle) >= ROUNDING - math.log(alpha):
+        if _log_capital(draws, middle) >= CAPITAL_ROUNDING - math.log(alpha):
             low = middle
         else:
             high = middle
@@ -48,7 +48,7 @@ def nonnegative_mean_lower(values: ArrayLike, alpha: float) -> float:
 
 
 def _log_capital(draws: np.ndarray[tuple[int, ...], np.dtype[np.float64]], m: float) -> float:
-    """log K(m)."""
+    """Return log K(m), the logarithm of the capital of the bet against mean m."""
     with np.errstate(divide="ignore"):
         products = [np.log1p(bet * (draws / m - 1)).sum() for bet in BETS]
     return float(special.logsumexp(products)) - math.log(len(BETS))

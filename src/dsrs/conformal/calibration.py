@@ -28,7 +28,7 @@ from dsrs.conformal.sets import Calibration, SetGrid, SetModel, Sets, threshold_
 from dsrs.datasets.dataset import Dataset
 from dsrs.errors import DataError, InvalidInput
 from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.grid import DEFAULT, Grid
+from dsrs.laws.grid import DEFAULT_GRID, Grid
 from dsrs.methods.plan import Plan
 from dsrs.noise.seeds import check_seed, fresh_seed
 
@@ -70,7 +70,7 @@ class SetPlan:
     draws: int = 1
     calibration_draws: int = 1
     confidence: float | None = None
-    grid: Grid | Literal["default"] | None = DEFAULT
+    grid: Grid | Literal["default"] | None = DEFAULT_GRID
     off_grid: bool | None = None
     batch: int = 1
 

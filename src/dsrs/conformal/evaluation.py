@@ -18,12 +18,12 @@ from dsrs.certifying.many_inputs import Watch
 from dsrs.confidence import ConfidenceInterval, clopper_pearson
 from dsrs.conformal.prediction import SetPredictor
 from dsrs.conformal.sets import Sets
-from dsrs.conformal.shifts import SHIFTS, Mover
+from dsrs.conformal.shifts import SHIFT_KINDS, Mover
 from dsrs.datasets.dataset import Dataset
 from dsrs.errors import DataError, InvalidInput
 from dsrs.store.thumbnail import thumbnail
 
-ALPHA = 0.05  # of intervals of coverage
+COVERAGE_ALPHA = 0.05  # of intervals of coverage
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class ShiftOutcome:
     """The sets of all inputs under one kind of shift.
 
     Args:
-        shift: its name in SHIFTS.
+        shift: its name in SHIFT_KINDS.
         held: how many sets held the label.
         sizes: how many sets had 0, 1, 2, ... classes.
         mean_distance: how far inputs were moved on average (l2).
@@ -60,7 +60,7 @@ class ShiftOutcome:
     @property
     def interval(self) -> ConfidenceInterval:
         """The 95% interval of coverage for this calibration set (Clopper and Pearson)."""
-        return clopper_pearson(self.held, self.inputs, ALPHA)
+        return clopper_pearson(self.held, self.inputs, COVERAGE_ALPHA)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -109,7 +109,7 @@ def evaluate_sets(
     predictor: SetPredictor,
     dataset: Dataset,
     indices: Sequence[int] | None = None,
-    shifts: Sequence[str] = tuple(SHIFTS),
+    shifts: Sequence[str] = tuple(SHIFT_KINDS),
     *,
     examples: int = 12,
     seed: int = 0,
@@ -121,15 +121,15 @@ def evaluate_sets(
         predictor: gives the answers.
         dataset: labelled inputs that were not calibrated on.
         indices: which inputs; all of them when None.
-        shifts: names in SHIFTS.
+        shifts: names in SHIFT_KINDS.
         examples: of how many inputs to keep sets and pictures.
         seed: of the shifts.
         progress: makes a counter that is told how far the work has come.
     """
     chosen = list(range(len(dataset))) if indices is None else [int(i) for i in indices]
     for shift in shifts:
-        if shift not in SHIFTS:
-            raise InvalidInput(f"`shifts` must be of {', '.join(SHIFTS)}, got {shift!r}")
+        if shift not in SHIFT_KINDS:
+            raise InvalidInput(f"`shifts` must be of {', '.join(SHIFT_KINDS)}, got {shift!r}")
     if dataset.labels is None or not chosen or not shifts:
         raise DataError("an evaluation needs labelled inputs, and a kind of shift")
     sets = predictor.sets

@@ -19,7 +19,7 @@ from dsrs.methods.plan import Plan
 from dsrs.noise.seeds import check_seed, fresh_seed
 
 # Of the largest answer: sums in another order differ by less, another precision by more.
-ROUNDING = 1e-4
+ANSWER_ROUNDING = 1e-4
 BIT_FOR_BIT = "the same, bit for bit"
 LOG = logging.getLogger("dsrs.counting")
 
@@ -169,5 +169,5 @@ def _precision(sets: Sets, classifier: Classifier) -> Compared:
     finite = np.isfinite(kept) & np.isfinite(now)
     scale = max(float(np.abs(kept[finite]).max(initial=0.0)), np.finfo(np.float64).tiny)
     away = float(np.abs(kept - now)[finite].max(initial=0.0)) / scale
-    alike = np.array_equal(kept[~finite], now[~finite]) and away <= ROUNDING
+    alike = np.array_equal(kept[~finite], now[~finite]) and away <= ANSWER_ROUNDING
     return Compared("precision", quoted, f"off by {away:.1g} of the largest", same=alike)

@@ -28,7 +28,7 @@ from fractions import Fraction
 from dsrs.confidence import clopper_pearson_lower
 from dsrs.errors import InvalidInput
 
-ROUNDING = 1e-9  # relative: what the logarithms of the exponent may lose
+LOGARITHM_LOSS = 1e-9  # relative: what the logarithms of the exponent may lose
 
 
 def rank_for(level: float, inputs: int, draws: int, confidence: float | None) -> int:
@@ -69,7 +69,7 @@ def _holds(rank: int, level: float, inputs: int, draws: int, eta: float) -> bool
     exponent = share * math.log(share / level)
     if share < 1:
         exponent += (1 - share) * math.log((1 - share) / (1 - level))
-    return inputs * exponent * (1 - ROUNDING) >= -math.log(eta)
+    return inputs * exponent * (1 - LOGARITHM_LOSS) >= -math.log(eta)
 
 
 def fewest_inputs(level: float) -> int | None:

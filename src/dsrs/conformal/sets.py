@@ -20,7 +20,7 @@ from dsrs.laws import GeneralizedGaussian, smoothing_law_from_dict
 from dsrs.laws.grid import WITHOUT_GRID, Grid
 from dsrs.noise.seeds import check_seed
 
-KIND, FORMAT = "prediction sets", 1
+SETS_KIND, SETS_FORMAT = "prediction sets", 1
 # In every output, page and docstring, as it stands or spelled out by `Sets.guarantee`.
 MARGINAL = "it holds on average over inputs, calibration sets and noise, not for each single input"
 BESIDE = ("kind", "format", "guarantee")
@@ -137,7 +137,7 @@ class Sets:
     calibration: Calibration
     model: SetModel
 
-    kind: ClassVar[str] = KIND
+    kind: ClassVar[str] = SETS_KIND
 
     def __post_init__(self) -> None:
         score_named(self.score)
@@ -209,18 +209,18 @@ class Sets:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, without loss."""
-        head = {"kind": KIND, "format": FORMAT, "guarantee": self.guarantee}
+        head = {"kind": SETS_KIND, "format": SETS_FORMAT, "guarantee": self.guarantee}
         fields: dict[str, Any] = record_to_json(self)
         return head | fields
 
     @classmethod
     def from_dict(cls, fields: Any) -> Sets:
         """The sets that `to_dict` was made from; whatever else it is raises `DataError`."""
-        if not isinstance(fields, dict) or fields.get("kind") != KIND:
+        if not isinstance(fields, dict) or fields.get("kind") != SETS_KIND:
             raise DataError("this is not a file of `dsrs conformal calibrate`")
-        if fields.get("format") != FORMAT:
+        if fields.get("format") != SETS_FORMAT:
             raise DataError(
-                f"this version of dsrs reads prediction sets of format {FORMAT}, got "
+                f"this version of dsrs reads prediction sets of format {SETS_FORMAT}, got "
                 f"{shown(fields.get('format'))}"
             )
         try:

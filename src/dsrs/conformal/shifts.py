@@ -22,12 +22,12 @@ from dsrs.conformal.scores import log_probabilities
 
 Floats = NDArray[np.float64]
 
-SHIFTS = {
+SHIFT_KINDS = {
     "none": "inputs as they are",
     "random": "moved by the radius in a random direction",
     "attack": "moved against the true class, by gradients of the model",
 }
-STEPS = 6
+SHIFT_STEPS = 6
 GRADIENT_ROWS, STEIN_ROWS = 16, 256  # noisy copies of a step
 
 
@@ -48,13 +48,13 @@ class Mover:
     def moved(
         self, x: NDArray[np.float32], label: int, shift: str, rng: np.random.Generator
     ) -> NDArray[np.float32]:
-        """The input after a shift of one of SHIFTS."""
+        """The input after a shift of one of SHIFT_KINDS."""
         if shift == "none" or self.radius == 0:
             return x
         if shift == "random":
             return self._at(x, rng.standard_normal(x.size))
         found, total = x, np.zeros(x.size)
-        for _ in range(STEPS):
+        for _ in range(SHIFT_STEPS):
             fall = self._fall(found, label, rng)
             size = float(np.linalg.norm(fall))
             if size > 0:

@@ -35,8 +35,8 @@ Floats = NDArray[np.float64]
 # Of the radius: the candidates where none are named.
 FACTORS = (0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
 # Of each tuning input, at least: a high level asks for a score that few draws exceed.
-DRAWS = 8
-SEED = 0  # nothing is promised of these inputs: their noise may be public
+FEWEST_DRAWS = 8
+TUNING_SEED = 0  # nothing is promised of these inputs: their noise may be public
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +123,8 @@ class _Look:
 
     @classmethod
     def taken(cls, scoring: Scoring, chosen: list[int], workers: int, counter: Any) -> _Look:
-        plan, seed = scoring.plan, SEED
-        draws = max(plan.draws, plan.calibration_draws, DRAWS)
+        plan, seed = scoring.plan, TUNING_SEED
+        draws = max(plan.draws, plan.calibration_draws, FEWEST_DRAWS)
         query = replace(scoring.query, batch=draws)  # faster, and the rounding does not matter
 
         def logs_of(index: int) -> Floats:

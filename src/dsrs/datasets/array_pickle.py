@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dsrs.errors import DataError
 
-LARGEST = 1 << 30  # bytes; a batch of CIFAR-10 has 31 million
+LARGEST_BATCH_BYTES = 1 << 30  # bytes; a batch of CIFAR-10 has 31 million
 
 
 @dataclass
@@ -77,8 +77,10 @@ def read_array_pickle(path: Path) -> dict[str, Any]:
     """
     try:
         size = path.stat().st_size
-        if size > LARGEST:
-            raise DataError(f"{path}: expected a batch of at most {LARGEST:,} bytes, got {size:,}")
+        if size > LARGEST_BATCH_BYTES:
+            raise DataError(
+                f"{path}: expected a batch of at most {LARGEST_BATCH_BYTES:,} bytes, got {size:,}"
+            )
         content = path.read_bytes()
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error}") from error
@@ -130,8 +132,8 @@ class _Machine:
                 self.stack.append(CONSTANTS[name]())
             elif name in VALUES:
                 self.stack.append(argument)
-            elif name in STEPS:
-                STEPS[name](self, argument)
+            elif name in PICKLE_STEPS:
+                PICKLE_STEPS[name](self, argument)
             elif name not in ("PROTO", "FRAME"):
                 raise _Refused(f"the operation {name}")
         raise ValueError("the program has no end")
@@ -209,7 +211,7 @@ VALUES = {
     *("STRING", "BINSTRING", "SHORT_BINSTRING", "UNICODE", "BINUNICODE", "SHORT_BINUNICODE"),
     *("BINBYTES", "SHORT_BINBYTES", "BINBYTES8"),
 }
-STEPS: dict[str, Callable[[_Machine, Any], None]] = {
+PICKLE_STEPS: dict[str, Callable[[_Machine, Any], None]] = {
     **dict.fromkeys(("PUT", "BINPUT", "LONG_BINPUT", "MEMOIZE"), _Machine.keep),
     **{
         name: lambda machine, place: machine.stack.append(machine.memo[int(place)])

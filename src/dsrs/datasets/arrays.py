@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dsrs.classifiers.base import UNIT_BOUNDS
 from dsrs.errors import DataError
 
-UNIT_BOUNDS = (0.0, 1.0)
 CHANNELS = (1, 3)
 
 # Bytes looked at in one go, so that a memory-mapped file is never held in memory as a whole.

@@ -15,7 +15,7 @@ from dsrs.datasets.array_pickle import read_array_pickle
 from dsrs.datasets.dataset import Dataset
 from dsrs.errors import DataError
 
-SHAPE = (3, 32, 32)
+CIFAR_SHAPE = (3, 32, 32)
 RECORD = 1 + 3 * 32 * 32
 CLASS_NAMES = (
     "airplane",
@@ -65,7 +65,7 @@ def load_cifar_file(path: Path) -> Dataset:
 def _dataset(parts: list[NDArray[np.uint8]], name: str) -> Dataset:
     # A single file stays a memory map.
     records = parts[0] if len(parts) == 1 else np.concatenate(parts)
-    images = records[:, 1:].reshape(-1, *SHAPE)
+    images = records[:, 1:].reshape(-1, *CIFAR_SHAPE)
     return Dataset.from_arrays(images, records[:, 0], name=name, class_names=CLASS_NAMES)
 
 

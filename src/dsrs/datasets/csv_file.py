@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.datasets.arrays import UNIT_BOUNDS
+from dsrs.classifiers.base import UNIT_BOUNDS
 from dsrs.datasets.dataset import Dataset
 from dsrs.errors import DataError, InvalidInput
 
-LABEL_COLUMNS = ("label", "class", "target", "y")
-SUFFIXES = (".csv", ".tsv")
-SEPARATORS = (",", ";", "\t")
+CSV_LABEL_COLUMNS = ("label", "class", "target", "y")
+CSV_SUFFIXES = (".csv", ".tsv")
+CSV_SEPARATORS = (",", ";", "\t")
 
 
 def load_csv(
@@ -57,7 +57,7 @@ def _read(path: Path) -> tuple[list[str], list[list[str]]]:
     try:
         with path.open(newline="", encoding="utf-8-sig") as stream:
             first = stream.readline()
-            separator = max(SEPARATORS, key=first.count)
+            separator = max(CSV_SEPARATORS, key=first.count)
             stream.seek(0)
             rows = [row for row in csv.reader(stream, delimiter=separator) if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
@@ -92,7 +92,7 @@ def _label_index(names: Sequence[str], wanted: str | None, path: Path) -> int | 
             f"{path} has no column {wanted!r}; its columns are {', '.join(names[:8])}"
             + (f" and {len(names) - 8} more" if len(names) > 8 else "")
         )
-    candidates = LABEL_COLUMNS if wanted is None else (wanted,)
+    candidates = CSV_LABEL_COLUMNS if wanted is None else (wanted,)
     return next((index for index, name in enumerate(names) if name in candidates), None)
 
 

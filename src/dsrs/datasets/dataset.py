@@ -10,10 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dsrs.classifiers.base import Classifier
+from dsrs.classifiers.base import UNIT_BOUNDS, Classifier
 from dsrs.classifiers.scaling import Scaling
 from dsrs.datasets.arrays import (
-    UNIT_BOUNDS,
     checked_images,
     checked_labels,
     fingerprint_of,
@@ -37,10 +36,17 @@ class Images(Protocol):
 class Dataset(Readable):
     """Inputs of one shape, with or without labels.
 
-    `images` has shape (n, *input_shape), channels first. It holds uint8, read as 0..255 -> [0, 1],
-    or floats that lie in `bounds`. It may be a memory map, or read files when indexed.
-    `fingerprint` is a hash of the inputs and labels, whatever file they came from. The features of
-    tabular data may have `feature_names`; with a `scaling` its inputs are in scaled units.
+    Attributes:
+        images: an array of shape (n, *input_shape), channels first. It holds uint8, read as
+            0..255 -> [0, 1], or floats that lie in `bounds`. It may be a memory map, or read files
+            when indexed.
+        labels: the class of each input, or None.
+        name: what messages and runs call the data.
+        fingerprint: a hash of the inputs and labels, whatever file they came from.
+        bounds: the least and the greatest value that an input may have.
+        class_names: the names of the classes, in their order.
+        feature_names: the names of the features of tabular data, in their order.
+        scaling: the units of each feature, if inputs are in scaled units.
     """
 
     images: Images
@@ -163,7 +169,13 @@ class Dataset(Readable):
         num_classes: int,
         bounds: tuple[float, float] = UNIT_BOUNDS,
     ) -> None:
-        """Raise DataError unless a classifier of this shape, classes and units can take it."""
+        """Raise DataError unless a classifier can take these inputs and labels.
+
+        Args:
+            input_shape: the shape of the classifier's inputs.
+            num_classes: how many classes it has.
+            bounds: the least and the greatest value of its inputs.
+        """
         if self.input_shape != tuple(input_shape):
             raise DataError(
                 f"{self.name}: the classifier takes inputs of shape {tuple(input_shape)}, "
@@ -190,9 +202,14 @@ def select(
     skip: int = 1,
     indices: Sequence[int] | NDArray[np.int64] | None = None,
 ) -> NDArray[np.int64]:
-    """The indices of the chosen inputs: every `skip`-th from `start` up to `stop`, or `indices`.
+    """Return the indices of the chosen inputs: every `skip`-th from `start` on, or `indices`.
 
-    `stop` is not included and may lie past the end, as in a slice. `indices` keep their order.
+    Args:
+        dataset: the data to choose from.
+        start: the first index.
+        stop: the index after the last one; it may lie past the end, as in a slice.
+        skip: the step from index to index.
+        indices: the indices themselves, in their order, instead of the other three.
     """
     size = len(dataset)
     if indices is not None:

@@ -17,7 +17,7 @@ from dsrs.errors import DataError
 from dsrs.files.unpacking import unpacked_gzip
 
 UNSIGNED_BYTE = 0x08
-PREFIXES = {"train": "train", "test": "t10k"}
+IDX_PREFIXES = {"train": "train", "test": "t10k"}
 
 
 def load_idx_folder(folder: Path, split: str = "test") -> Dataset:
@@ -38,7 +38,7 @@ def load_idx(images: Path, labels: Path | None = None) -> Dataset:
 
 def is_idx_folder(folder: Path) -> bool:
     """Whether `folder` holds IDX images of some split."""
-    return any(_candidates(folder, split, "images") for split in PREFIXES)
+    return any(_candidates(folder, split, "images") for split in IDX_PREFIXES)
 
 
 def read_idx(path: Path, axes: int) -> NDArray[np.uint8]:
@@ -77,13 +77,17 @@ def _bytes_of(path: Path) -> NDArray[np.uint8]:
 def _member(folder: Path, split: str, kind: str) -> Path:
     found = _candidates(folder, split, kind)
     if not found:
-        raise DataError(f"{folder}: expected a file {PREFIXES[split]}-{kind}-* for split {split!r}")
+        raise DataError(
+            f"{folder}: expected a file {IDX_PREFIXES[split]}-{kind}-* for split {split!r}"
+        )
     return found[0]
 
 
 def _candidates(folder: Path, split: str, kind: str) -> list[Path]:
     # Both t10k-images-idx3-ubyte and t10k-images.idx3-ubyte are about; plain before gzipped.
-    return sorted(folder.glob(f"{PREFIXES[split]}-{kind}[-.]idx*"), key=lambda each: len(each.name))
+    return sorted(
+        folder.glob(f"{IDX_PREFIXES[split]}-{kind}[-.]idx*"), key=lambda each: len(each.name)
+    )
 
 
 def _labels_beside(images: Path) -> Path | None:

@@ -16,7 +16,7 @@ from dsrs.classifiers.preparation import RESAMPLES
 from dsrs.datasets.dataset import Dataset
 from dsrs.errors import DataError, InvalidInput, MissingExtra
 
-SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff")
+IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff")
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def dataset_of_files(
 
 def images_in(folder: Path) -> list[Path]:
     """The image files of a folder, in the order of their names."""
-    return sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)
+    return sorted(path for path in folder.iterdir() if path.suffix.lower() in IMAGE_SUFFIXES)
 
 
 def opened_image(path: Path | str, content: BinaryIO | None = None) -> Any:

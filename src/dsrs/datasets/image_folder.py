@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from dsrs.datasets.dataset import Dataset
-from dsrs.datasets.image_files import SUFFIXES, Frame, dataset_of_files, images_in
+from dsrs.datasets.image_files import IMAGE_SUFFIXES, Frame, dataset_of_files, images_in
 from dsrs.datasets.image_list import listed_images
 from dsrs.errors import DataError
 
@@ -32,7 +32,8 @@ def load_image_folder(
     files = [path for group in groups for path in group]
     if not files:
         raise DataError(
-            f"{folder}: expected images ({', '.join(SUFFIXES)}) in one subfolder a class, got none"
+            f"{folder}: expected images ({', '.join(IMAGE_SUFFIXES)}) in one subfolder a class, "
+            "got none"
         )
     labels = np.repeat(np.arange(len(groups), dtype=np.int64), [len(each) for each in groups])
     names = [each.name for each in classes]

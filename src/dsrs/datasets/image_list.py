@@ -16,7 +16,7 @@ from dsrs.datasets.arrays import checked_labels
 from dsrs.errors import DataError
 
 CLASS = re.compile(r"[0-9]{1,99}")  # more digits than any class has
-SEPARATORS = (",", None)  # a comma, or white space
+LIST_SEPARATORS = (",", None)  # a comma, or white space
 
 
 def listed_images(folder: Path, listing: Path) -> tuple[tuple[Path, ...], NDArray[np.int64]]:
@@ -53,7 +53,7 @@ def _text(listing: Path) -> str:
 
 def _parts(line: str, where: str) -> tuple[str, str]:
     """Path and class; a path may hold spaces and commas, a class is the last word."""
-    for separator in SEPARATORS:
+    for separator in LIST_SEPARATORS:
         name, label = (part.strip() for part in ["", *line.rsplit(separator, 1)][-2:])
         if name and CLASS.fullmatch(label):
             return name, label

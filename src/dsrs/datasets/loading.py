@@ -7,14 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from dsrs.datasets.arrays import UNIT_BOUNDS
+from dsrs.classifiers.base import UNIT_BOUNDS
 from dsrs.datasets.cifar import is_cifar_folder, load_cifar_file, load_cifar_folder
 from dsrs.datasets.cifar_sheets import has_sheets, load_cifar_sheets
-from dsrs.datasets.csv_file import SUFFIXES as CSV_SUFFIXES
+from dsrs.datasets.csv_file import CSV_SUFFIXES as CSV_SUFFIXES
 from dsrs.datasets.csv_file import load_csv
 from dsrs.datasets.dataset import Dataset
 from dsrs.datasets.idx_file import is_idx_folder, load_idx, load_idx_folder
-from dsrs.datasets.image_files import SUFFIXES, Frame
+from dsrs.datasets.image_files import IMAGE_SUFFIXES, Frame
 from dsrs.datasets.image_folder import load_image, load_image_folder
 from dsrs.datasets.numpy_file import load_npy, load_npz
 from dsrs.datasets.parquet_images import is_parquet_folder, load_parquet
@@ -135,7 +135,7 @@ def _kind(source: Path) -> str:
         return "idx"
     if name.endswith(".bin"):
         return "cifar"
-    if name.endswith(SUFFIXES):
+    if name.endswith(IMAGE_SUFFIXES):
         return "image"
     raise DataError(
         f"{source}: not a known kind of data: expected .npz, .npy, .csv, .parquet, an IDX "

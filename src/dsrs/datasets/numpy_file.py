@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.datasets.arrays import UNIT_BOUNDS
+from dsrs.classifiers.base import UNIT_BOUNDS
 from dsrs.datasets.dataset import Dataset
 from dsrs.errors import DataError
 from dsrs.files.unpacking import check_unpacked

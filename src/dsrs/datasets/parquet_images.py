@@ -25,7 +25,7 @@ from dsrs.datasets.image_files import Frame, common_shape, opened_image, pixels_
 from dsrs.errors import DataError, MissingExtra
 
 IMAGE_COLUMNS = ("image", "img", "images", "picture", "pixel_values")
-LABEL_COLUMNS = ("label", "labels", "fine_label", "coarse_label", "target", "class", "y")
+PARQUET_LABEL_COLUMNS = ("label", "labels", "fine_label", "coarse_label", "target", "class", "y")
 # Names of a split in the names of its files, in the order in which they are looked for.
 SPLIT_NAMES = {"test": ("test", "validation", "valid", "val"), "train": ("train", "training")}
 GROUPS_KEPT = 4  # groups of rows in memory
@@ -150,7 +150,7 @@ def _columns(opened: Any, file: Path) -> tuple[str, str | None]:
             f"{file}: expected a column {', '.join(IMAGE_COLUMNS)} with the bytes of images, got "
             f"{', '.join(f'{field.name} ({field.type})' for field in schema)}"
         )
-    return image, next((name for name in LABEL_COLUMNS if name in schema.names), None)
+    return image, next((name for name in PARQUET_LABEL_COLUMNS if name in schema.names), None)
 
 
 def _class_names(opened: Any, label: str | None) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dsrs.duality.kernel import inlined
 
 Floats = NDArray[np.float64]
-REACH = 10.0  # in standard deviations: leaves out 1e-23
+ANGLE_REACH = 10.0  # in standard deviations: leaves out 1e-23
 CELLS = 1024
 
 
@@ -34,7 +34,7 @@ def angle_table(d: int) -> AngleTable:
     The cdf is summed from the far end over 8 Gauss nodes a cell: all terms are positive, so even
     the smallest values keep their digits.
     """
-    reach = min(math.pi / 2, REACH / math.sqrt(max(d - 2, 1)))
+    reach = min(math.pi / 2, ANGLE_REACH / math.sqrt(max(d - 2, 1)))
     log_peak = log_gamma_half_step((d - 1) / 2) - 0.5 * math.log(math.pi)
     step = reach / CELLS
     starts = -reach + step * np.arange(CELLS)
@@ -45,7 +45,7 @@ def angle_table(d: int) -> AngleTable:
     beyond = 0.0
     if reach < math.pi / 2:
         end = _density(d, log_peak, np.array([reach]))[0]
-        beyond = end / ((d - 2) * math.tan(reach)) * (1 - 1 / REACH**2)
+        beyond = end / ((d - 2) * math.tan(reach)) * (1 - 1 / ANGLE_REACH**2)
     cdf = beyond + np.concatenate([[0.0], np.cumsum(masses)])
     cdf *= 0.5 / cdf[-1]
     angle = np.append(starts, 0.0)

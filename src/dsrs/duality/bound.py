@@ -49,8 +49,8 @@ ANGLE_UNDERFLOW_FEW, ANGLE_UNDERFLOW = 1e-19, 1e-26
 # A kink between two nodes can hide from any estimate a part of the panel's share of the tolerance:
 # twenty times the tolerance is subtracted whatever the estimate.
 HIDDEN = 2e-10
-THINNING = 12.0  # strips towards where g vanishes
-NOTHING = -34.0  # log-density of a tail that is not worth its integration
+BOUND_THINNING = 12.0  # strips towards where g vanishes
+NEGLIGIBLE_LOG_DENSITY = -34.0  # log-density of a tail that is not worth its integration
 LARGEST_MULTIPLIER = 1e200
 SMALLEST_SHIFT, LARGEST_SHIFT = 1e-150, 1e150  # in units of the law's scale
 # What is subtracted for rounding is measured to be a few times too large (tests/laws). Should it
@@ -83,7 +83,7 @@ def line_part(problem: Problem, rho: float, line: float, start: float, stop: flo
     start = min(max(start, parts.low[0]), parts.high[0])
     stop = min(max(stop, parts.low[0]), parts.high[0])
     # The integrand is never negative: what is left of the outer tail may be dropped.
-    if start == stop or (0.0 < start < stop and log_p(base, start) < NOTHING):
+    if start == stop or (0.0 < start < stop and log_p(base, start) < NEGLIGIBLE_LOG_DENSITY):
         return Part(0.0, 0.0, 0.0)
     if abs(stop - start) * parts.sharpness < 1e-12:
         # Where two components meet the curve jumps by rounding only.
@@ -125,7 +125,7 @@ def overlap(problem: Problem, pieces: Pieces, multipliers: Floats, rho: float) -
     base, parts, work = problem.base, problem.parts, problem.work
     edge = 1.0 if base.d < KINKED_DIMENSION else 0.0
     most = work[0] + MOST_NODES
-    along = strips(Cutting(base, parts, multipliers, rho, THINNING, edge, work), pieces)
+    along = strips(Cutting(base, parts, multipliers, rho, BOUND_THINNING, edge, work), pieces)
     if not along.settled:
         return Part(-np.inf, 0.0, 0.0)
     total, error, slack = 0.0, along.charge, 0.0

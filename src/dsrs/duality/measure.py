@@ -29,7 +29,7 @@ from dsrs.duality.rules import FEW_NODES, FEW_WEIGHTS, GAUSS_NODES, GAUSS_WEIGHT
 from dsrs.duality.thresholds import line_value
 from dsrs.duality.two_terms import POSITIVE, UNSURE
 
-THINNING = 5.0  # strips towards where g vanishes: enough for a search
+SEARCH_THINNING = 5.0  # strips towards where g vanishes: enough for a search
 NOWHERE = np.inf
 THIN = 0.01  # of a piece: a strip next to a zero of g that counts as the zero
 FEW_WIDTH = 1.5  # panels no wider, in standard deviations of ln t, get 8 nodes
@@ -67,7 +67,7 @@ def measure(
     # Where a cap is whole to 8 standard deviations the integrand bends, the more the smaller rho.
     edge = min(1.0, STEEP / math.sqrt(base.d)) if len(pieces.low) < MANY_PIECES else 0.0
     work = search.problem.work
-    along = strips(Cutting(base, parts, multipliers, rho, THINNING, edge, work), pieces)
+    along = strips(Cutting(base, parts, multipliers, rho, SEARCH_THINNING, edge, work), pieces)
     if not along.settled:
         return -np.inf, 0.0
     wide = np.inf

@@ -20,12 +20,12 @@ from dsrs.duality.thresholds import rough_normal_quantile
 
 # What Newton's step may still gain in B when the search stops. Away from the optimum B is far from
 # quadratic, and gains are much larger than predicted.
-ENOUGH = 1e-13
-NEWTON_STEPS = 40
+SMALLEST_GAIN = 1e-13
+DUAL_NEWTON_STEPS = 40
 FEW_NEWTON_STEPS = 8  # where one multiplier alone counts, and bisection is nearly as fast
 LINE_STEPS = 12
 LONGEST_STEP = 4.0  # in multiples of the sum of all multipliers
-STEEPEST = 1e-5  # slope of B at which a small gain is not believed
+LARGEST_SETTLED_SLOPE = 1e-5  # slope of B at which a small gain is not believed
 # A B so far above 1 grows without end: no classifier fits the box.
 UNBOUNDED = 2.0
 
@@ -194,14 +194,14 @@ def general_multipliers(
     value, by_rho = measure(search, rho, found, hits, sweeps, curvature)
     last_step, settled = np.zeros(count), False
     single = count == 2 and search.problem.lowers[0] == 0.0 and search.problem.uppers[0] == 1.0
-    for _ in range(FEW_NEWTON_STEPS if single else NEWTON_STEPS):
+    for _ in range(FEW_NEWTON_STEPS if single else DUAL_NEWTON_STEPS):
         slope_of(search, found, hits, slope)
         step = newton_step(found, slope, curvature, longest_step(found))
         gain = inner(slope, step)
-        if not gain > ENOUGH:
+        if not gain > SMALLEST_GAIN:
             if same_signs(found, step):
                 last_step, value = step, value + 0.5 * max(gain, 0.0)
-            settled = inner(slope, slope) < STEEPEST * STEEPEST
+            settled = inner(slope, slope) < LARGEST_SETTLED_SLOPE * LARGEST_SETTLED_SLOPE
             break
         value, by_rho = line_search(search, rho, found, step, gain, hits, sweeps, curvature)
         settled = value - cost_of(search, found) > UNBOUNDED

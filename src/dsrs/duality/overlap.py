@@ -69,26 +69,26 @@ from dsrs.laws import AdditionalLaw, GeneralizedGaussian
 Floats = NDArray[np.float64]
 
 # Exponents are cut here: a ratio of e^600 settles a comparison with 1 as well as infinity does.
-LARGEST_LOG_RATIO = 600.0
+LARGEST_OVERLAP_LOG_RATIO = 600.0
 # Overlaps beyond this v have probability 2e-16.
 LARGEST_V = 36.0
 # Shells outside the quantiles of 2^-OUTER and 1 - 2^-OUTER are left out.
 OUTER = 40
 SMALLEST_SHELL = 1e-290
 # Halvings of an interval of v: the bracket is then below 1e-6, and the area that is missed 1e-12.
-HALVINGS, KINK_HALVINGS = 26, 40
+OVERLAP_HALVINGS, KINK_HALVINGS = 26, 40
 # Panels of shells on either side of the median: for a search, to look for kinks, for the integral.
 SEARCH, SCAN, TRUSTED = 12, 150, 20
-NODES, FEWER = 8, 7  # of each panel
+OVERLAP_NODES, FEWER_OVERLAP_NODES = 8, 7  # of each panel
 # What is charged: times the differences of rules; and for ends that were left out and rounding.
-CHARGE, FLAT = 2.0, 1e-7
+DIFFERENCE_CHARGE, FLAT_CHARGE = 2.0, 1e-7
 
 
 class Rule(NamedTuple):
     """Panels of shells on either side of the median, the nodes of each, whether it has halves."""
 
     panels: int
-    nodes: int = NODES
+    nodes: int = OVERLAP_NODES
     halved: bool = False
 
 
@@ -147,7 +147,7 @@ class Shifted:
             log_ratio = -2 * self.law.k * growth - added
         shells = np.maximum(t + added, 0.0) * (1 - 1e-12 * side)
         columns = [log_ratio, *(log_ratio + other.log_weight(shells) for other in self.others)]
-        return np.asarray(np.exp(np.minimum(np.stack(columns), LARGEST_LOG_RATIO)))
+        return np.asarray(np.exp(np.minimum(np.stack(columns), LARGEST_OVERLAP_LOG_RATIO)))
 
     def excess(self, multipliers: Floats) -> Floats:
         """V for these multipliers, shell by shell: it is the sum."""
@@ -155,12 +155,12 @@ class Shifted:
         found = 0.5 * np.maximum(bracket(self.ends[0], -1), 0.0)
         # Beyond the turn nothing changes.
         found += 0.5 * np.exp(-self.ends[-1]) * np.maximum(bracket(self.ends[-1], 1), 0.0)
-        points, parts = _gauss(2 * NODES)
+        points, parts = _gauss(2 * OVERLAP_NODES)
         for start, stop in zip(self.ends[:-1], self.ends[1:], strict=True):
             inside, outside = start, stop
             outside = np.where(bracket(start, 1) > 0, outside, start)
             inside = np.where(bracket(stop, -1) >= 0, outside, inside)
-            for _ in range(HALVINGS):
+            for _ in range(OVERLAP_HALVINGS):
                 middle = 0.5 * (inside + outside)
                 positive = bracket(middle) > 0
                 inside = np.where(positive, middle, inside)
@@ -183,7 +183,7 @@ class Shifted:
 
     def nodes(self) -> tuple[Floats, Floats]:
         """Weights and ratios (a column a law) of fixed points, for the search of multipliers."""
-        points, parts = _gauss(NODES)
+        points, parts = _gauss(OVERLAP_NODES)
         starts, widths = self.ends[:-1].T[:, :, None], np.diff(self.ends.T, axis=1)[:, :, None]
         count = len(self.t)
         v = (starts + widths * points).reshape(count, -1)
@@ -215,12 +215,16 @@ def error_bound(
         _panels(
             Shifted.at(law, radius, others, *_shells(law.m, rule, cuts)).excess(multipliers), rule
         )
-        for rule in (Rule(TRUSTED, NODES, True), Rule(TRUSTED, FEWER, True), Rule(TRUSTED))
+        for rule in (
+            Rule(TRUSTED, OVERLAP_NODES, True),
+            Rule(TRUSTED, FEWER_OVERLAP_NODES, True),
+            Rule(TRUSTED),
+        )
     )
     missed = np.maximum(np.abs(half - other), np.abs(half - whole))
-    excess = math.fsum(half.tolist()) + CHARGE * math.fsum(missed.tolist())
+    excess = math.fsum(half.tolist()) + DIFFERENCE_CHARGE * math.fsum(missed.tolist())
     wrong = math.fsum((errors * multipliers).tolist())
-    return (wrong + excess) * (1 + 1e-13) + FLAT * (1 + wrong)
+    return (wrong + excess) * (1 + 1e-13) + FLAT_CHARGE * (1 + wrong)
 
 
 def _cuts(

@@ -14,9 +14,9 @@ from dsrs.laws import AdditionalLaw, GeneralizedGaussian
 
 LOG_MULTIPLIERS = (-40.0, 60.0)
 # Halvings of the bracket of the radius, and of what is left of it by the trusted bound.
-STEPS, TRUSTED_STEPS = 13, 7
+BRACKET_STEPS, TRUSTED_STEPS = 13, 7
 # The search ends this far below and above what the trusted bound proves, and then farther.
-AROUND = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
+SEARCH_MARGINS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 # In two or three dimensions the nodes of the search may promise far more than can be proved.
 FAR_BELOW, FAR_STEPS = (0.1, 0.25, 0.5, 0.75, 0.9), 14
 
@@ -36,14 +36,14 @@ class OverlapSearch:
     def largest(self) -> tuple[float, Floats, float]:
         """A radius, its multipliers, and the bound of the error there; 0 where there is none."""
         about = self._about()
-        low, high = 0.0, about * (1 + AROUND[-1])
-        for factor in (1 + part for part in AROUND if about):
+        low, high = 0.0, about * (1 + SEARCH_MARGINS[-1])
+        for factor in (1 + part for part in SEARCH_MARGINS if about):
             if not self._proves(factor * about):
                 high = factor * about
                 break
             low = factor * about
         steps = TRUSTED_STEPS
-        for part in (*AROUND, *FAR_BELOW) if about and not low else ():
+        for part in (*SEARCH_MARGINS, *FAR_BELOW) if about and not low else ():
             if self._proves((1 - part) * about):
                 low, steps = (1 - part) * about, FAR_STEPS if part in FAR_BELOW else steps
                 break
@@ -80,7 +80,7 @@ class OverlapSearch:
             high, low = low, low / 2
             if low < least:
                 return 0.0
-        for _ in range(STEPS):
+        for _ in range(BRACKET_STEPS):
             middle = math.sqrt(low * high)
             low, high = (middle, high) if passes(middle) else (low, middle)
         return low

@@ -3,8 +3,8 @@
 A panel is integrated by nested rules of 17, 33 and 65 nodes and halved until they agree. What lies
 between two nodes is not seen by any of them, so no panel is accepted that might hide something:
 
-- a component of g whose logarithm changes by more than `STEEPEST` on the panel, unless another one
-  dwarfs it all over (`is_resolved`);
+- a component of g whose logarithm changes by more than `STEEPEST_LOG_CHANGE` on the panel, unless
+  another one dwarfs it all over (`is_resolved`);
 - a place where g = p. There the integrand, which follows the smaller of g and p, has a kink that
   the spread of the likelihood ratio over a shell rounds off; for short shifts by less than the
   distance of two nodes (`kink_between_nodes`).
@@ -38,14 +38,14 @@ from dsrs.duality.rules import NESTED_NODES, NESTED_WEIGHTS, nested_error
 from dsrs.duality.two_terms import largest_log
 
 ANGLE_ERROR = 1e-10  # of the tabled law of the angle, relative
-TOLERANCE = 1e-11
+QUADRATURE_TOLERANCE = 1e-11
 NARROW = 2.0  # in standard deviations of ln t: panels no wider start with 17 nodes
 MOST_PANELS = 400
 MOST_HALVINGS = 78
 # By how much the logarithm of a component may change on a panel. Of a component as wide as a
 # standard deviation, 65 nodes on a panel of this kind are at most half of it apart; an exponential
 # that falls from an end of the panel is resolved by the nodes there.
-STEEPEST = 200.0
+STEEPEST_LOG_CHANGE = 200.0
 DWARFED = 40.0  # logarithm of a share that is below the rounding of the rest
 # A kink so near to the end of a panel, as a share of it, counts as the end.
 AT_AN_END = 1e-6
@@ -117,11 +117,11 @@ def line_integrand(base: Base, rho: float, line: float, v: float) -> float:
 
 @kernel
 def is_steep(parts: Components, j: int, low: float, high: float) -> bool:
-    """Whether the logarithm of component j may change by more than `STEEPEST` on [low, high]."""
+    """Whether ln of component j may change by more than `STEEPEST_LOG_CHANGE` on [low, high]."""
     # It is concave: its slope is largest at an end.
     left = parts.exponent[j] - parts.decay[j] * math.exp(min(low - parts.anchor[j], 700.0))
     right = parts.exponent[j] - parts.decay[j] * math.exp(min(high - parts.anchor[j], 700.0))
-    return bool(max(abs(left), abs(right)) * (high - low) > STEEPEST)
+    return bool(max(abs(left), abs(right)) * (high - low) > STEEPEST_LOG_CHANGE)
 
 
 @kernel
@@ -250,7 +250,7 @@ def integrate(path: Path, low: float, high: float) -> Part:
         panels += 1
         a, b = lows[depth], highs[depth]
         cut, hides, part = 0.5 * (a + b), True, Part(0.0, 0.0, 0.0)
-        share = TOLERANCE * max((b - a) / (high - low), 0.02)
+        share = QUADRATURE_TOLERANCE * max((b - a) / (high - low), 0.02)
         if is_resolved(path, a, b):
             part, stride = nested_rules(path, nodes, a, b, share)
             place = a

@@ -27,16 +27,16 @@ from dsrs.duality.variation import covered_step
 # Outcomes of a search.
 CERTIFIED, ABSTAINED, UNDECIDED, INFEASIBLE = 0, 1, 2, 3
 
-CLOSE = 1e-3  # of sigma: Newton's step to the radius with which the search stops
-TINY = 1e-9  # of sigma: a bracket that holds no more
+FINAL_NEWTON_STEP = 1e-3  # of sigma: Newton's step to the radius with which the search stops
+SMALLEST_BRACKET = 1e-9  # of sigma: a bracket that holds no more
 MARGIN = 1e-8  # of sigma: how far below the searched radius the first proof is tried
 SETTLED = 2e-7  # of sigma: a proof with less than this to gain is final
 CHAIN_MARGIN = 3e-7  # of sigma: how far below the optimum a chain starts
 # A proof must exceed 1/2 by this much, so that it holds as well at the rounded radius, where other
 # panels may be halved.
-SURPLUS = 1e-10
+PROOF_SURPLUS = 1e-10
 LONGEST_CHAIN = 2000
-MOST_STEPS = 100
+MOST_RADIUS_STEPS = 100
 
 
 class Crossing(NamedTuple):
@@ -99,7 +99,11 @@ def to_zero(
     slopes."""
     newton = height / fall
     rise = other_height - height
-    if abs(other - x) < TINY or abs(rise) < 100.0 * abs(height) * TINY or rise == 0.0:
+    if (
+        abs(other - x) < SMALLEST_BRACKET
+        or abs(rise) < 100.0 * abs(height) * SMALLEST_BRACKET
+        or rise == 0.0
+    ):
         return newton
     chord = (other - x) / rise
     bend = (chord + 1.0 / fall) / rise
@@ -121,7 +125,7 @@ def crossing_radius(
     rates = np.zeros(len(found))
     low, high, rho = floor, np.inf, start
     last, last_height, last_fall = np.nan, 0.0, 0.0
-    for attempt in range(MOST_STEPS):
+    for attempt in range(MOST_RADIUS_STEPS):
         value, slope = best_multipliers(search, rho, warm, found, rates)
         if exceeds_one(search, value, found, rho):
             return Crossing(INFEASIBLE, 0.0, 0.0)
@@ -133,7 +137,7 @@ def crossing_radius(
             # In few dimensions the nodes of the search are coarse: ask the trusted bound.
             above = floor + SETTLED * unit
             few = search.problem.base.d < SMALL_DIMENSION
-            if few and bound_on(search.problem, search.whole, found, above) > level + SURPLUS:
+            if few and bound_on(search.problem, search.whole, found, above) > level + PROOF_SURPLUS:
                 return Crossing(CERTIFIED, above + MARGIN * unit, max(-slope, 0.0))
             return Crossing(ABSTAINED, 0.0, 0.0)
         else:
@@ -142,7 +146,7 @@ def crossing_radius(
         most = rho + 4.0 * unit
         fall = max(-slope / (inside * (1.0 - inside)), abs(height) / most, 1e-300)
         step = height / fall
-        close = abs(step) < CLOSE * unit or high - low < TINY * unit
+        close = abs(step) < FINAL_NEWTON_STEP * unit or high - low < SMALLEST_BRACKET * unit
         if close and attempt > 0:
             step = to_zero(rho, height, fall, last, last_height, last_fall)
         last, last_height, last_fall = rho, height, fall
@@ -193,7 +197,7 @@ def largest_proved(
         else:
             value = prove_at(search, rho, warm, found)
         gain = (value - level) / slope if slope > 0.0 else 0.0
-        if value > level + SURPLUS:
+        if value > level + PROOF_SURPLUS:
             best, best_value = rho, value
             copy_into(best_found, found)
             if failed < np.inf:
@@ -250,7 +254,7 @@ def chain_down(
             if searched > value:
                 value = searched
                 copy_into(last, found)
-        margin = value - level - SURPLUS
+        margin = value - level - PROOF_SURPLUS
         write_step(steps, n, rho, value, last)
         if not margin > 0.0 or is_spent(problem):
             return 0
@@ -300,7 +304,7 @@ def largest_radius(
         near = crossing.rho <= floor + SETTLED * unit
         outcome = ABSTAINED if near else UNDECIDED
         return Proved(outcome, floor, 0, not is_spent(problem), False)
-    if value - level - 0.5 * SURPLUS > loss_on(problem, search.whole, found):
+    if value - level - 0.5 * PROOF_SURPLUS > loss_on(problem, search.whole, found):
         write_step(steps, 0, rho, value, found)
         return Proved(CERTIFIED, rho, 1, not is_spent(problem), True)
     top, count = rho - CHAIN_MARGIN * unit, 0
@@ -309,6 +313,6 @@ def largest_radius(
     if count == 0:
         return Proved(UNDECIDED, floor, 0, not is_spent(problem), False)
     copy_into(found, steps[count - 1, 2:])
-    margin = steps[count - 1, 1] - level - SURPLUS
+    margin = steps[count - 1, 1] - level - PROOF_SURPLUS
     solid = bool(margin > loss_on(problem, search.whole, found))
     return Proved(CERTIFIED, top, count, not is_spent(problem), solid)

@@ -31,12 +31,12 @@ def clenshaw_curtis(intervals: int) -> tuple[Floats, Floats]:
 GAUSS_NODES, GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(24)
 FEW_NODES, FEW_WEIGHTS = np.polynomial.legendre.leggauss(8)
 
-LEVELS = (4, 8, 16, 32, 64)
-NESTED_NODES, _ = clenshaw_curtis(LEVELS[-1])
+NESTED_LEVELS = (4, 8, 16, 32, 64)
+NESTED_NODES, _ = clenshaw_curtis(NESTED_LEVELS[-1])
 # A row for each level, at the places of its nodes among those of the last.
-NESTED_WEIGHTS = np.zeros((len(LEVELS), LEVELS[-1] + 1))
-for _row, _level in enumerate(LEVELS):
-    NESTED_WEIGHTS[_row, :: LEVELS[-1] // _level] = clenshaw_curtis(_level)[1]
+NESTED_WEIGHTS = np.zeros((len(NESTED_LEVELS), NESTED_LEVELS[-1] + 1))
+for _row, _level in enumerate(NESTED_LEVELS):
+    NESTED_WEIGHTS[_row, :: NESTED_LEVELS[-1] // _level] = clenshaw_curtis(_level)[1]
 
 
 @kernel

@@ -29,7 +29,7 @@ from dsrs.duality.two_terms import (
     signs_of_two,
 )
 
-MOST_CELLS = 20_000
+MOST_SIGN_CELLS = 20_000
 MOST_FALL_CELLS = 2_000
 # Steps up of g by such shares, all of them together, as rounding makes them where components meet.
 LARGEST_LOSS = 1e-6
@@ -172,7 +172,7 @@ def signs_on(
         return Signs(rows[:n], charge, True)
     ends = np.empty(128)
     ends[0], depth, left = high, 1, low
-    for _ in range(MOST_CELLS):
+    for _ in range(MOST_SIGN_CELLS):
         work[0] += 1.0
         right = ends[depth - 1]
         rows = room_for(rows, n, whole(2))

@@ -28,15 +28,15 @@ from dsrs.duality.nodes import SEARCH_SHARE, Search
 from dsrs.duality.rules import GAUSS_NODES, GAUSS_WEIGHTS
 
 # ln lambda of a region whose classifier must be right almost everywhere; see `split_multipliers`.
-HIGHEST = 15.0
-LOWEST = -40.0  # a threshold below is as good as none
-LARGEST = 700.0  # before exp overflows
-NEWTON_STEPS = 60
+HIGHEST_LOG_THRESHOLD = 15.0
+LOWEST_LOG_THRESHOLD = -40.0  # a threshold below is as good as none
+LARGEST_EXPONENT = 700.0  # before exp overflows
+THRESHOLD_NEWTON_STEPS = 60
 # What a Newton step may still gain in B when the search stops. That gain is added, so what is
 # neglected is of third order.
-ENOUGH = 2e-7
+SMALLEST_THRESHOLD_GAIN = 2e-7
 LINE_PANEL = 5.0  # standard deviations, of ln s or of the cosine, that 24 Gauss nodes resolve
-NOTHING = -20.0  # log-density of a tail that does not matter
+UNIMPORTANT_LOG_DENSITY = -20.0  # log-density of a tail that does not matter
 
 
 @kernel
@@ -47,7 +47,7 @@ def line_value(
     base, parts = search.problem.base, search.problem.parts
     low, high = SEARCH_SHARE * parts.low[0], SEARCH_SHARE * parts.high[0]
     start, stop = min(max(start, low), high), min(max(stop, low), high)
-    if log_p(base, start) < NOTHING and start > 0.0 and stop > start:
+    if log_p(base, start) < UNIMPORTANT_LOG_DENSITY and start > 0.0 and stop > start:
         return 0.0, 0.0
     first, second = line_cuts(base, rho, line)
     backwards = stop < start
@@ -127,7 +127,7 @@ def region_at(
         step = math.copysign(math.log(total / goal) * total / bend, gap)
         gain = 0.5 * ratio * gap * gap / bend
         rate = -sweep / bend
-    value = ratio * gap + arrived + min(gain, ENOUGH)
+    value = ratio * gap + arrived + min(gain, SMALLEST_THRESHOLD_GAIN)
     return Region(a, step, rate, value, arrived_sweep - ratio * sweep), gap, gain
 
 
@@ -141,12 +141,12 @@ def region_threshold(
     if rest <= 0.0:
         return Region(np.inf, 0.0, 0.0, 0.0, 0.0)
     low, high = -np.inf, np.inf
-    a, stride = min(max(start, LOWEST), LARGEST), 1.0
-    for _ in range(NEWTON_STEPS):
+    a, stride = min(max(start, LOWEST_LOG_THRESHOLD), LARGEST_EXPONENT), 1.0
+    for _ in range(THRESHOLD_NEWTON_STEPS):
         region, gap, gain = region_at(search, rho, first, last, target, rest, a)
-        if gain < ENOUGH:
+        if gain < SMALLEST_THRESHOLD_GAIN:
             break
-        if a == LOWEST and gap < 0.0:
+        if a == LOWEST_LOG_THRESHOLD and gap < 0.0:
             return Region(-np.inf, 0.0, 0.0, 0.0, 0.0)
         if gap > 0.0:
             low = a
@@ -159,7 +159,7 @@ def region_threshold(
             else:
                 step = stride if math.isfinite(low) else -stride
                 stride *= 2.0
-        a = min(max(a + step, LOWEST), LARGEST)
+        a = min(max(a + step, LOWEST_LOG_THRESHOLD), LARGEST_EXPONENT)
     return region
 
 
@@ -242,9 +242,9 @@ def split_multipliers(
         outer = region_threshold(search, rho, cut, count, target, spare, start)
         keep(warm, 1, inner, rho)
         keep(warm, 2, outer, rho)
-        if side == 1 and outer.a + outer.step > HIGHEST:
-            outer, _, _ = region_at(search, rho, cut, count, target, spare, HIGHEST)
-            outer = Region(HIGHEST, 0.0, 0.0, outer.value, outer.slope)
+        if side == 1 and outer.a + outer.step > HIGHEST_LOG_THRESHOLD:
+            outer, _, _ = region_at(search, rho, cut, count, target, spare, HIGHEST_LOG_THRESHOLD)
+            outer = Region(HIGHEST_LOG_THRESHOLD, 0.0, 0.0, outer.value, outer.slope)
         if (side == 0 and inner.a >= outer.a) or (side == 1 and inner.a <= outer.a):
             high, low = math.exp(inner.a + inner.step), math.exp(outer.a + outer.step)
             found[0], rates[0] = low, low * outer.rate

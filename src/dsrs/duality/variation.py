@@ -19,7 +19,7 @@ from dsrs.duality.kernel import entry, inlined, kernel
 from dsrs.duality.quadrature import ANGLE_ERROR
 from dsrs.duality.rules import NESTED_NODES, NESTED_WEIGHTS
 
-TOLERANCE = 1e-12
+VARIATION_TOLERANCE = 1e-12
 SMALLEST_STEP = 1e-9  # in units of sigma
 
 
@@ -57,7 +57,7 @@ def total_variation(problem: Problem, step: float) -> float:
             coarse += NESTED_WEIGHTS[2, j] * value
             fine += NESTED_WEIGHTS[3, j] * value
         missing = 2.0 * half * abs(fine - coarse)
-        if missing > TOLERANCE + 1e-6 * half * fine and panels < 100 and depth < 62:
+        if missing > VARIATION_TOLERANCE + 1e-6 * half * fine and panels < 100 and depth < 62:
             lows[depth], highs[depth] = low, centre
             lows[depth + 1], highs[depth + 1] = centre, high
             depth += 2

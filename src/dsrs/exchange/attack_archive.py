@@ -13,13 +13,13 @@ from dsrs.exchange.format import Format
 from dsrs.proofs.counterexample import AttackedInput
 from dsrs.store.attacks import attacked_inputs
 
-ZIP_MAGIC = b"PK\x03\x04"  # an archive of NumPy is a ZIP file
+ARCHIVE_MAGIC = b"PK\x03\x04"  # an archive of NumPy is a ZIP file
 OWN_ARRAYS = (b"perturbation.npy", b"certified.npy", b"rival.npy")
 
 
 def is_attacks_archive(content: bytes) -> bool:
     """Whether these bytes are such an archive, not any other one."""
-    return content.startswith(ZIP_MAGIC) and all(name in content for name in OWN_ARRAYS)
+    return content.startswith(ARCHIVE_MAGIC) and all(name in content for name in OWN_ARRAYS)
 
 
 def attacks_archive(attacks: Mapping[int, AttackedInput]) -> bytes:

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from dsrs.exchange.format import Format, first_line
-from dsrs.exchange.row import COLUMNS, ResultRow, row_from_text
+from dsrs.exchange.row import TABLE_COLUMNS, ResultRow, row_from_text
 from dsrs.files.content import text_of
 from dsrs.files.csv_rows import csv_table
 from dsrs.proofs.table import REQUIRED_COLUMNS
@@ -19,7 +19,7 @@ def csv_text(rows: Iterable[ResultRow]) -> str:
     """A header line and one line a row; floats with all their digits, None as an empty cell."""
     sink = io.StringIO()
     writer = csv.writer(sink, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    writer.writerow(TABLE_COLUMNS)
     for row in rows:
         writer.writerow(["" if value is None else value for value in asdict(row).values()])
     return sink.getvalue()

@@ -35,8 +35,11 @@ from dsrs.store.reader import Run
 from dsrs.store.result import RunResult
 from dsrs.votes.records import ESTIMATION
 
-HEURISTICS = {"truncated:heuristic": HEURISTIC_RULE, "truncated:paper-heuristic": PAPER_RULE}
-FALLING_BACK = {"truncated:heuristic": FALLBACK_RULE}  # with the fall-back to P of a plan
+RULES_BY_HEURISTIC = {
+    "truncated:heuristic": HEURISTIC_RULE,
+    "truncated:paper-heuristic": PAPER_RULE,
+}
+RULES_FALLING_BACK = {"truncated:heuristic": FALLBACK_RULE}  # with the fall-back to P of a plan
 OTHERWISE = "use csv or jsonl"
 
 
@@ -148,13 +151,13 @@ def _multipliers(found: Certificate) -> tuple[float, ...]:
 
 def _rule_of(text: str, plan: Plan) -> tuple[str | None, float | None]:
     """The rule of a truncated law, or the sigma of a rescaled one."""
-    rules = FALLING_BACK if plan.fallback else HEURISTICS
+    rules = RULES_FALLING_BACK if plan.fallback else RULES_BY_HEURISTIC
     if text in rules:
         return rules[text], None
     if plan.fallback:
         raise InvalidInput(
-            f"the DSRS logs have a place for the fall-back of {', '.join(FALLING_BACK)} only, not "
-            f"for that of {plan.name_of(text)!r}; {OTHERWISE}"
+            f"the DSRS logs have a place for the fall-back of {', '.join(RULES_FALLING_BACK)} "
+            f"only, not for that of {plan.name_of(text)!r}; {OTHERWISE}"
         )
     law: AdditionalLaw | None = None
     if names_a_law(text) and not chosen_from_votes(text):

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dsrs.errors import DataError
 from dsrs.exchange.dsrs_logs import log_lines
-from dsrs.exchange.log_names import DIMENSIONS, model_dimension
+from dsrs.exchange.log_names import LOG_DIMENSIONS, model_dimension
 from dsrs.exchange.row import parsed
 from dsrs.landscape.profile import fitted
 from dsrs.store.profiles import Landscape
@@ -114,7 +114,7 @@ def landscape_of_logs(paths: Iterable[Path]) -> Landscape:
     if d is None:
         raise DataError(
             f"the folder of the logs must be named after a model with one of the data sets "
-            f"{', '.join(DIMENSIONS)}, as cohen-mnist-380-1.00.pth is; got {folder.name!r}"
+            f"{', '.join(LOG_DIMENSIONS)}, as cohen-mnist-380-1.00.pth is; got {folder.name!r}"
         )
     indices = np.unique(log.index)
     profiles, first_misses = [], []

@@ -30,27 +30,27 @@ HEURISTIC_RULE = "x"
 FALLBACK_RULE = "x+"
 LOWERED_RULES = ("x2", "x2+")  # P- minus 0.1, and at least 0.4; the second with the fall-back
 PAPER_RULE = "xp"  # the heuristic as the paper's text states it; no recorded log has it
-NUMBER = r"\d+(?:\.\d+)?(?:e[-+]?\d+)?"
-RULE = rf"{NUMBER}|x|x\+|x2|x2\+|xp"
+LOG_NUMBER = r"\d+(?:\.\d+)?(?:e[-+]?\d+)?"
+LOG_RULE = rf"{LOG_NUMBER}|x|x\+|x2|x2\+|xp"
 MODEL_ENDING = ".pth"
-LAWS = ("gaussian", "general-gaussian")
+LOG_LAWS = ("gaussian", "general-gaussian")
 # What stands before the law of noise that is round in another norm, in logs of intervals.
-PREFIXES: dict[Norm, str] = {"l2": "", "l1": "L1-", "linf": "infty-"}
+NORM_PREFIXES: dict[Norm, str] = {"l2": "", "l1": "L1-", "linf": "infty-"}
 # The dimension of the data set in a model's name, as in cohen-cifar-1530-0.50.
-DIMENSIONS = {
+LOG_DIMENSIONS = {
     "mnist": 784,
     "cifar": 3072,
     "cifar10": 3072,
     "tinyimagenet": 12_288,
     "imagenet": 150_528,
 }
-_LAW = rf"(?P<disttype>{'|'.join(LAWS)})"
-_NOISE = rf"(?P<k>None|{NUMBER})-(?P<std>{NUMBER})"
-_BUDGET = rf"(?P<N>\d+)-(?P<alpha>{NUMBER})"
-_ANY_LAW = rf"(?P<disttype>(?:{'|'.join(PREFIXES.values())})(?:{'|'.join(LAWS)}))"
-_STEM = re.compile(rf"{_ANY_LAW}-{_NOISE}-{_BUDGET}(?:-(?P<rule>{RULE}))?")
+_LAW = rf"(?P<disttype>{'|'.join(LOG_LAWS)})"
+_NOISE = rf"(?P<k>None|{LOG_NUMBER})-(?P<std>{LOG_NUMBER})"
+_BUDGET = rf"(?P<N>\d+)-(?P<alpha>{LOG_NUMBER})"
+_ANY_LAW = rf"(?P<disttype>(?:{'|'.join(NORM_PREFIXES.values())})(?:{'|'.join(LOG_LAWS)}))"
+_STEM = re.compile(rf"{_ANY_LAW}-{_NOISE}-{_BUDGET}(?:-(?P<rule>{LOG_RULE}))?")
 _RADIUS_STEM = re.compile(
-    rf"(?P<kind>orig-rad|new-rad)-{_LAW}(?P<th>-th)?-{_NOISE}(?:-(?P<rule>{RULE}))?-{_BUDGET}"
+    rf"(?P<kind>orig-rad|new-rad)-{_LAW}(?P<th>-th)?-{_NOISE}(?:-(?P<rule>{LOG_RULE}))?-{_BUDGET}"
 )
 _MODEL_SIGMA = re.compile(r".*-(\d+\.\d+)(?:-orig)?(?:\.pth)?")
 
@@ -68,7 +68,7 @@ class LogHeader:
 
     @property
     def law(self) -> str:
-        return PREFIXES[self.norm] + ("general-gaussian" if self.k else "gaussian")
+        return NORM_PREFIXES[self.norm] + ("general-gaussian" if self.k else "gaussian")
 
     @property
     def k_text(self) -> str:
@@ -109,7 +109,7 @@ def sampling_name(path: Path) -> LogHeader:
     match = _STEM.fullmatch(_stem(path))
     if not match:
         raise DataError(
-            f"expected a name LAW-K-SIGMA-N-ALPHA[-RULE].txt with the law {' or '.join(LAWS)}, "
+            f"expected a name LAW-K-SIGMA-N-ALPHA[-RULE].txt with the law {' or '.join(LOG_LAWS)}, "
             f"such as general-gaussian-380-0.5-50000-0.0005.txt, got {path.name!r}; the name alone "
             "tells which law was sampled"
         )
@@ -123,7 +123,7 @@ def radius_name(path: Path) -> RadiusName:
         what = "seconds" if path.name.startswith("time-") else "no l2 radii of a known law"
         raise DataError(
             f"{path} holds {what} by its name; expected orig-rad-LAW-K-SIGMA-N-ALPHA.txt or "
-            f"new-rad-LAW[-th]-K-SIGMA-Q-N-ALPHA.txt with the law {' or '.join(LAWS)}"
+            f"new-rad-LAW[-th]-K-SIGMA-Q-N-ALPHA.txt with the law {' or '.join(LOG_LAWS)}"
         )
     p = header_of(match.groupdict(), None, str(path))
     return RadiusName(p, match["rule"], match["th"] is not None)
@@ -133,9 +133,9 @@ def header_of(keys: Mapping[str, str | None], rule: str | None, where: str) -> L
     """The header of these texts: disttype, k, std, N, alpha."""
     law, k, std, n, alpha = (keys[key] or "" for key in ("disttype", "k", "std", "N", "alpha"))
     # Some names give a Gaussian an exponent, which it does not have.
-    named = (norm for norm, word in PREFIXES.items() if word and law.startswith(word))
+    named = (norm for norm, word in NORM_PREFIXES.items() if word and law.startswith(word))
     norm: Norm = next(named, "l2")
-    plain = law.removeprefix(PREFIXES[norm]) == "gaussian" or k == "None"
+    plain = law.removeprefix(NORM_PREFIXES[norm]) == "gaussian" or k == "None"
     header = LogHeader(
         k=0.0 if plain else parsed(k, float, "k", where),
         sigma=parsed(std, float, "std", where),
@@ -178,7 +178,7 @@ def model_dimension(model: str, given: Mapping[str, int]) -> int | None:
     None where no word between dashes is known.
     """
     words = model.removesuffix(MODEL_ENDING).split("-")
-    known = {**DIMENSIONS, **given}
+    known = {**LOG_DIMENSIONS, **given}
     return next((known[word] for word in words if word in known), None)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from dsrs.errors import DataError, MissingExtra
 from dsrs.exchange.format import Format
-from dsrs.exchange.row import COLUMNS, ResultRow, row_from_fields
+from dsrs.exchange.row import TABLE_COLUMNS, ResultRow, row_from_fields
 
 MAGIC = b"PAR1"
 
@@ -18,7 +18,7 @@ def parquet_bytes(rows: Iterable[ResultRow]) -> bytes:
     """A Parquet file with typed, nullable columns."""
     pa, parquet = _pyarrow()
     kinds = {int: pa.int64(), float: pa.float64(), str: pa.string()}
-    schema = pa.schema([(name, kinds[kind]) for name, kind in COLUMNS.items()])
+    schema = pa.schema([(name, kinds[kind]) for name, kind in TABLE_COLUMNS.items()])
     sink = pa.BufferOutputStream()
     parquet.write_table(pa.Table.from_pylist([asdict(row) for row in rows], schema=schema), sink)
     return bytes(sink.getvalue())

@@ -6,14 +6,14 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any, cast
 
 from dsrs.errors import DataError, InvalidInput
 from dsrs.files.foreign_text import csv_name
 from dsrs.laws import GeneralizedGaussian, law_in_norm, parse_additional_law
 from dsrs.laws.norms import Norm
 from dsrs.measures.accuracy import proves
-from dsrs.proofs.certificate import Certificate, Status
+from dsrs.proofs.certificate import STATUSES, Certificate
 from dsrs.proofs.counterexample import AttackedInput
 from dsrs.proofs.interval import Interval
 
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from dsrs.store.result import RunResult
 
 METHOD_NAME = re.compile(r"[A-Za-z0-9][ -~]*")  # not what a spreadsheet takes for a formula
-STATUSES = get_args(Status)
-ABSTAINED = -1  # what the class column of other people's logs says for "abstained"
+ABSTAINED_CLASS = -1  # what the class column of other people's logs says for "abstained"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +148,7 @@ class ResultRow:
         return proves(self.status, self.radius)
 
 
-COLUMNS: dict[str, type] = {
+TABLE_COLUMNS: dict[str, type] = {
     field.name: {"int": int, "float": float, "str": str}[str(field.type).split(" |")[0]]
     for field in fields(ResultRow)
 }
@@ -224,7 +223,7 @@ def _with_attack(row: ResultRow, certificate: Certificate, found: AttackedInput)
 def row_from_text(cells: Mapping[str, str | None], where: str) -> ResultRow:
     """A row from named texts, as a CSV file holds them; unknown columns are left alone."""
     values: dict[str, Any] = {}
-    for name, kind in COLUMNS.items():
+    for name, kind in TABLE_COLUMNS.items():
         text = cells.get(name)
         if text is None or text == "":
             continue

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from dsrs.errors import DataError, InvalidInput
 from dsrs.exchange.format import Format, first_line
-from dsrs.exchange.row import ABSTAINED, ResultRow, checked_row, parsed
+from dsrs.exchange.row import ABSTAINED_CLASS, ResultRow, checked_row, parsed
 from dsrs.files.content import text_of
 
 HEADER = ("idx", "label", "predict", "radius", "correct", "time")
@@ -46,7 +46,7 @@ def _cells(row: ResultRow) -> tuple[str, ...]:
     return (
         str(row.index),
         str(row.label),
-        str(row.target if answered else ABSTAINED),
+        str(row.target if answered else ABSTAINED_CLASS),
         repr(row.radius if answered else 0.0),
         str(int(row.correct)),
         clock(row.seconds or 0.0),
@@ -80,7 +80,7 @@ def _row(cells: list[str], where: str) -> ResultRow:
     if len(cells) != len(HEADER):
         raise DataError(f"{where}: expected {len(HEADER)} columns, got {len(cells)}")
     predicted = parsed(cells[2], int, "predict", where)
-    answered = predicted != ABSTAINED
+    answered = predicted != ABSTAINED_CLASS
     label = parsed(cells[1], int, "label", where)
     told = parsed(cells[4], int, "correct", where)
     if told != int(answered and predicted == label):

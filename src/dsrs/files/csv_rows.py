@@ -20,7 +20,7 @@ from typing import BinaryIO
 from dsrs.errors import DataError
 from dsrs.files.unpacking import GZIP_MAGIC
 
-CUT = (EOFError, zlib.error, gzip.BadGzipFile)
+CUT_SHORT_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)
 ENCODING, KEPT_BYTES = "utf-8", "surrogateescape"
 
 
@@ -67,7 +67,7 @@ def csv_table(lines: Iterable[str], where: str) -> CsvTable:
     reader = csv.reader(_without_mark(lines), strict=True)
     try:
         header = next(reader, [])
-    except (csv.Error, OSError, *CUT) as error:
+    except (csv.Error, OSError, *CUT_SHORT_ERRORS) as error:
         raise DataError(f"{where} cannot be read as CSV: {error}") from None
     if not header or not all(map(_is_text, header)):
         raise DataError(f"{where} has no header of columns in UTF-8")
@@ -89,7 +89,7 @@ def _rows(reader: csv._reader, header: list[str]) -> Iterator[CsvRow]:  # type: 
         except csv.Error as error:
             yield CsvRow(reader.line_num, {}, f"cannot be read as CSV: {error}")
             continue
-        except (OSError, *CUT) as error:
+        except (OSError, *CUT_SHORT_ERRORS) as error:
             yield CsvRow(reader.line_num + 1, {}, f"the file is cut or damaged here: {error}")
             return
         if not values:

@@ -20,7 +20,7 @@ from dsrs.errors import DataError
 T = TypeVar("T")
 # How values of types that are no records are read: a function of their JSON.
 Readers = Mapping[Any, Callable[[Any], Any]]
-WORDS = {float: "a number", int: "a whole number", str: "text", bool: "true or false"}
+TYPE_WORDS = {float: "a number", int: "a whole number", str: "text", bool: "true or false"}
 
 
 def to_json(value: Any) -> Any:
@@ -85,7 +85,7 @@ def _record(kind: Any, value: Any, readers: Readers, place: str) -> Any:
 
 def _read(hint: Any, value: Any, readers: Readers, place: str) -> Any:
     """A value of the type `hint`."""
-    if hint in WORDS:
+    if hint in TYPE_WORDS:
         return _plain(hint, value, place)
     if hint in readers:
         return readers[hint](value)
@@ -113,7 +113,7 @@ def _plain(kind: Any, value: Any, place: str) -> Any:
         return float(value)
     wrong = isinstance(value, bool) and kind is not bool
     if wrong or not isinstance(value, (int, float) if kind is float else kind):
-        raise DataError(f"`{place}` must be {WORDS[kind]}, got {shown(value)}")
+        raise DataError(f"`{place}` must be {TYPE_WORDS[kind]}, got {shown(value)}")
     if kind is not float:
         return value
     try:

@@ -1,1 +1,1 @@
-"""Compiled functions, and where they are kept between two processes."""
+"""Compiled functions, where they are kept between two processes, and how many threads run."""

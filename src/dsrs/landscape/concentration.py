@@ -15,7 +15,7 @@ import numpy as np
 
 from dsrs.laws import GeneralizedGaussian
 
-SHARES = (0.1, 0.5, 0.9, 0.99)  # the P_con that are asked for
+CONCENTRATION_SHARES = (0.1, 0.5, 0.9, 0.99)  # the P_con that are asked for
 # Theorem 2: with P_con = 1/2, k within 15 of d / 2 and Q truncated at T, for large d.
 PROMISE, PROMISE_SHARE = 0.02, 0.5
 
@@ -24,8 +24,8 @@ PROMISE, PROMISE_SHARE = 0.02, 0.5
 class Concentration:
     """How many inputs have the property at one sigma, and what Theorem 2 promises for them.
 
-    `holds` has the share of inputs for each P_con of SHARES. `radius` is the promised radius of
-    those that have it for P_con = 1/2.
+    `holds` has the share of inputs for each P_con of CONCENTRATION_SHARES. `radius` is the
+    promised radius of those that have it for P_con = 1/2.
     """
 
     sigma: float
@@ -41,6 +41,6 @@ def concentration(first_misses: Sequence[float], d: int, sigma: float) -> Concen
         d: the dimension of the inputs.
         sigma: the scale of the Gaussian noise of the property.
     """
-    quantiles = GeneralizedGaussian(d, sigma).radial_quantile(np.array(SHARES))
+    quantiles = GeneralizedGaussian(d, sigma).radial_quantile(np.array(CONCENTRATION_SHARES))
     holds = np.mean(np.asarray(first_misses)[:, None] >= quantiles[None, :], axis=0)
     return Concentration(sigma, tuple(map(float, holds)), PROMISE * sigma * math.sqrt(d))

@@ -7,7 +7,7 @@ proportion to what a tailored law can gain: about 1/m of the radius, 10% at m = 
 nothing for a Gaussian; most where between one vote in five and one in a thousand misses, and nearly
 nothing outside of that. So the pilot goes by stages, each as long as all before it, and after
 each one weighs what the next would cost, which is known, against what a law could gain on the
-curves that the votes so far leave possible. It ends with `ENOUGH_MISSES` at the latest, or at a
+curves that the votes so far leave possible. It ends with `PILOT_MISSES` at the latest, or at a
 share of all votes that falls with m, half as large where none missed. (`benchmarks/tailored.py`.)
 
 What validity rests on: by induction over the stages every decision, to go on or to stop and with
@@ -30,13 +30,13 @@ from dsrs.landscape.profile import profile_of_bins
 from dsrs.landscape.tailored import Tailored, cost_of_votes, tailored_law
 from dsrs.laws import GeneralizedGaussian, Weighted
 
-LEAST_SHARE, MOST_SHARE = 0.005, 0.1
-ENOUGH_MISSES = 1000
-GROWTH = 2.0  # from stage to stage
+LEAST_PILOT_SHARE, MOST_PILOT_SHARE = 0.005, 0.1
+PILOT_MISSES = 1000
+STAGE_GROWTH = 2.0  # from stage to stage
 # A stage is worth its cost if that is less than this part of what is within reach of a law.
 WORTH = 0.25
 # Fewer pilot votes say nothing worth another law.
-FEWEST_VOTES = 25
+FEWEST_PILOT_VOTES = 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def pilot_step(
     if votes >= n:
         raise InvalidInput(f"the pilot must leave votes for the bound, got {votes} of {n}")
     more = _further(base, n, votes, misses)
-    if votes < FEWEST_VOTES:
+    if votes < FEWEST_PILOT_VOTES:
         return PilotStep(more, None)
     edges = base.radial_quantile(np.linspace(0, 1, len(right) + 1))
     profile = profile_of_bins(edges, right, seen, few=True)
@@ -99,14 +99,16 @@ def longest_pilot(base: GeneralizedGaussian, n: int, miss_rate: float) -> int:
 def _further(base: GeneralizedGaussian, n: int, votes: int, misses: float) -> int:
     """How many pilot votes the next stage has after so many with so many misses."""
     most = most_pilot_votes(base, n, misses)
-    if votes >= most or misses >= ENOUGH_MISSES:
+    if votes >= most or misses >= PILOT_MISSES:
         return 0
-    look = max(FEWEST_VOTES, math.floor(LEAST_SHARE * n), math.ceil(GROWTH * votes))
+    look = max(
+        FEWEST_PILOT_VOTES, math.floor(LEAST_PILOT_SHARE * n), math.ceil(STAGE_GROWTH * votes)
+    )
     return min(look, most) - votes
 
 
 def most_pilot_votes(base: GeneralizedGaussian, n: int, misses: float) -> int:
     """At how many pilot votes the law is chosen at the latest, with so many misses among them."""
-    largest = MOST_SHARE if misses >= 1 else 0.5 * MOST_SHARE
-    votes = math.floor(n * min(max(1 / base.m, LEAST_SHARE), largest))
-    return votes if votes >= FEWEST_VOTES else 0
+    largest = MOST_PILOT_SHARE if misses >= 1 else 0.5 * MOST_PILOT_SHARE
+    votes = math.floor(n * min(max(1 / base.m, LEAST_PILOT_SHARE), largest))
+    return votes if votes >= FEWEST_PILOT_VOTES else 0

@@ -25,7 +25,7 @@ from dsrs.errors import DataError, InvalidInput
 
 Floats = NDArray[np.float64]
 
-POINTS = 40
+PROFILE_POINTS = 40
 # Raw votes are counted into so many bins of ln norm; far finer than the points.
 RAW_BINS = 256
 # Beyond these scores no number of votes that anyone takes tells accuracies apart.
@@ -43,13 +43,13 @@ FAR_SCORE, FAR_SPREAD = -0.8, 1.0
 FAR_INSIDE = 4.0
 # The curve must lie within this interval of the votes around each point.
 SUPPORT_ALPHA = 1e-3
-NEWTON_STEPS = 30
+PROFILE_NEWTON_STEPS = 30
 FARTHEST_SCORE = 1e4  # scores beyond it are treated alike in a step
 FURTHEST = 30.0  # in ln norm
 # Fixed draws in opposite pairs: what depends on votes alone can be repeated.
-DRAWS = 16
-_HALF = np.random.default_rng(0).standard_normal((POINTS, DRAWS // 2))
-_NORMALS = np.hstack([np.zeros((POINTS, 1)), _HALF, -_HALF])
+PROFILE_DRAWS = 16
+_HALF = np.random.default_rng(0).standard_normal((PROFILE_POINTS, PROFILE_DRAWS // 2))
+_NORMALS = np.hstack([np.zeros((PROFILE_POINTS, 1)), _HALF, -_HALF])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -208,7 +208,7 @@ def fitted(log_norms: Floats, hits: Floats, trials: Floats, *, few: bool = False
         places, right, wrong = places[near], right[near], wrong[near]
     if high - low < 1e-9:
         low, high = low - 0.5, high + 0.5
-    points = np.linspace(low, high, POINTS)
+    points = np.linspace(low, high, PROFILE_POINTS)
     votes = _Votes(_design(points, places), right, wrong, FAR_SCORE if few else 0.0)
     smoothings = SMOOTHINGS[STIFF:] if few else SMOOTHINGS
     heights, penalty, root = _most_likely(votes, smoothings, *_penalties(low, high, few))
@@ -256,9 +256,11 @@ class _Votes:
 def _design(points: Floats, places: Floats) -> Floats:
     """The matrix that takes scores at `points` to scores at `places`, by straight lines."""
     low, high = points[0], points[-1]
-    cell = np.minimum(((places - low) / (high - low) * (POINTS - 1)).astype(int), POINTS - 2)
+    cell = np.minimum(
+        ((places - low) / (high - low) * (PROFILE_POINTS - 1)).astype(int), PROFILE_POINTS - 2
+    )
     share = (places - points[cell]) / (points[1] - points[0])
-    design = np.zeros((len(places), POINTS))
+    design = np.zeros((len(places), PROFILE_POINTS))
     design[np.arange(len(places)), cell] = 1 - share
     design[np.arange(len(places)), cell + 1] = share
     return design
@@ -268,14 +270,14 @@ def _penalties(low: float, high: float, few: bool) -> tuple[Floats, Floats]:
     """Quadratic forms of the heights at points from `low` to `high`: roughness and weak pulls."""
     # z'' + z' is 0 for z = a + b / norm: constant accuracy, and that of a half space. Per unit of
     # ln norm, so that the weight means the same on every range.
-    step = (high - low) / (POINTS - 1)
-    first = np.diff(np.eye(POINTS), 1, axis=0) / step
+    step = (high - low) / (PROFILE_POINTS - 1)
+    first = np.diff(np.eye(PROFILE_POINTS), 1, axis=0) / step
     bends = (np.diff(first, 1, axis=0) / step + 0.5 * (first[1:] + first[:-1])) * step**0.5
-    rise = np.zeros(POINTS)
+    rise = np.zeros(PROFILE_POINTS)
     rise[[0, -1]] = np.array([-1.0, 1.0]) / (high - low)
     # The mean of z' + z, which is a for z = a + b / norm.
-    pull = (rise + 1 / POINTS) / FAR_SPREAD if few else rise / STEEPNESS
-    return bends.T @ bends, PULL * np.eye(POINTS) + np.outer(pull, pull)
+    pull = (rise + 1 / PROFILE_POINTS) / FAR_SPREAD if few else rise / STEEPNESS
+    return bends.T @ bends, PULL * np.eye(PROFILE_POINTS) + np.outer(pull, pull)
 
 
 def _most_likely(
@@ -284,7 +286,7 @@ def _most_likely(
     """The heights under the most likely weight of the roughness, the penalty, and R of `_root`."""
     right, wrong = votes.hits.sum(), votes.misses.sum()
     overall = float(special.ndtri((right + 0.5) / (right + wrong + 1)))
-    heights = np.full(POINTS, overall - votes.centre)
+    heights = np.full(PROFILE_POINTS, overall - votes.centre)
     best, chosen = -math.inf, (heights, smoothings[0] * roughness + pulls, roughness)
     # From the stiffest curve down, until two in a row are less likely than the best.
     worse = 0
@@ -292,8 +294,8 @@ def _most_likely(
         penalty = smoothing * roughness + pulls
         heights, value, root = _penalised(votes, penalty, heights)
         log_det = 2 * float(np.sum(np.log(np.diag(root))))
-        # The roughness has POINTS - 2 positive eigenvalues; constants are left out.
-        evidence = value + 0.5 * (POINTS - 2) * math.log(smoothing) - 0.5 * log_det
+        # The roughness has PROFILE_POINTS - 2 positive eigenvalues; constants are left out.
+        evidence = value + 0.5 * (PROFILE_POINTS - 2) * math.log(smoothing) - 0.5 * log_det
         worse = 0 if evidence > best else worse + 1
         if evidence > best:
             best, chosen = evidence, (heights, penalty, root)
@@ -323,7 +325,7 @@ def _penalised(votes: _Votes, penalty: Floats, start: Floats) -> tuple[Floats, f
     design = votes.design
     heights, value = start, votes.log_posterior(penalty, start)
     root = _root(penalty)
-    for _ in range(NEWTON_STEPS):
+    for _ in range(PROFILE_NEWTON_STEPS):
         # Ratios of the normal density to its two tails; farther out rounding would overflow.
         z = np.clip(design @ (heights + votes.centre), -FARTHEST_SCORE, FARTHEST_SCORE)
         log_density = -0.5 * z * z - 0.5 * math.log(2 * math.pi)

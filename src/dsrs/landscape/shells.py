@@ -26,11 +26,11 @@ Floats = NDArray[np.float64]
 
 SHELL_REACH, SHELL_STEP = 6.0, 0.2
 CAP_REACH, CAP_STEP = 6.5, 0.25
-LARGEST_LOG_RATIO = 60.0
+LARGEST_SHELL_LOG_RATIO = 60.0
 # ln of the scale of a weight: its range, and when it is close enough.
 LARGEST_SCALE, SCALE_STEPS, HEIGHT_TOLERANCE = 200.0, 60, 1e-5
 # Shifts in units of sigma: from next to nothing to what no vote count that anyone takes allows.
-LEAST_SHIFT, MOST_SHIFT, SHIFTS = 0.01, 16.0, 72
+LEAST_SHIFT, MOST_SHIFT, SHIFT_COUNT = 0.01, 16.0, 72
 
 SHELL_SCORES = np.linspace(-SHELL_REACH, SHELL_REACH, round(2 * SHELL_REACH / SHELL_STEP) + 1)
 CAP_SCORES = np.linspace(-CAP_REACH, CAP_REACH, round(2 * CAP_REACH / CAP_STEP) + 1)
@@ -188,7 +188,7 @@ def _shells(d: int, k: float, eta: float) -> Shells:
     norms = law.norm(t)
     mass = normal_density(SHELL_SCORES)
     mass /= mass.sum()
-    shifts = np.geomspace(LEAST_SHIFT, MOST_SHIFT, SHIFTS)
+    shifts = np.geomspace(LEAST_SHIFT, MOST_SHIFT, SHIFT_COUNT)
     per_norm = shifts[:, None, None] / norms[:, None]
     log_ratios = _log_ratio(law, t[:, None], per_norm, _cap_cosines(d))
     f = np.exp(log_ratios + _LOG_DENSITY)
@@ -205,4 +205,4 @@ def _log_ratio(law: GeneralizedGaussian, t: Floats, per_norm: Floats, cosine: Fl
     with np.errstate(divide="ignore", over="ignore"):
         log_growth = 0.5 * np.log1p(np.maximum(per_norm * (per_norm - 2 * cosine), -1.0))
         ratio = -2 * law.k * log_growth - t * np.expm1(law.eta * log_growth)
-    return np.asarray(np.clip(ratio, -300.0, LARGEST_LOG_RATIO))
+    return np.asarray(np.clip(ratio, -300.0, LARGEST_SHELL_LOG_RATIO))

@@ -38,7 +38,7 @@ Floats = NDArray[np.float64]
 # Another law than P must promise this share more than P: curves are never quite right.
 WORTHWHILE = 1e-3
 # The best lambda, and between it and P: lambda to these powers.
-POWERS = np.array([1.0, 0.75, 0.5, 0.35, 0.2, 0.1])
+LAMBDA_POWERS = np.array([1.0, 0.75, 0.5, 0.35, 0.2, 0.1])
 # What a law and its pilot may cost a class that is equally often right at all norms, as a share of
 # the radius that all votes under P have: laws are not to be chosen from noise.
 MOST_LOSS = 0.01
@@ -50,9 +50,9 @@ SCAN_STEP = 4
 # In fewer dimensions LR has a peak that the tables do not resolve: a certificate must agree.
 COARSE_DIMENSION = 64
 # Rows of curves.
-FLAT, NEVER_WRONG = -2, -1
+FLAT_ROW, NEVER_WRONG_ROW = -2, -1
 # Places around a shift, on the grid of the shells, at which the curve of a weight is computed.
-AROUND = np.array([-9, -4, -1, 0, 3])
+CURVE_PLACES = np.array([-9, -4, -1, 0, 3])
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,19 +104,19 @@ def tailored_law(
     if not best > 0:
         return keep_p("no law is expected to certify this class")
     bold = falling(base, shells.t, shells.log_ratio(best, scores))
-    candidates = POWERS[:, None] * (bold - bold.max())
+    candidates = LAMBDA_POWERS[:, None] * (bold - bold.max())
     weights = shells.mass * np.exp(candidates)
     misses = weights @ possible.T / weights.sum(axis=1, keepdims=True)
     radii = base.sigma * proved_shifts(shells, candidates, unproved_at(misses, n, alpha), best)
     means = radii @ odds
     reach = float(np.maximum(radii - p_radii, 0.0).max(axis=0) @ odds)
     if profile.misses < 1:
-        least = float(p_radii[NEVER_WRONG])
-        means[radii[:, NEVER_WRONG] < least] = 0.0
+        least = float(p_radii[NEVER_WRONG_ROW])
+        means[radii[:, NEVER_WRONG_ROW] < least] = 0.0
     else:
         loss = MOST_LOSS * np.exp(min(LEARNED * profile.evidence, 50.0))
-        whole = neyman_pearson_radius(base, unproved_at(p_misses[[FLAT]], n + pilot, alpha))
-        means[radii[:, FLAT] < (1 - loss) * float(whole[0])] = 0.0
+        whole = neyman_pearson_radius(base, unproved_at(p_misses[[FLAT_ROW]], n + pilot, alpha))
+        means[radii[:, FLAT_ROW] < (1 - loss) * float(whole[0])] = 0.0
     chosen = int(np.argmax(means))
     radius, q = float(means[chosen]), 1 - float(misses[chosen] @ odds)
     if not radius > p_radius * (1 + WORTHWHILE):
@@ -136,8 +136,8 @@ def tailored_law(
 
 
 def _possible_misses(profile: Profile, base: GeneralizedGaussian) -> tuple[Floats, Floats]:
-    """1 - a on each shell for the curves that the votes leave possible, and their odds; at FLAT and
-    NEVER_WRONG, without odds, the two curves that a law must do little harm to."""
+    """1 - a on each shell for the curves that the votes leave possible, and their odds; at FLAT_ROW
+    and NEVER_WRONG_ROW, without odds, the two curves that a law must do little harm to."""
     norms = base.sigma * shells_of(base).norms
     possible = special.ndtr(-profile.possible_scores_at(norms))
     missed = (profile.misses + 0.5) / (profile.votes + 1)
@@ -180,7 +180,7 @@ def proved_shifts(shells: Shells, log_weights: Floats, unproved: Floats, near: f
     One row a weight, and in it one number for each of its `unproved`.
     """
     middle = int(np.searchsorted(shells.shifts, near))
-    places = np.unique(np.clip(middle + AROUND, 0, len(shells.shifts) - 1))
+    places = np.unique(np.clip(middle + CURVE_PLACES, 0, len(shells.shifts) - 1))
     rows = np.broadcast_to(places, (len(log_weights), len(places)))
     heights = -special.ndtri(shells.needed_misses(log_weights[:, None, :], rows))
     wanted = -special.ndtri(unproved)

@@ -15,12 +15,12 @@ from dsrs.laws import GeneralizedGaussian, Weighted
 
 Floats = NDArray[np.float64]
 
-MOST_KNOTS = 24
+MOST_FITTED_KNOTS = 24
 # A knot more where ln lambda is off by this much, weighted by the root of the shell's share of Q.
-CLOSE = 2e-3
+KNOT_TOLERANCE = 2e-3
 # Shells with less of Q (and of P) are left to the slopes at the ends.
-LEAST_SHARE = 1e-6
-STEEPEST = 1e4
+LEAST_SHELL_SHARE = 1e-6
+STEEPEST_WEIGHT = 1e4
 
 
 def falling(base: GeneralizedGaussian, t: Floats, log_weights: Floats) -> Floats:
@@ -36,7 +36,7 @@ def falling(base: GeneralizedGaussian, t: Floats, log_weights: Floats) -> Floats
 
 
 def knotted(base: GeneralizedGaussian, shells: Shells, log_weights: Floats) -> Weighted:
-    """A law through the points of a falling lambda that matter, at most `MOST_KNOTS` of them.
+    """A law through the points of a falling lambda that matter, at most `MOST_FITTED_KNOTS`.
 
     Greedy: the shell that the lines so far miss by most becomes a knot. Lines between points of a
     falling lambda may be too steep at their start; they are made to fall once more.
@@ -45,7 +45,9 @@ def knotted(base: GeneralizedGaussian, shells: Shells, log_weights: Floats) -> W
     with np.errstate(divide="ignore"):
         share = np.exp(log_weights - np.max(log_weights)) * shells.mass
     share /= share.sum()
-    matters = (share > LEAST_SHARE) | ((shells.mass > LEAST_SHARE) & (log_weights > -np.inf))
+    matters = (share > LEAST_SHELL_SHARE) | (
+        (shells.mass > LEAST_SHELL_SHARE) & (log_weights > -np.inf)
+    )
     positive = np.flatnonzero(log_weights > -np.inf)
     last = positive[-1]
     inside = np.flatnonzero(matters)
@@ -53,10 +55,10 @@ def knotted(base: GeneralizedGaussian, shells: Shells, log_weights: Floats) -> W
     first = min(inside[0], stop - 1)
     u, places = np.log(t), [first, stop]
     importance = np.sqrt(share)
-    while len(places) < min(MOST_KNOTS, stop - first + 1):
+    while len(places) < min(MOST_FITTED_KNOTS, stop - first + 1):
         line = np.interp(u, u[places], log_weights[places])
         off = np.abs(line - log_weights)[first : stop + 1] * importance[first : stop + 1]
-        if not off.max() > CLOSE:
+        if not off.max() > KNOT_TOLERANCE:
             break
         places = sorted([*places, first + int(np.argmax(off))])
     chosen = falling(base, t[places], log_weights[places])
@@ -66,5 +68,5 @@ def knotted(base: GeneralizedGaussian, shells: Shells, log_weights: Floats) -> W
     # Zero from the first shell on where lambda is zero.
     outer = None
     if last == len(t) - 1:
-        outer = float(np.clip(slopes[-1], -STEEPEST, base.power_in_t + t[stop]))
+        outer = float(np.clip(slopes[-1], -STEEPEST_WEIGHT, base.power_in_t + t[stop]))
     return Weighted(base, tuple(t[places].tolist()), tuple(chosen.tolist()), inner, outer)

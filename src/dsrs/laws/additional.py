@@ -22,7 +22,7 @@ class AdditionalLaw(ABC):
     """A law Q beside the smoothing law P = `base`, round in the same norm.
 
     A law is a frozen dataclass whose further fields are its parameters. It is known to the rest of
-    the package once its class is in `naming.KINDS`.
+    the package once its class is in `naming.LAW_KINDS`.
     """
 
     kind: ClassVar[str]  # one word, as in `truncated:0.8`
@@ -45,11 +45,11 @@ class AdditionalLaw(ABC):
 
     @abstractmethod
     def radial_cdf(self, norm: ArrayLike) -> Floats:
-        """Pr[|x| <= norm] under Q."""
+        """Return Pr[|x| <= norm] under Q for each norm."""
 
     @abstractmethod
     def radial_quantile(self, probability: ArrayLike) -> Floats:
-        """The norm below which noise from Q stays with this probability."""
+        """Return the norm below which noise from Q stays with this probability."""
 
     @abstractmethod
     def describe(self) -> str:
@@ -81,18 +81,27 @@ class AdditionalLaw(ABC):
         return False
 
     def sample_norms(self, count: int, generator: np.random.Generator) -> Floats:
-        """Independent noise norms under Q, by inverse transform unless the law knows better."""
+        """Draw independent noise norms under Q, by inverse transform unless the law knows better.
+
+        Args:
+            count: how many norms.
+            generator: NumPy's source of randomness.
+        """
         return self.radial_quantile(generator.random(count))
 
     def p_range(self, q_lower: float, q_upper: float) -> tuple[float, float]:
-        """The least and the largest P_A that Q_A in [q_lower, q_upper] allows, where known.
+        """Return the least and the largest P_A that are possible, (0, 1) where that is not known.
 
         The extreme classifiers are right on the shells of largest, or of smallest, weight q/p.
+
+        Args:
+            q_lower: a lower bound of Q_A.
+            q_upper: an upper bound of Q_A.
         """
         return 0.0, 1.0
 
     def log_weight(self, t: ArrayLike) -> Floats:
-        """ln w(t) = ln q/p on the shells of P (docs/math.md 1); -inf outside the support."""
+        """Return ln w(t) = ln q/p on shell t of P (docs/math.md 1); -inf outside the support."""
         m = self.base.m
         shells = np.maximum(np.asarray(t, dtype=np.float64), np.finfo(np.float64).tiny)
         u = np.log(shells / m)
@@ -135,5 +144,12 @@ def sample_additional(
     generator: np.random.Generator,
     dtype: FloatType = np.float64,
 ) -> NDArray[Any]:
-    """`count` independent noise vectors of an additional law, one a row."""
+    """Draw independent noise vectors of an additional law, one a row.
+
+    Args:
+        law: the additional law.
+        count: how many vectors.
+        generator: NumPy's source of randomness.
+        dtype: the type of the values, np.float32 or np.float64.
+    """
     return law.base.with_norms(law.sample_norms(count, generator), generator, dtype)

@@ -37,7 +37,14 @@ SMALLEST_SHAPE = 9.9e-4
 
 @dataclass(frozen=True, slots=True)
 class GeneralizedGaussian:
-    """Isotropic noise of dimension `d`, size `sigma` and exponents `k`, `eta` (0, 2: Gaussian)."""
+    """Isotropic noise: its density at x is proportional to |x|^(-2k) exp(-(|x| / s)^eta).
+
+    Attributes:
+        d: the dimension, which is the number of values of one input.
+        sigma: the size: E |x|^2 = sigma^2 d, which fixes the unit of length s.
+        k: the first exponent, 0 <= k < d/2; 0 is the Gaussian.
+        eta: the second exponent, from 0.5 to 8; 2 is the Gaussian.
+    """
 
     kind: ClassVar[str] = "generalized-gaussian"  # a subclass has another, and writes it in JSON
     measured_in: ClassVar[Norm] = "l2"  # the norm of its noise and of the radii it certifies
@@ -101,14 +108,14 @@ class GeneralizedGaussian:
         return self.sigma * math.sqrt(self.d / 2) * growth
 
     def shell(self, norm: ArrayLike) -> Floats:
-        """t = (norm / (scale sqrt 2))^eta."""
+        """Return the shell t = (norm / (scale sqrt 2))^eta of each norm."""
         ratio = np.asarray(norm, dtype=np.float64) / self.scale
         if self.eta == 2:
             return 0.5 * np.square(ratio)
         return np.asarray((ratio / math.sqrt(2)) ** self.eta)
 
     def norm(self, t: ArrayLike) -> Floats:
-        """The noise norm scale sqrt(2) t^(1/eta) of shell t."""
+        """Return the noise norm scale sqrt(2) t^(1/eta) of shell t."""
         shells = np.asarray(t, dtype=np.float64)
         if self.eta == 2:
             return np.asarray(self.scale * np.sqrt(2 * shells))
@@ -125,21 +132,32 @@ class GeneralizedGaussian:
             return np.where(x >= 0, np.exp(log_density), 0.0)
 
     def radial_cdf(self, norm: ArrayLike) -> Floats:
-        """Pr[|x| <= norm]."""
+        """Return Pr[|x| <= norm] for each norm."""
         return np.asarray(special.gammainc(self.m, self.shell(np.maximum(norm, 0.0))))
 
     def radial_quantile(self, probability: ArrayLike) -> Floats:
-        """The norm below which the noise stays with this probability."""
+        """Return the norm below which the noise stays with this probability."""
         return self.norm(special.gammaincinv(self.m, checked_probability(probability)))
 
     def sample_norms(self, count: int, generator: np.random.Generator) -> Floats:
-        """`count` independent noise norms."""
+        """Draw independent noise norms.
+
+        Args:
+            count: how many norms.
+            generator: NumPy's source of randomness.
+        """
         return self.norm(generator.standard_gamma(self.m, count))
 
     def sample(
         self, count: int, generator: np.random.Generator, dtype: FloatType = np.float64
     ) -> NDArray[Any]:
-        """`count` independent noise vectors, one a row."""
+        """Draw independent noise vectors, one a row.
+
+        Args:
+            count: how many vectors.
+            generator: NumPy's source of randomness.
+            dtype: the type of the values, np.float32 or np.float64.
+        """
         if self.is_gaussian:
             noise: NDArray[Any] = generator.standard_normal((count, self.d), dtype=dtype)
             noise *= dtype(self.sigma)
@@ -149,14 +167,20 @@ class GeneralizedGaussian:
     def with_norms(
         self, norms: Floats, generator: np.random.Generator, dtype: FloatType = np.float64
     ) -> NDArray[Any]:
-        """Vectors of the given norms in independent directions."""
+        """Draw vectors of given norms in independent directions.
+
+        Args:
+            norms: the norm of each vector.
+            generator: NumPy's source of randomness.
+            dtype: the type of the values, np.float32 or np.float64.
+        """
         vectors: NDArray[Any] = generator.standard_normal((len(norms), self.d), dtype=dtype)
         lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
         vectors *= (norms / lengths)[:, None].astype(vectors.dtype)
         return vectors
 
     def resized(self, sigma: float) -> GeneralizedGaussian:
-        """The law of the same shape and another size."""
+        """Return the law of the same shape and of size `sigma`."""
         return GeneralizedGaussian(self.d, sigma, self.k, self.eta)
 
     def check_round(self) -> None:

@@ -23,18 +23,18 @@ from dsrs.laws.norms import Norm
 from dsrs.laws.parameters import real_number, shown
 
 # Steps from one bound of the data to the other: 8-bit images are exact, each level 16 steps.
-STEPS = 255 * 16
+STEPS_ACROSS_DATA = 255 * 16
 # The default step is halved until sigma has this many; a step longer than sigma / 2 is refused.
 DEFAULT_STEPS_PER_SIGMA, FEWEST_STEPS_PER_SIGMA = 16, 2
 # A default that is chosen when the bounds of the data and the law are known.
-DEFAULT: Literal["default"] = "default"
+DEFAULT_GRID: Literal["default"] = "default"
 # What is said of certificates that were made without one.
 WITHOUT_GRID = (
     "noise was added in float32, without a grid: certificates do not account for the rounding of "
     "the sum (docs/grid.md)"
 )
 # Whole numbers up to this are exact, and so are their sums, in double precision.
-MOST_STEPS = 2.0**50
+LARGEST_WHOLE_STEPS = 2.0**50
 
 # Relative errors in units of 2^-53 (docs/grid.md): of one coordinate of Gaussian noise, of a
 # direction, and of norms that follow any other law.
@@ -59,7 +59,7 @@ class Grid:
             object.__setattr__(self, name, real_number(name, getattr(self, name)))
         if not 1e-12 <= self.step <= 1e12:
             raise InvalidInput(f"the step of a grid must be from 1e-12 to 1e12, got {self.step!r}")
-        if abs(self.origin) > MOST_STEPS * self.step:
+        if abs(self.origin) > LARGEST_WHOLE_STEPS * self.step:
             raise InvalidInput(
                 f"the step of a grid is too small beside {self.origin!r}, got {self.step!r}"
             )
@@ -72,7 +72,7 @@ class Grid:
         exact on every one of these grids.
         """
         lower, upper = bounds
-        step = (upper - lower) / STEPS
+        step = (upper - lower) / STEPS_ACROSS_DATA
         while law is not None and step > law.sigma / DEFAULT_STEPS_PER_SIGMA:
             step /= 2
         return cls(step, lower)
@@ -96,7 +96,7 @@ class Grid:
         found: NDArray[np.float64] = np.floor(
             (np.asarray(x, dtype=np.float64) - self.origin) / self.step + 0.5
         )
-        if np.abs(found).max() > MOST_STEPS:
+        if np.abs(found).max() > LARGEST_WHOLE_STEPS:
             raise InvalidInput(
                 f"the step of the grid, {self.step!r}, is too small for inputs of this size"
             )

@@ -19,17 +19,17 @@ from dsrs.laws.component import Component
 
 Floats = NDArray[np.float64]
 
-# Where a component's density has fallen to e^-REACH of its maximum it is left out.
-REACH = 80.0
+# Where a component's density has fallen to e^-PANEL_REACH of its maximum it is left out.
+PANEL_REACH = 80.0
 # From a panel's start to its end: change of A, width in u, and a pull on which A is a line.
-LARGEST_RISE, LARGEST_WIDTH, NO_PULL = 1.0, 0.5, 1e-18
+LARGEST_PANEL_RISE, LARGEST_PANEL_WIDTH, NO_PULL = 1.0, 0.5, 1e-18
 LONGEST_LINE = 500.0  # exp of it does not overflow
-NEWTON_STEPS = 3
-CHUNK = 2**11
+QUANTILE_NEWTON_STEPS = 3
+QUANTILES_PER_BLOCK = 2**11
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 # On [0, 1].
-NODES, WEIGHTS = 0.5 + 0.5 * _NODES, 0.5 * _WEIGHTS
+PANEL_NODES, PANEL_WEIGHTS = 0.5 + 0.5 * _NODES, 0.5 * _WEIGHTS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,8 +64,10 @@ class Panels:
         """The u below which this probability lies."""
         found = np.empty(probability.size)
         flat = probability.ravel()
-        for first in range(0, flat.size, CHUNK):
-            found[first : first + CHUNK] = self._quantile(flat[first : first + CHUNK])
+        for first in range(0, flat.size, QUANTILES_PER_BLOCK):
+            found[first : first + QUANTILES_PER_BLOCK] = self._quantile(
+                flat[first : first + QUANTILES_PER_BLOCK]
+            )
         return found.reshape(probability.shape)
 
     def _quantile(self, probability: Floats) -> Floats:
@@ -79,7 +81,7 @@ class Panels:
         rise = shapes.log_density(1.0)
         rise = np.where(np.abs(rise) < 1e-9, 1e-9, rise)
         fraction = np.log1p(share * np.expm1(rise)) / rise
-        for _ in range(NEWTON_STEPS):
+        for _ in range(QUANTILE_NEWTON_STEPS):
             step = (shapes.part(fraction) - wanted) / np.exp(shapes.log_density(fraction))
             fraction = np.clip(fraction - step, 0.0, 1.0)
         return np.asarray(self.start[i] + self.width[i] * fraction)
@@ -103,7 +105,9 @@ class _Shapes(NamedTuple):
     def part(self, fraction: Floats | float) -> Floats:
         """Mass up to this fraction of the panel, over width times density at its start."""
         # All nodes at once: calls of NumPy cost more than their arithmetic on few values.
-        nodes, weights = (each.reshape(-1, *(1,) * self.width.ndim) for each in (NODES, WEIGHTS))
+        nodes, weights = (
+            each.reshape(-1, *(1,) * self.width.ndim) for each in (PANEL_NODES, PANEL_WEIGHTS)
+        )
         terms = weights * np.exp(self.log_density(fraction * nodes))
         total = np.zeros(self.width.shape)
         for term in terms:
@@ -122,10 +126,10 @@ def panels_of(components: Sequence[Component], m: float) -> Panels:
     pull = pull_at_0 * np.exp(top)
     # Where the ends are at the latest: A(top - x) - A(top) <= exponent (1 - x) where A rises up to
     # the top, and A(top + x) - A(top) <= -pull (e^x - 1 - x).
-    reach = 1 + REACH / np.maximum(exponent, 1e-300)
+    reach = 1 + PANEL_REACH / np.maximum(exponent, 1e-300)
     start = top - _distance(-exponent, -pull, np.minimum(top - first, reach))
-    reach = np.maximum(2.0, np.log(2 * REACH / pull))
-    reach = np.minimum(np.sqrt(2 * REACH / pull), reach)
+    reach = np.maximum(2.0, np.log(2 * PANEL_REACH / pull))
+    reach = np.minimum(np.sqrt(2 * PANEL_REACH / pull), reach)
     end = top + _distance(exponent, pull, np.minimum(last - top, reach))
     away = top - anchor
     log_top = height + exponent * away - pull_at_0 * np.exp(anchor) * np.expm1(away)
@@ -141,7 +145,7 @@ def panels_of(components: Sequence[Component], m: float) -> Panels:
 
 
 def _distance(exponent: Floats, pull: Floats, most: Floats) -> Floats:
-    """The largest x <= `most` at which A has fallen by no more than REACH, by bisection.
+    """The largest x <= `most` at which A has fallen by no more than PANEL_REACH, by bisection.
 
     A(top + x) - A(top) = exponent x - pull expm1(x); with both signs turned, A(top - x).
     """
@@ -151,7 +155,10 @@ def _distance(exponent: Floats, pull: Floats, most: Floats) -> Floats:
         middle = 0.5 * (low + high)
         with np.errstate(over="ignore"):
             fall = exponent * middle - np.abs(pull) * np.expm1(sign * middle)
-        low, high = np.where(fall > -REACH, middle, low), np.where(fall > -REACH, high, middle)
+        low, high = (
+            np.where(fall > -PANEL_REACH, middle, low),
+            np.where(fall > -PANEL_REACH, high, middle),
+        )
     return high
 
 
@@ -166,8 +173,10 @@ def _cut(
         width = end - start
         pull = pull_at_0[owner] * np.exp(end)  # -A'' at the end, where it is largest
         rise = exponent[owner] * width + pull * np.expm1(-width)
-        fits = (np.abs(rise) <= LARGEST_RISE) & (pull * width * width <= LARGEST_RISE)
-        fits &= (width <= LARGEST_WIDTH) | ((pull * width <= NO_PULL) & (width <= LONGEST_LINE))
+        fits = (np.abs(rise) <= LARGEST_PANEL_RISE) & (pull * width * width <= LARGEST_PANEL_RISE)
+        fits &= (width <= LARGEST_PANEL_WIDTH) | (
+            (pull * width <= NO_PULL) & (width <= LONGEST_LINE)
+        )
         done.append((start[fits], width[fits], owner[fits]))
         start, end, owner = start[~fits], end[~fits], owner[~fits]
         middle = 0.5 * (start + end)

@@ -20,7 +20,12 @@ SMALLEST_FACTOR, LARGEST_FACTOR = 1e-6, 1e6
 
 @dataclass(frozen=True, slots=True)
 class Rescaled(AdditionalLaw):
-    """P with sigma replaced by `beta`."""
+    """P with another sigma.
+
+    Attributes:
+        base: the smoothing law P.
+        beta: the sigma of this law, from 1e-6 to 1e6 times that of P.
+    """
 
     kind: ClassVar[str] = "rescaled"
 

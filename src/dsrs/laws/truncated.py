@@ -27,7 +27,12 @@ HEURISTICS: dict[str, Heuristic] = {"heuristic": "recorded", "paper-heuristic": 
 
 @dataclass(frozen=True, slots=True)
 class Truncated(AdditionalLaw):
-    """P restricted to the ball that holds the share `percentile` of its mass."""
+    """P restricted to a ball around 0.
+
+    Attributes:
+        base: the smoothing law P.
+        percentile: the share of P's mass that the ball holds, from 1e-5 to 1.
+    """
 
     kind: ClassVar[str] = "truncated"
 

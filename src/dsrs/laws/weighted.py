@@ -39,9 +39,15 @@ class Piece(NamedTuple):
 class Weighted(AdditionalLaw):
     """P weighted by lambda, a line in (ln t, ln lambda) through the points (knot, log weight).
 
-    Two equal knots in a row are a jump. A piece between two log weights of -inf is zero. Beyond
-    the first and the last knot lambda is zero, unless `inner` and `outer` give its slopes
-    d ln lambda / d ln t there. The scale of lambda does not matter.
+    Two equal knots in a row are a jump. A piece between two log weights of -inf is zero. The scale
+    of lambda does not matter.
+
+    Attributes:
+        base: the smoothing law P.
+        knots: the shells t of the points, rising.
+        log_weights: ln lambda at each knot.
+        inner: the slope d ln lambda / d ln t below the first knot; lambda is zero there when None.
+        outer: the slope beyond the last knot; lambda is zero there when None.
 
     In text: `weighted:0.5:0,3:0.25,9:-1` (KNOT:LOG_WEIGHT), with `inner=SLOPE,` before and
     `,outer=SLOPE` behind.

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-NOTHING_PROVED = -np.inf  # below every radius, also below 0
+BELOW_EVERY_RADIUS = -np.inf  # below every radius, also below 0
 NO_CERTIFICATE = "abstained"  # how an input ended that has none: it has no prediction
 
 
@@ -25,8 +25,8 @@ def proves(status: str | None, radius: float | None) -> bool:
 
 
 def proved_radius(status: str | None, radius: float, for_label: bool) -> float:
-    """The radius that counts: that of a certificate for the label, and else NOTHING_PROVED."""
-    return radius if for_label and proves(status, radius) else NOTHING_PROVED
+    """The radius that counts: that of a certificate for the label, and else BELOW_EVERY_RADIUS."""
+    return radius if for_label and proves(status, radius) else BELOW_EVERY_RADIUS
 
 
 def certified_at(proved: ArrayLike, radii: Sequence[float]) -> NDArray[np.bool_]:

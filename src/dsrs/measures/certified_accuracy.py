@@ -17,7 +17,7 @@ from dsrs.measures.accuracy import (
 from dsrs.proofs.certificate import Certificate
 from dsrs.store.result import RunResult
 
-MAX_GRID = 12
+MOST_SHOWN_RADII = 12
 _FACTORS = (1.0, 2.5, 5.0, 10.0)
 
 
@@ -62,7 +62,12 @@ class MethodAccuracy:
 def certified_accuracy(
     results: Iterable[RunResult], radii: Iterable[float] | None = None
 ) -> list[MethodAccuracy]:
-    """The accuracy of each method at `radii`, by default a round grid up to the largest radius."""
+    """Return the certified accuracy of each method.
+
+    Args:
+        results: what `Run.results` yields.
+        radii: where to evaluate; a grid of round radii up to the largest one when None.
+    """
     seen = [(result.label in (None, result.target), result.certificates) for result in results]
     methods = dict.fromkeys(method for _, certificates in seen for method in certificates)
     proved = {
@@ -94,8 +99,8 @@ def _answer(certificate: Certificate | None) -> tuple[str, float]:
 
 
 def radius_grid(largest: float) -> tuple[float, ...]:
-    """At most MAX_GRID round radii from 0 to `largest`."""
+    """At most MOST_SHOWN_RADII round radii from 0 to `largest`."""
     if not 0 < largest < math.inf:
         return (0.0,)
-    step = round_step(largest, MAX_GRID, _FACTORS)
+    step = round_step(largest, MOST_SHOWN_RADII, _FACTORS)
     return tuple(round(i * step, 12) for i in range(int(largest / step) + 1))

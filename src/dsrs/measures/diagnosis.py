@@ -18,10 +18,10 @@ from dsrs.votes.records import ESTIMATION
 Classes = NDArray[np.int64]
 Answer = Callable[[RunResult], int]
 
-FEW = 0.1  # share of certified inputs up to which something is wrong, and not only hard
+FEW_CERTIFIED = 0.1  # share of certified inputs up to which something is wrong, and not only hard
 SHUFFLES = 199  # of the labels; the answers must fit better than with all but one of them
-SHOWN = 5  # pairs of classes that are named
-MOST_VOTES = 10**8
+SHOWN_CLASS_PAIRS = 5  # pairs of classes that are named
+MOST_ADVISED_VOTES = 10**8
 MOST_ASKED = 500
 
 
@@ -66,7 +66,7 @@ def diagnose(
             anything is certified, of MOST_ASKED inputs at most.
     """
     seen = list(results)
-    if not seen or _certified(seen) > FEW * len(seen):
+    if not seen or _certified(seen) > FEW_CERTIFIED * len(seen):
         return []
     counted = _counted(seen)
     answers = [*_of_labels(seen, setting, clean), *_of_votes(counted, len(seen), setting)]
@@ -126,12 +126,12 @@ def _of_labels(seen: Sequence[RunResult], setting: Setting, clean: Answer | None
     if renamed is not None:
         matched = sum(renamed.get(int(y)) == int(a) for y, a in zip(labels, answers, strict=True))
         moved = [f"{y} as {a}" for y, a in sorted(renamed.items()) if y != a]
-        more = ", ..." if len(moved) > SHOWN else ""
+        more = ", ..." if len(moved) > SHOWN_CLASS_PAIRS else ""
         return [
-            f"the model answers the label {', '.join(moved[:SHOWN])}{more}: with classes renamed "
-            f"like this {matched} of {size} inputs are right{without}, and {right} as they are; "
-            "model and data number their classes in different orders, so give the labels in the "
-            "model's order"
+            f"the model answers the label {', '.join(moved[:SHOWN_CLASS_PAIRS])}{more}: with "
+            f"classes renamed like this {matched} of {size} inputs are right{without}, and {right} "
+            "as they are; model and data number their classes in different orders, so give the "
+            "labels in the model's order"
         ]
     if clean is None:
         return []
@@ -164,7 +164,7 @@ def _of_votes(counted: Sequence[tuple[int, int]], inputs: int, setting: Setting)
         return []
     middle = float(np.median(unproved))
     needed = setting.n
-    while needed < MOST_VOTES and (
+    while needed < MOST_ADVISED_VOTES and (
         clopper_pearson_lower(int(middle * needed), needed, setting.alpha) <= 0.5
     ):
         needed *= 2

@@ -17,7 +17,7 @@ from scipy import stats
 from dsrs.confidence import clopper_pearson_lower, clopper_pearson_upper
 from dsrs.confidence.nonnegative_mean import nonnegative_mean_lower
 
-MOST_INPUTS = 1_000_000  # further advice helps nobody
+MOST_ADVISED_INPUTS = 1_000_000  # further advice helps nobody
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def inputs_needed(share: Fraction, threshold: Fraction, alpha: float) -> int | N
     """About how many inputs with this share would show that the population's is above."""
     if share <= threshold:
         return None
-    low, high = 1, MOST_INPUTS
+    low, high = 1, MOST_ADVISED_INPUTS
     if _shown(share, high, alpha) < threshold:
         return None
     while high - low > 1:

@@ -11,11 +11,11 @@ from fractions import Fraction
 
 from dsrs.errors import InvalidInput
 
-SHARES = ("accuracy", "robust_accuracy", "clean_accuracy", "abstained")
+SHARE_QUANTITIES = ("accuracy", "robust_accuracy", "clean_accuracy", "abstained")
 AT_A_RADIUS = ("accuracy", "robust_accuracy")
 FROM_BELOW = ("robust_accuracy", "mean_radius")  # nothing bounds them from above
-QUANTITIES = (*SHARES, "mean_radius", "inputs")
-ALIASES = {
+QUANTITIES = (*SHARE_QUANTITIES, "mean_radius", "inputs")
+QUANTITY_ALIASES = {
     "acr": "mean_radius",
     "average_radius": "mean_radius",
     "certified_accuracy": "accuracy",
@@ -30,7 +30,9 @@ RELATIONS: dict[str, Callable[[Fraction, Fraction], bool]] = {
     "<": operator.lt,
 }
 FORM = re.compile(r"\s*([A-Za-z_ -]+?)\s*(?:@\s*([^\s<>=]+))?\s*(>=|<=|>|<)\s*([^\s<>=]+)\s*")
-EXAMPLES = "accuracy@0.5>=0.60, robust_accuracy@0.5>=0.55, mean_radius>=0.4, abstained<=10%"
+REQUIREMENT_EXAMPLES = (
+    "accuracy@0.5>=0.60, robust_accuracy@0.5>=0.55, mean_radius>=0.4, abstained<=10%"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +56,12 @@ class Requirement:
         """Read `accuracy@0.5>=0.60`."""
         match = FORM.fullmatch(text)
         if match is None:
-            raise InvalidInput(f"a requirement is written like {EXAMPLES}; got {text!r}")
+            raise InvalidInput(
+                f"a requirement is written like {REQUIREMENT_EXAMPLES}; got {text!r}"
+            )
         name, radius, relation, threshold = match.groups()
         key = name.lower().replace("-", "_").replace(" ", "_")
-        quantity = ALIASES.get(key, key)
+        quantity = QUANTITY_ALIASES.get(key, key)
         if quantity not in QUANTITIES:
             raise InvalidInput(
                 f"{text!r} asks for {name!r}; the quantities are {', '.join(QUANTITIES)}"
@@ -70,10 +74,12 @@ class Requirement:
     def _check(self, text: str) -> None:
         if (self.radius is not None) != (self.quantity in AT_A_RADIUS):
             wanted = "needs a radius" if self.quantity in AT_A_RADIUS else "has no radius"
-            raise InvalidInput(f"{text!r}: {self.quantity} {wanted}; write it like {EXAMPLES}")
+            raise InvalidInput(
+                f"{text!r}: {self.quantity} {wanted}; write it like {REQUIREMENT_EXAMPLES}"
+            )
         if self.radius is not None and self.radius < 0:
             raise InvalidInput(f"{text!r}: the radius must be 0 or more")
-        if self.quantity in SHARES and not 0 <= self.threshold <= 1:
+        if self.quantity in SHARE_QUANTITIES and not 0 <= self.threshold <= 1:
             raise InvalidInput(
                 f"{text!r}: {self.quantity} is a share from 0 to 1; write 0.60 or 60%"
             )

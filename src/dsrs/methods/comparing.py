@@ -12,7 +12,7 @@ from dsrs.methods.plan import Plan
 from dsrs.noise.stream import Stream
 from dsrs.votes.records import SELECTION, SampledInput, Votes
 
-DOUBT = 0.1  # how the share of a rival among selection votes is rounded up
+RIVAL_DOUBT = 0.1  # how the share of a rival among selection votes is rounded up
 
 
 def comparing_advised(seen: SampledInput, plan: Plan) -> bool:
@@ -37,7 +37,7 @@ def most_of_others(votes: Votes, seen: SampledInput) -> int:
 def comparing_pays(votes: Votes, rivals: int, plan: Plan) -> bool:
     """Whether bounds on the rivals promise more than a majority, by the Gaussian's radii."""
     share = votes.successes / votes.total
-    rival = clopper_pearson_upper(rivals, votes.total, DOUBT)
+    rival = clopper_pearson_upper(rivals, votes.total, RIVAL_DOUBT)
     hits, rivals = int(share * plan.n), min(plan.n, int(rival * plan.n) + 1)
     half = plan.alpha / 2
     alone = special.ndtri(clopper_pearson_lower(hits, plan.n, plan.alpha))

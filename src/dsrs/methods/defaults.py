@@ -11,7 +11,7 @@ Bound = Literal["plain", "randomized"]
 
 NEYMAN_PEARSON, TAILORED = "np", "tailored"
 
-METHODS = (NEYMAN_PEARSON, TAILORED)
+DEFAULT_METHODS = (NEYMAN_PEARSON, TAILORED)
 N = 100_000
 N0 = 100
 ALPHA = 0.001

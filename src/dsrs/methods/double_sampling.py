@@ -171,7 +171,7 @@ class DoubleSampling(Method):
         return seen.taken(Stream(ESTIMATION, law)) < self.plan.n_second
 
     def p_interval(self, first: Votes) -> Interval:
-        """What is known of P_A from the first votes; heuristics choose Q from it."""
+        """Return the interval of P_A from the first votes; heuristics choose Q from it."""
         p_alpha, _ = double_sampling_alphas(self.plan.alpha, self.plan.alpha_share)
         interval = two_sided_interval(first.successes, first.total, p_alpha)
         return self.charged(interval, self.plan.law)

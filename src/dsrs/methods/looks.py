@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 # Chosen by measurement: `benchmarks/fewest_votes.py`.
-GROWTH = 1.15
-LAST_SHARE = 0.6  # of alpha: what the last look keeps
+LOOK_GROWTH = 1.15
+LAST_LOOK_SHARE = 0.6  # of alpha: what the last look keeps
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +25,13 @@ class Look:
 
 
 def schedule(n: int, alpha: float, batch: int) -> tuple[Look, ...]:
-    """Looks that grow by GROWTH, at multiples of `batch`, up to n; the last keeps most of alpha."""
+    """Looks at multiples of `batch`, which grow by LOOK_GROWTH up to n; the last has most alpha."""
     ends, end = [], batch
     while end < n:
         ends.append(end)
-        end = max(end + batch, math.ceil(end * GROWTH / batch) * batch)
+        end = max(end + batch, math.ceil(end * LOOK_GROWTH / batch) * batch)
     if not ends:
         return (Look(n, alpha),)
-    last = LAST_SHARE * alpha
+    last = LAST_LOOK_SHARE * alpha
     early = float((Fraction(alpha) - Fraction(last)) / len(ends)) * (1 - 2**-50)
     return (*(Look(votes, early) for votes in ends), Look(n, last))

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from dsrs.errors import AlphaOverspent, DataError, InvalidInput
 from dsrs.laws import GeneralizedGaussian, names_a_law, smoothing_law_from_dict
-from dsrs.laws.grid import DEFAULT, Grid
+from dsrs.laws.grid import DEFAULT_GRID, Grid
 from dsrs.laws.parameters import shown
 from dsrs.methods import defaults
 from dsrs.noise.seeds import check_seed
@@ -42,16 +42,16 @@ class Goal:
 
     @property
     def is_open(self) -> bool:
-        """Whether nothing is asked: the largest radius that all votes prove."""
+        """Return whether the goal is the largest radius that all votes prove."""
         return self.radius is None and not self.radii and self.precision is None
 
     @property
     def asked(self) -> tuple[float, ...] | None:
-        """The radii of the table that is asked for, if one is."""
+        """Return the radii of the table to decide, if there is one."""
         return (self.radius,) if self.radius is not None else self.radii or None
 
     def next_radius(self, proved: float) -> float | None:
-        """The next radius that would be news, after `proved`; None if there is none."""
+        """Return the next radius above `proved` that the goal asks for; None if there is none."""
         if self.radius is not None:
             return self.radius if proved < self.radius else None
         if self.precision is not None:
@@ -101,7 +101,7 @@ class Plan:
     """
 
     law: GeneralizedGaussian
-    methods: tuple[str, ...] = defaults.METHODS
+    methods: tuple[str, ...] = defaults.DEFAULT_METHODS
     n: int = defaults.N
     n0: int = defaults.N0
     alpha: float = defaults.ALPHA
@@ -120,11 +120,11 @@ class Plan:
     precision: float | None = None
     classes: defaults.Classes = defaults.CLASSES[0]
     bound: defaults.Bound = defaults.BOUNDS[0]
-    grid: Grid | Literal["default"] | None = DEFAULT
+    grid: Grid | Literal["default"] | None = DEFAULT_GRID
     experts: tuple[GeneralizedGaussian | None, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.grid != DEFAULT and not isinstance(self.grid, Grid | None):
+        if self.grid != DEFAULT_GRID and not isinstance(self.grid, Grid | None):
             raise InvalidInput(f"`grid` must be a Grid or None, got {shown(self.grid)}")
         object.__setattr__(self, "experts", tuple(self.experts))
         if isinstance(self.grid, Grid):
@@ -187,7 +187,7 @@ class Plan:
 
     @property
     def goal(self) -> Goal:
-        """When to stop."""
+        """Return the goal of the plan: when a method may stop."""
         return Goal(self.radius, self.radii, self.precision)
 
     @property
@@ -211,11 +211,15 @@ class Plan:
         return self.n - self.n_first
 
     def for_all_of(self, inputs: int, family_alpha: float) -> Plan:
-        """The plan whose certificates are all right, except with probability `family_alpha`.
+        """Return the plan whose certificates are all right, except with a given probability.
 
         Each certificate of each method has alpha = family_alpha / N, where N is the number of
         `inputs` times that of methods: the chance that any of N is false is at most N alpha. The
         inputs must be fixed before the votes; that they share noise does not matter.
+
+        Args:
+            inputs: how many inputs are certified.
+            family_alpha: the probability with which any of their certificates may be wrong.
         """
         _whole("inputs", inputs, 1)
         _probability("family_alpha", family_alpha)
@@ -234,14 +238,14 @@ class Plan:
         finest = min(self.smoothing_laws, key=lambda law: law.sigma)
         if isinstance(self.grid, Grid):
             self.grid.refuse_coarse(finest)
-        if self.grid != DEFAULT:
+        if self.grid != DEFAULT_GRID:
             return self
         return self.replace(grid=Grid.of_bounds(bounds, finest))
 
     @property
     def known_grid(self) -> Grid | None:
         """The grid that votes were taken on; InvalidInput while the default is not chosen."""
-        if self.grid == DEFAULT:
+        if self.grid == DEFAULT_GRID:
             raise InvalidInput(
                 "the grid of this plan is the default, which depends on the bounds of the data; "
                 "certify with the plan that was sampled: plan.on_grid_of(classifier.bounds)"
@@ -250,7 +254,7 @@ class Plan:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the certificates of its methods are called."""
+        """Return the names of the certificates that the plan's methods issue."""
         return tuple(map(self.name_of, self.methods))
 
     def name_of(self, text: str) -> str:
@@ -284,7 +288,7 @@ class Plan:
         tuples["experts"] = tuple(
             None if law is None else smoothing_law_from_dict(law) for law in fields["experts"]
         )
-        grid = DEFAULT if fields["grid"] == DEFAULT else Grid.from_dict(fields["grid"])
+        grid = DEFAULT_GRID if fields["grid"] == DEFAULT_GRID else Grid.from_dict(fields["grid"])
         return cls(**(fields | {"law": law, "grid": grid} | tuples))
 
 

@@ -38,7 +38,7 @@ class Entry:
     tuned: tuple[str, ...] = ()
 
     def load(self) -> type[Method]:
-        """The class."""
+        """Import and return the class of the method."""
         if not isinstance(self.home, str):
             return self.home
         module, _, name = self.home.partition(":")
@@ -105,7 +105,7 @@ def register(entry: Entry) -> Entry:
 
 def entry_of(text: str) -> Entry:
     """The method that a plan writes as `text`: one of these names, or a law of double sampling."""
-    from dsrs.laws.naming import KINDS, names_a_law
+    from dsrs.laws.naming import LAW_KINDS, names_a_law
 
     if names_a_law(text):
         return METHODS[DOUBLE_SAMPLING]
@@ -114,7 +114,7 @@ def entry_of(text: str) -> Entry:
     names = ", ".join(name for name in METHODS if name != DOUBLE_SAMPLING)
     raise InvalidInput(
         f"a method is {names}, or a law of double sampling, KIND:VALUE with KIND one of "
-        f"{', '.join(sorted(KINDS))} (for example rescaled:0.8x), got {text!r}"
+        f"{', '.join(sorted(LAW_KINDS))} (for example rescaled:0.8x), got {text!r}"
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from dsrs.errors import InvalidInput
-from dsrs.laws.grid import DEFAULT
+from dsrs.laws.grid import DEFAULT_GRID
 from dsrs.methods.base import Want
 from dsrs.methods.experts import ROUTER, named_expert, predicting_stream, selection_wanted
 from dsrs.methods.plan import Plan
@@ -29,7 +29,7 @@ class Session:
     def __init__(self, plan: Plan, index: int, label: int | None, moved: float = 0.0) -> None:
         target = label if plan.target == "label" else None
         # Votes cannot be taken on a default that is not chosen: these come from elsewhere.
-        self.plan = plan.replace(grid=None) if plan.grid == DEFAULT else plan
+        self.plan = plan.replace(grid=None) if plan.grid == DEFAULT_GRID else plan
         grid = self.plan.known_grid
         self.seen = SampledInput(index, label, None, target, moved=moved, grid=grid)
         self._methods = methods_of(self.plan)
@@ -123,6 +123,6 @@ def certificates_of(seen: SampledInput, plan: Plan) -> dict[str, Certificate]:
     chosen from votes is not chosen again. Choose alpha and method without looking at the results,
     or the failure probability is no longer alpha. A default grid is the one that was sampled.
     """
-    if plan.grid == DEFAULT:
+    if plan.grid == DEFAULT_GRID:
         plan = plan.replace(grid=seen.grid)
     return {name: one.certified(seen) for name, one in methods_of(plan).items()}

@@ -80,7 +80,7 @@ class Tailored(OneBound):
         return law
 
     def _step(self, seen: SampledInput) -> PilotStep:
-        """What the pilot votes so far advise."""
+        """Return what the pilot votes so far advise: to stop, to go on, and under which law."""
         plan, selection = self.plan, self.under_p(SELECTION)
         taken = seen.taken(selection)
         if taken >= plan.n:

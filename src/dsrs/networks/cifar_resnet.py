@@ -14,7 +14,7 @@ from torch.nn import functional
 from dsrs.errors import InvalidInput
 from dsrs.networks.layers import initialized
 
-WIDTHS = (16, 32, 64)
+CIFAR_WIDTHS = (16, 32, 64)
 
 
 class ResidualBlock(nn.Module):
@@ -45,12 +45,12 @@ class CifarResNet(nn.Module):
         if depth < 8 or (depth - 2) % 6:
             raise InvalidInput(f"`depth` must be 6n + 2 with n >= 1, such as 20, got {depth}")
         blocks = (depth - 2) // 6
-        self.conv1 = nn.Conv2d(input_shape[0], WIDTHS[0], 3, padding=1, bias=False)
-        self.bn1 = nn.BatchNorm2d(WIDTHS[0])
-        self.layer1 = _stage(WIDTHS[0], WIDTHS[0], blocks, stride=1)
-        self.layer2 = _stage(WIDTHS[0], WIDTHS[1], blocks, stride=2)
-        self.layer3 = _stage(WIDTHS[1], WIDTHS[2], blocks, stride=2)
-        self.fc = nn.Linear(WIDTHS[2], num_classes)
+        self.conv1 = nn.Conv2d(input_shape[0], CIFAR_WIDTHS[0], 3, padding=1, bias=False)
+        self.bn1 = nn.BatchNorm2d(CIFAR_WIDTHS[0])
+        self.layer1 = _stage(CIFAR_WIDTHS[0], CIFAR_WIDTHS[0], blocks, stride=1)
+        self.layer2 = _stage(CIFAR_WIDTHS[0], CIFAR_WIDTHS[1], blocks, stride=2)
+        self.layer3 = _stage(CIFAR_WIDTHS[1], CIFAR_WIDTHS[2], blocks, stride=2)
+        self.fc = nn.Linear(CIFAR_WIDTHS[2], num_classes)
         initialized(self)
 
     def forward(self, images: Tensor) -> Tensor:

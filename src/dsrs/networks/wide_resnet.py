@@ -13,7 +13,7 @@ from torch.nn import functional
 from dsrs.errors import InvalidInput
 from dsrs.networks.layers import initialized
 
-FIRST, WIDTHS = 16, (160, 320, 640)
+WIDE_FIRST, WIDE_WIDTHS = 16, (160, 320, 640)
 POOL = 7
 
 
@@ -47,12 +47,12 @@ class WideResNet(nn.Module):
             raise InvalidInput(
                 f"the wide network takes images of at least 25 x 25, got {tuple(input_shape)}"
             )
-        self.conv1 = nn.Conv2d(channels, FIRST, 3, padding=1)
-        self.layer1 = nn.Sequential(WideBlock(FIRST, WIDTHS[0], 1))
-        self.layer2 = nn.Sequential(WideBlock(WIDTHS[0], WIDTHS[1], 2))
-        self.layer3 = nn.Sequential(WideBlock(WIDTHS[1], WIDTHS[2], 2))
-        self.bn1 = nn.BatchNorm2d(WIDTHS[2])
-        self.linear = nn.Linear(WIDTHS[2] * height * width, num_classes)
+        self.conv1 = nn.Conv2d(channels, WIDE_FIRST, 3, padding=1)
+        self.layer1 = nn.Sequential(WideBlock(WIDE_FIRST, WIDE_WIDTHS[0], 1))
+        self.layer2 = nn.Sequential(WideBlock(WIDE_WIDTHS[0], WIDE_WIDTHS[1], 2))
+        self.layer3 = nn.Sequential(WideBlock(WIDE_WIDTHS[1], WIDE_WIDTHS[2], 2))
+        self.bn1 = nn.BatchNorm2d(WIDE_WIDTHS[2])
+        self.linear = nn.Linear(WIDE_WIDTHS[2] * height * width, num_classes)
         initialized(self)
 
     def forward(self, images: Tensor) -> Tensor:

@@ -28,14 +28,14 @@ from dsrs.noise.normals import (
     LN2,
     LOG_TERMS,
     MULTIPLIERS,
-    ROUNDS,
+    PHILOX_ROUNDS,
     SINE_TERMS,
     SQRT_HALF_BITS,
     TO_ANGLE,
 )
 from dsrs.noise.philox import Function, inlined
 
-BLOCK = 512  # groups in work at once: five arrays of 4 KB
+NORMALS_PER_BLOCK = 512  # groups in work at once: five arrays of 4 KB
 
 _L1, _L2, _L3, _L4, _L5, _L6, _L7, _L8, _L9 = LOG_TERMS
 _S1, _S2, _S3, _S4, _S5, _S6, _S7 = SINE_TERMS
@@ -44,7 +44,7 @@ _M0, _M1 = (np.uint64(word) for word in MULTIPLIERS)
 _W0, _W1 = (np.uint64(word) for word in INCREMENTS)
 _LOW, _WORD = np.uint64(0xFFFFFFFF), np.uint64(32)
 FIXED_ROUNDS, MIDDLE_ROUNDS = 3, 3
-LAST_ROUNDS = ROUNDS - FIXED_ROUNDS - MIDDLE_ROUNDS
+LAST_ROUNDS = PHILOX_ROUNDS - FIXED_ROUNDS - MIDDLE_ROUNDS
 
 
 def _bits(x: float) -> np.uint64:
@@ -257,8 +257,8 @@ def _near(n: int, high: Any, low: Any, first: int, row: Any) -> None:
 def exact_uniforms(key: Any, space: Any, sample: int, half: int, row: Any) -> None:
     """Fill `row` with `2 half` uniform numbers of one sample, in (-1/2, 1/2)."""
     fixed, words, _ = space
-    for first in range(0, half, BLOCK):
-        n = min(BLOCK, half - first)
+    for first in range(0, half, NORMALS_PER_BLOCK):
+        n = min(NORMALS_PER_BLOCK, half - first)
         _middle_rounds(key, sample, first, n, fixed, words)
         _last_rounds(key, n, words)
         _near(n, words[0], words[1], first, row)
@@ -276,20 +276,20 @@ def workspace(key: Any, half: int) -> Any:
     )
     _fixed_rounds(key, half, fixed)
     words = (
-        np.empty(BLOCK, np.uint64),
-        np.empty(BLOCK, np.uint64),
-        np.empty(BLOCK, np.uint64),
-        np.empty(BLOCK, np.uint64),
+        np.empty(NORMALS_PER_BLOCK, np.uint64),
+        np.empty(NORMALS_PER_BLOCK, np.uint64),
+        np.empty(NORMALS_PER_BLOCK, np.uint64),
+        np.empty(NORMALS_PER_BLOCK, np.uint64),
     )
-    return fixed, words, np.empty(BLOCK, np.uint64)
+    return fixed, words, np.empty(NORMALS_PER_BLOCK, np.uint64)
 
 
 @_kernel
 def exact_normals(key: Any, space: Any, sample: int, half: int, row: Any) -> None:
     """Fill `row` with the `2 half` normals of one sample; `space` is the `workspace` of the key."""
     fixed, words, head = space
-    for first in range(0, half, BLOCK):
-        n = min(BLOCK, half - first)
+    for first in range(0, half, NORMALS_PER_BLOCK):
+        n = min(NORMALS_PER_BLOCK, half - first)
         _middle_rounds(key, sample, first, n, fixed, words)
         _last_rounds(key, n, words)
         box_muller(n, words, head, first, half, row)

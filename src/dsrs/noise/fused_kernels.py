@@ -20,7 +20,7 @@ from dsrs.noise.normals import (
     LN2,
     LOG_TERMS,
     MULTIPLIERS,
-    ROUNDS,
+    PHILOX_ROUNDS,
     SINE_TERMS,
     SQRT_HALF_BITS,
     TO_ANGLE,
@@ -33,7 +33,7 @@ MOST_FOLDS = 8  # parts of a row in one tile: 8 bytes of sums for 16 values
 
 _M0, _M1 = (tl.constexpr(word) for word in MULTIPLIERS)
 _W0, _W1 = (tl.constexpr(word) for word in INCREMENTS)
-_ROUNDS, _WORD = tl.constexpr(ROUNDS), tl.constexpr(0xFFFFFFFF)
+_ROUNDS, _WORD = tl.constexpr(PHILOX_ROUNDS), tl.constexpr(0xFFFFFFFF)
 _HALVINGS = tl.constexpr(MOST_FOLDS.bit_length() - 1)
 _SIGN, _RANGE = tl.constexpr(1 << 31), tl.constexpr(2.0**32)
 _LN2, _ROOT, _TO_ANGLE = tl.constexpr(LN2), tl.constexpr(SQRT_HALF_BITS), tl.constexpr(TO_ANGLE)

@@ -19,7 +19,7 @@ from dsrs.laws.norms import Norm
 # Philox multipliers, the Weyl increments of its key (Salmon et al. 2011, Table 2), and its rounds.
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 INCREMENTS = (0x9E3779B9, 0xBB67AE85)
-ROUNDS = 10
+PHILOX_ROUNDS = 10
 
 # ln(1 + m) = 2 s (1 + s^2/3 + s^4/5 + ...), s = m / (2 + m): for 1 + m in [sqrt(1/2), sqrt(2)) the
 # first term left out is below 2^-55 of the sum.

@@ -22,7 +22,7 @@ import numpy as np
 from numba import float32, float64, int32, njit, uint32, uint64
 
 from dsrs.kernels.cache import jitted, kernel_folder
-from dsrs.noise.normals import INCREMENTS, MULTIPLIERS, ROUNDS
+from dsrs.noise.normals import INCREMENTS, MULTIPLIERS, PHILOX_ROUNDS
 
 _M0, _M1 = (np.uint64(word) for word in MULTIPLIERS)
 _W0, _W1 = (np.uint32(word) for word in INCREMENTS)
@@ -78,7 +78,7 @@ def _kernel(function: Function) -> Function:
 # are arguments because the compiler gives up on vectors when they are derived from array sizes.
 @inlined
 def philox(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> Any:
-    for _ in range(ROUNDS):
+    for _ in range(PHILOX_ROUNDS):
         p0 = _M0 * uint64(c0)
         p1 = _M1 * uint64(c2)
         c0 = uint32(p1 >> _WORD) ^ c1 ^ k0

@@ -17,7 +17,7 @@ from dsrs.noise.normals import (
     LN2,
     LOG_TERMS,
     MULTIPLIERS,
-    ROUNDS,
+    PHILOX_ROUNDS,
     SINE_TERMS,
     SQRT_HALF_BITS,
     TO_ANGLE,
@@ -30,13 +30,13 @@ from dsrs.noise.normals import (
 WORD = 0xFFFFFFFF
 SPLITTER = 2.0**27 + 1
 # Values that are in work at once: some dozen tensors of this size exist together.
-CHUNK = 2**22
+VALUES_AT_ONCE = 2**22
 
 
 def noisy_batch(torch: ModuleType, block: NoiseBlock, place: Any) -> tuple[Any, Any]:
     """The noisy copies as a float32 tensor (count, d) on `place`, and their noise norms."""
     d = block.cells.size
-    rows = max(1, CHUNK // d)
+    rows = max(1, VALUES_AT_ONCE // d)
     cells = torch.from_numpy(block.cells).to(place)
     key = [int(word) for word in block.key]
     parts, lengths = [], []
@@ -91,7 +91,7 @@ def _philox(groups: Any, samples: Any, key: Sequence[int]) -> Any:
     c0 = groups + samples * 0
     c1 = groups * 0 + samples
     c2, c3 = c0 * 0 + c2, c0 * 0 + c3
-    for _ in range(ROUNDS):
+    for _ in range(PHILOX_ROUNDS):
         p0, p1 = c0 * MULTIPLIERS[0], c2 * MULTIPLIERS[1]
         c0 = ((p1 >> 32) & WORD) ^ c1 ^ k0
         c2 = ((p0 >> 32) & WORD) ^ c3 ^ k1

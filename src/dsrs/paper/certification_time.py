@@ -19,7 +19,7 @@ from dsrs.exchange.dsrs_logs import log_lines
 from dsrs.exchange.log_names import LogHeader, RadiusName
 from dsrs.paper.recertify import recertify
 from dsrs.paper.recorded import RecordedRun
-from dsrs.paper.table_runs import SIGMAS, cell_key, key_of
+from dsrs.paper.table_runs import TABLE_SIGMAS, cell_key, key_of
 from dsrs.proofs.certification import certify
 from dsrs.proofs.interval import Interval
 
@@ -63,7 +63,7 @@ def runs_to_time(runs: Sequence[RecordedRun]) -> list[RecordedRun]:
     by_key = {key_of(run.name): run for run in runs}
     found = []
     for dataset in PAPER_SECONDS:
-        sigmas = (PAPER_SIGMA, *(sigma for sigma in SIGMAS if sigma != PAPER_SIGMA))
+        sigmas = (PAPER_SIGMA, *(sigma for sigma in TABLE_SIGMAS if sigma != PAPER_SIGMA))
         keys = [cell_key(dataset, "gaussian", sigma, "dsrs-truncated") for sigma in sigmas]
         recorded = [by_key[key] for key in keys if key in by_key]
         found += recorded[:1]

@@ -29,9 +29,9 @@ from dsrs.proofs.interval import Interval, Observation
 M = 5.0
 P_CON = 0.5
 GAUSSIAN_P_A = 0.6
-ALPHA = 0.0005
-VOTES = (10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000)
-POWERS = (0.1, 0.2, 0.3, 0.4, 0.5)
+DIMENSION_ALPHA = 0.0005
+DIMENSION_VOTES = (10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000)
+RELAXED_POWERS = (0.1, 0.2, 0.3, 0.4, 0.5)
 PROJECTION = 1.18  # the paper's fit: r_NP d^(a / 1.18)
 
 
@@ -65,7 +65,7 @@ def projected_radius(d: int, power: float) -> float:
 
 def sampled_lower(n: int) -> float:
     """The lower bound of Q_A from n votes that are all right."""
-    return float(np.exp(math.log(ALPHA) / n))
+    return float(np.exp(math.log(DIMENSION_ALPHA) / n))
 
 
 def relaxed_lower(d: int, power: float) -> float:
@@ -93,9 +93,9 @@ def dimension_curves(
     if "exact" in kinds:
         wanted.append(("exact", None))
     if "sampled" in kinds:
-        wanted += [("sampled", float(n)) for n in VOTES]
+        wanted += [("sampled", float(n)) for n in DIMENSION_VOTES]
     if "relaxed" in kinds:
-        wanted += [("relaxed", power) for power in POWERS]
+        wanted += [("relaxed", power) for power in RELAXED_POWERS]
     prepare(len(wanted) * len(chosen))
     curves = []
     # Threads: the solver works outside the interpreter's lock.

@@ -22,7 +22,7 @@ from dsrs.exchange.log_folder import SAMPLING, model_folders, read_model_logs
 from dsrs.exchange.log_names import LogHeader, model_sigma
 from dsrs.laws import GeneralizedGaussian
 from dsrs.paper.recorded import (
-    DIMENSIONS,
+    RECORDED_DIMENSIONS,
     Floats,
     Ints,
     RecordedRadii,
@@ -60,7 +60,7 @@ def read_logs(folder: Path) -> LogFolder:
     found = LogFolder([], [], [], [])
     for model, paths in models.items():
         try:
-            d, own_sigma = DIMENSIONS[dataset_of(model)], sigma_of(model)
+            d, own_sigma = RECORDED_DIMENSIONS[dataset_of(model)], sigma_of(model)
         except DataError as error:
             found.left_out.extend((path, str(error)) for path in paths)
             continue

@@ -25,7 +25,7 @@ from scipy import optimize, sparse, special
 
 from dsrs.errors import DsrsError
 from dsrs.paper.planar import (
-    ROUNDING,
+    PLANAR_ROUNDING,
     SCALE,
     Booleans,
     Cells,
@@ -38,7 +38,7 @@ from dsrs.paper.planar import (
 from dsrs.paper.tightness import check_theorem_1
 
 SECTOR = (-2.7, 0.7)  # angles of class B
-CLASSES = ("A", "B", "C")
+TOY_CLASSES = ("A", "B", "C")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def least_margin(
         inside = float(cells.p[has[name] & ~fixed].sum())
         outside = float(cells.p[~has[name] & ~fixed].sum())
         # Of the class and its complement the smaller: the solver crawls where nearly all is given.
-        takes_part = [(name == other) == (inside <= outside) for other in CLASSES]
+        takes_part = [(name == other) == (inside <= outside) for other in TOY_CLASSES]
         row = np.concatenate([cells.p[~fixed] * taken for taken in takes_part])
         known.append((row, min(inside, outside)))
     shifted = cells.shifted(radius, direction)
@@ -103,12 +103,12 @@ def least_margin(
     for rival in ("B", "C"):
         sign_of = {"A": 1.0, rival: -1.0}
         solution = optimize.linprog(
-            np.concatenate([sign_of.get(name, 0.0) * shifted[~fixed] for name in CLASSES]),
-            A_eq=sparse.hstack([sparse.identity(size)] * len(CLASSES)),
+            np.concatenate([sign_of.get(name, 0.0) * shifted[~fixed] for name in TOY_CLASSES]),
+            A_eq=sparse.hstack([sparse.identity(size)] * len(TOY_CLASSES)),
             b_eq=np.ones(size),
             # Both sides of each known probability, as wide as a rounding error.
             A_ub=np.array([sign * SCALE * row for row, _ in known for sign in (1, -1)]),
-            b_ub=[SCALE * (sign * p + ROUNDING) for _, p in known for sign in (1, -1)],
+            b_ub=[SCALE * (sign * p + PLANAR_ROUNDING) for _, p in known for sign in (1, -1)],
             bounds=(0, 1),
         )
         if not solution.success or solution.fun is None:

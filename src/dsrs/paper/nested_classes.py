@@ -23,11 +23,11 @@ from dsrs.proofs.evaluation import radius_above
 from dsrs.proofs.interval import Interval, Observation
 from dsrs.proofs.lead import best_level
 
-LAW = GeneralizedGaussian(d=2, sigma=1.0)
-SHARES = {"A": 0.55, "B": 0.15, "C": 0.30}  # of P
-ALPHA = 0.001
-VOTES = (10_000, 1_000_000)
-CLOSE = 3e-4  # of sigma: how nearly A and the nearest rival must meet
+NESTED_LAW = GeneralizedGaussian(d=2, sigma=1.0)
+NESTED_SHARES = {"A": 0.55, "B": 0.15, "C": 0.30}  # of P
+NESTED_ALPHA = 0.001
+NESTED_VOTES = (10_000, 1_000_000)
+NESTED_MEETING = 3e-4  # of sigma: how nearly A and the nearest rival must meet
 PAIRS = ("A", "B"), ("B", "C")
 
 
@@ -47,7 +47,7 @@ class Event:
 
     def reach(self, level: float) -> Reached | None:
         """The radius within which it is provably likelier than `level`."""
-        radius = radius_above(LAW, self.p, self.seen, level)
+        radius = radius_above(NESTED_LAW, self.p, self.seen, level)
         return Reached(radius, level) if radius > 0 else None
 
 
@@ -64,18 +64,19 @@ class NestedClasses:
 
 def laws_of_classes() -> dict[str, AdditionalLaw]:
     """P on the region of each class."""
-    inner, outer = (float(special.gammaincinv(LAW.m, share)) for share in _cuts())
+    inner, outer = (float(special.gammaincinv(NESTED_LAW.m, share)) for share in _cuts())
     return {
-        "A": Truncated(LAW, SHARES["A"]),
-        "B": Weighted(LAW, (inner, outer), (0.0, 0.0)),
-        "C": Weighted(LAW, (outer,), (0.0,), outer=0.0),
+        "A": Truncated(NESTED_LAW, NESTED_SHARES["A"]),
+        "B": Weighted(NESTED_LAW, (inner, outer), (0.0, 0.0)),
+        "C": Weighted(NESTED_LAW, (outer,), (0.0,), outer=0.0),
     }
 
 
 def probabilities_at(radius: float) -> dict[str, float]:
     """f of every class at a shifted input: the shifted squared norm is noncentral chi-square."""
     inner, outer = (
-        float(special.chndtr(norm**2, LAW.d, radius**2)) for norm in LAW.radial_quantile(_cuts())
+        float(special.chndtr(norm**2, NESTED_LAW.d, radius**2))
+        for norm in NESTED_LAW.radial_quantile(_cuts())
     )
     return {"A": inner, "B": outer - inner, "C": 1 - outer}
 
@@ -83,15 +84,15 @@ def probabilities_at(radius: float) -> dict[str, float]:
 def certified_radius(votes: int, pair: tuple[str, ...]) -> float:
     """From so many votes under P and under the law of each class of the pair, expected counts."""
     laws = {name: law for name, law in laws_of_classes().items() if name in pair}
-    every = len(SHARES) * (1 + len(laws))
+    every = len(NESTED_SHARES) * (1 + len(laws))
 
     def interval(share: float) -> Interval:
-        bounds = clopper_pearson(round(votes * share), votes, ALPHA / every)
+        bounds = clopper_pearson(round(votes * share), votes, NESTED_ALPHA / every)
         return Interval(float(bounds.lower), float(bounds.upper))
 
     def event(name: str, given: bool) -> Event:
         """That the class is given, or not."""
-        p = SHARES[name] if given else 1 - SHARES[name]
+        p = NESTED_SHARES[name] if given else 1 - NESTED_SHARES[name]
         seen = (
             Observation(law, interval(1.0 if (name == own) == given else 0.0))
             for own, law in laws.items()
@@ -99,11 +100,11 @@ def certified_radius(votes: int, pair: tuple[str, ...]) -> float:
         return Event(interval(p), tuple(seen))
 
     leader = event("A", True)
-    nearest, *others = sorted((name for name in SHARES if name != "A"), key=SHARES.__getitem__)[
-        ::-1
-    ]
+    nearest, *others = sorted(
+        (name for name in NESTED_SHARES if name != "A"), key=NESTED_SHARES.__getitem__
+    )[::-1]
     rival = event(nearest, False)
-    met = best_level(leader.reach, rival.reach, 1 - rival.p.lower, leader.p.lower, CLOSE)
+    met = best_level(leader.reach, rival.reach, 1 - rival.p.lower, leader.p.lower, NESTED_MEETING)
     if not met:
         return 0.0
     # The level at which A and its nearest rival meet serves for the others too.
@@ -117,7 +118,7 @@ def certified_radius(votes: int, pair: tuple[str, ...]) -> float:
 @cache
 def check_nested_classes() -> NestedClasses:
     """Every radius of the example."""
-    top, second = sorted(SHARES.values(), reverse=True)[:2]
+    top, second = sorted(NESTED_SHARES.values(), reverse=True)[:2]
 
     def margin(radius: float) -> float:
         f = probabilities_at(radius)
@@ -128,7 +129,7 @@ def check_nested_classes() -> NestedClasses:
         runner_up=float(special.ndtri(top) - special.ndtri(second)) / 2,
         theorem_1=optimize.brentq(lambda r: probabilities_at(r)["A"] - 0.5, 0, 5, xtol=1e-10),
         certified={
-            "".join(pair): {votes: certified_radius(votes, pair) for votes in VOTES}
+            "".join(pair): {votes: certified_radius(votes, pair) for votes in NESTED_VOTES}
             for pair in PAIRS
         },
         true_radius=optimize.brentq(margin, 0, 5, xtol=1e-10),
@@ -137,4 +138,4 @@ def check_nested_classes() -> NestedClasses:
 
 def _cuts() -> tuple[float, float]:
     """Shares of P within A, and within A and B."""
-    return SHARES["A"], SHARES["A"] + SHARES["B"]
+    return NESTED_SHARES["A"], NESTED_SHARES["A"] + NESTED_SHARES["B"]

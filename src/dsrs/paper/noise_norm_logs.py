@@ -15,7 +15,7 @@ from dsrs.exchange.landscape_logs import (
 )
 from dsrs.laws import GeneralizedGaussian
 from dsrs.paper.logs import sigma_of
-from dsrs.paper.recorded import DIMENSIONS, AccuracyByNorm, dataset_of
+from dsrs.paper.recorded import RECORDED_DIMENSIONS, AccuracyByNorm, dataset_of
 
 EMPTY = "the log has no line yet"
 
@@ -65,5 +65,5 @@ def _law_of(model: str) -> GeneralizedGaussian:
     """The law that a model was trained for: k if its name has one, and sigma."""
     exponents = [float(word) for word in model.split("-") if re.fullmatch(r"\d+", word)]
     return GeneralizedGaussian(
-        DIMENSIONS[dataset_of(model)], sigma_of(model), exponents[-1] if exponents else 0.0
+        RECORDED_DIMENSIONS[dataset_of(model)], sigma_of(model), exponents[-1] if exponents else 0.0
     )

@@ -20,7 +20,7 @@ from dsrs.proofs.certification import certify
 from dsrs.proofs.interval import Interval, Observation
 
 Noise = Callable[[int], NDArray[np.float32]]
-BATCH = 1000
+OPT_BATCH = 1000
 COMPARED_HEADS = ("input", "P-", "NP", "heuristic p", "radius", "Opt p", "radius")
 
 
@@ -161,8 +161,8 @@ def _count(module: Any, x: NDArray[np.float32], label: int, noise: Noise, votes:
         raise MissingExtra("torch", "torch") from None
     hits = 0
     with torch.no_grad():
-        for start in range(0, votes, BATCH):
-            count = min(BATCH, votes - start)
+        for start in range(0, votes, OPT_BATCH):
+            count = min(OPT_BATCH, votes - start)
             noisy = x + noise(count).reshape(count, *x.shape)
             answers = module(torch.from_numpy(noisy)).argmax(dim=1)
             hits += int((answers == label).sum())

@@ -22,11 +22,11 @@ from dsrs.proofs.least_probability import least_probability
 
 Floats = NDArray[np.float64]
 
-LAW = GeneralizedGaussian(3, 0.5)
-ADDITIONAL = Rescaled(LAW, 0.4)
+PLANE_LAW = GeneralizedGaussian(3, 0.5)
+PLANE_ADDITIONAL = Rescaled(PLANE_LAW, 0.4)
 SHIFT = 0.5
-COLUMNS, ROWS = 18, 9  # values of P_A, and of Q_A for each
-EDGE = 1e-6  # how far inside the possible Q_A the first and the last lie
+PLANE_COLUMNS, PLANE_ROWS = 18, 9  # values of P_A, and of Q_A for each
+PLANE_EDGE = 1e-6  # how far inside the possible Q_A the first and the last lie
 IDEAL_DIMENSIONS = (10, 40, 160, 640, 2560)
 IDEAL_M = 5.0  # d / 2 - k
 
@@ -51,24 +51,26 @@ class IdealCurve:
 
 def possible_q(p: float) -> tuple[float, float]:
     """The least and the largest Q_A of a classifier with this P_A."""
-    least = 1 - float(ADDITIONAL.radial_cdf(LAW.radial_quantile(1 - p)))
-    return least, float(ADDITIONAL.radial_cdf(LAW.radial_quantile(p)))
+    least = 1 - float(PLANE_ADDITIONAL.radial_cdf(PLANE_LAW.radial_quantile(1 - p)))
+    return least, float(PLANE_ADDITIONAL.radial_cdf(PLANE_LAW.radial_quantile(p)))
 
 
-def least_probability_plane(columns: int = COLUMNS, rows: int = ROWS) -> ProbabilityPlane:
+def least_probability_plane(
+    columns: int = PLANE_COLUMNS, rows: int = PLANE_ROWS
+) -> ProbabilityPlane:
     """C_delta(P_A, Q_A) at the shift SHIFT, for P_A from 0 to 1."""
 
     def value(p: float, seen: Observation) -> float:
-        return least_probability(LAW, Interval(p, p), seen, radius=SHIFT).dual_bound
+        return least_probability(PLANE_LAW, Interval(p, p), seen, radius=SHIFT).dual_bound
 
     return _plane(np.linspace(0.05, 0.95, columns), rows, value)
 
 
-def radius_plane(columns: int = COLUMNS, rows: int = ROWS) -> ProbabilityPlane:
+def radius_plane(columns: int = PLANE_COLUMNS, rows: int = PLANE_ROWS) -> ProbabilityPlane:
     """The certified radius, for P_A from 1/2 to 1."""
 
     def value(p: float, seen: Observation) -> float:
-        return certify(LAW, Interval(p, p), seen).radius
+        return certify(PLANE_LAW, Interval(p, p), seen).radius
 
     return _plane(np.linspace(0.52, 0.98, columns), rows, value)
 
@@ -91,9 +93,9 @@ def _plane(
     points = []
     for p in shares.tolist():
         least, most = possible_q(p)
-        for q in np.linspace(least + EDGE, most - EDGE, rows).tolist():
+        for q in np.linspace(least + PLANE_EDGE, most - PLANE_EDGE, rows).tolist():
             try:
-                found = value(p, Observation(ADDITIONAL, Interval(q, q)))
+                found = value(p, Observation(PLANE_ADDITIONAL, Interval(q, q)))
             except InfeasibleBox:  # at the very edge, by rounding
                 found = np.nan
             points.append((p, q, found))

@@ -21,9 +21,11 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # The recorded names of the paper's data sets and training methods.
-DATASETS = {"mnist": "mnist", "cifar": "cifar10", "imagenet": "imagenet"}
-DIMENSIONS = {name: log_names.DIMENSIONS[word] for word, name in DATASETS.items()}
-TRAININGS = {"cohen": "gaussian", "consistency": "consistency", "smoothmix": "smoothmix"}
+RECORDED_DATASETS = {"mnist": "mnist", "cifar": "cifar10", "imagenet": "imagenet"}
+RECORDED_DIMENSIONS = {
+    name: log_names.LOG_DIMENSIONS[word] for word, name in RECORDED_DATASETS.items()
+}
+RECORDED_TRAININGS = {"cohen": "gaussian", "consistency": "consistency", "smoothmix": "smoothmix"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class RunName:
     def training(self) -> str:
         """`gaussian`, `consistency`, `smoothmix`, or the recorded word itself."""
         word = self.model.partition("-")[0]
-        return TRAININGS.get(word, word)
+        return RECORDED_TRAININGS.get(word, word)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +132,9 @@ class AccuracyByNorm:
 def dataset_of(model: str) -> str:
     """The data set in a recorded model name such as `cohen-cifar-1530-0.50`."""
     for word in model.split("-"):
-        if word in DATASETS:
-            return DATASETS[word]
+        if word in RECORDED_DATASETS:
+            return RECORDED_DATASETS[word]
     raise DataError(
-        f"the model name must hold one of {', '.join(DATASETS)} between dashes, got {model!r}"
+        f"the model name must hold one of {', '.join(RECORDED_DATASETS)} between dashes, "
+        f"got {model!r}"
     )

@@ -16,8 +16,8 @@ from dsrs.laws import GeneralizedGaussian
 from dsrs.paper.recorded import AccuracyByNorm, Floats, RecordedRun, RunName
 from dsrs.proofs.interval import Interval
 
-DOUBLE_SAMPLING = "double_sampling.csv.gz"
-NEYMAN_PEARSON = "neyman_pearson.csv.gz"
+DOUBLE_SAMPLING_TABLE = "double_sampling.csv.gz"
+NEYMAN_PEARSON_TABLE = "neyman_pearson.csv.gz"
 ACCURACY_BY_NORM = "accuracy_by_noise_norm.csv.gz"
 
 Fields = dict[str, str]
@@ -28,13 +28,16 @@ RunOf = Callable[[RunName, list[Fields]], RecordedRun]
 def read_reference(folder: Path) -> list[RecordedRun]:
     """Every run of the compact tables in `folder`; either table may be missing, not both."""
     runs = []
-    if (folder / DOUBLE_SAMPLING).exists():
-        runs += _grouped(folder / DOUBLE_SAMPLING, _double_sampling_name, _double_sampling_run)
-    if (folder / NEYMAN_PEARSON).exists():
-        runs += _grouped(folder / NEYMAN_PEARSON, _neyman_pearson_name, _neyman_pearson_run)
+    if (folder / DOUBLE_SAMPLING_TABLE).exists():
+        runs += _grouped(
+            folder / DOUBLE_SAMPLING_TABLE, _double_sampling_name, _double_sampling_run
+        )
+    if (folder / NEYMAN_PEARSON_TABLE).exists():
+        runs += _grouped(folder / NEYMAN_PEARSON_TABLE, _neyman_pearson_name, _neyman_pearson_run)
     if not runs:
         raise DataError(
-            f"expected {DOUBLE_SAMPLING} or {NEYMAN_PEARSON} in {str(folder)!r}, found neither"
+            f"expected {DOUBLE_SAMPLING_TABLE} or {NEYMAN_PEARSON_TABLE} in {str(folder)!r}, "
+            "found neither"
         )
     return runs
 

@@ -82,7 +82,7 @@ def json_document(cells: Sequence[Cell]) -> str:
     return json.dumps([_record(cell, cells) for cell in cells], indent=2, allow_nan=False) + "\n"
 
 
-FORMATS: dict[str, Callable[[Sequence[Cell]], str]] = {
+PAPER_TABLE_FORMATS: dict[str, Callable[[Sequence[Cell]], str]] = {
     "text": text_tables,
     "markdown": markdown_tables,
     "latex": latex_tables,

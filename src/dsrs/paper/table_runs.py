@@ -17,7 +17,7 @@ from dsrs.paper.published import PublishedRow, published_accuracy, published_acr
 from dsrs.paper.recorded import RecordedRadii, RecordedRun, RunName
 
 K = {"mnist": 380.0, "cifar10": 1530.0, "imagenet": 75260.0}
-SIGMAS = (0.25, 0.5, 1.0)
+TABLE_SIGMAS = (0.25, 0.5, 1.0)
 RESCALING = 0.8
 
 Run = TypeVar("Run", RecordedRun, RecordedRadii)
@@ -92,7 +92,7 @@ def runs_needed(runs: Iterable[Run], tables: Iterable[str]) -> list[Run]:
             }
         for row in published_accuracy():
             if row.table == table:
-                sigmas = SIGMAS if row.sigma is None else (row.sigma,)
+                sigmas = TABLE_SIGMAS if row.sigma is None else (row.sigma,)
                 wanted |= {row_key(row, sigma) for sigma in sigmas}
     return [run for run in runs if key_of(run.name) in wanted]
 

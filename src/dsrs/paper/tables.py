@@ -8,10 +8,10 @@ from fractions import Fraction
 
 from dsrs.paper.published import PublishedRow, published_accuracy, published_acr
 from dsrs.paper.recorded_accuracy import Radii, RecordedAccuracy, Source
-from dsrs.paper.table_runs import SIGMAS, cell_key, row_key
+from dsrs.paper.table_runs import TABLE_SIGMAS, cell_key, row_key
 
-TOLERANCE = 0.1  # percentage points; one input of a thousand
-BASELINE = "neyman-pearson"
+CELL_TOLERANCE = 0.1  # percentage points; one input of a thousand
+PAPER_BASELINE = "neyman-pearson"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Cell:
     @property
     def short(self) -> bool:
         """Ours is below the paper's by more than one input of a thousand (ACR: at all)."""
-        allowed = 0.0 if self.radius is None else TOLERANCE
+        allowed = 0.0 if self.radius is None else CELL_TOLERANCE
         return self.difference is not None and self.difference < -allowed
 
 
@@ -65,9 +65,9 @@ class Improvement:
 
 def improvement(cell: Cell, cells: Sequence[Cell]) -> Improvement | None:
     """That of a cell with an average radius of double sampling; None for any other cell."""
-    if cell.radius is not None or cell.certification == BASELINE:
+    if cell.radius is not None or cell.certification == PAPER_BASELINE:
         return None
-    place = (cell.table, cell.dataset, cell.training, cell.sigma, BASELINE)
+    place = (cell.table, cell.dataset, cell.training, cell.sigma, PAPER_BASELINE)
     same = [
         other
         for other in cells
@@ -136,9 +136,9 @@ def _best_over_sigma(
     recorded: RecordedAccuracy, row: PublishedRow, radius: float, paper: float
 ) -> Radii | None:
     """The best sigma, if the sigma that the paper's figure comes from was recorded."""
-    found = {sigma: recorded.radii(row_key(row, sigma)) for sigma in SIGMAS}
+    found = {sigma: recorded.radii(row_key(row, sigma)) for sigma in TABLE_SIGMAS}
     covered = [radii for radii in found.values() if radii is not None]
-    if len(covered) < len(SIGMAS):
+    if len(covered) < len(TABLE_SIGMAS):
         best = {
             other.sigma
             for other in published_accuracy()
@@ -147,7 +147,7 @@ def _best_over_sigma(
             and radius in other.radii
             and other.percents[other.radii.index(radius)] == paper
         }
-        if not any(sigma in best and found[sigma] is not None for sigma in SIGMAS):
+        if not any(sigma in best and found[sigma] is not None for sigma in TABLE_SIGMAS):
             return None
     # Of equal percents one that was certified again.
     return max(covered, key=lambda radii: (radii.percent(radius), radii.source == "recertified"))

@@ -25,7 +25,7 @@ EXPONENTS = (0, 1, 10, 100, 1000)  # the constant k of Theorem 6
 THEOREM_6_DIMENSIONS = tuple(4**power for power in range(2, 14))
 RATES = (0.5, 0.1, 0.05, 0.02)  # the last is Theorem 2's
 LARGE_ENOUGH = 44  # the third recorded dimension: Theorem 2 is for "sufficiently large" d
-NEARLY = 1e-3  # of sigma: what a million votes leave of the true radius
+VOTE_LOSS = 1e-3  # of sigma: what a million votes leave of the true radius
 LINEAR_PROGRAM_ERROR = 1e-5  # of the radius: the root search and the cells of the plane
 
 
@@ -98,7 +98,7 @@ def _multiclass() -> Checked:
     passed = (
         all(abs(radius - result.true_radius) <= LINEAR_PROGRAM_ERROR for radius in tight)
         and abs(result.laws_on_a_and_b - result.theorem_1) <= LINEAR_PROGRAM_ERROR
-        and nested.theorem_1 < best <= nested.true_radius <= best + NEARLY
+        and nested.theorem_1 < best <= nested.true_radius <= best + VOTE_LOSS
     )
     numbers = {"plane": asdict(result), "nested": asdict(nested)}
     return Checked((plane, _nested_shown(nested)), numbers, passed)

@@ -19,7 +19,7 @@ from scipy import optimize
 from dsrs.errors import DsrsError
 from dsrs.laws import GeneralizedGaussian, Truncated
 from dsrs.paper.planar import (
-    ROUNDING,
+    PLANAR_ROUNDING,
     SCALE,
     Booleans,
     Cells,
@@ -69,7 +69,7 @@ def least_probability(
     solution = optimize.linprog(
         cells.shifted(radius, direction),
         A_ub=-SCALE * cells.p[None, :],
-        b_ub=[SCALE * (ROUNDING - float(cells.p[cells.in_region].sum()))],
+        b_ub=[SCALE * (PLANAR_ROUNDING - float(cells.p[cells.in_region].sum()))],
         bounds=np.column_stack([lowest, np.ones_like(lowest)]),
     )
     if not solution.success or solution.fun is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from dsrs.paper.recorded import TRAININGS
+from dsrs.paper.recorded import RECORDED_TRAININGS
 
 DATASET_TITLES = {
     "mnist": "MNIST",
@@ -27,7 +27,7 @@ def model_title(model: str) -> str:
     A word that is not known is shown as it is.
     """
     training, *words = model.split("-")
-    name = TRAININGS.get(training, training)
+    name = RECORDED_TRAININGS.get(training, training)
     names, parts = [TRAINING_TITLES.get(name, name)], []
     for word in words:
         if word in DATASET_TITLES:

@@ -22,7 +22,7 @@ from dsrs.proofs.interval import NOTHING_KNOWN, Interval, Observation
 Claim = Literal["majority", "lead", "routed"]
 
 # Claimed numbers may differ from recomputed ones by rounding.
-ROUNDING = 1e-12
+CLAIM_ROUNDING = 1e-12
 # A bound above 1 contradicts itself: no classifier has these probabilities.
 LARGEST_BOUND = 1 + 1e-9
 

@@ -22,7 +22,7 @@ from dsrs.proofs.interval import NOTHING_KNOWN, Interval, Observation
 from dsrs.proofs.registry import proof_from_dict
 from dsrs.proofs.subject import Subject
 
-FORMAT = 3
+CERTIFICATE_FORMAT = 3
 # `short`: a radius was asked for, and less was proved.
 Status = Literal["certified", "short", "abstained", "undecided"]
 # The entries of the JSON form, in order, after the format.
@@ -174,9 +174,12 @@ class Certificate(Readable):
         return self.radius_in("l1")
 
     def radius_in(self, norm: Norm) -> float:
-        """The certified radius against perturbations that are measured in this norm.
+        """Return the certified radius against perturbations that are measured in another norm.
 
         Perturbations of that length in `norm` are no longer than `radius` in the law's own norm.
+
+        Args:
+            norm: `l1`, `l2` or `linf`.
         """
         power = LENGTHENING.get((norm, self.law.measured_in), 0.0)
         ratio = self.radius / math.pow(self.law.d, power)
@@ -188,7 +191,9 @@ class Certificate(Readable):
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, without loss; certificate.schema.json beside this file describes it."""
-        return {"format": FORMAT} | {name: to_json(getattr(self, name)) for name in IN_JSON}
+        return {"format": CERTIFICATE_FORMAT} | {
+            name: to_json(getattr(self, name)) for name in IN_JSON
+        }
 
     @classmethod
     def from_dict(cls, fields: Any) -> Certificate:
@@ -229,9 +234,9 @@ def _read(kind: type[Certificate], fields: Any) -> Certificate:
         raise DataError(f"it must be an object, got {shown(fields)}")
     if "format" not in fields:
         fields = format_2.converted(fields)
-    if fields["format"] != FORMAT:
+    if fields["format"] != CERTIFICATE_FORMAT:
         raise DataError(
-            f"this version of dsrs reads certificates of format 2 and {FORMAT}, got "
+            f"this version of dsrs reads certificates of format 2 and {CERTIFICATE_FORMAT}, got "
             f"{shown(fields['format'])}"
         )
     if not isinstance(fields.get("law"), Mapping):

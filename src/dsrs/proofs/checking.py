@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dsrs.proofs.base import ROUNDING
+from dsrs.proofs.base import CLAIM_ROUNDING
 from dsrs.proofs.certificate import STATUSES, Certificate, OnGrid, distance_in, radius_less
 from dsrs.proofs.certification import neyman_pearson_radius
 from dsrs.proofs.constraints import constraints_of, problem_of
@@ -15,7 +15,7 @@ from dsrs.proofs.interval import NOTHING_KNOWN, Interval
 from dsrs.proofs.routed import Routed
 
 # A Neyman-Pearson radius of another version may be this much smaller, in units of sigma.
-NEARLY = 1e-5
+VERSION_TOLERANCE = 1e-5
 
 
 def check(certificate: Certificate) -> bool:
@@ -69,8 +69,8 @@ def _flaw_of_np_radius(certificate: Certificate) -> str | None:
         return f"the Neyman-Pearson radius {claimed!r} is not from 0 to {certificate.radius!r}"
     moved = distance_in(law, certificate.moved)
     exact = radius_less(neyman_pearson_radius(law, known.lower), moved)
-    least = min(exact, certificate.radius) - NEARLY * law.sigma
-    if least <= claimed <= exact * (1 + ROUNDING):
+    least = min(exact, certificate.radius) - VERSION_TOLERANCE * law.sigma
+    if least <= claimed <= exact * (1 + CLAIM_ROUNDING):
         return None
     # Searches end a little below the optimum, and those of another version may have ended higher:
     # the multiplier of today's decides, at the radius that is claimed.

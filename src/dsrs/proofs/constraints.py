@@ -22,9 +22,9 @@ from dsrs.laws.parameters import shown
 from dsrs.proofs.interval import Interval, Observation
 
 # Room for rounding when a box touches the edge of what is feasible.
-EDGE = 1e-12
+FEASIBILITY_SLACK = 1e-12
 # Integrands that the searches of one certificate may evaluate, with one additional law and several.
-WORK, WORK_OF_SEVERAL = 1.5e6, 8e6
+SEARCH_WORK, SEARCH_WORK_OF_SEVERAL = 1.5e6, 8e6
 
 
 class Constraint(NamedTuple):
@@ -45,7 +45,7 @@ class Constraint(NamedTuple):
             found = found._replace(lower=interval.lower, lower_from=source)
         if interval.upper < found.upper:
             found = found._replace(upper=interval.upper, upper_from=source)
-        if found.lower > found.upper + EDGE:
+        if found.lower > found.upper + FEASIBILITY_SLACK:
             raise InfeasibleBox(
                 "no classifier fits two intervals of one probability: one ends at "
                 f"{found.upper:.6g}, the other begins at {found.lower:.6g}"
@@ -82,7 +82,7 @@ def constraints_of(
 
 
 def problem_of(
-    law: GeneralizedGaussian, constraints: Sequence[Constraint], work: float = WORK
+    law: GeneralizedGaussian, constraints: Sequence[Constraint], work: float = SEARCH_WORK
 ) -> Problem:
     """The arrays that the kernels take; the first constraint is P's."""
     box = [(each.falls, each.lower, each.upper) for each in constraints]

@@ -21,11 +21,11 @@ from dsrs.duality.radius import loss_at_shorter_shifts
 from dsrs.duality.variation import total_variation
 from dsrs.errors import InfeasibleBox, InvalidInput
 from dsrs.laws import GeneralizedGaussian
-from dsrs.proofs.base import LARGEST_BOUND, ROUNDING, Step, flaw_of_numbers
+from dsrs.proofs.base import CLAIM_ROUNDING, LARGEST_BOUND, Step, flaw_of_numbers
 from dsrs.proofs.constraints import (
-    EDGE,
-    WORK,
-    WORK_OF_SEVERAL,
+    FEASIBILITY_SLACK,
+    SEARCH_WORK,
+    SEARCH_WORK_OF_SEVERAL,
     Constraint,
     constraints_of,
     gathered,
@@ -99,7 +99,7 @@ class Dual(OfIntervals):
             if covered:
                 continue
             below = self.steps[n + 1].radius if n + 1 < len(self.steps) else 0.0
-            gap = (step.radius - below) / law.scale * (1 + ROUNDING)
+            gap = (step.radius - below) / law.scale * (1 + CLAIM_ROUNDING)
             if not total_variation(problem, gap) < value - 0.5:
                 return f"{at} does not reach down to {below!r}"
         return None
@@ -119,7 +119,7 @@ class _Best(NamedTuple):
     steps: tuple[Step, ...] = ()
     decided: bool = True
     complete: bool = True
-    work: float = WORK  # what is left for further searches
+    work: float = SEARCH_WORK  # what is left for further searches
 
     @property
     def radius(self) -> float:
@@ -135,7 +135,7 @@ def find_dual(law: GeneralizedGaussian, p: Interval, *additional: Observation) -
     constraints = constraints_of(law, p, additional)
     own = constraints[0]
     alone = neyman_pearson(law, p.lower, len(additional))
-    best = _Best(alone, work=WORK if len(constraints) <= 2 else WORK_OF_SEVERAL)
+    best = _Best(alone, work=SEARCH_WORK if len(constraints) <= 2 else SEARCH_WORK_OF_SEVERAL)
     if own.lower > p.lower:
         # P was observed again under another name.
         steps = neyman_pearson(law, own.lower, len(additional), own.lower_from)
@@ -234,7 +234,7 @@ def _least_probability(p: Interval, additional: Sequence[Observation]) -> float:
         q = seen.interval
         p_least, p_most = seen.law.p_range(q.lower, q.upper)
         least, known = max(least, p_least), known and (p_least, p_most) != (0, 1)
-        if p.upper < p_least - EDGE or p.lower > p_most + EDGE:
+        if p.upper < p_least - FEASIBILITY_SLACK or p.lower > p_most + FEASIBILITY_SLACK:
             raise InfeasibleBox(
                 f"no classifier has P_A in [{p.lower:.6g}, {p.upper:.6g}] and Q_A in "
                 f"[{q.lower:.6g}, {q.upper:.6g}] under Q {seen.law.describe()}: this Q_A allows "

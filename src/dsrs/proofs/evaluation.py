@@ -16,7 +16,7 @@ from dsrs.duality.bound import Problem, dual_bound
 from dsrs.duality.kernel import affordable_work, compile_kernels
 from dsrs.laws import GeneralizedGaussian
 from dsrs.proofs.base import Step
-from dsrs.proofs.constraints import WORK_OF_SEVERAL, constraints_of, problem_of
+from dsrs.proofs.constraints import SEARCH_WORK_OF_SEVERAL, constraints_of, problem_of
 from dsrs.proofs.interval import Interval, Observation
 
 
@@ -107,7 +107,7 @@ def radius_above(
 ) -> float:
     """How far an event of these probabilities is provably likelier than `level`, or 0."""
     constraints = constraints_of(law, p, additional)
-    problem = problem_of(law, constraints, WORK_OF_SEVERAL)
+    problem = problem_of(law, constraints, SEARCH_WORK_OF_SEVERAL)
     steps = np.empty((search.LONGEST_CHAIN, len(constraints) + 2))
     found = searched(problem, level, 0.0, 0.0, steps)
     return rounded_radius(law, found.rho) if found.steps else 0.0

@@ -14,7 +14,7 @@ from dsrs.errors import DataError
 from dsrs.files.json_records import shown
 
 OF_THE_PROOF = ("method", "p", "additional", "rival", "gradient", "proof")
-METHODS = ("neyman-pearson", "double-sampling", "leading-class", "first-order")
+FORMAT_2_METHODS = ("neyman-pearson", "double-sampling", "leading-class", "first-order")
 
 
 def converted(old: Any) -> dict[str, Any]:
@@ -34,8 +34,10 @@ def converted(old: Any) -> dict[str, Any]:
 def _proof(old: Any) -> dict[str, Any]:
     method, steps = _field(old, "method"), _field(old, "proof", list)
     p, additional = _field(old, "p", list), _field(old, "additional", list)
-    if method not in METHODS:
-        raise DataError(f"`method` must be one of {', '.join(METHODS)}, got {shown(method)}")
+    if method not in FORMAT_2_METHODS:
+        raise DataError(
+            f"`method` must be one of {', '.join(FORMAT_2_METHODS)}, got {shown(method)}"
+        )
     if (method == "leading-class") != (old.get("rival") is not None):
         raise DataError("a bound of the other classes belongs to the method leading-class")
     if (method == "first-order") != (old.get("gradient") is not None):

@@ -11,7 +11,12 @@ from dsrs.laws import AdditionalLaw
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A probability known to lie in [lower, upper]."""
+    """What is known of a probability.
+
+    Attributes:
+        lower: a lower bound of the probability.
+        upper: an upper bound of the probability.
+    """
 
     lower: float
     upper: float
@@ -31,7 +36,12 @@ NOTHING_KNOWN = Interval(0.0, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What was learned under one additional law: its Q_A lies in `interval`."""
+    """What is known of the probability of the class under one additional law.
+
+    Attributes:
+        law: the additional law Q.
+        interval: bounds of Q_A.
+    """
 
     law: AdditionalLaw
     interval: Interval = field(metadata={"json": "q"})

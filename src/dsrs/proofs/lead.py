@@ -31,9 +31,9 @@ from dsrs.proofs.evaluation import bound_at, gaussian_bound, rounded_radius, sea
 from dsrs.proofs.interval import NOTHING_KNOWN, Interval, Observation
 
 MOST_SPLITS = 30
-CLOSE = 1e-6  # of sigma: how nearly the two events must reach equally far
+MEETING_TOLERANCE = 1e-6  # of sigma: how nearly the two events must reach equally far
 # The two bounds must exceed 1 by this much together, as a check evaluates them once more.
-SURPLUS = 4e-10
+LEAD_SURPLUS = 4e-10
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,9 @@ def find_lead(
     least = 1 - no_rival.surest
     return replace(
         unproved,
-        steps=best_level(leader.reach, no_rival.reach, least, leader.surest, CLOSE * law.sigma),
+        steps=best_level(
+            leader.reach, no_rival.reach, least, leader.surest, MEETING_TOLERANCE * law.sigma
+        ),
     )
 
 
@@ -233,7 +235,7 @@ def best_level(
         level = float(special.ndtr(0.5 * (special.ndtri(low) + special.ndtri(high))))
         if not low < level < high:
             break
-        mine, other = leader(level), no_rival(1 - level + SURPLUS)
+        mine, other = leader(level), no_rival(1 - level + LEAD_SURPLUS)
         if mine and other:
             radius = min(mine.radius, other.radius)
             if not best or radius > min(step.radius for step in best):

@@ -19,7 +19,7 @@ from dsrs.proofs.evaluation import bound_at
 from dsrs.proofs.interval import Interval, Observation
 
 # Integrands that one maximisation may evaluate, many times what any is known to need.
-WORK = 1e9
+MAXIMISATION_WORK = 1e9
 
 
 def least_probability(
@@ -45,7 +45,7 @@ def least_probability(
             # A class that is right almost everywhere under a law of full support is right.
             multipliers = spread([each], np.array([math.inf]), len(additional))
             return Step(radius, multipliers, 1.0)
-    problem = problem_of(law, constraints, WORK)
+    problem = problem_of(law, constraints, MAXIMISATION_WORK)
     found = np.zeros(len(constraints))
     with np.errstate(all="ignore"):  # overflow and 0 * inf are part of the computation
         best_multipliers(

@@ -25,7 +25,7 @@ from dsrs.proofs.interval import Interval, Observation
 from dsrs.proofs.of_intervals import OfIntervals
 
 # A claimed bound may differ from the one that is evaluated by rounding, which libraries differ in.
-ROUNDING = 1e-9
+NORM_DUAL_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class NormDual(OfIntervals):
         value = 1 - error_bound(law, step.radius, others, errors, np.array(step.multipliers))
         if not value > 0.5:
             return f"the step at {step.radius!r} proves {value:.12g} only"
-        if not step.dual_bound <= value + ROUNDING:
+        if not step.dual_bound <= value + NORM_DUAL_ROUNDING:
             return f"the step at {step.radius!r} claims {step.dual_bound!r}, but proves {value!r}"
         return None
 

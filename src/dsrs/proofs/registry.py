@@ -18,29 +18,29 @@ from dsrs.proofs.slab import Slab
 Kind = TypeVar("Kind", bound=type[Proof])
 
 # A new kind is added here.
-KINDS: dict[str, type[Proof]] = {
+PROOF_KINDS: dict[str, type[Proof]] = {
     proof.kind: proof for proof in (Dual, Lead, Slab, NormDual, Routed)
 }
 
 
 def register(proof: Kind) -> Kind:
     """Make a kind of proof of another package known to certificates, runs and tables."""
-    if KINDS.get(proof.kind, proof) is not proof:
+    if PROOF_KINDS.get(proof.kind, proof) is not proof:
         raise InvalidInput(f"there is a proof of kind {proof.kind!r} already")
-    KINDS[proof.kind] = proof
+    PROOF_KINDS[proof.kind] = proof
     return proof
 
 
 def proof_from_dict(fields: Any, law: GeneralizedGaussian) -> Proof:
     """The proof that `Proof.to_dict` was made from, for the smoothing law `law`."""
     kind = fields.get("kind") if isinstance(fields, Mapping) else None
-    if not isinstance(kind, str) or kind not in KINDS:
+    if not isinstance(kind, str) or kind not in PROOF_KINDS:
         raise DataError(
-            f"the `kind` of a proof must be one of {', '.join(KINDS)}, got "
+            f"the `kind` of a proof must be one of {', '.join(PROOF_KINDS)}, got "
             f"{shown(fields if kind is None else kind)}"
         )
     readers = {
         AdditionalLaw: lambda found: law_from_dict(found, law),
         ExpertPart: lambda found: part_from_dict(found, law, proof_from_dict),
     }
-    return from_json(KINDS[kind], fields, readers, beside=("kind",))
+    return from_json(PROOF_KINDS[kind], fields, readers, beside=("kind",))

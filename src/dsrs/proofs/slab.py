@@ -25,14 +25,14 @@ from scipy import special
 
 from dsrs.errors import InvalidInput
 from dsrs.laws import GeneralizedGaussian
-from dsrs.proofs.base import LARGEST_BOUND, ROUNDING, Claim, Proof, Step, flaw_of_numbers
+from dsrs.proofs.base import CLAIM_ROUNDING, LARGEST_BOUND, Claim, Proof, Step, flaw_of_numbers
 from dsrs.proofs.dual import Dual, find_dual
 from dsrs.proofs.interval import Interval
 
 BISECTIONS = 200
 # Multipliers and shifts (of sigma) of proofs lie well within these: p is 1 - 2^-53 at most. Beyond,
 # points where line and exponential meet would be too far away to be found.
-LEAST, MOST, LONGEST = 1e-20, 1e20, 40.0
+LEAST_MULTIPLIER, MOST_MULTIPLIER, LONGEST_SLAB_SHIFT = 1e-20, 1e20, 40.0
 # How much less than the searched radius is claimed, of sigma: tried in turn until the proof holds.
 MARGINS = (1e-13, 1e-11, 1e-9, 1e-7, 1e-5)
 
@@ -81,7 +81,7 @@ class Slab(Proof):
             return f"the step at {step.radius!r} proves {value:.12g} only"
         if value > LARGEST_BOUND:
             return "the proof gives more than 1: no classifier has this probability and gradient"
-        if not step.dual_bound <= value + ROUNDING:
+        if not step.dual_bound <= value + CLAIM_ROUNDING:
             return f"the step at {step.radius!r} claims {step.dual_bound!r}, but proves {value!r}"
         return None
 
@@ -118,7 +118,11 @@ def first_order_bound(
 ) -> float:
     """B for these multipliers (l, m) at shift rho sigma, rounded down; -inf for useless ones."""
     level, slope = multipliers
-    if not (LEAST < level < MOST and LEAST < slope < MOST and LEAST < rho < LONGEST):
+    if not (
+        LEAST_MULTIPLIER < level < MOST_MULTIPLIER
+        and LEAST_MULTIPLIER < slope < MOST_MULTIPLIER
+        and LEAST_MULTIPLIER < rho < LONGEST_SLAB_SHIFT
+    ):
         return -math.inf
     if not 0.5 < p_lower < 1:
         # Only then is the bound known to fall with the shift.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from dsrs.duality.kernel import prepare
 from dsrs.errors import DsrsError, InvalidInput
+from dsrs.kernels.threads import thread_count
 from dsrs.laws import (
     AdditionalLaw,
     GeneralizedGaussian,
@@ -52,7 +52,6 @@ RESULT_COLUMNS = (
 )
 TEXTS = ("status", "proof")
 ROWS_PER_TASK = 32
-MOST_WORKERS = 1024  # threads; more than any machine has cores for
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,14 +135,17 @@ def _additional(
 def certify_rows(
     rows: Iterable[Mapping[str, Any]], workers: int | None = None
 ) -> Iterator[RowOutcome]:
-    """The outcome of each row, in order. A bad row gives an error and does not stop the others.
+    """Certify the rows of a table, and yield their outcomes in order.
 
-    Rows are read as results are taken, so memory does not grow with the table. Who knows how many
-    there will be calls `prepare` first; else it is called as they come.
+    A bad row gives an error and does not stop the others. Rows are read as results are taken, so
+    memory does not grow with the table.
+
+    Args:
+        rows: mappings with the columns of `dsrs recertify`: d, k, sigma, p_lower, p_upper, and for
+            an additional law q_law (or q_shape and q_value), q_lower and q_upper.
+        workers: threads; all cores when None.
     """
-    if workers is not None and not 1 <= workers <= MOST_WORKERS:
-        raise InvalidInput(f"`workers` must be from 1 to {MOST_WORKERS}, got {workers}")
-    workers = workers or os.cpu_count() or 1
+    workers = thread_count(workers)
     source = iter(rows)
     chunks = iter(lambda: list(itertools.islice(source, ROWS_PER_TASK)), [])
     with ThreadPoolExecutor(workers) as pool:
@@ -166,10 +168,15 @@ def certify_rows(
 def certify_table(
     columns: Mapping[str, Sequence[Any] | NDArray[Any]], workers: int | None = None
 ) -> dict[str, NDArray[Any]]:
-    """Certify a table given as columns (a mapping of arrays, such as a data frame).
+    """Certify a table that is given as columns.
 
-    Returns RESULT_COLUMNS as arrays: floats, NaN where a row has no such number, and the texts
-    `status` and `proof`.
+    Args:
+        columns: a mapping of arrays such as a data frame, with the columns of `certify_rows`.
+        workers: threads; all cores when None.
+
+    Returns:
+        RESULT_COLUMNS as arrays: floats, NaN where a row has no such number, and the texts
+        `status` and `proof`.
     """
     names = [name for name in REQUIRED_COLUMNS + OPTIONAL_COLUMNS if name in columns]
     missing = [name for name in REQUIRED_COLUMNS if name not in columns]

@@ -18,7 +18,7 @@ import numpy as np
 from dsrs.measures.rounding import ceil_number, floor_number
 from dsrs.reports.summary import RunSummary
 
-DIGITS = 4
+SHOWN_DIGITS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +45,11 @@ def attack_gap(run: RunSummary) -> AttackGap:
             continue
         found = run.attacks.get(one.index)
         distance = None if found is None else found.attacked
-        certified.append(floor_number(best, DIGITS))
-        attacked.append(np.inf if distance is None else ceil_number(distance, DIGITS))
+        certified.append(floor_number(best, SHOWN_DIGITS))
+        attacked.append(np.inf if distance is None else ceil_number(distance, SHOWN_DIGITS))
     ends = {0.0, *certified, *(float(end) for end in attacked if np.isfinite(end))}
     # A little further, so that the upper curve is seen to stay where nothing was proved.
-    radii = np.array(sorted(ends | {round(1.02 * max(ends), DIGITS)}))
+    radii = np.array(sorted(ends | {round(1.02 * max(ends), SHOWN_DIGITS)}))
     below, above = (
         (np.array(column)[None, :] >= radii[:, None]).sum(axis=1).tolist()
         for column in (certified, attacked)
@@ -57,8 +57,8 @@ def attack_gap(run: RunSummary) -> AttackGap:
     return AttackGap(
         run=run.name,
         radius=tuple(radii.tolist()),
-        certified=tuple(floor_number(Fraction(count, run.size), DIGITS) for count in below),
-        attacked=tuple(ceil_number(Fraction(count, run.size), DIGITS) for count in above),
+        certified=tuple(floor_number(Fraction(count, run.size), SHOWN_DIGITS) for count in below),
+        attacked=tuple(ceil_number(Fraction(count, run.size), SHOWN_DIGITS) for count in above),
     )
 
 
@@ -76,8 +76,8 @@ def attack_fields(run: RunSummary) -> dict[str, Any] | None:
         "norm": next(iter(run.attacks.values())).norm,
         "inputs": len(run.attacks),
         "proved": len(broken),
-        "mean_distance": ceil_number(_mean(distances), DIGITS) if broken else None,
-        "mean_ratio": floor_number(_mean(ratios), DIGITS) if broken else None,
+        "mean_distance": ceil_number(_mean(distances), SHOWN_DIGITS) if broken else None,
+        "mean_ratio": floor_number(_mean(ratios), SHOWN_DIGITS) if broken else None,
         "refuted": sorted(found.index for found in broken if found.refuted),
     }
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FORMATS = ("png", "svg", "pdf")
+FIGURE_FORMATS = ("png", "svg", "pdf")
 LEGEND_INSIDE = 3  # entries; a longer legend goes below the axes
 LEGEND_ROW_INCHES = 0.14
 LEGEND_LETTERS = 24  # longer names do not fit twice into the width
@@ -50,9 +50,9 @@ def save_figures(report: Report, folder: Path, formats: Sequence[str]) -> list[P
 def checked_formats(formats: Iterable[str]) -> None:
     """Refuse a format that is not offered."""
     for suffix in formats:
-        if suffix not in FORMATS:
+        if suffix not in FIGURE_FORMATS:
             raise InvalidInput(
-                f"a figure format must be one of {', '.join(FORMATS)}, got {suffix!r}"
+                f"a figure format must be one of {', '.join(FIGURE_FORMATS)}, got {suffix!r}"
             )
 
 

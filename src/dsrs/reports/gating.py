@@ -21,13 +21,13 @@ from dsrs.measures.population import (
     robust_share,
     share_of,
 )
-from dsrs.measures.requirements import SHARES, Requirement
+from dsrs.measures.requirements import SHARE_QUANTITIES, Requirement
 from dsrs.measures.rounding import ceil_text, floor_text
+from dsrs.reports.attacks import SHOWN_DIGITS
 from dsrs.reports.headers import plan_of
 from dsrs.reports.reading import read_run
 from dsrs.reports.summary import BASELINE, RunSummary
 
-DIGITS = 4
 CONFIDENCE = 0.95
 
 
@@ -91,7 +91,7 @@ class Verdict:
     def _text(self, value: Fraction) -> str:
         if self.requirement.quantity == "inputs":
             return f"{value}"
-        return (floor_text if self.requirement.from_below else ceil_text)(value, DIGITS)
+        return (floor_text if self.requirement.from_below else ceil_text)(value, SHOWN_DIGITS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,9 @@ def _verdict(
 ) -> Verdict:
     found = _bounded(run, method, asked, alpha)
     verdict = Verdict(asked, found, point, run.size)
-    too_few = not (point or verdict.holds) and asked.from_below and asked.quantity in SHARES
+    too_few = (
+        not (point or verdict.holds) and asked.from_below and asked.quantity in SHARE_QUANTITIES
+    )
     if not too_few:
         return verdict
     off = Fraction(_false(run)) if asked.quantity == "robust_accuracy" else Fraction(0)

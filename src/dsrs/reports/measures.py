@@ -18,9 +18,8 @@ import numpy as np
 from dsrs.confidence.bootstrap import Estimate, Floats, Resampling, interval, resampled_means
 from dsrs.errors import InvalidInput
 from dsrs.measures.accuracy import certified_at, counted_radii, round_step
+from dsrs.measures.certified_accuracy import MOST_SHOWN_RADII
 from dsrs.reports.summary import BASELINE, RunSummary
-
-MAX_GRID = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +90,7 @@ def default_radii(runs: Sequence[RunSummary]) -> tuple[float, ...]:
     )
     if not largest > 0:
         return (0.0,)
-    step = round_step(largest, MAX_GRID + 1)
+    step = round_step(largest, MOST_SHOWN_RADII + 1)
     return tuple(round(step * i, 12) for i in range(1, max(1, math.floor(largest / step)) + 1))
 
 

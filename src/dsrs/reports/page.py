@@ -15,24 +15,24 @@ from typing import Any
 from dsrs import __version__
 from dsrs.measures.rounding import ceil_number, floor_number, nearest_number
 from dsrs.proofs.counterexample import AttackedInput
-from dsrs.reports.attacks import attack_text
+from dsrs.reports.attacks import SHOWN_DIGITS, attack_text
 from dsrs.reports.caveats import caveats
 from dsrs.reports.gate_tables import gate_section
 from dsrs.reports.headers import legend_names, settings_text
 from dsrs.reports.page_tables import comparison_section, rows_table
 from dsrs.reports.report import Report
-from dsrs.reports.series import DIGITS, P_BINS
+from dsrs.reports.series import P_BINS
 from dsrs.reports.style import DARK_PALETTE, PALETTE, method_place
 from dsrs.reports.summary import BASELINE, Outcome, RunSummary, method_name
 from dsrs.reports.tables import interval_note, summary_rows
 
 GENERATOR = "dsrs report"
-SCRIPTS = ("charts.js", "figures.js", "inputs.js")
+PAGE_SCRIPTS = ("charts.js", "figures.js", "inputs.js")
 
 
 def html_page(report: Report, title: str = "Certified robustness") -> str:
     """The whole page. All text of the runs is escaped, and the page may load nothing."""
-    script = "\n".join(_asset(name) for name in SCRIPTS)
+    script = "\n".join(_asset(name) for name in PAGE_SCRIPTS)
     style = _palette_css() + _asset("page.css")
     below = parts_below(report)
     parts = {
@@ -95,8 +95,8 @@ def _attack_fields(found: AttackedInput | None) -> dict[str, Any] | None:
         return None
     counterexample = found.counterexample
     return {
-        "distance": None if found.attacked is None else ceil_number(found.attacked, DIGITS),
-        "ratio": None if found.ratio is None else floor_number(found.ratio, DIGITS),
+        "distance": None if found.attacked is None else ceil_number(found.attacked, SHOWN_DIGITS),
+        "ratio": None if found.ratio is None else floor_number(found.ratio, SHOWN_DIGITS),
         "shown": None if counterexample is None else counterexample.shown,
         "rival": None if counterexample is None else counterexample.rival,
         "refuted": found.refuted,
@@ -110,7 +110,7 @@ def _input_fields(one: Outcome, methods: tuple[str, ...]) -> dict[str, Any]:
         "index": one.index,
         "label": one.label,
         "predicted": one.predicted,
-        "p": None if share is None else floor_number(share, DIGITS),
+        "p": None if share is None else floor_number(share, SHOWN_DIGITS),
         "methods": {method: _certificate_fields(one, method) for method in methods},
         "thumbnail": _data_uri(one.thumbnail) if one.thumbnail else None,
     }
@@ -120,15 +120,18 @@ def _certificate_fields(one: Outcome, method: str) -> dict[str, Any]:
     found = one.answers.get(method)
     fields: dict[str, Any] = {
         "status": one.status(method),
-        "radius": floor_number(one.radius(method), DIGITS),
+        "radius": floor_number(one.radius(method), SHOWN_DIGITS),
         "p": None,
         "q": None,
         "law": found.law if found else None,
-        "gain": nearest_number(one.gain(method), DIGITS),
+        "gain": nearest_number(one.gain(method), SHOWN_DIGITS),
     }
     for name, interval in (("p", found.p), ("q", found.q)) if found else ():
         if interval is not None:
-            ends = floor_number(interval.lower, DIGITS), ceil_number(interval.upper, DIGITS)
+            ends = (
+                floor_number(interval.lower, SHOWN_DIGITS),
+                ceil_number(interval.upper, SHOWN_DIGITS),
+            )
             fields[name] = list(ends)
     return fields
 

@@ -1,6 +1,6 @@
 """What the figures show, as plain numbers: the page and the print figures draw the same series.
 
-Radii and accuracies are rounded down to `DIGITS` decimals here, once, for every drawing.
+Radii and accuracies are rounded down to `SHOWN_DIGITS` decimals here, once, for every drawing.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from dsrs.confidence.bootstrap import Floats, Resampling
 from dsrs.errors import InvalidInput
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.measures.rounding import floor_number, nearest_number
-from dsrs.reports.attacks import AttackGap, attack_gap, has_gap
+from dsrs.reports.attacks import SHOWN_DIGITS, AttackGap, attack_gap, has_gap
 from dsrs.reports.envelope import shared_methods, sigma_families
 from dsrs.reports.measures import measure_run
 from dsrs.reports.summary import BASELINE, Outcome, RunSummary
 
-DIGITS = 4
 P_BINS = 20
 GAIN_RADII = 60
 BAND = (0.1, 0.9)  # share of inputs that the band of the radial figure leaves out below and above
@@ -135,8 +134,10 @@ def step_curve(run: str, method: str, *proved: Floats) -> StepCurve:
     return StepCurve(
         run=run,
         method=method,
-        radius=tuple(floor_number(r, DIGITS) for r in radii[ends].tolist()),
-        accuracy=tuple(floor_number(Fraction(c, size), DIGITS) for c in counts[ends].tolist()),
+        radius=tuple(floor_number(r, SHOWN_DIGITS) for r in radii[ends].tolist()),
+        accuracy=tuple(
+            floor_number(Fraction(c, size), SHOWN_DIGITS) for c in counts[ends].tolist()
+        ),
     )
 
 
@@ -148,16 +149,16 @@ def gain_bands(run: RunSummary, resampling: Resampling) -> list[GainBand]:
     if not largest > 0:
         return []
     steps = np.linspace(0.0, largest, GAIN_RADII)
-    grid = sorted({floor_number(radius, DIGITS) for radius in steps.tolist()})
+    grid = sorted({floor_number(radius, SHOWN_DIGITS) for radius in steps.tolist()})
     measured = measure_run(run, grid, resampling)
     return [
         GainBand(
             run=run.name,
             method=gain.method,
             radius=tuple(grid),
-            gain=tuple(nearest_number(one.value, DIGITS) for one in gain.certified_accuracy),
-            low=tuple(nearest_number(one.low, DIGITS) for one in gain.certified_accuracy),
-            high=tuple(nearest_number(one.high, DIGITS) for one in gain.certified_accuracy),
+            gain=tuple(nearest_number(one.value, SHOWN_DIGITS) for one in gain.certified_accuracy),
+            low=tuple(nearest_number(one.low, SHOWN_DIGITS) for one in gain.certified_accuracy),
+            high=tuple(nearest_number(one.high, SHOWN_DIGITS) for one in gain.certified_accuracy),
         )
         for gain in measured.gains
     ]
@@ -170,9 +171,9 @@ def input_points(run: RunSummary, method: str) -> InputPoints:
         run=run.name,
         method=method,
         index=tuple(one.index for one in shown),
-        baseline=tuple(floor_number(one.radius(BASELINE), DIGITS) for one in shown),
-        radius=tuple(floor_number(one.radius(method), DIGITS) for one in shown),
-        gain=tuple(nearest_number(one.gain(method), DIGITS) for one in shown),
+        baseline=tuple(floor_number(one.radius(BASELINE), SHOWN_DIGITS) for one in shown),
+        radius=tuple(floor_number(one.radius(method), SHOWN_DIGITS) for one in shown),
+        gain=tuple(nearest_number(one.gain(method), SHOWN_DIGITS) for one in shown),
         p=tuple(_share(one.p_estimate) for one in shown),
     )
 
@@ -203,7 +204,7 @@ def radial_accuracy(run: RunSummary) -> RadialAccuracy:
     low, high = np.nanquantile(shares[:, seen], BAND, axis=0)
 
     def floored(values: Floats) -> tuple[float, ...]:
-        return tuple(floor_number(value, DIGITS) for value in values.tolist())
+        return tuple(floor_number(value, SHOWN_DIGITS) for value in values.tolist())
 
     return RadialAccuracy(
         run=run.name,
@@ -230,7 +231,7 @@ def _at_least(proved: Floats, radii: Floats) -> NDArray[np.int64]:
 
 
 def _share(value: float | None) -> float | None:
-    return None if value is None else floor_number(value, DIGITS)
+    return None if value is None else floor_number(value, SHOWN_DIGITS)
 
 
 def _radially_voted(run: RunSummary) -> list[Outcome]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from dsrs import __version__
 from dsrs.conformal.evaluation import Evaluation, SetExample, ShiftOutcome
 from dsrs.conformal.sets import Sets
-from dsrs.conformal.shifts import SHIFTS
+from dsrs.conformal.shifts import SHIFT_KINDS
 from dsrs.files.whole import write_whole
 from dsrs.measures.rounding import ceil_text, floor_text
 from dsrs.reports.page import GENERATOR
@@ -19,7 +19,7 @@ from dsrs.reports.style import PALETTE
 from dsrs.reports.writing import check_page_path
 
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
-WIDTH, BAR, GAP = 420, 14, 4  # of the figure of sizes
+CHART_WIDTH, BAR_HEIGHT, BAR_GAP = 420, 14, 4  # of the figure of sizes
 STYLE = """
 .example { display: inline-block; margin: .4rem 1rem .8rem 0; vertical-align: top; width: 15rem; }
 .example img { width: 84px; height: 84px; image-rendering: pixelated; margin-right: 6px; }
@@ -93,7 +93,7 @@ def _row(one: ShiftOutcome) -> str:
         f"{one.mean_distance:.3g}",
     )
     body = "".join(f"<td>{text}</td>" for text in cells)
-    return f'<tr><th scope="row">{escape(SHIFTS[one.shift])}</th>{body}</tr>'
+    return f'<tr><th scope="row">{escape(SHIFT_KINDS[one.shift])}</th>{body}</tr>'
 
 
 def _figure(one: ShiftOutcome, place: int) -> str:
@@ -104,17 +104,19 @@ def _figure(one: ShiftOutcome, place: int) -> str:
     most = max(one.sizes)
     bars = []
     for row, size in enumerate(sizes):
-        y, width = row * (BAR + GAP), (WIDTH - 120) * one.sizes[size] / most
+        y, width = row * (BAR_HEIGHT + BAR_GAP), (CHART_WIDTH - 120) * one.sizes[size] / most
         bars.append(
             f'<text x="0" y="{y + 11}" font-size="11" fill="currentColor">{size}</text>'
-            f'<rect x="24" y="{y}" width="{width:.1f}" height="{BAR}" fill="{PALETTE[place]}"/>'
+            f'<rect x="24" y="{y}" width="{width:.1f}" height="{BAR_HEIGHT}" '
+            f'fill="{PALETTE[place]}"/>'
             f'<text x="{width + 30:.1f}" y="{y + 11}" font-size="11" fill="currentColor">'
             f"{one.sizes[size]:,}</text>"
         )
-    height = len(sizes) * (BAR + GAP)
+    height = len(sizes) * (BAR_HEIGHT + BAR_GAP)
     return (
-        f"<figure><figcaption>{escape(SHIFTS[one.shift])}: sets by number of classes</figcaption>"
-        f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="sizes of sets">'
+        f"<figure><figcaption>{escape(SHIFT_KINDS[one.shift])}: sets by number of classes"
+        "</figcaption>"
+        f'<svg viewBox="0 0 {CHART_WIDTH} {height}" role="img" aria-label="sizes of sets">'
         f"{''.join(bars)}</svg></figure>"
     )
 

@@ -80,7 +80,11 @@ def envelope_title(family: str) -> str:
 
 
 def markdown_table(report: Report) -> str:
-    """A Markdown table in percent, with the interval behind each number."""
+    """Return a Markdown table in percent, with the interval behind each number.
+
+    Args:
+        report: what `make_report` returned.
+    """
     note = interval_note(report.resampling)
     lines = [
         f"Certified accuracy in percent at {report.runs[0].norm} radius r, {note}.",

@@ -29,6 +29,8 @@ def draw_tuning(found: Tuned, path: Path) -> None:
         radii = np.linspace(0, 1.05 * top, 400)
         limit = [100 * np.mean(found.limits >= radius) for radius in radii]
         axes.plot(radii, limit, color="#7F7F7F", dashes=(1, 1), label="limit of every law")
+        routed = [100 * np.mean(found.routed >= max(radius, 1e-12)) for radius in radii]
+        axes.plot(radii, routed, color="#7F7F7F", dashes=(4, 1), label="best law of each input")
         for name, one in (("best", found.best), *(("now", each) for each in found.current[:1])):
             axes.plot(
                 radii,

@@ -17,7 +17,7 @@ from dsrs.reports.page import GENERATOR, html_page
 from dsrs.reports.report import Report
 from dsrs.reports.tables import csv_table, latex_table, markdown_table
 
-TABLES = {
+REPORT_TABLES = {
     "summary.md": markdown_table,
     "summary.csv": csv_table,
     "summary.tex": latex_table,
@@ -60,14 +60,20 @@ def check_junit_path(path: Path) -> None:
 
 
 def write_page(report: Report, path: Path, title: str) -> None:
-    """Write the page; an older report under that name is replaced in one step."""
+    """Write the HTML page of a report; an older report under that name is replaced in one step.
+
+    Args:
+        report: what `make_report` returned.
+        path: the file to write.
+        title: the title of the page.
+    """
     check_page_path(path)
     _write_text(path, html_page(report, title))
 
 
 def table_names() -> list[str]:
     """The files that `write_tables` writes."""
-    return list(TABLES)
+    return list(REPORT_TABLES)
 
 
 def figure_names(formats: Sequence[str]) -> list[str]:
@@ -91,10 +97,10 @@ def check_folder(folder: Path, names: Iterable[str]) -> None:
 
 def write_tables(report: Report, folder: Path) -> list[Path]:
     """Write the tables in all formats into `folder`; return the paths."""
-    _claim(folder, TABLES)
-    paths = [folder / name for name in TABLES]
+    _claim(folder, REPORT_TABLES)
+    paths = [folder / name for name in REPORT_TABLES]
     for path in paths:
-        _write_text(path, TABLES[path.name](report))
+        _write_text(path, REPORT_TABLES[path.name](report))
     return paths
 
 

@@ -66,6 +66,10 @@ class CertifiedRun(Readable):
 
     `run[i]` is the certificate of input i, `len(run)` how many there are. Certificates are for the
     labels where there are some, and else for the classes that were predicted.
+
+    Args:
+        folder: the run folder that holds votes and certificates.
+        indices: the numbers of the inputs in the run, in the order of `run[0]`, `run[1]`, ...
     """
 
     def __init__(self, folder: Folder, indices: Sequence[int]) -> None:
@@ -100,9 +104,10 @@ class CertifiedRun(Readable):
         return np.array([certificate.radius for certificate in self])
 
     def accuracy(self, radii: ArrayLike = 0.0) -> Any:
-        """Certified accuracy at each radius: the share of inputs certified for their label.
+        """Return the certified accuracy: the share of inputs certified for their label.
 
-        One radius gives one number, several give an array.
+        Args:
+            radii: one radius, which gives one number, or several, which give an array.
         """
         asked = as_array(radii, "`radii`")
         if asked.dtype.kind not in "fiu" or not np.all(asked >= 0) or asked.ndim > 1:
@@ -142,6 +147,9 @@ class CertifiedRun(Readable):
 
         It is the folder that `dsrs certify` writes: `dsrs report`, `show`, `check`, `recertify`
         and `merge` read it, and `certify(..., save=path)` continues it.
+
+        Args:
+            path: the folder.
         """
         target = Path(path)
         if target.resolve() != self.path.resolve():

@@ -27,8 +27,9 @@ from dsrs.classifiers.function_check import refuse_unless_function
 from dsrs.datasets import Dataset, select
 from dsrs.errors import InvalidInput, ShapeNeeded
 from dsrs.files.readable import Readable
+from dsrs.kernels.threads import available_cores
 from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.grid import DEFAULT, Grid
+from dsrs.laws.grid import DEFAULT_GRID, Grid
 from dsrs.methods import Plan, certificates_of, defaults, methods_of
 from dsrs.noise.seeds import fresh_seed
 from dsrs.proofs.certificate import Certificate
@@ -40,7 +41,6 @@ from dsrs.smoothed.source import Source, refuse_unknown
 from dsrs.store.reader import drawn_seed
 from dsrs.votes import Collector, InlineCollector, VoteCollector
 from dsrs.votes.records import SampledInput
-from dsrs.votes.workers import available_cores
 
 LOG = logging.getLogger("dsrs.counting")
 OWN_FIELDS = ("law", "methods", "seed_public", "experts")  # of a plan: what is given in another way
@@ -93,11 +93,11 @@ class SmoothedClassifier(Readable):
         *,
         n: int = defaults.N,
         alpha: float = defaults.ALPHA,
-        method: str = defaults.METHODS[-1],
+        method: str = defaults.DEFAULT_METHODS[-1],
         n0: int = defaults.N0,
         seed: int | None = None,
         workers: int | None = None,
-        grid: Grid | Literal["default"] | None = DEFAULT,
+        grid: Grid | Literal["default"] | None = DEFAULT_GRID,
         **options: Any,
     ) -> None:
         refuse_unknown(options, [*OPTIONS], "SmoothedClassifier")
@@ -170,12 +170,17 @@ class SmoothedClassifier(Readable):
         answer is not the smoothed classifier's with probability at most alpha.
 
         x is rounded to the same grid as by `certify`, and the test allows for votes that stray
-        from the ideal noise there. `index` chooses the noise of x, beside the seed; of many
-        inputs, those to answer.
+        from the ideal noise there.
 
-        With `radius` the answer is the class only if it is certified at that radius, with at most
-        `n` votes after those that choose it, and stops as soon as that is known; the certificate
-        is part of the answer. Methods that have no early answer give way to `np` there.
+        Args:
+            x: one input of the classifier's shape, or many, as `certify` takes them.
+            n: votes for one answer, at most.
+            alpha: how often an answer may be wrong, at most; that of the classifier when None.
+            radius: answer with the class only if it is certified at this radius, with at most `n`
+                votes after those that choose it, and stop as soon as that is known; the certificate
+                is part of the answer. Methods that have no early answer give way to `np` here.
+            index: of one input, its number, which chooses the noise beside the seed; of many
+                inputs, the numbers of those to answer, all when None.
         """
         taken, question = self._taken(x, None), Question(n, alpha, radius)
         if isinstance(taken, Dataset):
@@ -245,7 +250,13 @@ class SmoothedClassifier(Readable):
     def sample(
         self, x: ArrayLike, label: int | None = None, *, index: int | None = None
     ) -> SampledInput:
-        """The votes behind the certificate of one input, to certify again with another alpha."""
+        """Return the votes behind the certificate of one input, to certify with another alpha.
+
+        Args:
+            x: one input of the classifier's shape.
+            label: the class of the input; the class that n0 votes choose when None.
+            index: the input's number, which chooses the noise beside the seed.
+        """
         return self._sampled(self._taken(x, label), label, index)[0]
 
     def _predict_all(self, data: Dataset, index: Any, question: Question) -> list[Prediction]:

@@ -23,7 +23,7 @@ from dsrs.store.reader import Run, existing_folder
 from dsrs.store.schema import STORE_NAME, checksum_of, connect, damage_as_error, damaged
 from dsrs.store.writer import lock_folder
 
-TABLES = """
+ATTACK_TABLES = """
 CREATE TABLE IF NOT EXISTS attack (settings TEXT NOT NULL, checksum TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS attacked (
     idx INTEGER PRIMARY KEY REFERENCES input (idx),
@@ -76,7 +76,7 @@ class AttackWriter:
         try:
             with damage_as_error(store), connection as transaction:
                 transaction.execute("BEGIN IMMEDIATE")
-                for statement in TABLES.split(";"):
+                for statement in ATTACK_TABLES.split(";"):
                     transaction.execute(statement)
                 (kept,) = transaction.execute("SELECT count(*) FROM attacked").fetchone()
                 if replace or not kept:

@@ -15,11 +15,11 @@ from typing import Any
 from dsrs.errors import StoreCorrupted
 from dsrs.methods import Plan
 from dsrs.proofs.format_2 import converted
-from dsrs.store.rows import OF_CERTIFICATE, InputRows, rows_of_index
+from dsrs.store.rows import CERTIFICATE_COLUMNS, InputRows, rows_of_index
 from dsrs.store.schema import checksum_of, damaged
 from dsrs.votes.format_2 import of_format_2
 
-OF_INPUT = ("idx", "label", "predicted", "target", "choices", "seconds", "queries")
+FORMAT_2_INPUT_COLUMNS = ("idx", "label", "predicted", "target", "choices", "seconds", "queries")
 # What plans did not say: seeds were given, and before there was a grid noise was added in float32.
 LATER_IN_PLANS = {"grid": None, "seed_public": True, "family_alpha": None, "family_size": None}
 
@@ -35,7 +35,7 @@ def read_rows_of_format_2(
 ) -> InputRows:
     """The rows of one input; `plan` is that of its certificates."""
     (*fields, thumbnail, checksum), votes, certificates = rows_of_index(
-        connection, index, store, OF_INPUT, ("method", "status", "radius", "body")
+        connection, index, store, FORMAT_2_INPUT_COLUMNS, ("method", "status", "radius", "body")
     )
     if checksum != checksum_of(json.dumps([fields, votes, certificates]), thumbnail):
         raise StoreCorrupted(damaged(store, f"the checksum of input {index} does not match"))
@@ -63,5 +63,5 @@ def _certificate_row(text: str, body: Mapping[str, Any]) -> list[Any]:
     }
     return [
         float(values[name]) if values[name] in ("inf", "-inf") else values[name]
-        for name in OF_CERTIFICATE
+        for name in CERTIFICATE_COLUMNS
     ]

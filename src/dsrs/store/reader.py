@@ -15,10 +15,10 @@ from dsrs.files.json_records import to_json
 from dsrs.files.readable import Readable
 from dsrs.methods import Plan
 from dsrs.methods.subject import subject_of
-from dsrs.proofs.certificate import FORMAT, Certificate
+from dsrs.proofs.certificate import CERTIFICATE_FORMAT, Certificate
 from dsrs.store.format_2 import config_of_format_2, read_rows_of_format_2
 from dsrs.store.result import RunResult
-from dsrs.store.rows import OF_CERTIFICATE, OF_INPUT, InputRows, read_rows
+from dsrs.store.rows import CERTIFICATE_COLUMNS, INPUT_COLUMNS, InputRows, read_rows
 from dsrs.store.schema import (
     FORMAT_VERSION,
     SETTINGS_NAME,
@@ -32,7 +32,11 @@ from dsrs.votes.records import SampledInput
 
 
 def open_run(path: str | Path) -> Run:
-    """Open a run folder for reading; also while `dsrs certify` writes to it."""
+    """Open a run folder for reading; also while `dsrs certify` writes to it.
+
+    Args:
+        path: the run folder.
+    """
     folder = existing_folder(path)
     return Run(folder, connect(folder / STORE_NAME, writable=False))
 
@@ -167,7 +171,7 @@ class Run(Readable):
 
     def _sampled(self, rows: InputRows) -> SampledInput:
         """The votes of one input."""
-        own = dict(zip(OF_INPUT, rows.fields, strict=True))
+        own = dict(zip(INPUT_COLUMNS, rows.fields, strict=True))
         fields = own | {
             "index": own["idx"],
             "choices": json.loads(own["choices"]),
@@ -184,11 +188,11 @@ class Run(Readable):
         class_name = None if sampled.target is None else classes.get(sampled.target)
         certificates = {}
         for row in rows.certificates:
-            own = dict(zip(OF_CERTIFICATE, row, strict=True))
+            own = dict(zip(CERTIFICATE_COLUMNS, row, strict=True))
             method, variation = own.pop("method"), own.pop("variation")
             on_grid = {"moved": sampled.moved, "variation": variation}
             certificates[self.plan.name_of(method)] = {
-                "format": FORMAT,
+                "format": CERTIFICATE_FORMAT,
                 **own,
                 "radius": to_json(own["radius"]),
                 "np_radius": to_json(own["np_radius"]),

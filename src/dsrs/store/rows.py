@@ -17,19 +17,19 @@ from dsrs.votes.records import choices_fields
 
 LARGEST_INDEX = 2**63 - 1  # of SQLite's integers
 # The columns of an input and of a certificate, in their order.
-OF_INPUT = (
+INPUT_COLUMNS = (
     *("idx", "label", "predicted", "target", "choices", "seconds", "queries"),
     *("moved", "fingerprint"),
 )
-OF_CERTIFICATE = (
+CERTIFICATE_COLUMNS = (
     *("method", "status", "radius", "np_radius", "complete", "variation", "uniform"),
     "proof",
 )
 
 
 class InputRows(NamedTuple):
-    """What the tables hold of one input: the values of OF_INPUT, one text a part of the votes, the
-    values of OF_CERTIFICATE for each certificate, and the picture."""
+    """What the tables hold of one input: the values of INPUT_COLUMNS, one text a part of the votes,
+    the values of CERTIFICATE_COLUMNS for each certificate, and the picture."""
 
     fields: Sequence[Any]
     votes: Sequence[str]
@@ -84,7 +84,9 @@ def rows_of_result(result: RunResult, plan: Plan) -> InputRows:
 
 def read_rows(connection: sqlite3.Connection, index: int, store: Path) -> InputRows:
     """The rows of one input, after their checksum was compared."""
-    fields, votes, certificates = rows_of_index(connection, index, store, OF_INPUT, OF_CERTIFICATE)
+    fields, votes, certificates = rows_of_index(
+        connection, index, store, INPUT_COLUMNS, CERTIFICATE_COLUMNS
+    )
     *own, thumbnail, checksum = fields
     rows = InputRows(own, [body for (body,) in votes], certificates, thumbnail)
     if checksum != rows.checksum:

@@ -29,7 +29,7 @@ FORMAT_VERSION = 3
 OLDEST_VERSION = 2  # that is still read: see format_2.py
 BUSY_SECONDS = 60.0  # a reader waits this long for a writer's transaction
 
-TABLES = """
+RUN_TABLES = """
 CREATE TABLE run (config TEXT NOT NULL, checksum TEXT NOT NULL);
 CREATE TABLE session (started TEXT NOT NULL, versions TEXT NOT NULL);
 CREATE TABLE input (
@@ -77,7 +77,7 @@ def create_store(path: Path, config: str) -> None:
     try:
         connection.executescript(
             f"PRAGMA synchronous = FULL; BEGIN; PRAGMA application_id = {APPLICATION_ID};"
-            f"PRAGMA user_version = {FORMAT_VERSION};" + TABLES
+            f"PRAGMA user_version = {FORMAT_VERSION};" + RUN_TABLES
         )
         connection.execute("INSERT INTO run VALUES (?, ?)", (config, checksum_of(config)))
         connection.execute("COMMIT")

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dsrs.training.answers import by_image
 
-TINY = 1e-8  # below any gradient that says something: a flat place is not left
+SMALLEST_GRADIENT = 1e-8  # below any gradient that says something: a flat place is not left
 
 
 def ascended(score: Callable[[Tensor], Tensor], start: Tensor, length: float) -> Tensor:
@@ -17,7 +17,7 @@ def ascended(score: Callable[[Tensor], Tensor], start: Tensor, length: float) ->
     start = start.detach().requires_grad_()
     (gradient,) = torch.autograd.grad(score(start), start)
     norms = gradient.flatten(1).norm(dim=1)
-    return (start + length * gradient / by_image(norms + TINY, gradient)).detach()
+    return (start + length * gradient / by_image(norms + SMALLEST_GRADIENT, gradient)).detach()
 
 
 def within(moved: Tensor, centers: Tensor, radius: float | None) -> Tensor:
@@ -26,7 +26,7 @@ def within(moved: Tensor, centers: Tensor, radius: float | None) -> Tensor:
         return moved
     steps = moved - centers
     norms = steps.flatten(1).norm(dim=1)
-    shares = (radius / norms.clamp(min=TINY)).clamp(max=1)
+    shares = (radius / norms.clamp(min=SMALLEST_GRADIENT)).clamp(max=1)
     return centers + by_image(shares, steps) * steps
 
 
@@ -37,7 +37,7 @@ def with_moments_of(moved: Tensor, noise: Tensor) -> Tensor:
     """
     means, deviations = _moments(moved)
     wanted_means, wanted_deviations = _moments(noise)
-    scale = wanted_deviations / deviations.clamp(min=TINY)
+    scale = wanted_deviations / deviations.clamp(min=SMALLEST_GRADIENT)
     return by_image(wanted_means, moved) + by_image(scale, moved) * (moved - by_image(means, moved))
 
 

@@ -13,7 +13,7 @@ from dsrs.datasets.dataset import Dataset
 from dsrs.errors import InvalidInput
 
 STATISTICS_IMAGES = 10_000
-CHUNK = 500
+IMAGES_PER_BLOCK = 500
 CROP_MARGIN = 4
 
 
@@ -43,8 +43,8 @@ def channel_statistics(
     """Mean and standard deviation of each channel over the first of `rows`, for normalisation."""
     rows = rows[:STATISTICS_IMAGES]
     sums = torch.zeros(2, dataset.input_shape[0], dtype=torch.float64)
-    for start in range(0, len(rows), CHUNK):
-        images, _ = tensors(dataset, rows[start : start + CHUNK])
+    for start in range(0, len(rows), IMAGES_PER_BLOCK):
+        images, _ = tensors(dataset, rows[start : start + IMAGES_PER_BLOCK])
         values = images.double().flatten(2) if images.dim() > 2 else images.double()[..., None]
         sums += torch.stack([values.sum(dim=(0, 2)), values.square().sum(dim=(0, 2))])
     size = len(rows) * math.prod(dataset.input_shape[1:])

@@ -24,7 +24,7 @@ from dsrs.training.loop import Trained
 from dsrs.training.models import parameter_count
 from dsrs.training.settings import TrainingSettings
 
-FORMAT = 2
+CARD_FORMAT = 2
 
 
 def write_model(
@@ -38,7 +38,7 @@ def write_model(
     save_safetensors(trained.model, folder / WEIGHTS_NAME)
     difference = save_onnx(trained.model, dataset.input_shape, folder / ONNX_NAME)
     card = {
-        "format": FORMAT,
+        "format": CARD_FORMAT,
         "architecture": settings.architecture,
         "parameters": parameter_count(trained.model),
         "input_shape": list(dataset.input_shape),

@@ -20,7 +20,7 @@ from dsrs.files.whole import whole_file
 from dsrs.training.folder import CHECKPOINT_NAME
 from dsrs.training.settings import TrainingSettings
 
-FORMAT = 2
+CHECKPOINT_FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     with whole_file(folder / CHECKPOINT_NAME) as stream:
         torch.save(
             {
-                "format": FORMAT,
+                "format": CHECKPOINT_FORMAT,
                 "settings": checkpoint.settings.to_dict(),
                 "sources": checkpoint.sources,
                 "epoch": checkpoint.epoch,
@@ -71,14 +71,16 @@ def load_checkpoint(
     try:
         state = safe_load(path)
         version = state["format"]
-        if version > FORMAT:
+        if version > CHECKPOINT_FORMAT:
             raise StoreTooNew(
-                f"{path} was written by a newer version (format {version}; this reads {FORMAT})"
+                f"{path} was written by a newer version (format {version}; this reads "
+                f"{CHECKPOINT_FORMAT})"
             )
-        if version < FORMAT:
+        if version < CHECKPOINT_FORMAT:
             raise StoreMismatch(
                 f"{path} was written by an older version (format {version}; this continues "
-                f"{FORMAT}); train in another folder, with --from {folder} to use its weights"
+                f"{CHECKPOINT_FORMAT}); train in another folder, with --from {folder} to use its "
+                "weights"
             )
         saved = Checkpoint(
             TrainingSettings.from_dict(state["settings"]),

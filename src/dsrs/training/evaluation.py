@@ -13,7 +13,7 @@ from dsrs.training.batches import tensors
 from dsrs.training.checkpoint import seed_epoch
 from dsrs.training.noise import NoiseLaw, sample_noise
 
-BATCH = 500
+EVALUATION_BATCH = 500
 
 
 def accuracy(
@@ -28,8 +28,10 @@ def accuracy(
     model.eval()
     clean, noisy = 0, 0
     with torch.no_grad():
-        for start in range(0, len(dataset), BATCH):
-            images, labels = tensors(dataset, np.arange(start, min(start + BATCH, len(dataset))))
+        for start in range(0, len(dataset), EVALUATION_BATCH):
+            images, labels = tensors(
+                dataset, np.arange(start, min(start + EVALUATION_BATCH, len(dataset)))
+            )
             images, labels = images.to(device), labels.to(device)
             offsets = sample_noise(law, images, generator)
             clean += int((model(images).argmax(dim=1) == labels).sum())

@@ -12,7 +12,7 @@ ONNX_NAME = "model.onnx"
 WEIGHTS_NAME = "model.safetensors"
 CARD_NAME = "card.json"
 CHECKPOINT_NAME = "checkpoint.pt"
-NEEDED = ("architecture", "input_shape", "num_classes", "law")
+NEEDED_CARD_FIELDS = ("architecture", "input_shape", "num_classes", "law")
 
 
 def read_card(folder: Path) -> dict[str, Any]:
@@ -20,7 +20,7 @@ def read_card(folder: Path) -> dict[str, Any]:
     wanted = f"expected {CARD_NAME} and {WEIGHTS_NAME} of `dsrs train` in {str(folder)!r}"
     try:
         card: dict[str, Any] = json.loads((folder / CARD_NAME).read_text(encoding="utf-8"))
-        missing = [name for name in NEEDED if name not in card]
+        missing = [name for name in NEEDED_CARD_FIELDS if name not in card]
     except (OSError, ValueError, RecursionError, TypeError) as error:
         raise DataError(f"{wanted}: {error}") from None
     if missing:

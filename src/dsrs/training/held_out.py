@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from dsrs.errors import InvalidInput
 
-SEED = 20220615  # fixed: the part depends on the data alone
+HELD_OUT_SEED = 20220615  # fixed: the part depends on the data alone
 
 
 def held_out(size: int, share: float) -> NDArray[np.int64]:
@@ -23,7 +23,7 @@ def held_out(size: int, share: float) -> NDArray[np.int64]:
     """
     if not 0 <= share < 1:
         raise InvalidInput(f"`hold_out` must be a share in [0, 1), got {share}")
-    order = np.random.default_rng(SEED).permutation(size)
+    order = np.random.default_rng(HELD_OUT_SEED).permutation(size)
     return np.sort(order[: round(share * size)])
 
 

@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """`acr`, or `accuracy@R` where `radius` is R."""
+    """What `dsrs tune` maximises: `acr`, or `accuracy@R` where `radius` is R."""
 
     radius: float | None = None
 
@@ -35,7 +35,7 @@ class Objective:
 
     @property
     def text(self) -> str:
-        """What `parse` reads."""
+        """Return the objective as the text that `parse` reads."""
         return "acr" if self.radius is None else f"accuracy@{self.radius!r}"
 
     def by_input(self, radii: Floats) -> Floats:
@@ -45,5 +45,5 @@ class Objective:
         return ((radii >= self.radius) & (radii > 0)).astype(np.float64)
 
     def of(self, radii: Floats) -> float:
-        """The value of these radii."""
+        """Return the value of the objective for these radii."""
         return float(self.by_input(radii).mean())

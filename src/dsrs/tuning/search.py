@@ -30,10 +30,10 @@ Floats = NDArray[np.float64]
 SHAPES = (4.0, 8.0, 16.0, 48.0)  # and d/2, the Gaussian
 COARSE_SIGMAS, FINE_SIGMAS = 9, 7
 # sigma from the 10% to the 90% quantile of the best sizes of single inputs, and beyond.
-BEYOND = 1.5
+SIGMA_RANGE_FACTOR = 1.5
 # Laws for which methods that search are forecast.
 LEADERS = 3
-NEARLY = 2e-3
+LEAST_IMPROVEMENT = 2e-3
 CURVE_POINTS = 101
 
 
@@ -81,6 +81,23 @@ class Tuned:
     def best(self) -> Forecast:
         return self.candidates[0]
 
+    @property
+    def routed(self) -> Floats:
+        """Of each input the largest radius that any law here is predicted to certify.
+
+        No router between these laws exceeds it, and a real one stays below: it would
+        have to name the best law of each input, and be certified in doing so. The largest of
+        several predictions also exceeds the largest truth, a little.
+        """
+        radii: Floats = np.max([each.radii for each in self.candidates], axis=0)
+        return radii
+
+    @property
+    def routing_gain(self) -> float:
+        """By what share `routed` exceeds the best single law; 0 where nothing is certified."""
+        value = self.best.value
+        return self.objective.of(self.routed) / value - 1 if value > 0 else 0.0
+
     def without(self, law: GeneralizedGaussian | None) -> Tuned:
         """The answer without one law of the grid, whose neighbours promise nearly as much.
 
@@ -95,17 +112,14 @@ class Tuned:
         top = max(float(self.limits.max()), *(float(c.radii.max()) for c in self.candidates))
         radii = np.linspace(0, 1.05 * top, CURVE_POINTS)
         best = self.best.to_dict(radii)
-        at_least = self.limits[:, None] >= np.maximum(radii, 1e-300)
         return {
             "law": best["law"],
             "method": best["method"],
             "predicted": best,
             "current": [each.to_dict(radii) for each in self.current],
             "candidates": [each.to_dict(radii) for each in self.candidates],
-            "limit": {
-                "value": self.objective.of(self.limits),
-                "certified_accuracy": np.mean(at_least, axis=0).tolist(),
-            },
+            "routed": self._at_most(self.routed, radii) | {"gain": self.routing_gain},
+            "limit": self._at_most(self.limits, radii),
             "radii": radii.tolist(),
             "objective": self.objective.text,
             "inputs": len(self.limits),
@@ -113,6 +127,11 @@ class Tuned:
             "n": self.n,
             "alpha": self.alpha,
         }
+
+    def _at_most(self, largest: Floats, curve_radii: Floats) -> dict[str, Any]:
+        """For JSON: the value and the curve of the largest radius of each input."""
+        accuracy = np.mean(largest[:, None] >= np.maximum(curve_radii, 1e-300), axis=0)
+        return {"value": self.objective.of(largest), "certified_accuracy": accuracy.tolist()}
 
 
 def tune(
@@ -176,7 +195,7 @@ def tune(
 
 
 class _Work:
-    """Forecasts on the inputs of one landscape, each made once."""
+    """Makes forecasts on the inputs of one landscape, each of them once."""
 
     def __init__(
         self,
@@ -210,7 +229,7 @@ class _Work:
         return self.made[law, method]
 
     def rank(self, forecast: Forecast) -> tuple[float, float]:
-        """Equal accuracies are told apart by the average radius."""
+        """Return the key to rank by: the objective, then the average radius."""
         return forecast.value, float(forecast.radii.mean())
 
     def best_by_law(self) -> list[Forecast]:
@@ -219,7 +238,7 @@ class _Work:
         for forecast in sorted(self.made.values(), key=lambda each: each.method != NEYMAN_PEARSON):
             known = best.get(forecast.law)
             # Neyman-Pearson needs no pilot and no second law: it wins what is nearly a draw.
-            if known is None or forecast.value > known.value * (1 + NEARLY):
+            if known is None or forecast.value > known.value * (1 + LEAST_IMPROVEMENT):
                 best[forecast.law] = forecast
         return sorted(best.values(), key=self.rank, reverse=True)
 
@@ -236,7 +255,7 @@ def _law(d: int, sigma: float, shape: float, eta: float) -> GeneralizedGaussian:
 
 
 def _coarse_sigmas(limits: Floats, sizes: Floats) -> Floats:
-    """Sizes that single inputs would choose, with room at both ends."""
+    """Return the sigmas that single inputs would choose, with a margin at both ends."""
     useful = sizes[limits > 0] if np.any(limits > 0) else sizes
     low, high = np.quantile(useful, [0.1, 0.9])
-    return np.geomspace(low / BEYOND, high * BEYOND, COARSE_SIGMAS)
+    return np.geomspace(low / SIGMA_RANGE_FACTOR, high * SIGMA_RANGE_FACTOR, COARSE_SIGMAS)

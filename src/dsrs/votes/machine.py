@@ -14,13 +14,13 @@ import numpy as np
 from dsrs.classifiers.base import Classifier
 from dsrs.classifiers.torch_module import from_torch, imported_torch
 from dsrs.errors import ClassifierError, InvalidInput, OutOfMemory
+from dsrs.kernels.threads import available_cores
 from dsrs.laws import GeneralizedGaussian
 from dsrs.laws.grid import Grid
 from dsrs.networks import build_network
 from dsrs.noise.on_device import device_noise
 from dsrs.noise.stream import Stream
 from dsrs.votes.collect import Setting, WorkUnit, count_votes
-from dsrs.votes.workers import available_cores
 
 # What each package is for; the second is the extra that installs it, none for the core.
 PACKAGES = {
@@ -37,9 +37,9 @@ PACKAGES = {
     "scikit-learn": ("scikit-learn estimators", "sklearn"),
     "ray": ("clusters", "ray"),
 }
-SHAPE, CLASSES, BATCH = (1, 28, 28), 10, 256
+TRIAL_SHAPE, TRIAL_CLASSES, TRIAL_BATCH = (1, 28, 28), 10, 256
 ROUND_SECONDS, ROUNDS_OF_TIMING = 0.25, 3
-MOST_ROWS = 2**16
+MOST_TRIAL_ROWS = 2**16
 ANSWER_TOLERANCE = 1e-3  # engines sum in another order
 
 
@@ -122,13 +122,13 @@ def report_on(device: str) -> DeviceReport:
         first = str(error).splitlines()[0]
         raise InvalidInput(f"`device` {device!r} cannot be used: {first}") from error
     torch.manual_seed(0)
-    module = build_network("mnist-cnn", SHAPE, CLASSES).eval()
-    rows = np.random.default_rng(0).random((BATCH, *SHAPE), dtype=np.float32)
+    module = build_network("mnist-cnn", TRIAL_SHAPE, TRIAL_CLASSES).eval()
+    rows = np.random.default_rng(0).random((TRIAL_BATCH, *TRIAL_SHAPE), dtype=np.float32)
     with torch.inference_mode():
         expected = module(torch.from_numpy(rows)).numpy()
         answers = module.to(place)(torch.from_numpy(rows).to(place)).cpu().numpy()
     gap = float(np.abs(answers - expected).max())
-    classifier = from_torch(module, SHAPE, engine="eager", name="mnist-cnn")
+    classifier = from_torch(module, TRIAL_SHAPE, engine="eager", name="mnist-cnn")
     noise = device_noise(device) if place.type != "cpu" else None
     votes, passes = _speed(classifier, rows)
     return DeviceReport(
@@ -152,9 +152,9 @@ def _title(torch: Any, place: Any) -> str:
 
 def _speed(classifier: Classifier, rows: Any) -> tuple[float, float]:
     """Votes a second, and rows a second of forward passes alone, in turns of a quarter second."""
-    x, law = rows[0], GeneralizedGaussian(int(np.prod(SHAPE)), 0.5)
-    setting = Setting(0, BATCH, Grid.of_bounds((0.0, 1.0)))
-    unit = WorkUnit(0, Stream("doctor", law), 0, BATCH)
+    x, law = rows[0], GeneralizedGaussian(int(np.prod(TRIAL_SHAPE)), 0.5)
+    setting = Setting(0, TRIAL_BATCH, Grid.of_bounds((0.0, 1.0)))
+    unit = WorkUnit(0, Stream("doctor", law), 0, TRIAL_BATCH)
     count: Callable[[], Any] = lambda: count_votes(classifier, x, setting, unit)  # noqa: E731
     forward: Callable[[], Any] = lambda: classifier.classify(rows)  # noqa: E731
     count(), forward()
@@ -167,16 +167,16 @@ def _rate(work: Callable[[], Any]) -> float:
     started, done = perf_counter(), 0
     while (spent := perf_counter() - started) < ROUND_SECONDS:
         work()
-        done += BATCH
+        done += TRIAL_BATCH
     return done / spent
 
 
 def _most_rows(classifier: Classifier) -> int:
-    """The largest power of two of rows, up to MOST_ROWS, that a forward pass has memory for."""
-    rows = BATCH
-    while rows < MOST_ROWS:
+    """The largest power of two up to MOST_TRIAL_ROWS of rows for which a pass has memory."""
+    rows = TRIAL_BATCH
+    while rows < MOST_TRIAL_ROWS:
         try:
-            classifier.classify(np.zeros((2 * rows, *SHAPE), np.float32))
+            classifier.classify(np.zeros((2 * rows, *TRIAL_SHAPE), np.float32))
         except (OutOfMemory, ClassifierError):
             break
         if classifier.rows_at_once is not None:

@@ -6,7 +6,6 @@ worker makes noise another runs the model.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.classifiers.base import Classifier
-from dsrs.errors import InvalidInput
+from dsrs.kernels.threads import thread_count
 from dsrs.noise.stream import NOISE_BLOCK
 from dsrs.votes.collect import (
     UNIT_SAMPLES,
@@ -30,8 +29,6 @@ from dsrs.votes.collect import (
 )
 from dsrs.votes.tally import Counts
 
-MOST_WORKERS = 1024  # threads; more than any machine has cores for
-
 
 class VoteCollector(Collector):
     """Worker threads that count votes; use it as a context manager, for many inputs.
@@ -41,9 +38,7 @@ class VoteCollector(Collector):
     """
 
     def __init__(self, workers: int | None = None) -> None:
-        if workers is not None and not 1 <= workers <= MOST_WORKERS:
-            raise InvalidInput(f"`workers` must be from 1 to {MOST_WORKERS}, got {workers}")
-        self.workers = workers or available_cores()
+        self.workers = thread_count(workers)
         self._pool = ThreadPoolExecutor(self.workers, thread_name_prefix="dsrs-votes")
 
     def __enter__(self) -> VoteCollector:
@@ -142,10 +137,3 @@ def _ending_together(whole: WorkUnit, batch: int, workers: int) -> Iterator[Work
     rest = max(whole.first, rest - rest % block)
     yield from cut(replace(whole, stop=rest), batch)
     yield from cut(replace(whole, first=rest), batch, block)
-
-
-def available_cores() -> int:
-    """Cores this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -1,6 +1,6 @@
 """The kinds of proof that this check knows: one file a kind, one line here.
 
-A kind that is not in KINDS is undecided, by its name.
+A kind that is not in CHECKED_KINDS is undecided, by its name.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from dsrs.audit.kinds.steps import Proof
 from dsrs.audit.reading import shown
 from dsrs.audit.verdicts import Undecided
 
-KINDS: dict[str, type[Proof]] = {"dual": Dual, "lead": Lead, "slab": Slab, "routed": Routed}
+CHECKED_KINDS: dict[str, type[Proof]] = {"dual": Dual, "lead": Lead, "slab": Slab, "routed": Routed}
 
 
 def proof_of(claim: Claim) -> Proof | None:
     """The proof of a certificate, read by its kind; None where it has none."""
     if claim.kind is None or claim.proof is None:
         return None
-    if claim.kind not in KINDS:
+    if claim.kind not in CHECKED_KINDS:
         raise Undecided(f"this check does not know proofs of the kind {shown(claim.kind)}")
-    return KINDS[claim.kind].read(claim.proof)
+    return CHECKED_KINDS[claim.kind].read(claim.proof)
 
 
-__all__ = ["KINDS", "Dual", "Lead", "Proof", "Routed", "Slab", "proof_of"]
+__all__ = ["CHECKED_KINDS", "Dual", "Lead", "Proof", "Routed", "Slab", "proof_of"]

@@ -1,8 +1,8 @@
 """The methods whose bounds this check knows to follow from votes: one file a method, a line here.
 
 docs/votes.md and docs/math.md 11 say why each rule keeps its alpha. Here it is shown that the
-bounds of a certificate are those that its rule gives, or weaker. A method that is not in METHODS
-is undecided, by its name.
+bounds of a certificate are those that its rule gives, or weaker. A method that is not in
+CHECKED_METHODS is undecided, by its name.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from dsrs.audit.methods.tailored import check_tailored
 from dsrs.audit.reading import shown
 from dsrs.audit.shells import Shells
 from dsrs.audit.verdicts import Refuted, Undecided
-from dsrs.audit.weights import LAWS
+from dsrs.audit.weights import CHECKED_LAWS
 
 # By the first word of a method, as plans write it: `truncated` stands for `truncated:0.6` too.
-METHODS: dict[str, Callable[[VoteContext], None]] = {
+CHECKED_METHODS: dict[str, Callable[[VoteContext], None]] = {
     "np": check_neyman_pearson,
     "tailored": check_tailored,
     "first-order": check_first_order,
@@ -108,7 +108,7 @@ class BoundsFromVotes:
         if proof is None or claim.radius == 0:
             return  # it claims nothing of its input
         word, _, parameter = text.partition(":")
-        check = METHODS.get(word) if not parameter or word in LAWS else None
+        check = CHECKED_METHODS.get(word) if not parameter or word in CHECKED_LAWS else None
         if check is None:
             raise Undecided(f"this check does not know the method {shown(text)}")
         if routed is not None:

@@ -18,8 +18,8 @@ from dsrs.audit.reading import Fields
 from dsrs.audit.verdicts import Refuted, Undecided
 
 # The looks of adaptive runs, fixed before the votes.
-GROWTH, LAST_SHARE = 1.15, 0.6
-DOUBT = 0.1  # at which the share of a rival among selection votes is rounded up
+LOOK_GROWTH, LAST_LOOK_SHARE = 1.15, 0.6
+RIVAL_DOUBT = 0.1  # at which the share of a rival among selection votes is rounded up
 NEARLY_WHOLE = 1e-6  # numbers of votes this close to a whole one may be rounded either way
 NEARLY_EQUAL = 1e-9  # normal scores this close decide nothing
 
@@ -38,10 +38,10 @@ def looks_of(plan: Plan, votes: int) -> list[Look]:
     ends: list[int] = []
     while plan.adaptive and end < votes:
         ends.append(end)
-        end = max(end + batch, math.ceil(end * GROWTH / batch) * batch)
+        end = max(end + batch, math.ceil(end * LOOK_GROWTH / batch) * batch)
     if not ends:
         return [Look(votes, plan.exact_alpha)]
-    last = Fraction(LAST_SHARE * plan.alpha)
+    last = Fraction(LAST_LOOK_SHARE * plan.alpha)
     early = (plan.exact_alpha - last) / len(ends)
     return [*(Look(end, early) for end in ends), Look(votes, last)]
 
@@ -86,7 +86,7 @@ def comparing_pays(seen: VoteContext) -> bool:
     if plan.classes == "top" or not ends:
         return False
     count = ballots.first(SELECTION, None, min(ends))
-    expected = rough_upper(count.rivals, count.total, DOUBT) * plan.n
+    expected = rough_upper(count.rivals, count.total, RIVAL_DOUBT) * plan.n
     hits = int(count.hits / count.total * plan.n)
     gains = [
         _gain(hits, min(plan.n, int(rivals) + 1), plan)

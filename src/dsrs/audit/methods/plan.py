@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dsrs.audit.claims import LARGEST_DIMENSION, LARGEST_SEED, SmoothingLaw
+from dsrs.audit.claims import LARGEST_DIMENSION, LARGEST_FORMAT_2_SEED, SmoothingLaw
+from dsrs.audit.methods.ballots import MOST_VOTES
 from dsrs.audit.reading import (
     choice,
     field,
@@ -20,12 +21,11 @@ from dsrs.audit.reading import (
 )
 from dsrs.audit.verdicts import NotACertificate, Refuted
 
-NAMES = (
+PLAN_FIELDS = (
     *("law", "methods", "n", "n0", "alpha", "seed", "sample_share", "alpha_share", "fallback"),
     *("early_stop", "target", "batch", "radius", "radii", "precision", "classes", "bound", "grid"),
     *("family_alpha", "family_size", "seed_public", "experts"),
 )
-MOST_VOTES = 2**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Plan:
     @classmethod
     def read(cls, fields: Any) -> Plan:
         """A plan from its JSON; Undecided where it has options that this check does not know."""
-        only(fields, NAMES, "the plan")
+        only(fields, PLAN_FIELDS, "the plan")
         grid = optional(fields, "grid", dict)
         family_size = _family_size(fields)
         radius, precision = (optional_number(fields, name) for name in ("radius", "precision"))
@@ -74,7 +74,7 @@ class Plan:
             n=whole(fields, "n", 1, MOST_VOTES),
             n0=whole(fields, "n0", 1, MOST_VOTES),
             alpha=_share(fields, "alpha"),
-            seed=whole(fields, "seed", 0, LARGEST_SEED),
+            seed=whole(fields, "seed", 0, LARGEST_FORMAT_2_SEED),
             sample_share=_share(fields, "sample_share"),
             alpha_share=_share(fields, "alpha_share"),
             fallback=field(fields, "fallback", bool),

@@ -11,8 +11,9 @@ keeps the first and drops the second (empirical Wiener shrinkage). The pixels ar
 four blocks, clipped to the bounds of the data.
 
 The size s is estimated from each noisy image by itself: from the mean of |c| over the highest
-frequencies, with outliers cut at CUT times the estimate before, ROUNDS times. So one denoiser
-serves every sigma, and laws with k near d/2 under which the size differs from vote to vote.
+frequencies, with outliers cut at NOISE_SIZE_CUT times the estimate before, NOISE_SIZE_ROUNDS times.
+So one denoiser serves every sigma, and laws with k near d/2 under which the size differs from vote
+to vote.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from numpy.typing import NDArray
 from dsrs.classifiers.denoisers.base import Denoiser, Rows
 from dsrs.classifiers.denoisers.clip import clipped
 from dsrs.classifiers.denoisers.dct_blocks import (
-    BLOCK,
     COVER,
-    CUT,
-    ROUNDS,
+    DCT_BLOCK,
+    DCT_STRIDE,
+    DCT_VERSION,
+    NOISE_SIZE_CUT,
+    NOISE_SIZE_ROUNDS,
     SHRINKAGE,
-    STRIDE,
-    TINY,
-    VERSION,
+    SMALLEST_NOISE_SIZE,
     Blocks,
     mean_below,
 )
@@ -49,36 +50,40 @@ class BlockCosine(Denoiser):
     name = "dct"
 
     def __init__(self, input_shape: tuple[int, ...], bounds: tuple[float, float]) -> None:
-        if len(input_shape) != 3 or min(input_shape[1:]) < BLOCK:
+        if len(input_shape) != 3 or min(input_shape[1:]) < DCT_BLOCK:
             raise InvalidInput(
                 "the denoiser `dct` is for images (channels, height, width) of at least "
-                f"{BLOCK}x{BLOCK} pixels, got inputs of shape {input_shape}"
+                f"{DCT_BLOCK}x{DCT_BLOCK} pixels, got inputs of shape {input_shape}"
             )
         self._shape = input_shape
         self._lower, self._upper = (np.float32(bound) for bound in bounds)
         self._blocks = Blocks.of(input_shape)
-        self.fingerprint = f"dct-{VERSION}:{bounds[0]:g},{bounds[1]:g}"
+        self.fingerprint = f"dct-{DCT_VERSION}:{bounds[0]:g},{bounds[1]:g}"
 
     def rows(self, batch: Rows) -> Rows:
         blocks, (_, height, width) = self._blocks, self._shape
         colours = np.einsum("kc,ncxy->nkxy", blocks.colours, batch)
         padded = np.pad(colours, ((0, 0), (0, 0), *blocks.padding), mode="reflect")
-        windows = sliding_window_view(padded, (BLOCK, BLOCK), (2, 3))[:, :, ::STRIDE, ::STRIDE]
+        windows = sliding_window_view(padded, (DCT_BLOCK, DCT_BLOCK), (2, 3))[
+            :, :, ::DCT_STRIDE, ::DCT_STRIDE
+        ]
         found = np.einsum("ncijxy,fxy->ncfij", windows, blocks.filters[:, 0], optimize=True)
         high = np.abs(found[:, :, -blocks.highest :])
         every = (1, 2, 3, 4)
         size = high.mean(axis=every, keepdims=True) / mean_below(math.inf)
-        for _ in range(ROUNDS):
-            cut = np.minimum(high, np.float32(CUT) * size)
-            size = cut.mean(axis=every, keepdims=True) / mean_below(CUT)
-        energy = _neighbours_mean(found * found) + np.float32(TINY)
+        for _ in range(NOISE_SIZE_ROUNDS):
+            cut = np.minimum(high, np.float32(NOISE_SIZE_CUT) * size)
+            size = cut.mean(axis=every, keepdims=True) / mean_below(NOISE_SIZE_CUT)
+        energy = _neighbours_mean(found * found) + np.float32(SMALLEST_NOISE_SIZE)
         kept = found * np.maximum(1 - np.float32(SHRINKAGE) * size * size / energy, 0)
         patches = np.einsum("ncfij,fxy->ncijxy", kept, blocks.filters[:, 0], optimize=True)
         total = np.zeros_like(padded)
         for i, j in np.ndindex(patches.shape[2:4]):
-            top, left = STRIDE * i, STRIDE * j
-            total[:, :, top : top + BLOCK, left : left + BLOCK] += patches[:, :, i, j]
-        pixels = total[:, :, STRIDE : STRIDE + height, STRIDE : STRIDE + width] / np.float32(COVER)
+            top, left = DCT_STRIDE * i, DCT_STRIDE * j
+            total[:, :, top : top + DCT_BLOCK, left : left + DCT_BLOCK] += patches[:, :, i, j]
+        pixels = total[
+            :, :, DCT_STRIDE : DCT_STRIDE + height, DCT_STRIDE : DCT_STRIDE + width
+        ] / np.float32(COVER)
         image = np.einsum("kc,nkxy->ncxy", blocks.colours, pixels)
         return np.asarray(np.clip(image, self._lower, self._upper), np.float32)
 
@@ -96,7 +101,7 @@ class BlockCosine(Denoiser):
         colours = builder.add("Conv", "rows", builder.constant(blocks.colours[:, :, None, None]))
         padded = builder.add("Pad", colours, pads, mode="reflect")
         apart = builder.reshape(padded, 1, height + top + bottom, width + left + right)
-        filters, steps = builder.constant(blocks.filters), [STRIDE, STRIDE]
+        filters, steps = builder.constant(blocks.filters), [DCT_STRIDE, DCT_STRIDE]
         found = builder.add("Conv", apart, filters, strides=steps)
         size = self._size(builder, found)
         energy = builder.add(
@@ -107,7 +112,9 @@ class BlockCosine(Denoiser):
             count_include_pad=0,
         )
         noise = builder.add("Mul", builder.add("Mul", size, size), builder.scalar(SHRINKAGE))
-        share = builder.add("Div", noise, builder.add("Add", energy, builder.scalar(TINY)))
+        share = builder.add(
+            "Div", noise, builder.add("Add", energy, builder.scalar(SMALLEST_NOISE_SIZE))
+        )
         gain = builder.add("Relu", builder.add("Sub", builder.scalar(1.0), share))
         kept = builder.add("Mul", found, gain)
         back = builder.constant(blocks.filters / np.float32(COVER))
@@ -126,7 +133,7 @@ class BlockCosine(Denoiser):
         rows, columns = blocks.count
         high = builder.reshape(high, channels * blocks.highest, rows, columns)
         share, size = np.float32(1 / (channels * blocks.highest)), ""
-        for cut in (math.inf, *[CUT] * ROUNDS):
+        for cut in (math.inf, *[NOISE_SIZE_CUT] * NOISE_SIZE_ROUNDS):
             seen = high
             if size:
                 seen = builder.add("Min", high, builder.add("Mul", size, builder.scalar(cut)))

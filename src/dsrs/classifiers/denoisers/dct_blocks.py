@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-BLOCK, STRIDE = 8, 4
-COVER = (BLOCK // STRIDE) ** 2  # blocks that a pixel lies in
+DCT_BLOCK, DCT_STRIDE = 8, 4
+COVER = (DCT_BLOCK // DCT_STRIDE) ** 2  # blocks that a pixel lies in
 SHRINKAGE = 2.5
-HIGHEST = 10  # frequencies u + v from here on tell the size of the noise
-ROUNDS, CUT = 3, 2.0
-TINY = 1e-12
-VERSION = 1  # changes with every change of what the denoiser answers
+HIGH_FREQUENCY = 10  # frequencies u + v from here on tell the size of the noise
+NOISE_SIZE_ROUNDS, NOISE_SIZE_CUT = 3, 2.0
+SMALLEST_NOISE_SIZE = 1e-12
+DCT_VERSION = 1  # changes with every change of what the denoiser answers
 
 
 @dataclass(frozen=True)
@@ -36,18 +36,18 @@ class Blocks:
     def of(cls, input_shape: tuple[int, ...]) -> Blocks:
         """Those for images of this shape."""
         channels, *sides = input_shape
-        pixels = cosine_transform(BLOCK)
-        sums = np.add.outer(np.arange(BLOCK), np.arange(BLOCK)).ravel()
-        filters = np.einsum("ux,vy->uvxy", pixels, pixels).reshape(-1, 1, BLOCK, BLOCK)
+        pixels = cosine_transform(DCT_BLOCK)
+        sums = np.add.outer(np.arange(DCT_BLOCK), np.arange(DCT_BLOCK)).ravel()
+        filters = np.einsum("ux,vy->uvxy", pixels, pixels).reshape(-1, 1, DCT_BLOCK, DCT_BLOCK)
         ordered = filters[np.argsort(sums, kind="stable")]
-        height, width = ((STRIDE, STRIDE + -side % STRIDE) for side in sides)
-        rows, columns = (-(-side // STRIDE) + 1 for side in sides)
+        height, width = ((DCT_STRIDE, DCT_STRIDE + -side % DCT_STRIDE) for side in sides)
+        rows, columns = (-(-side // DCT_STRIDE) + 1 for side in sides)
         return cls(
             cosine_transform(channels).astype(np.float32),
             np.ascontiguousarray(ordered, np.float32),
             (height, width),
             (rows, columns),
-            int(np.count_nonzero(sums >= HIGHEST)),
+            int(np.count_nonzero(sums >= HIGH_FREQUENCY)),
         )
 
 

@@ -22,18 +22,21 @@ class BlockCosineModule(nn.Module):
 
     def extra_repr(self) -> str:
         """The settings, for the printed structure that fingerprints read."""
-        return f"version={dct.VERSION}, bounds={self.bounds}"
+        return f"version={dct.DCT_VERSION}, bounds={self.bounds}"
 
     def forward(self, images: Tensor) -> Tensor:
         filters, colours = self.get_buffer("filters"), self.get_buffer("colours")[:, :, None, None]
         (top, bottom), (left, right) = self.blocks.padding
         mixed = functional.conv2d(images, colours)
         padded = functional.pad(mixed, (left, right, top, bottom), mode="reflect")
-        found = functional.conv2d(padded.flatten(0, 1).unsqueeze(1), filters, stride=dct.STRIDE)
+        found = functional.conv2d(padded.flatten(0, 1).unsqueeze(1), filters, stride=dct.DCT_STRIDE)
         size = self._size(found, images.shape[1])
-        energy = functional.avg_pool2d(found * found, 3, 1, 1, count_include_pad=False) + dct.TINY
+        energy = (
+            functional.avg_pool2d(found * found, 3, 1, 1, count_include_pad=False)
+            + dct.SMALLEST_NOISE_SIZE
+        )
         kept = found * functional.relu(1 - dct.SHRINKAGE * size * size / energy)
-        total = functional.conv_transpose2d(kept, filters / dct.COVER, stride=dct.STRIDE)
+        total = functional.conv_transpose2d(kept, filters / dct.COVER, stride=dct.DCT_STRIDE)
         height, width = images.shape[2:]
         pixels = total[:, 0, top : top + height, left : left + width].reshape(images.shape)
         return functional.conv2d(pixels, colours.transpose(0, 1)).clamp(*self.bounds)
@@ -44,7 +47,7 @@ class BlockCosineModule(nn.Module):
         high = high.reshape(-1, channels, *high.shape[1:])
         every = (1, 2, 3, 4)
         size = high.mean(dim=every, keepdim=True) / float(dct.mean_below(math.inf))
-        for _ in range(dct.ROUNDS):
-            cut = torch.minimum(high, dct.CUT * size)
-            size = cut.mean(dim=every, keepdim=True) / float(dct.mean_below(dct.CUT))
+        for _ in range(dct.NOISE_SIZE_ROUNDS):
+            cut = torch.minimum(high, dct.NOISE_SIZE_CUT * size)
+            size = cut.mean(dim=every, keepdim=True) / float(dct.mean_below(dct.NOISE_SIZE_CUT))
         return size.expand(-1, channels, 1, 1, 1).flatten(0, 1)

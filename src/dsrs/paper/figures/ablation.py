@@ -14,7 +14,7 @@ from dsrs.reports.style import method_color, run_color
 
 # Dimension and exponent of each panel of densities; sigma of P and of Q.
 DENSITIES = ((10, 0.0), (3072, 0.0), (3072, 1531.0))
-SIGMAS = (0.5, 0.45)
+ABLATION_SIGMAS = (0.5, 0.45)
 
 
 def draw_planes(least: ProbabilityPlane, radii: ProbabilityPlane, path: Path) -> None:
@@ -35,7 +35,7 @@ def draw_densities(path: Path) -> None:
     with canvas(path, len(DENSITIES), 1, width=2.6, height=2.1) as panels:
         for axes, (d, k) in zip(panels, DENSITIES, strict=True):
             sizes = np.linspace(1e-3, 1.2, 1500)
-            for sigma, name, method in zip(SIGMAS, "PQ", ("np", "rescaled"), strict=True):
+            for sigma, name, method in zip(ABLATION_SIGMAS, "PQ", ("np", "rescaled"), strict=True):
                 density = GeneralizedGaussian(d, sigma, k).radial_pdf(sizes * np.sqrt(d))
                 label = rf"${name}$, $\sigma$ = {sigma:g}"
                 axes.plot(sizes, density / density.max(), color=method_color(method), label=label)

@@ -12,13 +12,13 @@ from dsrs.errors import NotRecorded
 from dsrs.paper.figures.canvas import canvas
 from dsrs.paper.recorded import Floats
 from dsrs.paper.recorded_accuracy import RecordedAccuracy
-from dsrs.paper.table_runs import SIGMAS, cell_key
+from dsrs.paper.table_runs import TABLE_SIGMAS, cell_key
 from dsrs.paper.titles import DATASET_TITLES, TRAINING_TITLES
 from dsrs.reports.style import method_color
 
-DATASETS = ("mnist", "cifar10", "imagenet")
-TRAININGS = ("gaussian", "consistency", "smoothmix")
-RADII = np.linspace(0, 3.5, 701)
+CURVE_DATASETS = ("mnist", "cifar10", "imagenet")
+CURVE_TRAININGS = ("gaussian", "consistency", "smoothmix")
+CURVE_RADII = np.linspace(0, 3.5, 701)
 LINES = {
     "neyman-pearson": ("Neyman-Pearson", "np", (4, 2)),
     "dsrs": ("double sampling", "rescaled", ()),
@@ -27,7 +27,7 @@ LINES = {
 
 @dataclass(frozen=True, slots=True)
 class AccuracyCurve:
-    """Percents at `RADII`, the best over `sigmas`; empty if none was recorded.
+    """Percents at `CURVE_RADII`, the best over `sigmas`; empty if none was recorded.
 
     `as_recorded` are the sigmas whose radii could not be certified again.
     """
@@ -43,12 +43,12 @@ class AccuracyCurve:
 def accuracy_curves(recorded: RecordedAccuracy) -> list[AccuracyCurve]:
     """All 18 curves of the paper's figure, as far as they were recorded."""
     curves = []
-    for dataset in DATASETS:
-        for training in TRAININGS:
+    for dataset in CURVE_DATASETS:
+        for training in CURVE_TRAININGS:
             for certification in LINES:
                 found = {
                     sigma: recorded.radii(cell_key(dataset, training, sigma, certification))
-                    for sigma in SIGMAS
+                    for sigma in TABLE_SIGMAS
                 }
                 known = {sigma: radii for sigma, radii in found.items() if radii is not None}
                 percents = [_percents(radii.ours) for radii in known.values()]
@@ -69,8 +69,10 @@ def accuracy_curves(recorded: RecordedAccuracy) -> list[AccuracyCurve]:
 
 def draw_accuracy_curves(curves: Sequence[AccuracyCurve], path: Path) -> None:
     """One panel for each data set and training; its title says what is missing."""
-    with canvas(path, len(TRAININGS), len(DATASETS), width=2.6, height=2.0, dpi=150) as panels:
-        places = [(dataset, training) for dataset in DATASETS for training in TRAININGS]
+    with canvas(
+        path, len(CURVE_TRAININGS), len(CURVE_DATASETS), width=2.6, height=2.0, dpi=150
+    ) as panels:
+        places = [(dataset, training) for dataset in CURVE_DATASETS for training in CURVE_TRAININGS]
         for axes, (dataset, training) in zip(panels, places, strict=True):
             members = [c for c in curves if (c.dataset, c.training) == (dataset, training)]
             notes = dict.fromkeys(note for curve in members for note in _notes(curve))
@@ -85,30 +87,30 @@ def draw_accuracy_curves(curves: Sequence[AccuracyCurve], path: Path) -> None:
                     continue
                 label, method, dashes = LINES[curve.certification]
                 axes.plot(
-                    RADII,
+                    CURVE_RADII,
                     curve.percents,
                     color=method_color(method),
                     dashes=dashes,
                     label=label,
                 )
-            axes.set(xlim=(0, RADII[-1]), ylim=(0, 100))
+            axes.set(xlim=(0, CURVE_RADII[-1]), ylim=(0, 100))
             axes.legend(loc="upper right")
-        for axes in panels[:: len(TRAININGS)]:
+        for axes in panels[:: len(CURVE_TRAININGS)]:
             axes.set_ylabel("certified accuracy (%)")
-        for axes in panels[-len(TRAININGS) :]:
+        for axes in panels[-len(CURVE_TRAININGS) :]:
             axes.set_xlabel(r"$\ell_2$ radius")
 
 
 def _percents(radii: Floats) -> Floats:
     # At r = 0 an abstained input, whose radius is 0, is not certified.
-    at_least = np.maximum(RADII, np.nextafter(0.0, 1.0))
+    at_least = np.maximum(CURVE_RADII, np.nextafter(0.0, 1.0))
     ordered = np.sort(radii)
     return 100 * (1 - np.searchsorted(ordered, at_least, side="left") / len(radii))
 
 
 def _notes(curve: AccuracyCurve) -> list[str]:
     notes = []
-    if curve.sigmas and len(curve.sigmas) < len(SIGMAS):
+    if curve.sigmas and len(curve.sigmas) < len(TABLE_SIGMAS):
         notes.append(f"{_listed(curve.sigmas)} only")
     if curve.as_recorded:
         label = LINES[curve.certification][0]

@@ -108,7 +108,7 @@ def _heuristic(path: Path, source: RecordedSource, radii_of: RadiiOf) -> Unused:
     return source.recorded.broken
 
 
-FIGURES: dict[str, FigureWithoutData | FigureFromRecord] = {
+PAPER_FIGURES: dict[str, FigureWithoutData | FigureFromRecord] = {
     "dimension": FigureWithoutData("radius against dimension (Figure 2a)", _dimension),
     "relaxed": FigureWithoutData("relaxed concentration (appendix)", _relaxed),
     "theorem-1": FigureWithoutData("Theorem 1 in the plane", _theorem_1),

@@ -16,14 +16,14 @@ import numpy as np
 from dsrs.errors import DataError, NotRecorded
 from dsrs.exchange.dsrs_logs import read_sampling_log
 from dsrs.paper.figures.canvas import canvas
-from dsrs.paper.recorded import TRAININGS, Floats, RecordedRun
+from dsrs.paper.recorded import RECORDED_TRAININGS, Floats, RecordedRun
 from dsrs.paper.titles import model_title
 from dsrs.reports.style import method_color
 
 SIGMA = 0.5
 M = 4.0  # d / 2 - k
-VOTES = 100_000
-ALPHA = 0.001
+RECORDED_VOTES = 100_000
+RECORDED_ALPHA = 0.001
 # From the largest P- that 100,000 votes can prove, 1 - 0.00008, to P- = 1/2.
 EDGES = np.array([0.00005, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.5])
 
@@ -44,11 +44,12 @@ def imagenet_lower_bounds(runs: Sequence[RecordedRun]) -> list[LowerBounds]:
         name = run.name
         if (
             (name.dataset, name.q_shape) == ("imagenet", None)
-            and (name.n, name.alpha, name.law.d / 2 - name.law.k) == (VOTES, ALPHA, M)
+            and (name.n, name.alpha, name.law.d / 2 - name.law.k)
+            == (RECORDED_VOTES, RECORDED_ALPHA, M)
             and name.law.sigma >= SIGMA
         ):
             of_training.setdefault(name.training, run)
-    order = {name: place for place, name in enumerate(TRAININGS.values())}
+    order = {name: place for place, name in enumerate(RECORDED_TRAININGS.values())}
     found = sorted(of_training.values(), key=lambda run: order.get(run.name.training, len(order)))
     return [LowerBounds(run.name.model, run.name.law.k, run.p_lower) for run in found]
 
@@ -57,7 +58,9 @@ def tinyimagenet_lower_bounds(folder: Path) -> tuple[list[LowerBounds], list[tup
     """The same of TinyImageNet, whose logs are in no table, and the logs that cannot be read."""
     found, broken = [], []
     models = folder / "sampling"
-    for path in sorted(models.glob(f"*-tinyimagenet-*-0.50.pth/*-{SIGMA}-{VOTES}-{ALPHA}.txt")):
+    for path in sorted(
+        models.glob(f"*-tinyimagenet-*-0.50.pth/*-{SIGMA}-{RECORDED_VOTES}-{RECORDED_ALPHA}.txt")
+    ):
         try:
             log = read_sampling_log(path)
         except DataError as error:
@@ -73,7 +76,8 @@ def draw_histograms(bounds: Sequence[LowerBounds], path: Path) -> None:
     if not bounds:
         raise NotRecorded(
             f"the histograms need logs of TinyImageNet models with sigma = {SIGMA}, or of ImageNet "
-            f"models with no less, {VOTES:,} votes and alpha = {ALPHA}; found none"
+            f"models with no less, {RECORDED_VOTES:,} votes and alpha = {RECORDED_ALPHA}; "
+            "found none"
         )
     columns = min(2, len(bounds))
     rows = -(-len(bounds) // columns)

@@ -19,7 +19,7 @@ PAPER_MODELS = (
     "cohen-cifar-1530-1.00",
     "cohen-mnist-380-1.00",
 )
-COLUMNS = 3
+PANELS_PER_ROW = 3
 
 
 def draw_accuracy_by_norm(curves: Sequence[AccuracyByNorm], path: Path) -> None:
@@ -28,7 +28,7 @@ def draw_accuracy_by_norm(curves: Sequence[AccuracyByNorm], path: Path) -> None:
     P is the law that the model was trained for, and its density is scaled to height 1.
     """
     ordered = sorted(curves, key=lambda curve: (_place(curve.model), curve.model))
-    columns = min(COLUMNS, len(ordered))
+    columns = min(PANELS_PER_ROW, len(ordered))
     rows = -(-len(ordered) // columns)
     with canvas(path, columns, rows, width=2.9, height=2.2, dpi=130) as panels:
         for axes, curve in zip(panels, ordered, strict=False):

@@ -18,7 +18,7 @@ from dsrs.reports.style import PALETTE, method_color
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-ANGLE = np.linspace(0, 2 * math.pi, 721)
+CIRCLE_ANGLES = np.linspace(0, 2 * math.pi, 721)
 
 
 def draw_tightness(results: Sequence[Tightness], path: Path) -> None:
@@ -44,7 +44,12 @@ def draw_multiclass(result: Multiclass, path: Path) -> None:
     with canvas(path, width=5.6, height=3.2) as [axes]:
         far = 4.0
         angles = np.linspace(*SECTOR, 200)
-        axes.fill(far * np.cos(ANGLE), far * np.sin(ANGLE), color="#DCE9F5", label="class C")
+        axes.fill(
+            far * np.cos(CIRCLE_ANGLES),
+            far * np.sin(CIRCLE_ANGLES),
+            color="#DCE9F5",
+            label="class C",
+        )
         sector_x = np.concatenate([[0.0], far * np.cos(angles)])
         sector_y = np.concatenate([[0.0], far * np.sin(angles)])
         axes.fill(sector_x, sector_y, color="#F8E6D4", label="class B")
@@ -63,16 +68,21 @@ def draw_multiclass(result: Multiclass, path: Path) -> None:
 
 
 def _region(axes: Axes, region: Region) -> None:
-    reach = region.boundary(ANGLE)
-    axes.fill(reach * np.cos(ANGLE), reach * np.sin(ANGLE), color="#E8E8E8", label="class A")
+    reach = region.boundary(CIRCLE_ANGLES)
+    axes.fill(
+        reach * np.cos(CIRCLE_ANGLES),
+        reach * np.sin(CIRCLE_ANGLES),
+        color="#E8E8E8",
+        label="class A",
+    )
 
 
 def _circle(
     axes: Axes, radius: float, color: str, label: str, dashes: tuple[float, ...] = ()
 ) -> None:
     axes.plot(
-        radius * np.cos(ANGLE),
-        radius * np.sin(ANGLE),
+        radius * np.cos(CIRCLE_ANGLES),
+        radius * np.sin(CIRCLE_ANGLES),
         color=color,
         dashes=dashes,
         linewidth=0.8 if dashes else 1.2,

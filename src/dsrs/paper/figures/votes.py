@@ -20,7 +20,7 @@ from dsrs.paper.recorded_accuracy import RadiiOf
 
 MODEL = "salman-imagenet-0.50"
 K = 75260.0
-VOTES = (50_000, 100_000, 200_000, 400_000, 800_000)
+FIGURE_VOTES = (50_000, 100_000, 200_000, 400_000, 800_000)
 # From pale to deep with n, because the curves are ordered.
 DOUBLE_COLORS = ("#FDAE6B", "#FD8D3C", "#F16913", "#D94801", "#7F2704")
 SINGLE_COLORS = ("#9ECAE1", "#4292C6", "#08519C")
@@ -46,7 +46,7 @@ def votes_curves(runs: Sequence[RecordedRun], radii_of: RadiiOf) -> list[VotesCu
             found[False, name.n] = run
         elif (name.rule, name.alpha) == ("x2", 0.0005):
             found[True, name.n] = run
-    missing = [n for n in VOTES if (True, n) not in found]
+    missing = [n for n in FIGURE_VOTES if (True, n) not in found]
     if missing:
         raise NotRecorded(
             f"the figure needs runs of {MODEL} under rule x2 with n = "

@@ -46,13 +46,13 @@ class Worker(Protocol):
 
 
 class Crew(Protocol):
-    """Where workers come from."""
+    """Starts workers, and tells which are new."""
 
     def recruit(self) -> Sequence[Worker]:
         """Workers that are new since the last call."""
 
     def lost(self, worker: Worker, refused: bool) -> None:
-        """This one is gone, or was not ready to work as asked."""
+        """Take note that a worker is gone, or was not ready to work as asked."""
 
 
 @dataclass(slots=True, eq=False)
@@ -228,7 +228,7 @@ class Dispatcher:
         self._lose(worker, refused)
 
     def _help_the_late(self, now: float) -> None:
-        """Give units that are late to others who have nothing to do."""
+        """Give units that are late to idle workers as well."""
         if self._waiting or not self.seconds_per_sample:
             return
         idle = [worker for worker, room in self._free.items() if room == AT_ONCE]

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from dsrs.classifiers import Classifier
 from dsrs.errors import ClusterError, InvalidInput, MissingExtra
+from dsrs.kernels.threads import MOST_WORKERS, available_cores
 from dsrs.votes import Collector, Setting, WorkUnit
 from dsrs.votes.collect import UNIT_SAMPLES, Stopped, cut
 from dsrs.votes.executors.actor import VoteActor
@@ -28,7 +29,6 @@ from dsrs.votes.executors.base import Executor
 from dsrs.votes.executors.dispatch import Dispatcher, Worker, WorkerLost
 from dsrs.votes.executors.model_spec import ModelSpec
 from dsrs.votes.tally import Counts
-from dsrs.votes.workers import MOST_WORKERS, available_cores
 
 LOG = logging.getLogger("dsrs.counting")
 
