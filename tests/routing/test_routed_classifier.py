@@ -51,9 +51,12 @@ def test_predict_answers_the_named_expert_or_abstains() -> None:
 
 
 def test_a_plain_expert_answers_without_a_certificate() -> None:
-    experts = [planted.expert(), dsrs.smooth(planted.expert(), 0.5)]
     smoothed = dsrs.RoutedClassifier(
-        dsrs.smooth(planted.router(), 0.5), experts, n=1000, seed=1, method="np"
+        dsrs.smooth(planted.router(), 0.5),
+        [planted.expert(), dsrs.smooth(planted.expert(), 0.5)],
+        n=1000,
+        seed=1,
+        method="np",
     )
     plain, noisy = np.array(SURE, "f4"), np.array([2.0, 0.6, 0.0, 0.0], "f4")
     assert smoothed.predict(plain).counts == (0, 1)
