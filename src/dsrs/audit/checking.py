@@ -38,10 +38,10 @@ def check_certificate(
     """
     if is_of_sets(fields):
         return check_sets(fields, name, seconds)
-    began, found = time.thread_time(), _Findings()
+    began, findings = time.thread_time(), _Findings()
     try:
         with time_limit(seconds):
-            verdict = found.verdict(fields, name, bounds)
+            verdict = findings.verdict(fields, name, bounds)
     except (ArithmeticError, ValueError) as error:
         # Floats of a search have overflowed: nothing is proved either way.
         verdict = Verdict(
@@ -51,11 +51,11 @@ def check_certificate(
         verdict = Verdict(name, "undecided", f"this check failed: {type(error).__name__}: {error}")
     return replace(
         verdict,
-        radius=None if found.claim is None else found.claim.radius,
-        subject=None if found.claim is None else found.claim.subject,
-        surplus=min(found.surpluses, default=None),
+        radius=None if findings.claim is None else findings.claim.radius,
+        subject=None if findings.claim is None else findings.claim.subject,
+        surplus=min(findings.surpluses, default=None),
         seconds=time.thread_time() - began,
-        steps=len(found.proof.steps) if found.proof else 0,
+        steps=len(findings.proof.steps) if findings.proof else 0,
     )
 
 
@@ -91,7 +91,7 @@ class _Findings:
         return Verdict(name, "verified" if claim.radius > 0 else "abstained")
 
     def _prove(self, claim: Claim, proof: Proof | None) -> None:
-        """Raise unless the steps prove the radius, and P alone the one beside it."""
+        """Raise unless the steps prove the radius, and P alone proves `np_radius`."""
         if proof is None or not proof.steps:
             return
         law = claim.law

@@ -80,14 +80,14 @@ class Interval:
     @classmethod
     def read(cls, ends: Any, name: str) -> Interval:
         """An interval from a list of two numbers."""
-        found = numbers(ends, name)
-        if len(found) != 2:
-            raise NotACertificate(f"`{name}` must have two ends, got {len(found)}")
-        return cls(*found)
+        bounds = numbers(ends, name)
+        if len(bounds) != 2:
+            raise NotACertificate(f"`{name}` must have two ends, got {len(bounds)}")
+        return cls(*bounds)
 
     @property
     def says_nothing(self) -> bool:
-        """Whether every probability lies in it."""
+        """Return whether the interval is [0, 1], which every probability lies in."""
         return self.lower == 0 and self.upper == 1
 
 
@@ -214,7 +214,7 @@ def _np_radius(fields: Fields) -> float | None:
 
 
 def _subject(fields: Fields) -> Fields | None:
-    """What the certificate is about: shown beside the verdict, so nothing else may pass for it."""
+    """Read what the certificate is about, which is shown beside the verdict."""
     subject = optional(fields, "subject", dict)
     if subject is None:
         return None

@@ -60,8 +60,8 @@ def upper_holds(
 def fallback_holds(
     lower: float, first: int, hits: int, trials: int, alpha: Fraction, charge: arb | None = None
 ) -> Answer:
-    """Whether p^first Pr[X >= hits] <= alpha at p = lower + charge: all of the first votes hit,
-    and then so many of `trials` more (docs/math.md 11)."""
+    """Return whether p^first Pr[X >= hits] <= alpha at p = lower + charge, where X is binomial with
+    `trials` votes: all of the first votes hit, and `hits` of the others (docs/math.md 11)."""
     if lower == 0:
         return "yes"
     p = exact(lower) + (charge or arb(0))
@@ -71,16 +71,16 @@ def fallback_holds(
 def _holds(p: arb, hits: int, trials: int, alpha: Fraction, uniform: float | None) -> Answer:
     if p >= 1:
         return "no"
-    found = tail(hits, trials, p)
+    probability = tail(hits, trials, p)
     if uniform is not None:
         share = exact(uniform)
-        found = share * found + (1 - share) * tail(hits + 1, trials, p)
-    return _compared(found, alpha)
+        probability = share * probability + (1 - share) * tail(hits + 1, trials, p)
+    return _compared(probability, alpha)
 
 
-def _compared(found: arb, alpha: Fraction) -> Answer:
+def _compared(probability: arb, alpha: Fraction) -> Answer:
     level = exact(alpha)
-    return "yes" if found <= level else "no" if found > level else "unknown"
+    return "yes" if probability <= level else "no" if probability > level else "unknown"
 
 
 @functools.lru_cache(maxsize=4096)
@@ -94,8 +94,8 @@ def rough_lower(hits: int, trials: int, alpha: float) -> float:
     low, high = 0.0, 1.0
     p, slope = max(share + target * spread, share / 2), 1 / spread
     for _ in range(60):
-        found = float(tail(hits, trials, arb(p)))
-        miss = STANDARD_NORMAL.inv_cdf(min(max(found, 1e-300), 1 - 1e-16)) - target
+        probability = float(tail(hits, trials, arb(p)))
+        miss = STANDARD_NORMAL.inv_cdf(min(max(probability, 1e-300), 1 - 1e-16)) - target
         if abs(miss) < 1e-11:
             break
         low, high = (p, high) if miss < 0 else (low, p)

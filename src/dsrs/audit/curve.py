@@ -92,8 +92,8 @@ def crossing_on(shells: Shells, u: Ball, t: Ball, log_ratio: Ball) -> Crossing[B
     speed = (everywhere + kappa).abs_lower()
     if not (everywhere.real > 0 and distance <= reach * speed):
         return None
-    found = around(u * 0 + e, distance / speed)
-    return Crossing(found, t * found.exp())
+    offset = around(u * 0 + e, distance / speed)
+    return Crossing(offset, t * offset.exp())
 
 
 def rough_crossing(t: float, kappa: float, log_ratio: float) -> float:

@@ -46,7 +46,7 @@ def _uses_others(step: Any) -> bool:
 
 
 def _lead(p: list[Any], additional: list[Any], rival: Any, steps: list[Any]) -> dict[str, Any]:
-    """A lead under P, or under the one additional law, of which alone something is known."""
+    """Convert a lead under P, or under the only additional law."""
     if len(additional) > 1 or len(p) != 2:
         raise Refuted("a lead is proved from bounds under one law")
     law, interval = None, p

@@ -36,7 +36,8 @@ def gradient_bound(
 
 
 def held_by(probability: arb) -> arb:
-    """The most of E|v| that an event of this probability can hold: 2 phi(x), 2 Phi(-x) = it."""
+    """Return an upper bound of E[|v|; A] over the events A of this probability: 2 phi(x), where 2
+    Phi(-x) is the probability."""
     if not probability > 0:
         return arb(0)
     # Any x bounds it: E[|v|; event] <= x probability + 2 (phi(x) - x Phi(-x)).
@@ -45,7 +46,7 @@ def held_by(probability: arb) -> arb:
 
 
 def _deviation(votes: int, miss_rate: arb, alpha: arb) -> arb:
-    """t for about the best s: a golden section in ln s."""
+    """Return an upper bound of the deviation t, for nearly the best s: a golden section in ln s."""
     price = -alpha.log() / votes
     q = float(miss_rate)
     if q == 0:
@@ -96,7 +97,7 @@ def _psi(x: arb) -> arb:
 
 
 def _other_end(s: arb, level: arb, guess: float) -> arb:
-    """a > 0 with psi(-s a) = level, enclosed by a change of sign."""
+    """Enclose the a > 0 with psi(-s a) = level, by a change of sign."""
     a = exact(guess)
     for _ in range(12):
         # psi' = e^x - 1, and x = -s a.

@@ -79,5 +79,5 @@ def _mean_norm(piece: Piece, shells: Shells) -> arb:
     """A lower bound of the part of a piece in the mean norm: what lies beyond its ends is left
     out."""
     low, high = ends_of(piece, shells, 60.0)
-    found = integral(_Norm(shells, piece), low, high, Budget())
-    return shells.scale * arb(2).sqrt() * found
+    mean = integral(_Norm(shells, piece), low, high, Budget())
+    return shells.scale * arb(2).sqrt() * mean

@@ -18,7 +18,7 @@ from dsrs.audit.shells import Shells
 
 @dataclass
 class AlongCurve:
-    """g outside R, plus p(V) C(V, u) V'."""
+    """The integrand along the curve v = V(u): g outside R, plus p(V) C(V, u) V'."""
 
     shells: Shells
     angle: Angle
@@ -74,7 +74,7 @@ class AlongCurve:
 
 @dataclass
 class AlongLine:
-    """p(v) C(v, u) on a line u = const; `h` is the half square there."""
+    """The integrand p(v) C(v, u) on a line u = const; `h` is the half square there."""
 
     shells: Shells
     angle: Angle
@@ -105,7 +105,7 @@ class AlongLine:
 
 @dataclass
 class Density:
-    """g itself."""
+    """The integrand g."""
 
     shells: Shells
     terms: Sequence[Term]

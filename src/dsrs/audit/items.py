@@ -31,7 +31,7 @@ class Item:
     bounds: Callable[[], BoundsCheck] | None = None
 
     def check(self, seconds: float = PROCESSOR_SECONDS) -> Verdict:
-        """The verdict, after so many processor seconds at most."""
+        """Return the verdict; it is `undecided` after `seconds` processor seconds."""
         try:
             fields = self.read()
             bounds = None if self.bounds is None else self.bounds()

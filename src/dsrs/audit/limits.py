@@ -38,7 +38,8 @@ _end: ContextVar[_End | None] = ContextVar("end", default=None)
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Let `tick` raise after so many processor seconds, or WALL_FACTOR as many by the wall."""
+    """Let `tick` raise after `seconds` of processor time, or WALL_FACTOR times as long by the
+    clock."""
     end = _End(seconds, time.thread_time() + seconds, time.monotonic() + WALL_FACTOR * seconds)
     token = _end.set(end)
     try:
@@ -48,7 +49,7 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 
 def tick() -> None:
-    """Raise Undecided if the time of this check is over. Every long loop calls it."""
+    """Raise Undecided if the time of this check is over. Every long loop calls this."""
     end = _end.get()
     if end is None:
         return

@@ -1,4 +1,5 @@
-"""g = sum of l_i q_i: its terms on each shell, where they begin and end, and its mass beyond."""
+"""The mixture g = sum of l_i q_i: its terms on each shell, its support, and its mass beyond a
+shell."""
 
 from __future__ import annotations
 
@@ -66,7 +67,8 @@ class Mixture:
             yield a, b
 
     def covered(self, rho: arb) -> tuple[arb, arb]:
-        """Shells outside of which neither P shifted by rho nor a negative term matters."""
+        """Return a range of shells beyond which neither P shifted by rho nor a negative term
+        matters."""
         shells = self.shells
         low, high = ends_of(smoothing_law().pieces[0], shells, MIXTURE_DEPTH)
         norm = (2 * shells.half_square(high)).sqrt() + rho

@@ -47,7 +47,7 @@ def outer_bound(mixture: Mixture, ends: Sequence[tuple[float, float]]) -> arb:
 
 def _negative_part(mixture: Mixture) -> arb:
     """The integral of g over cells around the negative laws on which it is negative."""
-    found = arb(0)
+    total = arb(0)
     for low, high in _cells(mixture):
         middle = ((low + high) / 2).mid()
         if not (low < middle and middle < high):
@@ -58,12 +58,12 @@ def _negative_part(mixture: Mixture) -> arb:
         except Undecided:
             continue  # nothing is known of this cell, and nothing is taken from it
         if part < 0:
-            found += part
-    return found
+            total += part
+    return total
 
 
 def _cells(mixture: Mixture) -> list[tuple[arb, arb]]:
-    """Intervals of shells around the negative laws, on each of which no law begins or ends.
+    """Return intervals of shells around negative laws such that no law begins or ends inside.
 
     An interval is left out where its ends, or those beside it, cannot be told apart.
     """

@@ -100,7 +100,7 @@ def check_sets(fields: Fields, name: str = "", seconds: float = PROCESSOR_SECOND
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """What inputs and noise are rounded to, and what is allowed for it."""
+    """The grid that inputs and noise are rounded to, and the charge for it."""
 
     step: float
     variation: float

@@ -75,10 +75,10 @@ def integral(
 def _panel(f: Integrand, a: arb, b: arb, budget: Budget, sharp: float) -> arb | None:
     half, middle = (b - a) / 2, (a + b) / 2
     budget.spend(1)
-    found = f.size_on(_ellipse(middle, half))
-    if found is None:
+    bound = f.size_on(_ellipse(middle, half))
+    if bound is None:
         return None
-    size, missing = found
+    size, missing = bound
     most = half.abs_upper() * size
     if not most.is_finite():
         return None

@@ -1,4 +1,4 @@
-"""Read JSON that nobody vouches for: every field has its type and range checked before use.
+"""Reading JSON of unknown origin: the type and the range of every field are checked before use.
 
 Whatever does not fit raises NotACertificate with the name of the field.
 """
@@ -57,33 +57,33 @@ def optional_number(fields: Any, name: str) -> float | None:
 
 
 def as_number(value: Any, name: str, *, infinite: bool = False) -> float:
-    """`value` as a float. Rounding a whole number is refused: it would be another number."""
+    """Return `value` as a float. A whole number that a float cannot hold is refused."""
     if isinstance(value, str) and value in ("inf", "-inf") and infinite:
         return float(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise NotACertificate(f"`{name}` must be a number, got {shown(value)}")
     try:
-        found = float(value)
+        real = float(value)
     except OverflowError:
         raise NotACertificate(f"`{name}` is too large a number") from None
-    if not math.isfinite(found) or found != value:
+    if not math.isfinite(real) or real != value:
         raise NotACertificate(f"`{name}` must be a finite double, got {shown(value)}")
-    return found
+    return real
 
 
 def whole(fields: Any, name: str, least: int, most: int) -> int:
     """The whole number `name`, from `least` to `most`; 784.0 is one as well."""
     value = number(fields, name) if name in fields and isinstance(fields[name], float) else None
-    found = field(fields, name, int) if value is None else int(value)
-    if (value is not None and value != found) or not least <= found <= most:
+    integer = field(fields, name, int) if value is None else int(value)
+    if (value is not None and value != integer) or not least <= integer <= most:
         raise NotACertificate(
             f"`{name}` must be a whole number from {least} to {most}, got {shown(fields[name])}"
         )
-    return found
+    return integer
 
 
 def numbers(values: Any, name: str, *, infinite: bool = False) -> tuple[float, ...]:
-    """A list of numbers."""
+    """Read a list of numbers."""
     if not isinstance(values, list):
         raise NotACertificate(f"`{name}` must be a list of numbers, got {shown(values)}")
     return tuple(as_number(value, name, infinite=infinite) for value in values)
@@ -91,10 +91,10 @@ def numbers(values: Any, name: str, *, infinite: bool = False) -> tuple[float, .
 
 def choice(fields: Any, name: str, allowed: Iterable[str]) -> str:
     """The text `name`; Undecided, by name, where it is none of the `allowed` ones."""
-    found = field(fields, name, str)
-    if found not in allowed:
-        raise Undecided(f"this check does not know the {name} {shown(found)}")
-    return found
+    text = field(fields, name, str)
+    if text not in allowed:
+        raise Undecided(f"this check does not know the {name} {shown(text)}")
+    return text
 
 
 def only(fields: Fields, names: Iterable[str], where: str) -> None:

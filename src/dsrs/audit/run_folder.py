@@ -78,7 +78,7 @@ class RunFolder:
         )
 
     def _name(self, method: Any) -> str:
-        """The name of a certificate: format 2 keeps it, format 3 the method as the plan writes it.
+        """Return the name of a certificate: format 2 keeps it, format 3 keeps the method.
 
         That is the first word of the method, unless another method of the plan shares it.
         """
@@ -206,6 +206,6 @@ def _certificate(row: Sequence[Any]) -> Any:
 
 
 def _checksum(text: Any, blob: Any) -> str:
-    """SHA-256 of a text and of the bytes beside it."""
+    """Return the SHA-256 of a text and of the bytes beside it."""
     content = blob if isinstance(blob, bytes) else b""
     return hashlib.sha256(str(text).encode(errors="replace") + b"\0" + content).hexdigest()

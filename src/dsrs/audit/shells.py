@@ -31,11 +31,11 @@ class Shells:
         self.rough_m, self.rough_kappa = float(self.m), float(self.kappa)
 
     def gamma(self, u: Ball) -> Ball:
-        """t = m e^u, the Gamma variable of shell u."""
+        """Return t = m e^u, the Gamma variable of shell u."""
         return u.exp() * self.m
 
     def half_square(self, u: Ball) -> Ball:
-        """h = t^(2/eta), half the square of the norm in units of `scale`."""
+        """Return h = t^(2/eta), half the square of the norm in units of `scale`."""
         return ((u + self.log_m) * self.power).exp()
 
     def shell_of(self, half_square: arb) -> arb:
@@ -66,14 +66,14 @@ class Shells:
         if not u.is_finite():
             return arb(1)
         one = arb(1)
-        found = self.tail(u, above=True, height=self._height(), exponent=self.m, rate=self.m)
-        return found.min(one)
+        mass = self.tail(u, above=True, height=self._height(), exponent=self.m, rate=self.m)
+        return mass.min(one)
 
     def mass_below(self, u: arb) -> arb:
         """An upper bound of P(shell < u), and of the same for shifted noise: shifting a ball away
         from the centre lowers its mass, because p falls with the norm."""
-        found = self.tail(u, above=False, height=self._height(), exponent=self.m, rate=self.m)
-        return found.min(arb(1))
+        mass = self.tail(u, above=False, height=self._height(), exponent=self.m, rate=self.m)
+        return mass.min(arb(1))
 
     def mass_above_shifted(self, u: arb, rho: arb) -> arb:
         """An upper bound of the probability that noise shifted by rho lies beyond shell u."""

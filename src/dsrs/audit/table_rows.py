@@ -159,7 +159,7 @@ def _first_observed(proof: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _claimed_radius(row: Row, sigma: float) -> float:
-    """`radius`, or `certified_radius` where `recertify` appended it to the given columns."""
+    """Read `radius`, or `certified_radius` where `recertify` appended it to the given columns."""
     if not _has(row, "certified_radius"):
         return _number(row, "radius")
     certified = _number(row, "certified_radius")

@@ -19,7 +19,7 @@ from dsrs.audit.weights import ends_of, smoothing_law
 
 @dataclass
 class _Band:
-    """p(u) Pr[|cosine| < half / norm]."""
+    """The integrand p(u) Pr[|cosine| < half / norm]."""
 
     shells: Shells
     angle: Angle

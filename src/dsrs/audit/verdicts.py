@@ -1,4 +1,4 @@
-"""What a check can say of a certificate, and the exceptions by which its parts say it."""
+"""The verdicts of a check, and the exceptions by which its parts reach them."""
 
 from __future__ import annotations
 

@@ -42,8 +42,8 @@ class Piece:
     stop: Edge | None = None
 
     def log_weight(self, u: Ball, t: Ball, m: arb) -> Ball:
-        """ln(q/p), by Taylor's theorem about the centre, where the second derivative is -excess
-        t."""
+        """Enclose ln(q/p), by Taylor's theorem about the centre, where the second derivative is
+        -excess t."""
         c = centre(u)
         middle = self.height + self.slope * c - self.excess * m * c.exp()
         if isinstance(u, arb) and u.is_exact():
@@ -120,10 +120,10 @@ def _shell_below(shells: Shells, share: arb) -> arb:
         guess = (guess - (_distribution(shells, guess) - share) / density).mid()
     wide = guess + arb(0, arb(2) ** -40 / (1 + m.sqrt()))
     density = shells.log_density(wide, shells.gamma(wide)).exp()
-    found = guess - (_distribution(shells, guess) - share) / density
-    if not (found.is_finite() and wide.contains(found)):
+    shell = guess - (_distribution(shells, guess) - share) / density
+    if not (shell.is_finite() and wide.contains(shell)):
         raise Undecided("the radius of a truncated law cannot be enclosed")
-    return found
+    return shell
 
 
 def _distribution(shells: Shells, u: arb) -> arb:

@@ -100,7 +100,7 @@ class Classifier(ABC):
 
 
 def checked_classifier(model: object) -> Classifier:
-    """`model`, or InvalidInput that says how a classifier is made from it."""
+    """Return `model`, or raise InvalidInput that says how to make a classifier from it."""
     if isinstance(model, Classifier):
         return model
     kind = type(model).__name__
@@ -226,7 +226,7 @@ def _winners(logits: NDArray[Any], name: str) -> NDArray[np.int64]:
 
 
 def checked_shape(input_shape: tuple[int, ...]) -> tuple[int, ...]:
-    """`input_shape` as a tuple of positive ints, or InvalidInput."""
+    """Return `input_shape` as a tuple of positive ints, or raise InvalidInput."""
     shape = tuple(int(axis) for axis in input_shape)
     if not shape or min(shape) < 1:
         raise InvalidInput(
@@ -236,7 +236,7 @@ def checked_shape(input_shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
-    """`bounds` as two finite floats in order, or InvalidInput."""
+    """Return `bounds` as two finite floats in order, or raise InvalidInput."""
     lower, upper = float(bounds[0]), float(bounds[1])
     if not (math.isfinite(lower) and math.isfinite(upper) and lower < upper):
         raise InvalidInput(f"`bounds` must be finite with lower < upper, got ({lower}, {upper})")
@@ -244,7 +244,7 @@ def checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
 
 
 def checked_num_classes(num_classes: int) -> int:
-    """`num_classes` as an int of at least 2, or InvalidInput."""
+    """Return `num_classes` as an int of at least 2, or raise InvalidInput."""
     if num_classes < 2:
         raise InvalidInput(f"`num_classes` must be at least 2, got {num_classes}")
     return int(num_classes)

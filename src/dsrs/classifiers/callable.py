@@ -211,12 +211,12 @@ def probe_batch(input_shape: tuple[int, ...], bounds: tuple[float, float]) -> ND
 
 
 def refuse_other_answers(
-    found: Forward, expected: Forward, batch: NDArray[np.float32], complaint: str
+    answers: Forward, expected: Forward, batch: NDArray[np.float32], complaint: str
 ) -> None:
     """Raise ClassifierError with this complaint if two forms of a model answer differently."""
     # One row fewer than the example of an export shows that the batch axis is really open.
     for rows in (batch, batch[1:]):
-        right, answer = expected(rows), found(rows)
+        right, answer = expected(rows), answers(rows)
         allowed = ENGINE_TOLERANCE * max(1.0, float(np.abs(right).max()))
         if right.shape != answer.shape or not np.allclose(answer, right, 0.0, allowed):
             raise ClassifierError(complaint)

@@ -71,10 +71,10 @@ def _averaged(contents: Sequence[bytes]) -> bytes:
 def _check_member(member: Classifier, first: Classifier) -> None:
     """Raise unless a member fits the first one and returns scores."""
     for name in ("input_shape", "num_classes", "bounds"):
-        expected, found = getattr(first, name), getattr(member, name)
-        if expected != found:
+        expected, actual = getattr(first, name), getattr(member, name)
+        if expected != actual:
             raise InvalidInput(
                 f"the models of an ensemble must have the same `{name}`: "
-                f"{first.description} has {expected}, {member.description} has {found}"
+                f"{first.description} has {expected}, {member.description} has {actual}"
             )
     member.scores(probe_batch(member.input_shape, member.bounds))  # raises where there are none

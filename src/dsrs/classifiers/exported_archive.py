@@ -44,7 +44,7 @@ KEPT_ENTRIES = re.compile(
 
 
 def without_code(path: Path) -> io.BytesIO:
-    """The archive at `path`, rewritten so that `torch.export.load` finds only data in it."""
+    """Rewrite the archive at `path` so that `torch.export.load` finds only data in it."""
     entries = _entries_of(path)
     program = entries.get("models/model.json")
     if program is None:
@@ -110,10 +110,10 @@ def _refuse_pickled(config: Any, path: Path) -> None:
 
 
 def _entries(value: Any, key: str | None, path: Path) -> dict[str, Any]:
-    found = value.get(key) if key is not None and isinstance(value, dict) else value
-    if not isinstance(found, dict):
-        raise ClassifierError(f"{path.name} is damaged: expected a JSON object, got {found!r}")
-    return found
+    entry = value.get(key) if key is not None and isinstance(value, dict) else value
+    if not isinstance(entry, dict):
+        raise ClassifierError(f"{path.name} is damaged: expected a JSON object, got {entry!r}")
+    return entry
 
 
 def _checked_program(program: Any, path: Path) -> bytes:

@@ -14,7 +14,7 @@ from dsrs.errors import ClassifierError, OutOfMemory
 def in_fixed_batches(
     forward: Callable[[NDArray[np.float32]], NDArray[Any]], size: int
 ) -> Callable[[NDArray[np.float32]], NDArray[Any]]:
-    """`forward`, which takes exactly `size` rows, as a function of any number of rows.
+    """Return a function of any number of rows from `forward`, which takes exactly `size` rows.
 
     The last part is filled up with copies of its last row, whose answers are dropped.
     """

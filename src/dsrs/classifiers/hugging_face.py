@@ -99,22 +99,22 @@ ADAPTER = Adapter(
 
 def _frame(processor: Mapping[str, Any], title: str) -> dict[str, Any]:
     """size, crop, resample and stretch of a `Preparation`."""
-    found: dict[str, Any] = {}
+    frame: dict[str, Any] = {}
     if processor.get("do_center_crop") and "crop_size" in processor:
-        found["crop"] = square(processor["crop_size"], title)
+        frame["crop"] = square(processor["crop_size"], title)
     size = processor.get("size")
     if not processor.get("do_resize", bool(size)) or size is None:
-        return found
+        return frame
     shorter = size.get("shortest_edge") if isinstance(size, Mapping) else None
     whole = square(size if shorter is None else shorter, title)
     share = processor.get("crop_pct")
     if share and whole < LEAST_STRETCHED:
-        found |= {"size": int(whole / share), "crop": whole}
+        frame |= {"size": int(whole / share), "crop": whole}
     else:
-        cropped = shorter is not None or (not isinstance(size, Mapping) and "crop" in found)
-        found |= {"size": whole, "stretch": bool(share) or not cropped}
+        cropped = shorter is not None or (not isinstance(size, Mapping) and "crop" in frame)
+        frame |= {"size": whole, "stretch": bool(share) or not cropped}
     resample = FILTERS.get(processor.get("resample", 2), "bilinear")
-    return found | {"resample": resample if resample in RESAMPLES else "bilinear"}
+    return frame | {"resample": resample if resample in RESAMPLES else "bilinear"}
 
 
 def _class_names(config: Mapping[str, Any]) -> tuple[str, ...]:
@@ -131,12 +131,12 @@ def _class_names(config: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ClassifierError(f"{path}: cannot be read as JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise ClassifierError(f"{path}: expected a JSON object, got {type(found).__name__}")
-    return found
+    if not isinstance(content, dict):
+        raise ClassifierError(f"{path}: expected a JSON object, got {type(content).__name__}")
+    return content
 
 
 def _transformers() -> ModuleType:

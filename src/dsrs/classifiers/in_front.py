@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @remembered
 def denoised(classifier: Classifier, denoiser: Denoiser) -> CallableClassifier:
-    """`classifier` with `denoiser` between the noise and it.
+    """Return `classifier` with `denoiser` between the noise and the classifier.
 
     In an ONNX model the denoiser becomes a part of the graph, before a PyTorch module it is a
     module, and before anything else it runs in NumPy. It is a part of description and fingerprint.
@@ -31,7 +31,7 @@ def denoised(classifier: Classifier, denoiser: Denoiser) -> CallableClassifier:
 
 
 def in_numpy(classifier: Classifier, denoiser: Denoiser) -> CallableClassifier:
-    """The same, with the denoiser run in NumPy."""
+    """Return `classifier` behind `denoiser`, which runs in NumPy."""
     known = classifier if isinstance(classifier, CallableClassifier) else None
     inner: Forward = classifier.classify if known is None else known.forward
     scores: Forward = classifier.scores if known is None else known.scoring or known.forward

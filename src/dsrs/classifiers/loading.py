@@ -136,7 +136,7 @@ def _behind_normalisation(
 
 
 def preparation_of(spec: str | Path) -> Preparation | None:
-    """What the publisher of a model says of its inputs; None where nobody says anything."""
+    """Return how the publisher of a model prepares its inputs; None where that is not known."""
     return _adapter_of(str(spec)).prepares(str(spec))
 
 

@@ -35,9 +35,9 @@ class FittingRows:
 
     def answer(self, ask: Ask, rows: int, name: str) -> Any:
         """The answer to all rows, in as many parts as needed; the same whatever their size."""
-        found, size = fitting_answer(ask, rows, min(rows, self.most or rows))
+        answers, size = fitting_answer(ask, rows, min(rows, self.most or rows))
         if size < rows and size < (self.most or rows):
-            _refuse_other_answers(ask, found, rows, size, name)
+            _refuse_other_answers(ask, answers, rows, size, name)
             with self._lock:
                 if size < (self.most or rows):
                     self.most = size
@@ -46,7 +46,7 @@ class FittingRows:
                         "which does not change its answers",
                         *(name, rows, size),
                     )
-        return found
+        return answers
 
 
 def fitting_answer(ask: Ask, rows: int, size: int) -> tuple[Any, int]:
@@ -73,8 +73,8 @@ def _in_parts(ask: Ask, rows: int, size: int) -> Any:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _refuse_other_answers(ask: Ask, found: Any, rows: int, size: int, name: str) -> None:
-    """Raise unless parts of every smaller size have the answers `found`."""
+def _refuse_other_answers(ask: Ask, answers: Any, rows: int, size: int, name: str) -> None:
+    """Raise unless parts of every smaller size have the answers `answers`."""
     advice = f"{name} ran out of memory with {rows} rows; use `batch` = {size} or less."
     if size == 1:
         raise ClassifierError(
@@ -85,7 +85,7 @@ def _refuse_other_answers(ask: Ask, found: Any, rows: int, size: int, name: str)
     while smaller > 1:
         smaller = -(-smaller // 2)
         other = _in_parts(ask, rows, smaller)
-        if not np.array_equal(other, found):
+        if not np.array_equal(other, answers):
             raise ClassifierError(
                 f"{advice} It is not made smaller by itself: the model rounds {smaller} rows "
                 f"otherwise than {size}, so the votes would no longer be those of this plan on "

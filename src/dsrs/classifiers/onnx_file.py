@@ -127,12 +127,12 @@ def answers_of(
     """What these outputs of an ONNX model are on a batch."""
     session = _session(content, "ONNX model", 1, "cpu")
     try:
-        found: list[NDArray[Any]] = session.run(
+        arrays: list[NDArray[Any]] = session.run(
             list(outputs), {session.get_inputs()[0].name: batch}
         )
     except _failures() as error:
         raise failure(error, "ONNX model", batch.shape) from error
-    return found
+    return arrays
 
 
 def _graph(model: str | Path | bytes, output: str) -> bytes:
@@ -158,7 +158,7 @@ def _behind(
     assert made.graph is not None
     name = f"{title} behind {denoiser.name}"
     try:
-        found = rebuilt(
+        joined = rebuilt(
             onnx_graph.in_front_of(denoiser.graph(), made.graph()),
             num_classes=made.num_classes,
             bounds=made.bounds,
@@ -168,11 +168,11 @@ def _behind(
         probes = probe_batch(made.input_shape, made.bounds)
         complaint = f"{name} answers differently as one graph"
         apart = in_numpy(made, denoiser).forward
-        refuse_other_answers(found.forward, apart, probes, complaint)
+        refuse_other_answers(joined.forward, apart, probes, complaint)
     except (ClassifierError, MissingExtra) as error:
         LOG.info("%s and %s run one after the other: %s", denoiser.name, title, error)
         return in_numpy(made, denoiser)
-    return found
+    return joined
 
 
 def _load(name: str, options: ModelOptions) -> Classifier:
@@ -221,9 +221,9 @@ def _session(model: str | Path | bytes, title: str, threads: int, device: str) -
 def _only_input(session: Any, title: str) -> Any:
     inputs = session.get_inputs()
     if len(inputs) != 1 or inputs[0].type != "tensor(float)" or len(inputs[0].shape) < 2:
-        found = ", ".join(f"{each.name}: {each.type} {each.shape}" for each in inputs)
+        listed = ", ".join(f"{each.name}: {each.type} {each.shape}" for each in inputs)
         raise ClassifierError(
-            f"{title} must take one float32 input of shape (n, ...), it takes {found or 'none'}; "
+            f"{title} must take one float32 input of shape (n, ...), it takes {listed or 'none'}; "
             "export it with one float32 input"
         )
     return inputs[0]

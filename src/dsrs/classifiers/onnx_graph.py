@@ -57,7 +57,7 @@ class GraphBuilder:
         return name
 
     def reshape(self, tensor: str, *shape: int) -> str:
-        """`tensor` as (n, *shape); its result's name."""
+        """Add a node that reshapes `tensor` to (n, *shape), and return the name of its result."""
         return self.add("Reshape", tensor, self.constant(np.array([-1, *shape], np.int64)))
 
     def model(self, result: str) -> Any:
@@ -73,7 +73,7 @@ class GraphBuilder:
 
 
 def model_of_file(path: Path) -> Any:
-    """The model in a file, with the weights that lie beside it."""
+    """Read the model in a file, with the weights that lie beside it."""
     return imported_onnx().load(str(path))
 
 
@@ -159,7 +159,7 @@ def same_opset(models: Sequence[Any]) -> list[Any]:
     onnx = imported_onnx()
     versions = [opset_of(model) for model in models]
     newest, ir = max(OPSET, *versions), max(model.ir_version for model in models)
-    found = []
+    converted = []
     for model, version in zip(models, versions, strict=True):
         made = type(model)()
         made.CopyFrom(model)
@@ -175,8 +175,8 @@ def same_opset(models: Sequence[Any]) -> list[Any]:
         others = [each for each in made.opset_import if each.domain not in STANDARD]
         del made.opset_import[:]
         made.opset_import.extend([onnx.helper.make_opsetid("", newest), *others])
-        found.append(made)
-    return found
+        converted.append(made)
+    return converted
 
 
 def opset_of(model: Any) -> int:

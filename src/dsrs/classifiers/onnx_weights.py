@@ -56,9 +56,9 @@ def external_weights(model: bytes, path: Path) -> list[Path]:
 
 def _locations(message: memoryview, kind: str) -> Iterator[bytes]:
     if kind == "pair":
-        found = {number: bytes(content) for number, content in _fields(message)}
-        if found.get(KEY) == b"location":
-            yield found.get(VALUE, b"")
+        entries = {number: bytes(content) for number, content in _fields(message)}
+        if entries.get(KEY) == b"location":
+            yield entries.get(VALUE, b"")
         return
     inner = FIELDS[kind]
     for number, content in _fields(message):

@@ -42,7 +42,7 @@ class Preparation:
 
     @property
     def text(self) -> str:
-        """For people, in a line: `images scaled to 256 (bilinear) and cropped to 224, mean ...`."""
+        """Return a line such as `images scaled to 256 (bilinear) and cropped to 224, mean ...`."""
         parts = []
         if self.size is not None:
             way = f"{self.size} x {self.size}" if self.stretch else f"{self.size}"
@@ -53,14 +53,14 @@ class Preparation:
 
     @property
     def normalisation(self) -> str:
-        """For people: `mean 0.5, std 0.25`, or that there is none."""
+        """Return `mean 0.5, std 0.25`, or a text that there is none."""
         if not (self.mean or self.std):
             return "pixels are not normalised"
         return normalisation_text(self.mean, self.std)
 
 
 def normalisation_text(mean: tuple[float, ...], std: tuple[float, ...]) -> str:
-    """`mean 0.5, std 0.25` for descriptions."""
+    """Return `mean 0.5, std 0.25` for descriptions."""
     return ", ".join(
         f"{name} {','.join(f'{value:g}' for value in values)}"
         for name, values in (("mean", mean or (0.0,)), ("std", std or (1.0,)))

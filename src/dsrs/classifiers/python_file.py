@@ -28,7 +28,7 @@ def from_python_file(spec: str, options: ModelOptions) -> Classifier:
 
 
 def split_spec(spec: str) -> tuple[Path, str]:
-    """The file and the name in it."""
+    """Return the file and the name in it."""
     match = FILE_SPEC.fullmatch(spec)
     if match is None:
         raise ClassifierError(f"expected path/to/file.py:name, got {spec!r}")
@@ -48,15 +48,15 @@ def _imported(path: Path) -> ModuleType:
     if not path.is_file():
         raise ClassifierError(f"there is no file {str(path)!r}")
     folder, name = str(path.resolve().parent), path.stem
-    found = importlib.util.spec_from_file_location(name, path.resolve())
-    if found is None or found.loader is None:
+    module_spec = importlib.util.spec_from_file_location(name, path.resolve())
+    if module_spec is None or module_spec.loader is None:
         raise ClassifierError(f"{path} cannot be imported as Python code")
-    module = importlib.util.module_from_spec(found)
+    module = importlib.util.module_from_spec(module_spec)
     before = sys.modules.get(name)
     sys.path.insert(0, folder)
     sys.modules[name] = module  # as dataclasses and pickle look modules up while it runs
     try:
-        found.loader.exec_module(module)
+        module_spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         if before is None:
             del sys.modules[name]

@@ -102,15 +102,15 @@ def _from_module(module: Any, spec: str, options: ModelOptions) -> Classifier:
 
 def _made(home: ModuleType, name: str, spec: str) -> Any:
     """The object of this name, after calling it if it is a factory."""
-    found: Any = home
+    item: Any = home
     for part in name.split("."):
-        if not hasattr(found, part):
+        if not hasattr(item, part):
             raise ClassifierError(f"{home.__name__} has no {name!r}")
-        found = getattr(found, part)
-    if not _is_factory(found):
-        return found
+        item = getattr(item, part)
+    if not _is_factory(item):
+        return item
     try:
-        return found()
+        return item()
     except Exception as error:
         raise ClassifierError(f"{spec} made no model: {raised(error)}") from error
 
@@ -134,22 +134,22 @@ def imported(module: str, spec: str) -> ModuleType:
             sys.path.remove(here)
 
 
-def _is_factory(found: Any) -> bool:
-    if not callable(found) or _is_torch_module(found):
+def _is_factory(item: Any) -> bool:
+    if not callable(item) or _is_torch_module(item):
         return False
-    if isinstance(found, Classifier) and not isinstance(found, type):
+    if isinstance(item, Classifier) and not isinstance(item, type):
         return False
     try:
-        inspect.signature(found).bind()
+        inspect.signature(item).bind()
     except (TypeError, ValueError):
         return False
     return True
 
 
-def _is_torch_module(found: Any) -> bool:
+def _is_torch_module(item: Any) -> bool:
     # Whoever has a module has imported torch already.
     torch = sys.modules.get("torch")
-    return torch is not None and isinstance(found, torch.nn.Module)
+    return torch is not None and isinstance(item, torch.nn.Module)
 
 
 def _needed(input_shape: tuple[int, ...] | None, spec: str) -> tuple[int, ...]:

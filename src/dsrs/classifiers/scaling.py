@@ -134,7 +134,7 @@ class Scaling:
         return np.subtract(self.upper, self.lower, dtype=np.float64)
 
     def name_of(self, number: int) -> str:
-        """What messages call a feature."""
+        """Return what messages call a feature."""
         return f"feature {self.names[number]!r}" if self.names else f"feature {number}"
 
     def to_scaled(self, rows: ArrayLike, source: str = "the data") -> NDArray[np.float64]:
@@ -147,14 +147,14 @@ class Scaling:
         # Decimals are rounded in binary, so that a value may be so much past its bound.
         slack = rounding * np.maximum(np.abs(self.lower), np.abs(self.upper))
         self._refuse_outside(np.atleast_2d(values), slack, source)
-        found: NDArray[np.float64] = np.clip(
+        scaled_values: NDArray[np.float64] = np.clip(
             (values - np.asarray(self.lower)) / np.asarray(self.unit), *self.bounds
         )
         if self.kind != "resolution":
-            return found
+            return scaled_values
         # A number so near to a whole number of steps stands for that.
-        whole = np.rint(found)
-        return np.where(np.abs(found - whole) * self.unit <= slack, whole, found)
+        whole = np.rint(scaled_values)
+        return np.where(np.abs(scaled_values - whole) * self.unit <= slack, whole, scaled_values)
 
     def _refuse_outside(
         self, rows: NDArray[np.float64], slack: NDArray[np.float64], source: str
@@ -175,7 +175,7 @@ class Scaling:
 
     @property
     def text(self) -> str:
-        """For people, in a line: what a radius of 1 is in the first features."""
+        """Return a line that says what a radius of 1 is in the first features."""
         what = {"range": "range", "std": "standard deviation", "resolution": "resolution"}
         title = f"each feature in units of its {what[self.kind]}" if self.kind in what else "units"
         few = [
@@ -195,7 +195,7 @@ class Scaling:
         return hashlib.sha256(values.tobytes()).hexdigest()[:32]
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON, without loss."""
+        """Return the scaling as JSON, without loss."""
         rows = zip(self.lower, self.upper, self.unit, strict=True)
         features = [
             {"lower": low, "upper": high, "unit": unit}

@@ -65,10 +65,10 @@ def from_sklearn(
         return made
 
     def probabilities(batch: NDArray[np.float32]) -> NDArray[np.float64]:
-        found = np.zeros((len(batch), count))
+        columns = np.zeros((len(batch), count))
         places = classes if numbered else np.arange(count)
-        found[:, places] = estimator.predict_proba(batch.reshape(len(batch), -1))
-        return found
+        columns[:, places] = estimator.predict_proba(batch.reshape(len(batch), -1))
+        return columns
 
     return replace(made, scoring=probabilities)
 

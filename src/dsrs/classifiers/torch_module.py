@@ -275,12 +275,12 @@ def score_gradient(module: Any, place: Any, title: str) -> ScoreGradient:
         try:
             shares = torch.softmax(_logits(module(rows), title).float(), dim=1)
             mean = shares @ torch.as_tensor(scores, dtype=shares.dtype, device=place)
-            (found,) = torch.autograd.grad(mean.sum(), rows)
+            (slope,) = torch.autograd.grad(mean.sum(), rows)
         except (RuntimeError, TypeError, ValueError) as error:
             raise ClassifierError(
                 f"{title} cannot back-propagate through a batch of shape {batch.shape}: {error}"
             ) from error
-        result: NDArray[np.float32] = found.cpu().numpy()
+        result: NDArray[np.float32] = slope.cpu().numpy()
         return result
 
     return gradient

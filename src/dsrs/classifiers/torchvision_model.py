@@ -66,13 +66,13 @@ def _preparation(weights: Any, title: str) -> Preparation:
 def _weights(architecture: str) -> Any:
     """The default weights of a classifier by name, as torchvision lists them."""
     try:
-        found = _models().get_model_weights(architecture).DEFAULT
-        found.transforms().crop_size  # noqa: B018  (detection and video models have none)
+        weights = _models().get_model_weights(architecture).DEFAULT
+        weights.transforms().crop_size  # noqa: B018  (detection and video models have none)
     except (ValueError, KeyError, AttributeError) as error:
         raise ClassifierError(
             f"torchvision has no image classifier {architecture!r} with weights: {raised(error)}"
         ) from error
-    return found
+    return weights
 
 
 def _models() -> ModuleType:

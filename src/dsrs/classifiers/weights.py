@@ -42,7 +42,7 @@ class FrontLayer:
 
 @dataclass(frozen=True)
 class FoundWeights:
-    """Tensors by the names of a network, and the layer that stood before it."""
+    """Tensors by the names of a network, and the normalising layer before the network."""
 
     tensors: dict[str, Any]
     front: FrontLayer | None
@@ -134,22 +134,22 @@ def with_weights(
         std: Their standard deviations.
     """
     state = network.state_dict()
-    found = unwrapped(tensors, state)
+    weights = unwrapped(tensors, state)
     # PyTorch counts batches since 0.4.1; older files lack the counters, which change no answer.
     counters = {
         name: tensor
         for name, tensor in state.items()
-        if name.endswith(".num_batches_tracked") and name not in found.tensors
+        if name.endswith(".num_batches_tracked") and name not in weights.tensors
     }
-    complete = {**found.tensors, **counters}
+    complete = {**weights.tensors, **counters}
     _check_fit(complete, state, title)
     network.load_state_dict(complete)
     network.eval()
     if mean or std:
         return normalised_network(network, mean or (0.0,), std or (1.0,))
-    if found.front is None:
+    if weights.front is None:
         return network
-    if found.front.mean is None:
+    if weights.front.mean is None:
         raise ClassifierError(
             f"{title}: the weights stood behind a layer that normalises the input and is not saved "
             "with them; give its `mean` and `std` (0 and 1 if it does nothing). Cohen et al. and "
@@ -157,7 +157,7 @@ def with_weights(
             "TinyImageNet 0.4802,0.4481,0.3975 and 0.2302,0.2265,0.2262, ImageNet "
             "0.485,0.456,0.406 and 0.229,0.224,0.225 (std 1 for models of the paper's authors)"
         )
-    return normalised_network(network, found.front.mean, found.front.std or (1.0,))
+    return normalised_network(network, weights.front.mean, weights.front.std or (1.0,))
 
 
 def normalised_network(network: Any, mean: Sequence[float], std: Sequence[float]) -> Any:
@@ -211,7 +211,7 @@ def _state_dict(content: Any, file: Path) -> dict[str, Any]:
 
 
 def _refuse_unfolding(file: Path) -> None:
-    """Refuse a small archive of something large, before PyTorch unfolds it."""
+    """Refuse a small archive of something large before PyTorch unpacks it."""
     if not zipfile.is_zipfile(file):
         return
     try:
@@ -249,8 +249,8 @@ def _below(named: Mapping[str, Any], head: str) -> dict[str, Any]:
 
 def _front(tensors: Mapping[str, Any]) -> FrontLayer:
     def channels(names: Sequence[str]) -> tuple[float, ...] | None:
-        found = next((tensors[name] for name in names if name in tensors), None)
-        return None if found is None else tuple(found.double().flatten().tolist())
+        values = next((tensors[name] for name in names if name in tensors), None)
+        return None if values is None else tuple(values.double().flatten().tolist())
 
     return FrontLayer(channels(FRONT_NAMES["mean"]), channels(FRONT_NAMES["std"]))
 

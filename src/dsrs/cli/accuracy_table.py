@@ -22,7 +22,7 @@ def accuracy_table(accuracies: Sequence[MethodAccuracy], labelled: bool, norm: s
     if not accuracies:
         return "no inputs are finished yet"
     first = accuracies[0]
-    short = any(found.short for found in accuracies)
+    short = any(accuracy.short for accuracy in accuracies)
     headers = [
         "method",
         *(f"r={radius:g}" for radius in first.radii),
@@ -33,14 +33,14 @@ def accuracy_table(accuracies: Sequence[MethodAccuracy], labelled: bool, norm: s
     ]
     rows = [
         [
-            short_law_text(found.method),
-            *(percent(Fraction(count, found.total)) for count in found.correct),
-            floor_text(found.average_radius, 4),
-            f"{found.abstained}/{found.total}",
-            f"{found.undecided}/{found.total}",
-            *([f"{found.short}/{found.total}"] if short else []),
+            short_law_text(accuracy.method),
+            *(percent(Fraction(count, accuracy.total)) for count in accuracy.correct),
+            floor_text(accuracy.average_radius, 4),
+            f"{accuracy.abstained}/{accuracy.total}",
+            f"{accuracy.undecided}/{accuracy.total}",
+            *([f"{accuracy.short}/{accuracy.total}"] if short else []),
         ]
-        for found in accuracies
+        for accuracy in accuracies
     ]
     what = "certified accuracy (%)" if labelled else "inputs with a certificate (%), no labels,"
     return f"{what} at {norm} radius r, {first.total} inputs\n{table(rows, headers)}"

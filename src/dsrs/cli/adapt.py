@@ -111,7 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
         note_on_split(arguments, model, dataset)
     names = ("votes", "n", "alpha", "objective", "reach", "seed", "batch", "workers")
     indices = _choosing_inputs(arguments, dataset)
-    found = adapt(
+    adapted = adapt(
         model,
         dataset,
         indices,
@@ -122,11 +122,11 @@ def run(arguments: argparse.Namespace) -> int:
         watch=lambda total, name: Progress(total, f"looking ({name})", quiet=arguments.quiet),
     )
     if arguments.json:
-        print(json.dumps(found.to_dict(), indent=1))
+        print(json.dumps(adapted.to_dict(), indent=1))
         return 0
-    print(adapted_text(found))
+    print(adapted_text(adapted))
     if not arguments.quiet:
-        print("\n" + _next(arguments, found))
+        print("\n" + _next(arguments, adapted))
     return 0
 
 
@@ -148,42 +148,45 @@ def _unlabelled(
 
     size, crop, bounds = arguments.size, arguments.crop, tuple(arguments.bounds)
     try:
-        found = load_dataset(
+        unlabelled = load_dataset(
             arguments.train_data or arguments.data, "train", bounds=bounds, size=size, crop=crop
         )
     except DataError:
         if arguments.train_data:
             raise
         return dataset, indices
-    if found.input_shape != dataset.input_shape or found.fingerprint == dataset.fingerprint:
+    if (
+        unlabelled.input_shape != dataset.input_shape
+        or unlabelled.fingerprint == dataset.fingerprint
+    ):
         if arguments.train_data:
             raise InvalidInput("--train-data must be of the shape of --data, and other inputs")
         return dataset, indices
-    return found, range(len(found))
+    return unlabelled, range(len(unlabelled))
 
 
-def adapted_text(found: Adapted) -> str:
+def adapted_text(adapted: Adapted) -> str:
     """The candidates side by side, and what follows."""
-    first, best = found.candidates[0], found.best
-    tops = [float(each.choice.radii.max()) for each in found.candidates]
+    first, best = adapted.candidates[0], adapted.best
+    tops = [float(each.choice.radii.max()) for each in adapted.candidates]
     radii = round_radii(max(tops))
-    rows = [forecast_row(each.name, each.choice, radii) for each in found.candidates]
+    rows = [forecast_row(each.name, each.choice, radii) for each in adapted.candidates]
     heads = ["", "sigma", "k", "method", first.tuned.objective.text, "interval (95%)"]
     lines = [
         f"predicted for n = {first.tuned.n:,} votes, alpha = {first.tuned.alpha:g}, from "
         f"{len(first.tuned.limits)} inputs; certified accuracy (%) at radius r",
         table(rows, [*heads, *(f"r={radius:g}" for radius in radii)]),
         "",
-        *(f"{name} was left out: {reason}" for name, reason in found.failed.items()),
+        *(f"{name} was left out: {reason}" for name, reason in adapted.failed.items()),
     ]
     if best is first:
-        others = max((each.value for each in found.candidates[1:]), default=0.0)
+        others = max((each.value for each in adapted.candidates[1:]), default=0.0)
         lines.append(
             f"nothing that was tried helps this model: {first.value:.4f} as it is, at most "
             f"{others:.4f} with help. Retraining under noise does help: dsrs train --from"
         )
         return "\n".join(lines)
-    gain, low, high = found.gain
+    gain, low, high = adapted.gain
     times = f" ({best.value / first.value:.2f} times)" if first.value > 0 else ""
     lines.append(
         f"best: {best.name}, {best.value:.4f} instead of {first.value:.4f}{times}; difference "
@@ -193,10 +196,10 @@ def adapted_text(found: Adapted) -> str:
     return "\n".join(lines)
 
 
-def _next(arguments: argparse.Namespace, found: Adapted) -> str:
+def _next(arguments: argparse.Namespace, adapted: Adapted) -> str:
     folder, model = arguments.output.rstrip("/"), f"--model {arguments.output}"
-    if found.model_file is None:
-        denoise = "" if found.best.denoiser is None else f" --denoise {found.best.denoiser}"
+    if adapted.model_file is None:
+        denoise = "" if adapted.best.denoiser is None else f" --denoise {adapted.best.denoiser}"
         model = f"--model {' --model '.join(arguments.model)}{denoise}"
     return (
         f"next: dsrs certify {model} --data {arguments.data} --law {folder}/tuned.json \\\n"

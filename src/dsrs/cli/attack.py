@@ -133,7 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
         config = opened.config
     sourced = with_stored_source(arguments, config)
     dataset = dataset_from(sourced)
-    found = attack_run(
+    summary = attack_run(
         arguments.run_folder,
         classifier_from(sourced, dataset),
         dataset,
@@ -144,36 +144,36 @@ def run(arguments: argparse.Namespace) -> int:
         output=arguments.output,
         progress=lambda total: Progress(total, "attacking", quiet=arguments.quiet),
     )
-    print(json.dumps(found.to_dict(), indent=2) if arguments.json else attack_text(found))
-    if found.refuted:
-        print(refutation_text(found.refuted, config["plan"]["alpha"]), file=sys.stderr)
+    print(json.dumps(summary.to_dict(), indent=2) if arguments.json else attack_text(summary))
+    if summary.refuted:
+        print(refutation_text(summary.refuted, config["plan"]["alpha"]), file=sys.stderr)
         return EXIT_COUNTEREXAMPLE
     return 0
 
 
-def attack_text(found: AttackSummary) -> str:
+def attack_text(summary: AttackSummary) -> str:
     """Every input, and the means, as text."""
-    if not found.inputs:
+    if not summary.inputs:
         return "no input of this run is certified: there is nothing to attack"
-    rows = [_row(one) for one in found.inputs]
+    rows = [_row(attacked) for attacked in summary.inputs]
     heads = ["input", "certified", "attacked", "ratio", "shown", "votes"]
-    heads += [] if found.rates is None else ["verdict"]
+    heads += [] if summary.rates is None else ["verdict"]
     lines = [table(rows, heads), ""]
-    where = "within the bounds of the data" if found.clip else "anywhere in R^d"
+    where = "within the bounds of the data" if summary.clip else "anywhere in R^d"
     lines.append(
-        f"{found.proved} of {len(found.inputs)} certified inputs have a proved counterexample "
-        f"{where}; {found.votes:,} votes"
+        f"{summary.proved} of {len(summary.inputs)} certified inputs have a proved counterexample "
+        f"{where}; {summary.votes:,} votes"
     )
-    if found.norm != "l2":
-        lines.append(f"distances and radii are measured in the {found.norm} norm")
-    if found.ratio is not None and found.attacked is not None:
-        assert found.certified_where_attacked is not None
+    if summary.norm != "l2":
+        lines.append(f"distances and radii are measured in the {summary.norm} norm")
+    if summary.ratio is not None and summary.attacked is not None:
+        assert summary.certified_where_attacked is not None
         lines.append(
-            f"their means: certified {floor_text(found.certified_where_attacked, 4)}, attacked "
-            f"{ceil_text(found.attacked, 4)}, certified / attacked {floor_text(found.ratio, 4)}"
+            f"their means: certified {floor_text(summary.certified_where_attacked, 4)}, attacked "
+            f"{ceil_text(summary.attacked, 4)}, certified / attacked {floor_text(summary.ratio, 4)}"
         )
-    if found.rates is not None:
-        lines += ["", _rates_text(found.rates)]
+    if summary.rates is not None:
+        lines += ["", _rates_text(summary.rates)]
     return "\n".join(lines)
 
 
@@ -193,29 +193,32 @@ def _rates_text(rates: EpsRates) -> str:
     )
 
 
-def _row(one: AttackedInput) -> list[str]:
-    found = one.counterexample
+def _row(attacked: AttackedInput) -> list[str]:
+    counterexample = attacked.counterexample
     return [
-        str(one.index),
-        floor_text(one.certified, 4),
-        "-" if one.attacked is None else ceil_text(one.attacked, 4),
-        "-" if one.ratio is None else floor_text(one.ratio, 3),
-        "nothing" if found is None else found.shown + " (REFUTED)" * one.refuted,
-        f"{one.votes:,}",
-        *([] if one.verdict is None else [one.verdict]),
+        str(attacked.index),
+        floor_text(attacked.certified, 4),
+        "-" if attacked.attacked is None else ceil_text(attacked.attacked, 4),
+        "-" if attacked.ratio is None else floor_text(attacked.ratio, 3),
+        "nothing"
+        if counterexample is None
+        else counterexample.shown + " (REFUTED)" * attacked.refuted,
+        f"{attacked.votes:,}",
+        *([] if attacked.verdict is None else [attacked.verdict]),
     ]
 
 
 def refutation_text(refuted: tuple[AttackedInput, ...], alpha: float) -> str:
     """What to say, loudly, of certificates that are proved wrong."""
     lines = ["", "REFUTED: these certificates have a proved counterexample INSIDE their radius:"]
-    for one in refuted:
-        found = one.counterexample
-        assert found is not None
+    for attacked in refuted:
+        counterexample = attacked.counterexample
+        assert counterexample is not None
         lines.append(
-            f"  input {one.index} ({one.method}): certified {floor_text(one.certified, 6)}, but "
-            f"{found.shown} at {ceil_text(found.norm, 6)}"
-            f" ({found.counts[one.target]:,} of {found.votes:,} votes for class {one.target})"
+            f"  input {attacked.index} ({attacked.method}): certified "
+            f"{floor_text(attacked.certified, 6)}, but {counterexample.shown} at "
+            f"{ceil_text(counterexample.norm, 6)} ({counterexample.counts[attacked.target]:,} of "
+            f"{counterexample.votes:,} votes for class {attacked.target})"
         )
     lines.append(
         f"by their own terms up to alpha = {alpha:g} of all certificates may be wrong, and a proof "

@@ -192,13 +192,13 @@ def _with_landscape(arguments: argparse.Namespace, rehearsal: Rehearsal, plan: P
         return rehearsal
     from dsrs.store.profiles import read_landscape
 
-    found = read_landscape(arguments.landscape)
-    if found.d != plan.law.d:
+    landscape = read_landscape(arguments.landscape)
+    if landscape.d != plan.law.d:
         raise InvalidInput(
-            f"{arguments.landscape} is of inputs with d = {found.d}, but these have d = "
+            f"{arguments.landscape} is of inputs with d = {landscape.d}, but these have d = "
             f"{plan.law.d}"
         )
-    return replace(rehearsal, profiles=found.profiles)
+    return replace(rehearsal, profiles=landscape.profiles)
 
 
 def _radii(arguments: argparse.Namespace, rehearsal: Rehearsal, plan: Plan) -> list[float]:
@@ -258,10 +258,11 @@ def expected_text(rehearsal: Rehearsal, choices: Sequence[Choice]) -> str:
     if best.expected:
         heads = ["method", *(f"r={radius:g}" for radius in best.expected[0].radii), "mean r"]
         rows = []
-        for one in best.expected:
-            cells = [f"{100 * v:.0f} ({100 * a:.0f}-{100 * b:.0f})" for v, a, b in one.accuracy]
-            value, low, high = one.mean_radius
-            rows.append([one.method, *cells, f"{value:.3f} ({low:.3f}-{high:.3f})"])
+        for expected in best.expected:
+            shares = expected.accuracy
+            cells = [f"{100 * v:.0f} ({100 * a:.0f}-{100 * b:.0f})" for v, a, b in shares]
+            value, low, high = expected.mean_radius
+            rows.append([expected.method, *cells, f"{value:.3f} ({low:.3f}-{high:.3f})"])
         lines += [
             f"to expect, from {len(rehearsal.profiles)} inputs: certified accuracy (%) at l2 "
             "radius r, with 95% intervals",
@@ -270,13 +271,13 @@ def expected_text(rehearsal: Rehearsal, choices: Sequence[Choice]) -> str:
     if len(choices) > 1:
         rows = [
             [
-                f"{one.inputs:,}",
-                f"{one.plan.n:,}",
-                ", ".join(one.plan.names),
-                f"{max((found.mean_radius[0] for found in one.expected), default=0.0):.4f}",
-                f"{one.value:.4f}",
+                f"{choice.inputs:,}",
+                f"{choice.plan.n:,}",
+                ", ".join(choice.plan.names),
+                f"{max((each.mean_radius[0] for each in choice.expected), default=0.0):.4f}",
+                f"{choice.value:.4f}",
             ]
-            for one in choices[:ALTERNATIVES]
+            for choice in choices[:ALTERNATIVES]
         ]
         heads = ["inputs", "n", "methods", "mean r", "at least, for all inputs"]
         lines += ["ways to spend the budget, best first:", table(rows, heads)]

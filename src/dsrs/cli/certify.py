@@ -310,7 +310,7 @@ def _conclude(arguments: argparse.Namespace, classifier: Classifier, dataset: Da
     accuracies = certified_accuracy(results, radii_from(arguments) or plan.goal.asked)
     spent = votes_spent(results, plan)
     if arguments.json:
-        found = {
+        document = {
             "run": arguments.output,
             "votes": spent.total,
             "most_votes": spent.most,
@@ -318,14 +318,14 @@ def _conclude(arguments: argparse.Namespace, classifier: Classifier, dataset: Da
             "methods": [accuracy.to_dict() for accuracy in accuracies],
             **({"routing": routing_cost(results, plan).to_dict()} if plan.experts else {}),
         }
-        print(json.dumps(found, indent=2))
+        print(json.dumps(document, indent=2))
         return 0
     print(accuracy_table(accuracies, labelled, plan.law.measured_in))
     print("votes: " + spent.text() + randomized_note(plan))
     for line in routing_lines(results, plan):
         print(line)
     print_diagnosis(
-        results, plan, lambda one: int(classifier.classify(dataset.input(one.index)[None])[0])
+        results, plan, lambda result: int(classifier.classify(dataset.input(result.index)[None])[0])
     )
     if not arguments.quiet:
         print(

@@ -260,7 +260,7 @@ def _report(
     if arguments.json:
         times = {"processor_seconds": seconds, "wall_seconds": wall}
         listed = [verdict.to_dict() for verdict in verdicts]
-        votes = {} if arguments.votes is None else {"votes": [asdict(one) for one in retaken]}
+        votes = {} if arguments.votes is None else {"votes": [asdict(part) for part in retaken]}
         print(json.dumps({**counts, **times, "certificates": listed, **votes}))
         return
     for line in verdict_lines(verdicts):
@@ -278,11 +278,11 @@ def _report(
         from dsrs.laws.grid import WITHOUT_GRID
 
         print(WITHOUT_GRID)
-    for one in retaken:
+    for part in retaken:
         what = "scores" if is_sets_file(arguments.source) else "votes"
-        same = f"all {one.votes:,} {what} are the stored ones"
-        note = f" ({one.note})" if one.note else ""
-        print(f"{what} of input {one.index}, taken again: {one.difference or same}{note}")
+        same = f"all {part.votes:,} {what} are the stored ones"
+        note = f" ({part.note})" if part.note else ""
+        print(f"{what} of input {part.index}, taken again: {part.difference or same}{note}")
     said = ", ".join(f"{count:,} {word}" for word, count in counts.items())
     print(f"{said}; {seconds:.1f} s of the processor, {wall:.1f} s by the clock")
 

@@ -25,8 +25,8 @@ def verdict_lines(verdicts: Sequence[Verdict]) -> list[str]:
     from dsrs.audit import VERDICT_WORDS
 
     facts = [_facts(verdict) for verdict in verdicts]
-    known = [found for found in facts if found]
-    common = dict(set.intersection(*(set(found.items()) for found in known))) if known else {}
+    known = [told for told in facts if told]
+    common = dict(set.intersection(*(set(told.items()) for told in known))) if known else {}
     lines = []
     for word in VERDICT_WORDS:
         alike = [pair for pair in zip(verdicts, facts, strict=True) if pair[0].word == word]
@@ -62,20 +62,20 @@ def _facts(verdict: Verdict) -> Facts:
     """What the certificate is about, by the names of its subject, without what its name says."""
     subject = {name: value for name, value in (verdict.subject or {}).items() if value is not None}
     titled, public = subject.pop("class_name", None), subject.pop("seed_public", None)
-    found = {name: f"{name} {value}" for name, value in subject.items()}
-    if titled is not None and "class" in found:
-        found["class"] += f" ({titled})"
-    if public is not None and "seed" in found:
-        found["seed"] += " (public)" if public is True else " (drawn)"
+    texts = {name: f"{name} {value}" for name, value in subject.items()}
+    if titled is not None and "class" in texts:
+        texts["class"] += f" ({titled})"
+    if public is not None and "seed" in texts:
+        texts["seed"] += " (public)" if public is True else " (drawn)"
     for name in ("model", "input"):
-        if name in found:
-            found[name] = f"{name} {_short(str(subject[name]))}"
+        if name in texts:
+            texts[name] = f"{name} {_short(str(subject[name]))}"
     named = verdict.name.split(", ", 1)
     if len(named) == 2 and named[0] == f"input {subject.get('index')}":
-        found.pop("index", None)
+        texts.pop("index", None)
         if str(subject.get("method")).startswith(named[1]):
-            found.pop("method", None)
-    return found
+            texts.pop("method", None)
+    return texts
 
 
 def _short(fingerprint: str) -> str:

@@ -76,24 +76,24 @@ def fingerprints_from(arguments: argparse.Namespace) -> dict[str, str]:
     from dsrs.datasets import Dataset
     from dsrs.proofs.subject import input_fingerprint
 
-    found: dict[str, str] = {}
+    fingerprints: dict[str, str] = {}
     dataset = dataset_from(arguments) if arguments.data is not None else None
     if arguments.input is not None:
         try:
             values = np.load(arguments.input, allow_pickle=False)
         except (OSError, ValueError) as error:
             raise DataError(f"cannot read {arguments.input} as an .npy file: {error}") from None
-        found["input"] = input_fingerprint(values)
+        fingerprints["input"] = input_fingerprint(values)
         if dataset is None:
             if arguments.scale is not None:
                 raise InvalidInput("--scale needs --data, whose features it scales")
-            one = values[None].astype(np.float32)
-            dataset = Dataset.from_arrays(one, bounds=tuple(arguments.bounds))
+            input_rows = values[None].astype(np.float32)
+            dataset = Dataset.from_arrays(input_rows, bounds=tuple(arguments.bounds))
     if arguments.model is not None:
         if dataset is None:
             raise InvalidInput("--model needs --input or --data, which say the shape of its inputs")
-        found["model"] = classifier_from(arguments, dataset).fingerprint
-    return found
+        fingerprints["model"] = classifier_from(arguments, dataset).fingerprint
+    return fingerprints
 
 
 def compared(verdict: Verdict, fingerprints: dict[str, str]) -> Verdict:

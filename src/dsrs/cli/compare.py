@@ -82,35 +82,35 @@ def run(arguments: argparse.Namespace) -> int:
         check_appendable(arguments.summary)
     radii, resampling = radii_from(arguments), bootstrap_from(arguments)
     old, new = reports.read_runs([arguments.old, arguments.new], families=None)
-    found = reports.compare(old, new, radii, arguments.method, resampling)
+    comparison = reports.compare(old, new, radii, arguments.method, resampling)
     if arguments.json:
-        print(json.dumps(comparison_fields(found), indent=2))
+        print(json.dumps(comparison_fields(comparison), indent=2))
     else:
-        print(comparison_text(found))
+        print(comparison_text(comparison))
     if arguments.output:
-        page = reports.make_report([old, new], found.radii, resampling)
-        title = f"{found.new.run.name} against {found.old.run.name}"
+        page = reports.make_report([old, new], comparison.radii, resampling)
+        title = f"{comparison.new.run.name} against {comparison.old.run.name}"
         reports.write_page(page, arguments.output, title)
     if arguments.summary:
-        append_text(arguments.summary, f"## dsrs compare\n\n{comparison_markdown(found)}")
+        append_text(arguments.summary, f"## dsrs compare\n\n{comparison_markdown(comparison)}")
     return 0
 
 
-def comparison_text(found: Comparison) -> str:
+def comparison_text(comparison: Comparison) -> str:
     """The comparison as aligned text; a gain whose interval excludes zero has a star."""
     from dsrs.reports.comparison_tables import changes_lines, comparison_notes, comparison_rows
     from dsrs.reports.tables import interval_note
 
     lines = [
-        *comparison_notes(found),
+        *comparison_notes(comparison),
         "",
-        rows_text(comparison_rows(found), found.radii),
+        rows_text(comparison_rows(comparison), comparison.radii),
         "",
-        f"certified accuracy in percent at {found.runs[0].norm} radius r, "
-        + interval_note(found.resampling),
+        f"certified accuracy in percent at {comparison.runs[0].norm} radius r, "
+        + interval_note(comparison.resampling),
         "* the interval of this gain excludes zero; any other gain may be chance",
     ]
-    for name, texts in changes_lines(found):
+    for name, texts in changes_lines(comparison):
         lines += [f"inputs that changed, {name}:", *(f"  {text}" for text in texts)]
     return "\n".join(lines)
 

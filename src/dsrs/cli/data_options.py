@@ -134,8 +134,8 @@ def _prepared(models: str | Sequence[str]) -> Preparation | None:
     from dsrs.classifiers.loading import preparation_of
 
     names = [models] if isinstance(models, str) else models
-    found = (preparation_of(name) for name in names)
-    return next((prepared for prepared in found if prepared is not None), None)
+    preparations = (preparation_of(name) for name in names)
+    return next((prepared for prepared in preparations if prepared is not None), None)
 
 
 def class_names_from(text: str) -> tuple[str, ...]:

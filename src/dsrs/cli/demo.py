@@ -107,7 +107,7 @@ def _take_runs(arguments: argparse.Namespace, folder: Path) -> dict[str, Forecas
     take("usual", "certifying with the usual noise", images, arguments.images, usual)
     tuned = Plan(found.best.law, (found.best.method,), n=arguments.n)
     take("tuned", "certifying with the tuned noise", images, arguments.images, tuned)
-    (current,) = (one for one in found.current if one.method == NEYMAN_PEARSON)
+    (current,) = (forecast for forecast in found.current if forecast.method == NEYMAN_PEARSON)
     return {"usual": current, "tuned": found.best}
 
 
@@ -142,12 +142,12 @@ def _row(name: str, forecast: Forecast, results: list[RunResult]) -> list[str]:
     from dsrs.measures.rounding import floor_text
 
     radii = [
-        next(iter(one.certificates.values())).radius if one.label == one.target else 0.0
-        for one in results
+        next(iter(result.certificates.values())).radius if result.label == result.target else 0.0
+        for result in results
     ]
-    votes = sum(votes.total for one in results for votes in one.votes)
+    votes = sum(votes.total for result in results for votes in result.votes)
     shape = "" if forecast.law.k == 0 else f", k {forecast.law.k:g}"
-    shares = [100 * sum(found >= radius for found in radii) / len(radii) for radius in DEMO_RADII]
+    shares = [100 * sum(proved >= radius for proved in radii) / len(radii) for radius in DEMO_RADII]
     return [
         name,
         f"sigma {forecast.law.sigma:.3g}{shape}",

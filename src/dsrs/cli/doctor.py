@@ -61,10 +61,10 @@ def _show(machine: Machine) -> None:
     from dsrs.votes.machine import PACKAGES
 
     print(f"dsrs {__version__}, Python {machine.python}, {machine.system}, {machine.cores} cores\n")
-    for name, found in machine.packages.items():
+    for name, version in machine.packages.items():
         purpose, extra = PACKAGES[name]
-        advice = "" if found or extra is None else f": pip install 'dsrs[{extra}]'"
-        print(f"  {name:<14}{found or 'missing':<12}{purpose}{advice}")
+        advice = "" if version or extra is None else f": pip install 'dsrs[{extra}]'"
+        print(f"  {name:<14}{version or 'missing':<12}{purpose}{advice}")
     for device in machine.devices:
         print("\n" + _text(device))
     if not machine.devices:

@@ -88,19 +88,19 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.summary:
         check_appendable(arguments.summary)
     (seen,) = reports.read_runs([arguments.run_folder])
-    found = reports.gate(
+    gate = reports.gate(
         seen,
         require,
         method=arguments.method,
         point=arguments.point,
         confidence=arguments.confidence,
     )
-    print(json.dumps(gate_fields(found), indent=2) if arguments.json else gate_text(found))
+    print(json.dumps(gate_fields(gate), indent=2) if arguments.json else gate_text(gate))
     if arguments.junit:
-        write_whole(arguments.junit, gate_junit(found))
+        write_whole(arguments.junit, gate_junit(gate))
     if arguments.summary:
-        append_text(arguments.summary, f"## dsrs gate\n\n{gate_markdown(found)}\n")
+        append_text(arguments.summary, f"## dsrs gate\n\n{gate_markdown(gate)}\n")
     if arguments.output:
-        page = reports.make_report([seen], gates=[found])
+        page = reports.make_report([seen], gates=[gate])
         reports.write_page(page, arguments.output, f"Certified robustness: {seen.name}")
-    return 0 if found else NOT_MET
+    return 0 if gate else NOT_MET

@@ -136,32 +136,32 @@ def _import_folder(folder: Path, arguments: argparse.Namespace) -> int:
     else:
         output = folder.parent / f"{folder.resolve().name}.csv"
     d, words = _dimensions(arguments.d)
-    found = import_folder(folder, d=d, dimensions=words)
-    tables = _places(found, output)
+    imported = import_folder(folder, d=d, dimensions=words)
+    tables = _places(imported, output)
     for path in tables:
         _check(path, arguments.overwrite)
     for path, rows in tables.items():
         _write(rows, path)
-    for what, count in sorted(Counter(why for _, why in found.left_out).items()):
+    for what, count in sorted(Counter(why for _, why in imported.left_out).items()):
         print(f"left out {count} files: {what}", file=sys.stderr)
-    for path, why in found.broken:
+    for path, why in imported.broken:
         print(f"cannot use {path}: {why}", file=sys.stderr)
-    return 1 if found.broken else 0
+    return 1 if imported.broken else 0
 
 
-def _places(found: ImportedFolder, output: Path) -> dict[Path, list[ResultRow]]:
+def _places(imported: ImportedFolder, output: Path) -> dict[Path, list[ResultRow]]:
     """Where the table of each model goes."""
     from dsrs.exchange import format_of
 
     if format_of(output):
-        if len(found.tables) == 1:
-            return dict.fromkeys([output], *found.tables.values())
-        models = ", ".join(list(found.tables)[:3])
+        if len(imported.tables) == 1:
+            return dict.fromkeys([output], *imported.tables.values())
+        models = ", ".join(list(imported.tables)[:3])
         raise InvalidInput(
-            f"the folder has logs of {len(found.tables)} models ({models}, ...); name a folder for "
-            "their tables with --output, or read one of them: sampling/MODEL.pth"
+            f"the folder has logs of {len(imported.tables)} models ({models}, ...); name a folder "
+            "for their tables with --output, or read one of them: sampling/MODEL.pth"
         )
-    return {output / f"{model}.csv": rows for model, rows in found.tables.items()}
+    return {output / f"{model}.csv": rows for model, rows in imported.tables.items()}
 
 
 def _check(output: Path, overwrite: bool) -> None:

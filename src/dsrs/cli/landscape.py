@@ -129,21 +129,25 @@ def look(arguments: argparse.Namespace, output: str) -> None:
 def _summary(path: str) -> dict[str, Any]:
     from dsrs.store.profiles import read_landscape
 
-    found = read_landscape(path)
-    return landscape_summary(found)
+    landscape = read_landscape(path)
+    return landscape_summary(landscape)
 
 
-def landscape_summary(found: Landscape) -> dict[str, Any]:
+def landscape_summary(landscape: Landscape) -> dict[str, Any]:
     """Mean accuracy by size of the noise, and how many inputs have the concentration property."""
     import numpy as np
 
     from dsrs.landscape.concentration import CONCENTRATION_SHARES, concentration
 
-    sizes = np.linspace(0.0, 1.0, CURVE_ROWS + 1)[1:] * found.largest_norm / math.sqrt(found.d)
-    accuracy = np.mean([profile(sizes * math.sqrt(found.d)) for profile in found.profiles], axis=0)
+    sizes = (
+        np.linspace(0.0, 1.0, CURVE_ROWS + 1)[1:] * landscape.largest_norm / math.sqrt(landscape.d)
+    )
+    accuracy = np.mean(
+        [profile(sizes * math.sqrt(landscape.d)) for profile in landscape.profiles], axis=0
+    )
     return {
-        "inputs": len(found.profiles),
-        "votes": found.votes,
+        "inputs": len(landscape.profiles),
+        "votes": landscape.votes,
         "curve": [
             {"size": round(float(size), 6), "accuracy": round(float(share), 6)}
             for size, share in zip(sizes, accuracy, strict=True)
@@ -155,7 +159,7 @@ def landscape_summary(found: Landscape) -> dict[str, Any]:
                 "theorem_2_radius": round(seen.radius, 6),
             }
             for sigma in sizes[::CONCENTRATION_STEP]
-            for seen in [concentration(found.first_misses, found.d, float(sigma))]
+            for seen in [concentration(landscape.first_misses, landscape.d, float(sigma))]
         ],
     }
 
@@ -179,11 +183,11 @@ def _concentration(summary: dict[str, Any]) -> str:
     shares = list(summary["concentration"][0]["holds"])
     rows = [
         [
-            f"{one['sigma']:.3f}",
-            *(floor_text(100 * one["holds"][share], 1) for share in shares),
-            floor_text(one["theorem_2_radius"], 4),
+            f"{entry['sigma']:.3f}",
+            *(floor_text(100 * entry["holds"][share], 1) for share in shares),
+            floor_text(entry["theorem_2_radius"], 4),
         ]
-        for one in summary["concentration"]
+        for entry in summary["concentration"]
     ]
     heads = ["sigma", *(f"P_con = {share}" for share in shares), "Theorem 2"]
     return (

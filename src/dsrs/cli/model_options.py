@@ -185,10 +185,10 @@ def chosen_inputs(arguments: argparse.Namespace, dataset: Dataset) -> list[int]:
     left_out = (
         set() if arguments.leave_out is None else inputs_that_chose(arguments.leave_out, dataset)
     )
-    found = [int(index) for index in chosen if int(index) not in left_out]
-    if not found:
+    kept = [int(index) for index in chosen if int(index) not in left_out]
+    if not kept:
         raise InvalidInput("--leave-out leaves no input: all of them chose the law")
-    return found
+    return kept
 
 
 def inputs_that_chose(file: str, dataset: Dataset) -> set[int]:
@@ -237,13 +237,13 @@ def classifier_options(
 
 def source_of(arguments: argparse.Namespace) -> dict[str, Any]:
     """How these options load the model and the data, for the run to keep."""
-    found = {name: getattr(arguments, name) for name in (*MODEL_SOURCE, *DATA_SOURCE)}
-    found |= frame_from(arguments)
+    source = {name: getattr(arguments, name) for name in (*MODEL_SOURCE, *DATA_SOURCE)}
+    source |= frame_from(arguments)
     for name in PATHS:
-        if found[name] is not None:
-            found[name] = whole_path(found[name])
+        if source[name] is not None:
+            source[name] = whole_path(source[name])
     models = [whole_path(model) for model in arguments.model]
-    return found | {"model": models[0] if len(models) == 1 else models}
+    return source | {"model": models[0] if len(models) == 1 else models}
 
 
 def whole_path(name: str) -> str:
@@ -268,10 +268,10 @@ def with_stored_source(
 ) -> argparse.Namespace:
     """These options, with what the run itself knows where --model or --data were not given."""
     stored = config.get("source", {})
-    found = argparse.Namespace(**vars(arguments))
-    found.scale = config["model"].get("scaling")
-    if found.scale is None:
-        found.bounds = tuple(config["model"]["bounds"])
+    completed = argparse.Namespace(**vars(arguments))
+    completed.scale = config["model"].get("scaling")
+    if completed.scale is None:
+        completed.bounds = tuple(config["model"]["bounds"])
     for names in (MODEL_SOURCE, DATA_SOURCE):
         what = names[0]
         if getattr(arguments, what) is not None:
@@ -279,5 +279,5 @@ def with_stored_source(
         if stored.get(what) is None:
             raise InvalidInput(f"this run does not know where its {what} is; give --{what}")
         for name in names:
-            setattr(found, name, stored.get(name, getattr(arguments, name)))
-    return found
+            setattr(completed, name, stored.get(name, getattr(arguments, name)))
+    return completed

@@ -224,10 +224,10 @@ def run_time(arguments: argparse.Namespace) -> int:
         compile_kernels()  # before the clock starts
     runs = runs_to_time(source.recorded.runs)
     with Progress(None, "certifying", quiet=arguments.quiet) as progress:
-        found = [
+        times = [
             certification_time(run, arguments.inputs, source.logs, progress.advance) for run in runs
         ]
-    print(table([one.cells() for one in found], TIME_HEADS))
+    print(table([timed.cells() for timed in times], TIME_HEADS))
     return 0
 
 

@@ -81,8 +81,8 @@ def _split(command: Command, words: Sequence[str]) -> dict[str, Typed]:
     """The texts of each option and of each word without a name."""
     # Behind a -- nothing is an option.
     cut = words.index("--") if "--" in words else len(words)
-    found, loose = _splitter(command).parse_known_args(list(words[:cut]))
-    given: dict[str, Typed] = vars(found)
+    known, loose = _splitter(command).parse_known_args(list(words[:cut]))
+    given: dict[str, Typed] = vars(known)
     if given.pop("help", False):
         raise HelpAsked(help_of(command))
     names = [option.name for option in command.all_options() if option.named]

@@ -99,20 +99,20 @@ def run(arguments: argparse.Namespace) -> int:
     )
     indices = chosen_inputs(arguments, dataset)
     answers = smoothed.predict(dataset, n=arguments.n, radius=arguments.radius, index=indices)
-    found = list(zip(indices, answers, strict=True))
+    numbered = list(zip(indices, answers, strict=True))
     if arguments.json:
-        print(json.dumps([_record(index, answer, dataset) for index, answer in found], indent=2))
+        print(json.dumps([_record(index, answer, dataset) for index, answer in numbered], indent=2))
         return 0
     rows = [
         [index, _class(answer, dataset), max(answer.counts), sum(answer.counts)]
-        for index, answer in found
+        for index, answer in numbered
     ]
     print(table(rows, ["input", "class", "votes", "of"]))
     if dataset.labels is not None:
-        right = sum(answer.label == dataset.label(index) for index, answer in found)
-        silent = sum(answer.label is None for _, answer in found)
-        share = floor_text(Fraction(100 * right, len(found)), 1)
-        print(f"right: {right} of {len(found)} inputs ({share} %); abstained: {silent}")
+        right = sum(answer.label == dataset.label(index) for index, answer in numbered)
+        silent = sum(answer.label is None for _, answer in numbered)
+        share = floor_text(Fraction(100 * right, len(numbered)), 1)
+        print(f"right: {right} of {len(numbered)} inputs ({share} %); abstained: {silent}")
     if smoothed.plan.seed_public:
         print(f"noise: public seed {arguments.seed}, for experiments")
     else:

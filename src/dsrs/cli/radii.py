@@ -29,18 +29,18 @@ def parse_radii(text: str) -> list[float]:
     expected = f"--radii is written {FORMS}, got {text!r}"
     try:
         if ":" not in text:
-            found = [float(Decimal(part)) for part in text.split(",")]
+            radii = [float(Decimal(part)) for part in text.split(",")]
         else:
             start, stop, step = (Decimal(part) for part in text.split(":"))
             if not (step > 0 and stop >= start and (stop - start) / step <= 1000):
                 raise InvalidInput(
                     f"{expected}, with STEP > 0, START <= STOP and at most 1000 steps"
                 )
-            found = [float(start + i * step) for i in range(int((stop - start) / step) + 1)]
+            radii = [float(start + i * step) for i in range(int((stop - start) / step) + 1)]
     except (InvalidOperation, ValueError) as error:
         raise error if isinstance(error, InvalidInput) else InvalidInput(expected) from None
-    if not all(0 <= radius < float("inf") for radius in found):
+    if not all(0 <= radius < float("inf") for radius in radii):
         raise InvalidInput(f"{expected}, with radii of 0 or more")
-    if any(after <= before for before, after in pairwise(found)):
+    if any(after <= before for before, after in pairwise(radii)):
         raise InvalidInput(f"{expected}, with radii that increase")
-    return found
+    return radii

@@ -164,39 +164,39 @@ def _named(option: str, ends: list[float]) -> Interval:
 
 def describe(certificate: Certificate) -> str:
     """The certificate for people; every digit is rounded down."""
-    found, p, additional = certificate, certificate.known_of_p, certificate.observations
+    proved, p, additional = certificate, certificate.known_of_p, certificate.observations
     lines = [
-        f"noise P   {found.law.describe()}",
+        f"noise P   {proved.law.describe()}",
         f"          P_A in [{p.lower:.9g}, {p.upper:.9g}]",
     ]
     for seen in additional:
         lines.append(f"law Q     {seen.law.describe()}")
         lines.append(f"          Q_A in [{seen.interval.lower:.9g}, {seen.interval.upper:.9g}]")
     rows = []
-    if found.np_radius is not None:
-        alone = replace(found, radius=found.np_radius)
+    if proved.np_radius is not None:
+        alone = replace(proved, radius=proved.np_radius)
         rows.append(_row("Neyman-Pearson", alone))
     if additional or not rows:
-        rows.append(_row("double sampling", found))
+        rows.append(_row("double sampling", proved))
     lines += ["", table(rows, ["certificate", "l2 radius", "l-inf radius", "l1 radius"])]
-    if additional and found.np_radius is not None and 0 < found.np_radius < math.inf:
-        gain = 100 * (found.radius / found.np_radius - 1)
+    if additional and proved.np_radius is not None and 0 < proved.np_radius < math.inf:
+        gain = 100 * (proved.radius / proved.np_radius - 1)
         lines.append(f"\ngain of double sampling: {nearest_text(gain, 2)}%")
-    lines += ["", _proof(found)]
+    lines += ["", _proof(proved)]
     return "\n".join(lines)
 
 
-def _row(name: str, found: Certificate) -> list[str]:
-    radii = (found.radius_in("l2"), found.linf_radius, found.l1_radius)
+def _row(name: str, certificate: Certificate) -> list[str]:
+    radii = (certificate.radius_in("l2"), certificate.linf_radius, certificate.l1_radius)
     return [name, *(floor_text(radius, 6) for radius in radii)]
 
 
-def _proof(found: Certificate) -> str:
-    if found.status == "abstained":
+def _proof(certificate: Certificate) -> str:
+    if certificate.status == "abstained":
         return "abstained: the class may have a probability of 1/2 or less, so nothing is certified"
-    if found.status == "undecided":
+    if certificate.status == "undecided":
         return "undecided: the search found no proof; nothing is certified"
-    proof = found.proof
+    proof = certificate.proof
     step = None if proof is None else proof.outermost
     assert step is not None
     values = _named_multipliers(step.multipliers)

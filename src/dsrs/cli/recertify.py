@@ -139,17 +139,17 @@ def _recertify_table(source: Path, target: Path, arguments: argparse.Namespace) 
     began = time.monotonic()
     interrupted = False
     with ExitStack() as stack:
-        found = stack.enter_context(open_csv(source))
-        missing = [name for name in REQUIRED_COLUMNS if name not in found.header]
+        table_file = stack.enter_context(open_csv(source))
+        missing = [name for name in REQUIRED_COLUMNS if name not in table_file.header]
         if missing:
             raise DataError(f"{source} lacks the column(s) {', '.join(missing)}")
-        kept = [name for name in found.header if name not in RESULT_COLUMNS]
+        kept = [name for name in table_file.header if name not in RESULT_COLUMNS]
         writer = csv.writer(stack.enter_context(_writing(target)), lineterminator="\n")
         writer.writerow([*kept, *RESULT_COLUMNS])
         prepare(count)
         bar = stack.enter_context(Progress(count, "certifying", quiet=arguments.quiet))
         try:
-            for row, outcome in _outcomes(found.rows, arguments.workers):
+            for row, outcome in _outcomes(table_file.rows, arguments.workers):
                 fields = outcome.fields()
                 _count(tally, fields, row.line)
                 values = [row.cells.get(name, "") for name in kept]
@@ -243,8 +243,8 @@ def _text(value: float | str) -> str:
 
 
 def _count_rows(path: Path) -> int:
-    with open_csv(path) as found:
-        return sum(1 for _ in found.rows)
+    with open_csv(path) as rows:
+        return sum(1 for _ in rows.rows)
 
 
 @contextmanager

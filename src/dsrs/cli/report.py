@@ -120,10 +120,10 @@ def summary_text(report: Report) -> str:
         *(f"{run.name}: {run.spent.text()}" for run in report.runs if run.spent),
         *(f"{run.name}: {attack_text(run)}" for run in report.runs if run.attacks),
     ]
-    lines += [f"\n{gate_text(one)}" for one in report.gates]
-    for found in report.comparisons:
-        if set(found.sizes) != {found.size}:
-            lines += ["", comparison_text(found)]
+    lines += [f"\n{gate_text(gate)}" for gate in report.gates]
+    for comparison in report.comparisons:
+        if set(comparison.sizes) != {comparison.size}:
+            lines += ["", comparison_text(comparison)]
     return "\n".join(lines) + "\n"
 
 

@@ -54,13 +54,14 @@ def add_parser(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if arguments.model is None:
         raise InvalidInput("name what is served with --model")
-    found = _compared(arguments)
-    same = all(one.same for one in found)
+    compared = _compared(arguments)
+    same = all(fact.same for fact in compared)
     if arguments.json:
-        print(json.dumps({"same": same, "facts": [asdict(one) for one in found]}, indent=2))
+        print(json.dumps({"same": same, "facts": [asdict(fact) for fact in compared]}, indent=2))
     else:
         rows = [
-            [one.name, "same" if one.same else "DIFFERS", one.quoted, one.served] for one in found
+            [fact.name, "same" if fact.same else "DIFFERS", fact.quoted, fact.served]
+            for fact in compared
         ]
         print(table(rows, ["fact", "", "quoted", "served"]))
         print(
@@ -81,13 +82,13 @@ def _compared(arguments: argparse.Namespace) -> list[Compared]:
         with open_run(arguments.quoted) as opened:
             facts = facts_of_run(opened.config)
         model = _loaded(arguments, facts)
-        found = compare_served(facts, facts_of_model(model, arguments.device))
+        compared = compare_served(facts, facts_of_model(model, arguments.device))
     else:
         sets = Sets.load(arguments.quoted)
         facts = facts_of_sets(sets)
         model = _loaded(arguments, facts)
-        found = compare_sets(sets, model, arguments.device)
-    return found + compare_served(facts, _noise(arguments, model))
+        compared = compare_sets(sets, model, arguments.device)
+    return compared + compare_served(facts, _noise(arguments, model))
 
 
 def _loaded(arguments: argparse.Namespace, facts: dict[str, Any]) -> Classifier:

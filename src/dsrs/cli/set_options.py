@@ -86,12 +86,12 @@ def plan_from(arguments: argparse.Namespace, dataset: Dataset) -> SetPlan:
 def tuned_sets(file: str) -> dict[str, Any]:
     """What `dsrs conformal tune --output` wrote, or a law alone."""
     try:
-        found = json.loads(Path(file).read_text(encoding="utf-8"))
+        content = json.loads(Path(file).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{file} cannot be read as a law: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise DataError(f"{file} is not a file of `dsrs conformal tune`")
-    return found
+    return content
 
 
 def refuse_tuning_inputs(file: str | None, dataset: Dataset, indices: list[int]) -> None:

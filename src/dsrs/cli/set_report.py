@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     sets = Sets.load(arguments.sets)
     classifier, dataset = model_and_data(arguments)
     predictor = SetPredictor(classifier, sets, device=arguments.device)
-    found = evaluate_sets(
+    evaluation = evaluate_sets(
         predictor,
         dataset,
         chosen_inputs(arguments, dataset),
@@ -83,32 +83,36 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if arguments.json:
         promise = {"guarantee": sets.guarantee, "caveats": sets.caveats}
-        print(json.dumps(promise | found.to_dict(), indent=2))
+        print(json.dumps(promise | evaluation.to_dict(), indent=2))
     else:
-        print(evaluation_text(found))
+        print(evaluation_text(evaluation))
         print(f"promise: {sets.guarantee}")
         for caveat in sets.caveats:
             print(f"note: {caveat}")
     if arguments.output:
         from dsrs.reports.sets_page import write_sets_page
 
-        write_sets_page(sets, found, arguments.output, arguments.title, dataset.class_names)
+        write_sets_page(sets, evaluation, arguments.output, arguments.title, dataset.class_names)
         print(f"wrote {arguments.output}", file=sys.stderr if arguments.json else sys.stdout)
     return 0
 
 
-def evaluation_text(found: Evaluation) -> str:
+def evaluation_text(evaluation: Evaluation) -> str:
     """Coverage and size for each kind of shift, as a table."""
     from dsrs.measures.rounding import ceil_text, floor_text
 
     rows = []
-    for one in found.outcomes:
-        low, high = one.interval
+    for outcome in evaluation.outcomes:
+        low, high = outcome.interval
         rows.append(
             [
-                *(one.shift, f"{one.inputs}", floor_text(100 * one.coverage, 1)),
+                *(outcome.shift, f"{outcome.inputs}", floor_text(100 * outcome.coverage, 1)),
                 f"{floor_text(100 * low, 1)} to {ceil_text(100 * high, 1)}",
-                *(f"{one.mean_size:.3f}", f"{one.sizes[0]}", f"{one.mean_distance:.3g}"),
+                *(
+                    f"{outcome.mean_size:.3f}",
+                    f"{outcome.sizes[0]}",
+                    f"{outcome.mean_distance:.3g}",
+                ),
             ]
         )
     heads = ["shift", "inputs", "coverage (%)", "95% interval", "mean size", "empty", "moved (l2)"]

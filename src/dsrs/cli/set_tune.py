@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
     classifier, dataset = model_and_data(arguments)
     chosen = chosen_inputs(arguments, dataset)
     arguments.sigma = arguments.sigmas[0] if arguments.sigmas else max(arguments.radius, 1e-9)
-    found = tune_sets(
+    forecasts = tune_sets(
         classifier,
         dataset,
         plan_from(arguments, dataset),
@@ -102,32 +102,37 @@ def run(arguments: argparse.Namespace) -> int:
         progress=lambda total: Progress(total, "tuning", quiet=arguments.quiet),
     )
     looked = {"data_fingerprint": dataset.fingerprint, "indices": chosen}
-    best: dict[str, Any] = found[0].to_dict() | {"radius": arguments.radius}
+    best: dict[str, Any] = forecasts[0].to_dict() | {"radius": arguments.radius}
     best |= {"coverage": arguments.coverage, "tuning": looked}
     if arguments.json:
-        print(json.dumps({"best": best, "forecasts": [one.to_dict() for one in found]}, indent=2))
+        print(
+            json.dumps(
+                {"best": best, "forecasts": [forecast.to_dict() for forecast in forecasts]},
+                indent=2,
+            )
+        )
     else:
-        print(forecast_text(found))
+        print(forecast_text(forecasts))
     if arguments.output:
         write_whole(arguments.output, (json.dumps(best) + "\n").encode())
         print(f"wrote {arguments.output}", file=sys.stderr if arguments.json else sys.stdout)
     return 0
 
 
-def forecast_text(found: list[SetForecast]) -> str:
+def forecast_text(forecasts: list[SetForecast]) -> str:
     """The predictions as a table, the smallest sets first."""
     from dsrs.measures.rounding import ceil_text
 
     rows = [
         [
-            f"{one.law.sigma:g}",
-            one.score,
-            ceil_text(one.level, 6),
-            f"{one.mean_size:.3f}",
-            f"{one.error:.3f}",
-            "no number" if one.fewest_inputs is None else f"{one.fewest_inputs:,}",
+            f"{forecast.law.sigma:g}",
+            forecast.score,
+            ceil_text(forecast.level, 6),
+            f"{forecast.mean_size:.3f}",
+            f"{forecast.error:.3f}",
+            "no number" if forecast.fewest_inputs is None else f"{forecast.fewest_inputs:,}",
         ]
-        for one in found
+        for forecast in forecasts
     ]
     heads = ["sigma", "score", "level", "mean size", "std error", "inputs needed"]
     note = (

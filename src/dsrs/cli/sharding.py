@@ -36,7 +36,7 @@ def add_shard(group: Options) -> None:
 
 def shard(text: str) -> Shard:
     """3/16 as a part."""
-    found = SHARD.fullmatch(text)
-    if not found or not 1 <= int(found[1]) <= int(found[2]):
+    match = SHARD.fullmatch(text)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
         raise InvalidInput(f"expected I/N with I from 1 to N, such as 3/16, got {text!r}")
-    return Shard(int(found[1]), int(found[2]))
+    return Shard(int(match[1]), int(match[2]))

@@ -89,8 +89,8 @@ def _show(arguments: argparse.Namespace) -> int:
         accuracies = certified_accuracy(results, radii_from(arguments) or opened.plan.goal.asked)
         spent = votes_spent(results, opened.sampled_plan)
         if arguments.json:
-            found = [accuracy.to_dict() for accuracy in accuracies]
-            known = {"config": opened.config, "votes": spent.total, "methods": found}
+            measures = [accuracy.to_dict() for accuracy in accuracies]
+            known = {"config": opened.config, "votes": spent.total, "methods": measures}
             print(json.dumps(known, indent=2))
             return 0
         print(_settings(opened) + "\n")
@@ -150,7 +150,9 @@ def _one_input(opened: Run, index: int) -> dict[str, Any]:
     from dsrs.store.attacks import attacked_inputs
 
     result = opened.result(index)
-    certificates = {name: found.to_dict() for name, found in result.certificates.items()}
+    certificates = {
+        name: certificate.to_dict() for name, certificate in result.certificates.items()
+    }
     attacked = attacked_inputs(opened).get(index)
     fields = result.sampled.to_dict() | {"certificates": certificates}
     return fields if attacked is None else fields | {"attack": attacked.to_dict()}

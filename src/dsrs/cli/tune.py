@@ -108,7 +108,7 @@ def _answer(arguments: argparse.Namespace, folder: str) -> int:
 
     logs = logs_on_spheres(Path(folder))
     landscape = landscape_of_logs(logs) if logs else read_landscape(folder)
-    found = tune(
+    tuned = tune(
         landscape.profiles,
         landscape.d,
         arguments.n,
@@ -117,7 +117,7 @@ def _answer(arguments: argparse.Namespace, folder: str) -> int:
         current=_current(arguments, landscape.d),
         etas=arguments.etas,
     ).without(landscape.certified)
-    answer = found.to_dict() | {
+    answer = tuned.to_dict() | {
         "landscape": {
             "votes": landscape.votes,
             "inputs": list(landscape.indices),
@@ -127,12 +127,12 @@ def _answer(arguments: argparse.Namespace, folder: str) -> int:
     if arguments.figure:
         from dsrs.reports.tuning import draw_tuning
 
-        draw_tuning(found, Path(arguments.figure))
+        draw_tuning(tuned, Path(arguments.figure))
     if arguments.output:
         from dsrs.files.whole import write_whole
 
         write_whole(Path(arguments.output), json.dumps(answer, indent=1).encode())
-    print(json.dumps(answer, indent=1) if arguments.json else tuning_text(found))
+    print(json.dumps(answer, indent=1) if arguments.json else tuning_text(tuned))
     if arguments.output and not (arguments.json or arguments.quiet):
         print(f"\nnext: dsrs certify --model ... --data ... --law {arguments.output} --output ...")
     return 0
@@ -162,27 +162,29 @@ def _current(arguments: argparse.Namespace, d: int) -> GeneralizedGaussian | Non
     return None if card is None else law_of_card(card)
 
 
-def tuning_text(found: Tuned) -> str:
+def tuning_text(tuned: Tuned) -> str:
     """The best laws, the current one and the limit, as an aligned table."""
     import numpy as np
 
-    best = found.candidates[:SHOWN_CANDIDATES]
-    top = max(float(found.limits.max()), *(float(one.radii.max()) for one in best))
+    best = tuned.candidates[:SHOWN_CANDIDATES]
+    top = max(float(tuned.limits.max()), *(float(forecast.radii.max()) for forecast in best))
     radii = round_radii(top)
-    rows = [forecast_row("best" if one is best[0] else "", one, radii) for one in best]
-    now = found.current
-    rows += [forecast_row("now" if one is now[0] else "", one, radii) for one in now]
-    for name, largest in (("routed", found.routed), ("limit", found.limits)):
+    rows = [
+        forecast_row("best" if forecast is best[0] else "", forecast, radii) for forecast in best
+    ]
+    now = tuned.current
+    rows += [forecast_row("now" if forecast is now[0] else "", forecast, radii) for forecast in now]
+    for name, largest in (("routed", tuned.routed), ("limit", tuned.limits)):
         rows.append(
-            [name, "", "", "", f"{found.objective.of(largest):.4f}", ""]
+            [name, "", "", "", f"{tuned.objective.of(largest):.4f}", ""]
             + [f"{100 * np.mean(largest >= radius):.1f}" for radius in radii]
         )
-    heads = ["", "sigma", "k", "method", found.objective.text, "interval (95%)"]
+    heads = ["", "sigma", "k", "method", tuned.objective.text, "interval (95%)"]
     heads += [f"r={radius:g}" for radius in radii]
     return (
-        f"predicted for n = {found.n:,} votes, alpha = {found.alpha:g}, from "
-        f"{len(found.limits)} inputs; certified accuracy (%) at radius r\n"
-        f"{table(rows, heads)}\n{routing_line(found.routing_gain)}"
+        f"predicted for n = {tuned.n:,} votes, alpha = {tuned.alpha:g}, from "
+        f"{len(tuned.limits)} inputs; certified accuracy (%) at radius r\n"
+        f"{table(rows, heads)}\n{routing_line(tuned.routing_gain)}"
     )
 
 
@@ -192,17 +194,17 @@ def routing_line(gain: float) -> str:
     return f"a law for each input (routed) could certify at most {100 * gain:.1f}% more{advice}"
 
 
-def forecast_row(name: str, one: Forecast, radii: list[float]) -> list[str]:
+def forecast_row(name: str, forecast: Forecast, radii: list[float]) -> list[str]:
     """What a law is predicted to certify, as the cells of a row."""
     import numpy as np
 
     from dsrs.laws import short_law_text
 
-    law = one.law
+    law = forecast.law
     size = f"{law.sigma:.4g}" + ("" if law.eta == 2 else f" (eta {law.eta:g})")
-    values = [f"{one.value:.4f}", f"{one.low:.4f} to {one.high:.4f}"]
-    accuracy = [f"{100 * np.mean(one.radii >= radius):.1f}" for radius in radii]
-    return [name, size, f"{law.k:g}", short_law_text(one.method), *values, *accuracy]
+    values = [f"{forecast.value:.4f}", f"{forecast.low:.4f} to {forecast.high:.4f}"]
+    accuracy = [f"{100 * np.mean(forecast.radii >= radius):.1f}" for radius in radii]
+    return [name, size, f"{law.k:g}", short_law_text(forecast.method), *values, *accuracy]
 
 
 def round_radii(top: float) -> list[float]:

@@ -12,9 +12,9 @@ from dsrs.errors import DataError
 def read_tuned(file: str) -> dict[str, Any]:
     """What `dsrs tune --output` wrote."""
     try:
-        found = json.loads(Path(file).read_text())
+        content = json.loads(Path(file).read_text())
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{file} cannot be read as a file of `dsrs tune`: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise DataError(f"{file} is not a file of `dsrs tune`")
-    return found
+    return content

@@ -1,4 +1,4 @@
-"""Who spends how much failure probability: the union bound, kept as a ledger."""
+"""The union bound as a ledger: which bound has which share of the failure probability."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class AlphaBudget:
         return "\n".join([*lines, f"  {self.remaining:<12.6g} not spent"])
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the ledger as JSON."""
         return {"alpha": self.alpha, "shares": [share._asdict() for share in self.shares]}
 
     def _left(self) -> Fraction:

@@ -57,7 +57,7 @@ class Estimate:
 
     @property
     def sign(self) -> int:
-        """+1 or -1 when the interval lies on one side of zero, else 0: no difference shown."""
+        """Return +1 or -1 when the interval lies on one side of zero, and else 0."""
         return (self.low > 0) - (self.high < 0)
 
 

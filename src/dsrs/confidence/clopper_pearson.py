@@ -109,7 +109,7 @@ def _finite_or(guess: NDArray[Any], rough: Floats) -> Floats:
 
 
 def _solver(hits: Floats, misses: Floats) -> Callable[..., Floats]:
-    """`_solve_rows` interpreted, or compiled as soon as there was or is much to do."""
+    """Return `_solve_rows`, compiled if there was or is much to compute."""
     global _terms
     # A tail has terms over some eight standard deviations, and is added up some ten times.
     _terms += float(np.sum(10 + 80 * np.sqrt(np.minimum(hits, misses))))
@@ -142,7 +142,7 @@ def _solve_rows(
 def _solve(
     hits: float, misses: float, log_target: float, at_most: bool, guess: float, small_is_p: bool
 ) -> float:
-    """The p with ln Pr[Bin(n, p) >= hits] at most (or at least) the target, and next to it.
+    """Return the p with ln Pr[Bin(n, p) >= hits] at most (or at least) the target, and next to it.
 
     Works on s = p or s = 1 - p, whichever is small, in ln s: the derivative of the logarithm of
     the tail is hits / S in ln p, and -hits (q/p) / S in ln q. Both fall in ln s because S grows

@@ -55,12 +55,12 @@ def mean_deviation(votes: int, miss_rate: float, alpha: float) -> float:
         return (_log_moment(s, miss_rate) + price) / s
 
     guess = 0.5 * math.log(2 * price / max(miss_rate, 1e-300))
-    found = optimize.minimize_scalar(at, bounds=(guess - 6, min(guess + 6, 3.0)), method="bounded")
-    return float(found.fun) * (1 + 1e-12)
+    best = optimize.minimize_scalar(at, bounds=(guess - 6, min(guess + 6, 3.0)), method="bounded")
+    return float(best.fun) * (1 + 1e-12)
 
 
 def _log_moment(s: float, q: float) -> float:
-    """c q + E[(psi(s v) - c)+] with c = psi(s b), where psi > c has about the probability q.
+    """Return c q + E[(psi(s v) - c)+] with c = psi(s b), where psi > c has about the probability q.
 
     The other end a of the set psi(s v) > c, v < -a, is found by Newton; an error in it counts
     squared.

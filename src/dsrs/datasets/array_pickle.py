@@ -26,14 +26,14 @@ LARGEST_BATCH_BYTES = 1 << 30  # bytes; a batch of CIFAR-10 has 31 million
 
 @dataclass
 class _Kind:
-    """numpy.dtype, as the letters that name it."""
+    """The name of a numpy.dtype."""
 
     name: str
 
 
 @dataclass
 class _Array:
-    """numpy.ndarray, as its shape, the kind of its numbers and their bytes."""
+    """The content of a numpy.ndarray: its shape, the kind of its numbers and their bytes."""
 
     shape: tuple[int, ...] = ()
     kind: str = ""
@@ -41,7 +41,7 @@ class _Array:
 
 
 class _Refused(Exception):
-    """What the file asks for and may not have."""
+    """The file asks for something that is not allowed."""
 
 
 def _array(*arguments: Any) -> _Array:
@@ -139,7 +139,7 @@ class _Machine:
         raise ValueError("the program has no end")
 
     def since_mark(self) -> list[Any]:
-        """What lies above the last mark, taken away with it."""
+        """Remove the last mark and return the values above it."""
         at = self.marks.pop()
         taken = self.stack[at:]
         del self.stack[at:]
@@ -182,7 +182,7 @@ class _Machine:
         self.stack.append(function(*arguments))
 
     def fill(self) -> None:
-        """Give a record its state, as NumPy writes it."""
+        """Set the state of a record, as NumPy writes it."""
         state = self.stack.pop()
         target = self.stack[-1]
         if isinstance(target, _Kind):

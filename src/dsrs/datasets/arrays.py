@@ -18,7 +18,7 @@ CHUNK_BYTES = 1 << 24
 
 
 def checked_images(images: ArrayLike, name: str, bounds: tuple[float, float]) -> NDArray[Any]:
-    """`images` with the channel axis second, or DataError; a view where it can be."""
+    """Return `images` with the channel axis second, as a view if possible, or raise DataError."""
     images = as_array(images, name)
     if images.dtype != np.uint8 and not np.issubdtype(images.dtype, np.floating):
         raise DataError(
@@ -42,7 +42,8 @@ def checked_images(images: ArrayLike, name: str, bounds: tuple[float, float]) ->
 
 
 def as_array(values: Any, name: str) -> NDArray[Any]:
-    """`values` as an array: of NumPy, a tensor of any device, or a list of numbers or of these."""
+    """Return `values` (an array, a tensor of any device, a list of numbers or of these) as an
+    array."""
     if isinstance(values, np.ndarray):
         return values
     kind = type(values).__name__
@@ -65,7 +66,7 @@ def as_array(values: Any, name: str) -> NDArray[Any]:
 
 
 def checked_labels(labels: ArrayLike, size: int, name: str) -> NDArray[np.int64]:
-    """`labels` as int64 class ids, one for each of `size` inputs, or DataError."""
+    """Return `labels` as int64 class ids, one for each of `size` inputs, or raise DataError."""
     ids = as_array(labels, f"{name}, labels")
     # (n, 1) is how some archives keep a column of labels.
     ids = ids[:, 0] if ids.ndim == 2 and ids.shape[1] == 1 else ids
@@ -99,7 +100,7 @@ def _is_one_hot(rows: NDArray[Any]) -> bool:
 
 
 def fingerprint_of(images: NDArray[Any], labels: NDArray[np.int64] | None) -> str:
-    """sha256 of type, shape and bytes in C order, so one dataset has one hash in any format."""
+    """Return the SHA-256 of type, shape and bytes in C order: one hash in any file format."""
     digest = hashlib.sha256(f"{images.dtype.newbyteorder('<').str}{images.shape}".encode())
     for part in _chunks(images):
         digest.update(_little_endian(part))

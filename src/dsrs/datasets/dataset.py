@@ -151,13 +151,13 @@ class Dataset(Readable):
         """
         names = tuple(class_names)
         numbers = {name.casefold(): number for number, name in enumerate(names)}
-        found = [numbers.get(name.casefold(), -1) for name in self.class_names]
-        if -1 in found and class_names and self.class_names:
+        places = [numbers.get(name.casefold(), -1) for name in self.class_names]
+        if -1 in places and class_names and self.class_names:
             return self  # the names of the data are other ones: ids, or another language
         named = replace(self, class_names=names)
-        if self.labels is None or found == list(range(len(found))):
+        if self.labels is None or places == list(range(len(places))):
             return named
-        labels = np.array(found, dtype=np.int64)[self.labels]
+        labels = np.array(places, dtype=np.int64)[self.labels]
         content = self.fingerprint.encode() + labels.astype("<i8").tobytes()
         return replace(
             named, labels=labels, fingerprint=f"sha256:{hashlib.sha256(content).hexdigest()}"

@@ -75,12 +75,12 @@ def _bytes_of(path: Path) -> NDArray[np.uint8]:
 
 
 def _member(folder: Path, split: str, kind: str) -> Path:
-    found = _candidates(folder, split, kind)
-    if not found:
+    files = _candidates(folder, split, kind)
+    if not files:
         raise DataError(
             f"{folder}: expected a file {IDX_PREFIXES[split]}-{kind}-* for split {split!r}"
         )
-    return found[0]
+    return files[0]
 
 
 def _candidates(folder: Path, split: str, kind: str) -> list[Path]:

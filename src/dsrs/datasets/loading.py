@@ -144,5 +144,5 @@ def _kind(source: Path) -> str:
 
 
 def _split_folder(folder: Path, split: str) -> Path:
-    """`folder`/test or `folder`/train where the folder holds the splits, else the folder."""
+    """Return `folder`/test or `folder`/train where the folder holds the splits, else the folder."""
     return folder / split if all((folder / each).is_dir() for each in SPLITS) else folder

@@ -1,4 +1,4 @@
-""".npz archives and .npy arrays."""
+"""Reading .npz archives and .npy arrays."""
 
 from __future__ import annotations
 
@@ -78,15 +78,15 @@ def _array(path: Path) -> NDArray[Any]:
     try:
         with path.open("rb") as stream:
             _refuse_other_files(stream, "an .npy file", path)
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
     except UNREADABLE as error:
         raise DataError(
             f"{path}: expected an .npy file of a plain array: {_reason(error)}"
         ) from None
-    if not isinstance(found, np.ndarray):
-        found.close()
+    if not isinstance(array, np.ndarray):
+        array.close()
         raise DataError(f"{path}: expected one array (.npy), got an .npz archive")
-    return found
+    return array
 
 
 def _refuse_other_files(stream: BinaryIO, expected: str, path: Path) -> None:

@@ -33,7 +33,7 @@ GROUPS_KEPT = 4  # groups of rows in memory
 
 @dataclass(frozen=True)
 class _Place:
-    """Where an image is: a file, a group of its rows, and the row in it."""
+    """The place of an image: a file, a group of its rows, and the row in the group."""
 
     file: Path
     group: int

@@ -53,9 +53,9 @@ def _by_folder(folder: Path, names: list[str]) -> tuple[list[Path], list[int]]:
         home = home if home.is_dir() else folder / name
         if not home.is_dir():
             raise DataError(f"{folder}: expected a folder of images for the class {name!r}")
-        found = images_in(home)
-        files += found
-        classes += [index] * len(found)
+        images = images_in(home)
+        files += images
+        classes += [index] * len(images)
     return files, classes
 
 

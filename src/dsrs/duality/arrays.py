@@ -19,13 +19,13 @@ Values = TypeVar("Values", NDArray[np.float64], NDArray[np.int64])
 
 @kernel
 def whole(number: int) -> int:
-    """The number itself, for calls: each literal that a kernel is called with compiles it anew."""
+    """Return the number itself. Each literal that a kernel is called with would compile it anew."""
     return int(number)
 
 
 @kernel
 def fill(target: Floats, value: float) -> None:
-    """Put `value` everywhere."""
+    """Set all values of `target` to `value`."""
     for i in range(len(target)):
         target[i] = value
 
@@ -39,7 +39,7 @@ def copy_into(target: Floats, source: Floats) -> None:
 
 @kernel
 def picked(values: Values, places: NDArray[np.int64]) -> Values:
-    """The values at these places."""
+    """Return the values at these places."""
     chosen = np.empty(len(places), dtype=values.dtype)
     for i in range(len(places)):
         chosen[i] = values[places[i]]
@@ -48,7 +48,7 @@ def picked(values: Values, places: NDArray[np.int64]) -> Values:
 
 @kernel
 def room_for(rows: Floats, used: int, more: int) -> Floats:
-    """`rows`, or a longer copy if there is no room for `more` beside the `used` ones."""
+    """Return `rows`, or a longer copy if `more` rows beside the `used` ones need room."""
     if used + more <= len(rows):
         return rows
     longer = np.empty((2 * len(rows) + more, rows.shape[1]))

@@ -62,13 +62,13 @@ def log_p(base: Base, u: float) -> float:
 
 @kernel
 def gamma_of(base: Base, u: float) -> float:
-    """t on shell u."""
+    """Return t on shell u."""
     return base.m * math.exp(min(u, HUGE))
 
 
 @kernel
 def half_square(base: Base, t: float) -> float:
-    """h = |x|^2/2 on shell t."""
+    """Return h = |x|^2/2 on shell t."""
     if base.power == 1.0:
         return t
     # Beyond, the fourth power (eta = 1/2) overflows.
@@ -114,7 +114,7 @@ def crossing(base: Base, t: float, a: float) -> tuple[float, float]:
 
 @kernel
 def moved(base: Base, h: float, e: float, growth: float) -> tuple[float, float]:
-    """h(u) - h(v) and h(v), for h = h(u) and v = u + e; `growth` is expm1(e)."""
+    """Return h(u) - h(v) and h(v), for h = h(u) and v = u + e; `growth` is expm1(e)."""
     if base.power != 1.0:
         growth = math.expm1(min(base.power * e, HUGE))
     return -h * growth, h * (1.0 + growth)
@@ -122,7 +122,7 @@ def moved(base: Base, h: float, e: float, growth: float) -> tuple[float, float]:
 
 @kernel
 def curve_speed(base: Base, t: float, growth: float, a_slope: float) -> float:
-    """dv/du along ln LR = a(u): from kappa v + m e^v = kappa u + m e^u - a."""
+    """Return dv/du along ln LR = a(u), from kappa v + m e^v = kappa u + m e^u - a."""
     return (t + base.kappa - a_slope) / (t * (1.0 + growth) + base.kappa)
 
 

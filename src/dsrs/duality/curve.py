@@ -65,7 +65,7 @@ class Strips(NamedTuple):
 def log_ratio(
     base: Base, parts: Components, active: Integers, multipliers: Floats, u: float
 ) -> float:
-    """a = ln(g/p) on shell u; -inf where g is not positive."""
+    """Return a = ln(g/p) on shell u; -inf where g is not positive."""
     for j in active:
         if multipliers[parts.owner[j]] == np.inf:
             return np.inf
@@ -110,8 +110,8 @@ def state(
 
 @inlined
 def state_change(cutting: Cutting, active: Integers, low: float, high: float) -> tuple[float, int]:
-    """The first u in [low, high] from which on the state is another, or `high`; and the state
-    before it.
+    """Return the first u in [low, high] from which on the state is another, or `high`; and the old
+    state.
 
     A look at some places: what it misses costs the quadrature nodes. Kinks (edge = 1) are found to
     rounding, bends roughly.

@@ -103,7 +103,7 @@ def _range(m: float, component: Component) -> tuple[float, float]:
 
 @functools.lru_cache(maxsize=8192)
 def _lower_end(shape: float, stop: float) -> float:
-    """ln of the t below which t^(shape-1) e^(-t) has TAIL of its mass on (0, stop]."""
+    """Return ln of the t below which t^(shape-1) e^(-t) has TAIL of its mass on (0, stop]."""
     mass = float(special.gammainc(shape, stop))
     if mass < FAINT:
         # In ln t the density grows at a rate of shape - t or more below the stop.
@@ -117,7 +117,7 @@ def _lower_end(shape: float, stop: float) -> float:
 
 @functools.lru_cache(maxsize=8192)
 def _upper_end(shape: float, start: float) -> float:
-    """ln of the t above which t^(shape-1) e^(-t) has TAIL of its mass on (start, inf)."""
+    """Return ln of the t above which t^(shape-1) e^(-t) has TAIL of its mass on (start, inf)."""
     mass = float(special.gammaincc(shape, start)) if shape > 0 else 0.0
     if mass < FAINT:
         # In t the density falls at a rate of 1 - (shape - 1)/start or more beyond the start.
@@ -193,9 +193,9 @@ def pieces_of(parts: Components, share: float) -> Pieces:
                 n += 1
     edges, n = cuts, sort_distinct(cuts, n)
     low, high = np.empty(n), np.empty(n)
-    found = 0
+    cut_count = 0
     for i in range(n - 1):
-        covered, glued = False, found > 0 and high[found - 1] == edges[i]
+        covered, glued = False, cut_count > 0 and high[cut_count - 1] == edges[i]
         for j in range(count):
             covered = covered or (lows[j] <= edges[i] and edges[i + 1] <= highs[j])
             glued = glued and parts.start[j] != edges[i] and parts.stop[j] != edges[i]
@@ -203,39 +203,39 @@ def pieces_of(parts: Components, share: float) -> Pieces:
             continue
         if glued:
             # Where only the range of a component ends, nothing happens to g.
-            high[found - 1] = edges[i + 1]
+            high[cut_count - 1] = edges[i + 1]
         else:
-            low[found], high[found] = edges[i], edges[i + 1]
-            found += 1
-    first = np.zeros(found + 1, dtype=np.int64)
-    members = np.empty(found * count, dtype=np.int64)
+            low[cut_count], high[cut_count] = edges[i], edges[i + 1]
+            cut_count += 1
+    first = np.zeros(cut_count + 1, dtype=np.int64)
+    members = np.empty(cut_count * count, dtype=np.int64)
     n = 0
-    for i in range(found):
+    for i in range(cut_count):
         for j in range(count):
             if high[i] > parts.start[j] and low[i] < parts.stop[j]:
                 members[n] = j
                 n += 1
         first[i + 1] = n
-    return Pieces(low[:found], high[:found], first, members[:n])
+    return Pieces(low[:cut_count], high[:cut_count], first, members[:n])
 
 
 @kernel
 def active_on(parts: Components, pieces: Pieces, j: int, multipliers: Floats) -> Integers:
     """The components on piece j whose multiplier is not 0."""
-    found = np.empty(pieces.first[j + 1] - pieces.first[j], dtype=np.int64)
+    members = np.empty(pieces.first[j + 1] - pieces.first[j], dtype=np.int64)
     n = 0
     for i in pieces.members[pieces.first[j] : pieces.first[j + 1]]:
         if multipliers[parts.owner[i]] != 0.0:
-            found[n] = i
+            members[n] = i
             n += 1
-    return found[:n]
+    return members[:n]
 
 
 @kernel
 def density_at(
     parts: Components, active: Integers, multipliers: Floats, u: float
 ) -> tuple[float, float, float]:
-    """g in u, its derivative, and the sum of the magnitudes of its terms."""
+    """Return g at u, its derivative, and the sum of the magnitudes of its terms."""
     total, slope, gross = 0.0, 0.0, 0.0
     for j in active:
         w = u - parts.anchor[j]

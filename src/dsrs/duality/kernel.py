@@ -58,7 +58,7 @@ def kernel(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]
 
 
 def inlined(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Mark a kernel that becomes part of its callers, of which it has one or two.
+    """Mark a kernel that is compiled into its one or two callers.
 
     Every other kernel is compiled with a copy of all it calls: on the way from the smallest to the
     largest the same code would be compiled once for each of them.
@@ -96,7 +96,7 @@ def entry(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
 
 
 def switch() -> str:
-    """What DSRS_KERNELS asks for."""
+    """Return what the environment variable DSRS_KERNELS asks for."""
     value = os.environ.get(SWITCH, "auto")
     if value not in ("auto", "interpreted", "compiled"):
         from dsrs.errors import InvalidInput
@@ -106,7 +106,7 @@ def switch() -> str:
 
 
 def mode() -> str:
-    """`compiled`, `compiling` or `interpreted`."""
+    """Return `compiled`, `compiling` or `interpreted`."""
     return "compiled" if _compiled else "compiling" if _compiler else "interpreted"
 
 
@@ -178,7 +178,7 @@ def compile_here(folder: Path) -> None:
 
 
 def mark_complete(folder: Path) -> None:
-    """Mark the cache as one of all entries, of which each must have been called."""
+    """Mark the cache as complete. Every entry must have been called before."""
     missing = [_kernels[each] for each in _entries if not _compiled[_kernels[each]].signatures]  # type: ignore[attr-defined]
     if missing:
         raise RuntimeError(f"entries that were not compiled: {', '.join(sorted(missing))}")

@@ -182,7 +182,7 @@ def add_step(
 def share_of_shell(
     base: Base, parts: Components, active: Integers, multipliers: Floats, rho: float, u: float
 ) -> float:
-    """What R has of shell u."""
+    """Return the share of shell u that lies in R."""
     t = gamma_of(base, u)
     h = half_square(base, t)
     e, growth = crossing(base, t, log_ratio(base, parts, active, multipliers, u))
@@ -199,7 +199,8 @@ def weigh_shell(
     weight: float,
     masses: Floats,
 ) -> tuple[float, float]:
-    """`weight` times the density on shell u of every law, into `masses`, of g and of its slope."""
+    """Write `weight` times the density of every law on shell u into `masses`; return g and its
+    slope."""
     density, tilt = 0.0, 0.0
     fill(masses, 0.0)
     for j in members:

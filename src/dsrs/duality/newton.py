@@ -46,7 +46,7 @@ def slope_of(search: Search, multipliers: Floats, hits: Floats, slope: Floats) -
 
 @kernel
 def cost_of(search: Search, multipliers: Floats) -> float:
-    """sum_i l_i (1 - X_i)."""
+    """Return sum_i l_i (1 - X_i), the part of B that no integral is needed for."""
     ends, total = chosen_ends(search.problem, multipliers), 0.0
     for i in range(len(multipliers)):
         total += multipliers[i] * (1.0 - ends[i])
@@ -109,11 +109,11 @@ def inner(left: Floats, right: Floats) -> float:
 
 
 @kernel
-def same_signs(found: Floats, step: Floats) -> bool:
+def same_signs(multipliers: Floats, step: Floats) -> bool:
     """Whether the step takes no multiplier through 0."""
     same = True
-    for i in range(len(found)):
-        same = same and found[i] * (found[i] + step[i]) >= 0.0
+    for i in range(len(multipliers)):
+        same = same and multipliers[i] * (multipliers[i] + step[i]) >= 0.0
     return same
 
 
@@ -121,7 +121,7 @@ def same_signs(found: Floats, step: Floats) -> bool:
 def line_search(
     search: Search,
     rho: float,
-    found: Floats,
+    multipliers: Floats,
     step: Floats,
     gain: float,
     hits: Floats,
@@ -133,20 +133,20 @@ def line_search(
     A step too long is cut back to where the slope has nearly gone, rather than to the first place
     that still rises: beyond it Newton sees the curvature that it missed.
     """
-    stride, blocked, trial = 1.0, -1, np.empty(len(found))
+    stride, blocked, trial = 1.0, -1, np.empty(len(multipliers))
     low, high = 0.0, np.inf
-    for i in range(len(found)):
-        if found[i] * (found[i] + stride * step[i]) < 0.0:
-            stride, blocked = -found[i] / step[i], i
+    for i in range(len(multipliers)):
+        if multipliers[i] * (multipliers[i] + stride * step[i]) < 0.0:
+            stride, blocked = -multipliers[i] / step[i], i
     for _ in range(LINE_STEPS):
-        for i in range(len(found)):
-            trial[i] = found[i] + stride * step[i]
+        for i in range(len(multipliers)):
+            trial[i] = multipliers[i] + stride * step[i]
         if blocked >= 0:
             trial[blocked] = 0.0
         value, by_rho = measure(search, rho, trial, hits, sweeps, curvature)
         ends = chosen_ends(search.problem, trial)
         ahead = 0.0
-        for i in range(len(found)):
+        for i in range(len(multipliers)):
             ahead += (ends[i] - hits[i]) * step[i]
         if blocked >= 0:
             edge = search.problem.lowers if step[blocked] < 0.0 else search.problem.uppers
@@ -162,66 +162,67 @@ def line_search(
         cut = stride * min(max(gain / (gain - ahead), 0.1), 0.8)
         stride = cut if low == 0.0 else 0.5 * (low + high)
         blocked = -1
-    copy_into(found, trial)
+    copy_into(multipliers, trial)
     return value, by_rho
 
 
 @kernel
-def start_alone(search: Search, rho: float, found: Floats) -> None:
-    """The multiplier that Gaussian noise would want for one constraint: P, or the surest."""
+def start_alone(search: Search, rho: float, multipliers: Floats) -> None:
+    """Set the multiplier that Gaussian noise would need for one constraint: P, or the surest."""
     lowers = search.problem.lowers
     surest = 0
     for i in range(1, len(lowers)):
         if lowers[0] <= 0.5 and lowers[i] > lowers[surest]:
             surest = i
     shift = rho / search.problem.base.unit
-    found[surest] = math.exp(shift * (rough_normal_quantile(lowers[surest]) - 0.5 * shift))
+    multipliers[surest] = math.exp(shift * (rough_normal_quantile(lowers[surest]) - 0.5 * shift))
 
 
 @inlined
 def general_multipliers(
-    search: Search, rho: float, warm: Floats, found: Floats, rates: Floats
+    search: Search, rho: float, warm: Floats, multipliers: Floats, rates: Floats
 ) -> tuple[float, float]:
-    """Any list of laws: damped Newton on the concave B, stopping at the kinks l_i = 0.
+    """Maximise B for any list of laws: damped Newton on the concave B, stopping at the kinks l_i =
+    0.
 
-    Starts from `found`, or from one constraint alone when that is empty. `warm` is not used.
+    Starts from `multipliers`, or from one constraint alone when that is empty. `warm` is not used.
     """
     count = len(search.problem.lowers)
-    if inner(found, found) == 0.0:
-        start_alone(search, rho, found)
+    if inner(multipliers, multipliers) == 0.0:
+        start_alone(search, rho, multipliers)
     hits, sweeps, slope = np.empty(count), np.empty(count), np.empty(count)
     curvature = np.empty((count, count))
-    value, by_rho = measure(search, rho, found, hits, sweeps, curvature)
+    value, by_rho = measure(search, rho, multipliers, hits, sweeps, curvature)
     last_step, settled = np.zeros(count), False
     single = count == 2 and search.problem.lowers[0] == 0.0 and search.problem.uppers[0] == 1.0
     for _ in range(FEW_NEWTON_STEPS if single else DUAL_NEWTON_STEPS):
-        slope_of(search, found, hits, slope)
-        step = newton_step(found, slope, curvature, longest_step(found))
+        slope_of(search, multipliers, hits, slope)
+        step = newton_step(multipliers, slope, curvature, longest_step(multipliers))
         gain = inner(slope, step)
         if not gain > SMALLEST_GAIN:
-            if same_signs(found, step):
+            if same_signs(multipliers, step):
                 last_step, value = step, value + 0.5 * max(gain, 0.0)
             settled = inner(slope, slope) < LARGEST_SETTLED_SLOPE * LARGEST_SETTLED_SLOPE
             break
-        value, by_rho = line_search(search, rho, found, step, gain, hits, sweeps, curvature)
-        settled = value - cost_of(search, found) > UNBOUNDED
+        value, by_rho = line_search(search, rho, multipliers, step, gain, hits, sweeps, curvature)
+        settled = value - cost_of(search, multipliers) > UNBOUNDED
         if settled or is_spent(search.problem):
             break
     if not settled and count > 1 and not is_spent(search.problem):
         fill(last_step, 0.0)
         if single:
             # P says nothing: its multiplier is 0, and B is concave in the other.
-            found[0] = 0.0
-            best_alone(search, rho, found, whole(1), max(abs(found[1]), 1e-6))
+            multipliers[0] = 0.0
+            best_alone(search, rho, multipliers, whole(1), max(abs(multipliers[1]), 1e-6))
         elif count == 2:
-            scan_multipliers(search, rho, found)
+            scan_multipliers(search, rho, multipliers)
         else:
-            sweep_multipliers(search, rho, found)
-        value, by_rho = measure(search, rho, found, hits, sweeps, curvature)
-    value -= cost_of(search, found)
+            sweep_multipliers(search, rho, multipliers)
+        value, by_rho = measure(search, rho, multipliers, hits, sweeps, curvature)
+    value -= cost_of(search, multipliers)
     for i in range(count):
-        sweeps[i] *= -1.0 if found[i] != 0.0 else 0.0
-    copy_into(rates, newton_step(found, sweeps, curvature, np.inf))
+        sweeps[i] *= -1.0 if multipliers[i] != 0.0 else 0.0
+    copy_into(rates, newton_step(multipliers, sweeps, curvature, np.inf))
     for i in range(count):
-        found[i] += last_step[i]
+        multipliers[i] += last_step[i]
     return value, by_rho

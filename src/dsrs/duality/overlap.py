@@ -134,7 +134,8 @@ class Shifted:
         return cls(law, tuple(others), t, mass, reach, np.sort(np.minimum(v, LARGEST_V), axis=0))
 
     def ratios(self, v: Floats, side: int = 0) -> Floats:
-        """q_j(|x + delta|) / g(|x|) for each law j (g first) at v, an array of one row a shell.
+        """Return q_j(|x + delta|) / g(|x|) for each law j (g first) at v, with a row for each
+        shell.
 
         `side` is 1 or -1 for the limit from larger or smaller overlaps where a density jumps.
         """
@@ -152,9 +153,9 @@ class Shifted:
     def excess(self, multipliers: Floats) -> Floats:
         """V for these multipliers, shell by shell: it is the sum."""
         bracket = functools.partial(self.bracket, multipliers)
-        found = 0.5 * np.maximum(bracket(self.ends[0], -1), 0.0)
+        total = 0.5 * np.maximum(bracket(self.ends[0], -1), 0.0)
         # Beyond the turn nothing changes.
-        found += 0.5 * np.exp(-self.ends[-1]) * np.maximum(bracket(self.ends[-1], 1), 0.0)
+        total += 0.5 * np.exp(-self.ends[-1]) * np.maximum(bracket(self.ends[-1], 1), 0.0)
         points, parts = _gauss(2 * OVERLAP_NODES)
         for start, stop in zip(self.ends[:-1], self.ends[1:], strict=True):
             inside, outside = start, stop
@@ -168,11 +169,11 @@ class Shifted:
             width = (inside - start)[:, None]
             v = start[:, None] + width * points
             values = np.maximum(bracket(v), 0.0) * np.exp(-v)
-            found += 0.5 * (width * parts * values).sum(axis=1)
-        return self.mass * found
+            total += 0.5 * (width * parts * values).sum(axis=1)
+        return self.mass * total
 
     def bracket(self, multipliers: Floats, v: Floats, side: int = 0) -> Floats:
-        """1 - sum_j l_j q_j(|x + delta|) / g(|x|), which falls with v."""
+        """Return 1 - sum_j l_j q_j(|x + delta|) / g(|x|), which falls with v."""
         return 1 - np.tensordot(multipliers, self.ratios(v, side), axes=1)
 
     def at_ends(self, multipliers: Floats) -> Floats:
@@ -182,7 +183,8 @@ class Shifted:
         )
 
     def nodes(self) -> tuple[Floats, Floats]:
-        """Weights and ratios (a column a law) of fixed points, for the search of multipliers."""
+        """Return weights and ratios of fixed points (a column for each law), to search multipliers
+        with."""
         points, parts = _gauss(OVERLAP_NODES)
         starts, widths = self.ends[:-1].T[:, :, None], np.diff(self.ends.T, axis=1)[:, :, None]
         count = len(self.t)
@@ -261,7 +263,7 @@ def _kinks(
 
 
 def _panels(values: Floats, rule: Rule) -> Floats:
-    """Sums over whole panels."""
+    """Sum over whole panels."""
     return np.asarray(values.reshape(-1, rule.nodes * (1 + rule.halved)).sum(axis=1))
 
 

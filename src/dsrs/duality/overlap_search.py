@@ -117,14 +117,14 @@ class OverlapSearch:
             value = self.errors @ multipliers + weights @ np.maximum(gap, 0.0)
             return float(value), np.asarray(multipliers * slope)
 
-        found = optimize.minimize(
+        best = optimize.minimize(
             objective,
             np.clip(np.log(np.maximum(start, 1e-300)), *LOG_MULTIPLIERS),
             jac=True,
             method="L-BFGS-B",
             bounds=[LOG_MULTIPLIERS] * len(self.errors),
         )
-        return np.asarray(np.exp(found.x))
+        return np.asarray(np.exp(best.x))
 
     def _proves(self, radius: float) -> bool:
         """Whether the trusted bound of the error is below 1/2, at its best multipliers."""

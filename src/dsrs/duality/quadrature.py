@@ -111,7 +111,7 @@ def curve_integrand(
 
 @inlined
 def line_integrand(base: Base, rho: float, line: float, v: float) -> float:
-    """p(v) C(v, line)."""
+    """Return p(v) C(v, line)."""
     return within_line(base, rho, line, v)[0] * math.exp(log_p(base, v))
 
 

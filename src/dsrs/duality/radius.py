@@ -59,19 +59,20 @@ class Proved(NamedTuple):
 
 @kernel
 def best_multipliers(
-    search: Search, rho: float, warm: Floats, found: Floats, rates: Floats
+    search: Search, rho: float, warm: Floats, multipliers: Floats, rates: Floats
 ) -> tuple[float, float]:
-    """Multipliers that nearly maximise B at shift rho, into `found`, and their derivatives in rho,
-    into `rates`; returns that B and dB/drho.
+    """Nearly maximise B at shift rho; return that B and dB/drho.
+
+    Writes the multipliers into `multipliers` and their derivatives in rho into `rates`.
 
     `warm`, three rows of zeros to begin with, carries ln lambda from one radius to the next;
-    `found` is where the general search starts.
+    `multipliers` is where the general search starts.
     """
     if search.kind == ALONE:
-        return alone_multipliers(search, rho, warm, found, rates)
+        return alone_multipliers(search, rho, warm, multipliers, rates)
     if search.kind == SPLIT:
-        return split_multipliers(search, rho, warm, found, rates)
-    return general_multipliers(search, rho, warm, found, rates)
+        return split_multipliers(search, rho, warm, multipliers, rates)
+    return general_multipliers(search, rho, warm, multipliers, rates)
 
 
 @kernel
@@ -86,9 +87,11 @@ def loss_on(problem: Problem, pieces: Pieces, multipliers: Floats) -> float:
 
 
 @inlined
-def exceeds_one(search: Search, value: float, found: Floats, rho: float) -> bool:
+def exceeds_one(search: Search, value: float, multipliers: Floats, rho: float) -> bool:
     """Whether a bound above 1 is real: then no classifier fits the box."""
-    return value > 1.0 + 1e-6 and bound_on(search.problem, search.whole, found, rho) > 1.0 + 1e-9
+    return (
+        value > 1.0 + 1e-6 and bound_on(search.problem, search.whole, multipliers, rho) > 1.0 + 1e-9
+    )
 
 
 @kernel
@@ -114,20 +117,21 @@ def to_zero(
 
 @inlined
 def crossing_radius(
-    search: Search, level: float, floor: float, start: float, warm: Floats, found: Floats
+    search: Search, level: float, floor: float, start: float, warm: Floats, multipliers: Floats
 ) -> Crossing:
-    """Where the searched B falls to `level`, above `floor`: Newton on the logit of B in a bracket.
+    """Find where the searched B falls to `level`, above `floor`: Newton on the logit of B in a
+    bracket.
 
-    `found` are the multipliers there. ABSTAINED when B <= level down to the floor, INFEASIBLE when
-    B exceeds 1, UNDECIDED when no end was found.
+    Writes the multipliers there into `multipliers`. ABSTAINED when B <= level down to the floor,
+    INFEASIBLE when B exceeds 1, UNDECIDED when no end was found.
     """
     unit, base_height = search.problem.base.unit, math.log(level / (1.0 - level))
-    rates = np.zeros(len(found))
+    rates = np.zeros(len(multipliers))
     low, high, rho = floor, np.inf, start
     last, last_height, last_fall = np.nan, 0.0, 0.0
     for attempt in range(MOST_RADIUS_STEPS):
-        value, slope = best_multipliers(search, rho, warm, found, rates)
-        if exceeds_one(search, value, found, rho):
+        value, slope = best_multipliers(search, rho, warm, multipliers, rates)
+        if exceeds_one(search, value, multipliers, rho):
             return Crossing(INFEASIBLE, 0.0, 0.0)
         inside = min(max(value, 1e-12), 1.0 - 1e-12)
         height = math.log(inside / (1.0 - inside)) - base_height
@@ -137,7 +141,11 @@ def crossing_radius(
             # In few dimensions the nodes of the search are coarse: ask the trusted bound.
             above = floor + SETTLED * unit
             few = search.problem.base.d < SMALL_DIMENSION
-            if few and bound_on(search.problem, search.whole, found, above) > level + PROOF_SURPLUS:
+            if (
+                few
+                and bound_on(search.problem, search.whole, multipliers, above)
+                > level + PROOF_SURPLUS
+            ):
                 return Crossing(CERTIFIED, above + MARGIN * unit, max(-slope, 0.0))
             return Crossing(ABSTAINED, 0.0, 0.0)
         else:
@@ -153,10 +161,10 @@ def crossing_radius(
         if not close and not low < rho + step < high:
             step = 0.5 * (low + high) - rho if high < np.inf else most
         rho += step
-        for i in range(len(found)):
+        for i in range(len(multipliers)):
             # A multiplier that would change its sign on the way stays where it is.
-            if found[i] * (found[i] + step * rates[i]) > 0.0:
-                found[i] += step * rates[i]
+            if multipliers[i] * (multipliers[i] + step * rates[i]) > 0.0:
+                multipliers[i] += step * rates[i]
         if close:
             return Crossing(CERTIFIED, rho, max(-slope, 0.0))
         if is_spent(search.problem):
@@ -165,24 +173,29 @@ def crossing_radius(
 
 
 @inlined
-def prove_at(search: Search, rho: float, warm: Floats, found: Floats) -> float:
+def prove_at(search: Search, rho: float, warm: Floats, multipliers: Floats) -> float:
     """Search multipliers at rho and return what they provably give."""
-    best_multipliers(search, rho, warm, found, np.zeros(len(found)))
-    return bound_on(search.problem, search.whole, found, rho)
+    best_multipliers(search, rho, warm, multipliers, np.zeros(len(multipliers)))
+    return bound_on(search.problem, search.whole, multipliers, rho)
 
 
 @inlined
 def largest_proved(
-    search: Search, crossing: Crossing, level: float, floor: float, warm: Floats, found: Floats
+    search: Search,
+    crossing: Crossing,
+    level: float,
+    floor: float,
+    warm: Floats,
+    multipliers: Floats,
 ) -> tuple[float, float]:
     """The largest radius near the searched crossing with a proof, and its dual bound.
 
-    `found` are the multipliers at the crossing. Steps down while the proof fails, up while it
+    `multipliers` are the multipliers at the crossing. Steps down while the proof fails, up while it
     leaves more than SETTLED to gain. Returns (0, 0) when nothing above `floor` could be proved.
     """
     unit, slope = search.problem.base.unit, crossing.fall
     best, best_value = 0.0, 0.0
-    best_found = found.copy()
+    best_found = multipliers.copy()
     failed = np.inf
     rho = crossing.rho - MARGIN * unit
     backward = MARGIN * unit
@@ -193,13 +206,13 @@ def largest_proved(
                 break
             rho = 0.5 * (floor + failed)
         if attempt == 0:
-            value = bound_on(search.problem, search.whole, found, rho)
+            value = bound_on(search.problem, search.whole, multipliers, rho)
         else:
-            value = prove_at(search, rho, warm, found)
+            value = prove_at(search, rho, warm, multipliers)
         gain = (value - level) / slope if slope > 0.0 else 0.0
         if value > level + PROOF_SURPLUS:
             best, best_value = rho, value
-            copy_into(best_found, found)
+            copy_into(best_found, multipliers)
             if failed < np.inf:
                 ahead = min(rho + 0.9 * gain, 0.5 * (rho + failed))
             else:
@@ -218,7 +231,7 @@ def largest_proved(
                 rho -= backward
             if is_spent(search.problem) and attempt > 20:
                 break
-    copy_into(found, best_found)
+    copy_into(multipliers, best_found)
     return best, best_value
 
 
@@ -237,23 +250,25 @@ def chain_down(
     top: float,
     floor: float,
     warm: Floats,
-    found: Floats,
+    multipliers: Floats,
     steps: Floats,
 ) -> int:
-    """Prove every shift in [floor, top] with hollow multipliers, first of all `found`; rows of
-    `steps` are (rho, dual bound, multipliers). Returns the number of rows, 0 if the chain breaks.
+    """Prove every shift in [floor, top] with hollow multipliers, beginning with `multipliers`.
+
+    Rows of `steps` are (rho, dual bound, multipliers). Returns the number of rows, 0 if the chain
+    breaks.
     """
     problem = search.problem
-    rho, last, margin, reach = top, found.copy(), np.inf, 0.01 * problem.base.unit
+    rho, last, margin, reach = top, multipliers.copy(), np.inf, 0.01 * problem.base.unit
     for n in range(len(steps)):
         # The multipliers of the step above mostly do; search again when they gain no more.
         value = bound_on(problem, search.whole, last, rho)
         if not value - level > 1.02 * margin:
-            copy_into(found, last)
-            searched = prove_at(search, rho, warm, found)
+            copy_into(multipliers, last)
+            searched = prove_at(search, rho, warm, multipliers)
             if searched > value:
                 value = searched
-                copy_into(last, found)
+                copy_into(last, multipliers)
         margin = value - level - PROOF_SURPLUS
         write_step(steps, n, rho, value, last)
         if not margin > 0.0 or is_spent(problem):
@@ -286,7 +301,7 @@ def largest_radius(
     """
     search = lay_nodes(problem)
     unit = problem.base.unit
-    warm, found = np.zeros((3, 3)), start.copy()
+    warm, multipliers = np.zeros((3, 3)), start.copy()
     known = guess > 0.0 or floor > 0.0
     lowest, first = floor, max(guess, floor)
     crossing = Crossing(ABSTAINED, 0.0, 0.0)
@@ -294,25 +309,25 @@ def largest_radius(
         if not known:
             # No radius to start from: the smaller the shift, the worse the search is conditioned.
             lowest = first = unit * 10.0**-exponent
-        crossing = crossing_radius(search, level, lowest, first, warm, found)
+        crossing = crossing_radius(search, level, lowest, first, warm, multipliers)
         if known or crossing.outcome != ABSTAINED:
             break
     if crossing.outcome != CERTIFIED:
         return Proved(crossing.outcome, floor, 0, not is_spent(problem), False)
-    rho, value = largest_proved(search, crossing, level, floor, warm, found)
+    rho, value = largest_proved(search, crossing, level, floor, warm, multipliers)
     if not rho > floor:
         near = crossing.rho <= floor + SETTLED * unit
         outcome = ABSTAINED if near else UNDECIDED
         return Proved(outcome, floor, 0, not is_spent(problem), False)
-    if value - level - 0.5 * PROOF_SURPLUS > loss_on(problem, search.whole, found):
-        write_step(steps, 0, rho, value, found)
+    if value - level - 0.5 * PROOF_SURPLUS > loss_on(problem, search.whole, multipliers):
+        write_step(steps, 0, rho, value, multipliers)
         return Proved(CERTIFIED, rho, 1, not is_spent(problem), True)
     top, count = rho - CHAIN_MARGIN * unit, 0
     if top > floor:
-        count = chain_down(search, level, top, floor, warm, found, steps)
+        count = chain_down(search, level, top, floor, warm, multipliers, steps)
     if count == 0:
         return Proved(UNDECIDED, floor, 0, not is_spent(problem), False)
-    copy_into(found, steps[count - 1, 2:])
+    copy_into(multipliers, steps[count - 1, 2:])
     margin = steps[count - 1, 1] - level - PROOF_SURPLUS
-    solid = bool(margin > loss_on(problem, search.whole, found))
+    solid = bool(margin > loss_on(problem, search.whole, multipliers))
     return Proved(CERTIFIED, top, count, not is_spent(problem), solid)

@@ -58,7 +58,7 @@ def best_alone(search: Search, rho: float, multipliers: Floats, i: int, size: fl
 
 
 @inlined
-def scan_multipliers(search: Search, rho: float, found: Floats) -> None:
+def scan_multipliers(search: Search, rho: float, multipliers: Floats) -> None:
     """Two laws where Newton gives up: B is a thin curved ridge when g changes its sign.
 
     The best l2 for each l1, and the best l1 by bisection: slow but sure, for the maximum over l2
@@ -66,12 +66,12 @@ def scan_multipliers(search: Search, rho: float, found: Floats) -> None:
     """
     low, high = -np.inf, np.inf
     first, second = whole(0), whole(1)
-    size, side, x = max(abs(found[1]), 1e-3), 1.0, math.log(max(abs(found[0]), 1e-6))
+    size, side, x = max(abs(multipliers[1]), 1e-3), 1.0, math.log(max(abs(multipliers[0]), 1e-6))
     for step in range(2 * SCAN_STEPS):
-        found[0] = side * math.exp(x)
-        best_alone(search, rho, found, second, size)
-        size = max(abs(found[1]), 1e-12)
-        if side * slope_at(search, rho, found, first, side) > 0.0:
+        multipliers[0] = side * math.exp(x)
+        best_alone(search, rho, multipliers, second, size)
+        size = max(abs(multipliers[1]), 1e-12)
+        if side * slope_at(search, rho, multipliers, first, side) > 0.0:
             low = x
         else:
             high = x
@@ -89,9 +89,9 @@ def scan_multipliers(search: Search, rho: float, found: Floats) -> None:
 
 
 @inlined
-def sweep_multipliers(search: Search, rho: float, found: Floats) -> None:
+def sweep_multipliers(search: Search, rho: float, multipliers: Floats) -> None:
     """Three laws or more: each multiplier in turn. The kinks of B lie at l_i = 0, one multiplier
     each, so a maximum along every axis is the maximum."""
     for _ in range(SWEEPS):
-        for i in range(len(found)):
-            best_alone(search, rho, found, i, max(abs(found[i]), 1e-6))
+        for i in range(len(multipliers)):
+            best_alone(search, rho, multipliers, i, max(abs(multipliers[i]), 1e-6))

@@ -45,7 +45,7 @@ class Signs(NamedTuple):
 
 
 class CellBounds(NamedTuple):
-    """What holds on a whole cell."""
+    """Upper bounds that hold on a whole cell."""
 
     gross: float  # of the sum of the magnitudes of the terms of g
     grade: float  # of the sum of the magnitudes of their slopes
@@ -177,12 +177,12 @@ def signs_on(
         right = ends[depth - 1]
         rows = room_for(rows, n, whole(2))
         last_chance = depth == len(ends)
-        found, taken = settled_cell(parts, active, multipliers, left, right, rows, n, last_chance)
-        if found < 0:
+        sign, taken = settled_cell(parts, active, multipliers, left, right, rows, n, last_chance)
+        if sign < 0:
             ends[depth] = 0.5 * (left + right)
             depth += 1
             continue
-        n, charge, left = found, charge + taken, right
+        n, charge, left = sign, charge + taken, right
         depth -= 1
         if depth == 0:
             return Signs(rows[:n], charge, True)

@@ -192,24 +192,24 @@ def keep(warm: Floats, row: int, region: Region, rho: float) -> None:
 
 @kernel
 def edge_at(search: Search, u: float, a: float) -> float:
-    """v on the edge of R at u for the threshold a."""
+    """Return v on the edge of R at u for the threshold a."""
     base = search.problem.base
     return u + crossing(base, base.m * math.exp(u), a)[0]
 
 
 @kernel
 def alone_multipliers(
-    search: Search, rho: float, warm: Floats, found: Floats, rates: Floats
+    search: Search, rho: float, warm: Floats, multipliers: Floats, rates: Floats
 ) -> tuple[float, float]:
     """Neyman-Pearson: only the lower bound of P_A counts. As `best_multipliers`."""
     low = search.problem.lowers[0]
     start = predicted(warm, 0, rho, low, search.problem.base.unit)
     region = region_threshold(search, rho, whole(0), len(search.t), low, 1.0 - low, start)
     keep(warm, 0, region, rho)
-    fill(found, 0.0)
+    fill(multipliers, 0.0)
     fill(rates, 0.0)
-    found[0] = math.exp(region.a + region.step)
-    rates[0] = found[0] * region.rate
+    multipliers[0] = math.exp(region.a + region.step)
+    rates[0] = multipliers[0] * region.rate
     end = search.pieces.high[-1]
     value, slope = line_value(search, rho, end, edge_at(search, end, region.a), np.inf)
     return region.value + value, region.slope + slope
@@ -217,7 +217,7 @@ def alone_multipliers(
 
 @inlined
 def split_multipliers(
-    search: Search, rho: float, warm: Floats, found: Floats, rates: Floats
+    search: Search, rho: float, warm: Floats, multipliers: Floats, rates: Floats
 ) -> tuple[float, float]:
     """One truncated law: two thresholds, each from an equation of its own (docs/math.md 7).
 
@@ -247,8 +247,8 @@ def split_multipliers(
             outer = Region(HIGHEST_LOG_THRESHOLD, 0.0, 0.0, outer.value, outer.slope)
         if (side == 0 and inner.a >= outer.a) or (side == 1 and inner.a <= outer.a):
             high, low = math.exp(inner.a + inner.step), math.exp(outer.a + outer.step)
-            found[0], rates[0] = low, low * outer.rate
-            found[1] = (high - low) * inside
+            multipliers[0], rates[0] = low, low * outer.rate
+            multipliers[1] = (high - low) * inside
             rates[1] = (high * inner.rate - rates[0]) * inside if high < np.inf else 0.0
             value, slope = line_value(
                 search, rho, tau, edge_at(search, tau, inner.a), edge_at(search, tau, outer.a)
@@ -257,4 +257,4 @@ def split_multipliers(
             value += inner.value + outer.value + last
             slope += inner.slope + outer.slope + last_slope
             return value, slope
-    return alone_multipliers(search, rho, warm, found, rates)
+    return alone_multipliers(search, rho, warm, multipliers, rates)

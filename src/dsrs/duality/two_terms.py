@@ -49,7 +49,7 @@ def net_multiplier(
 
 @kernel
 def advantage(parts: Components, first: int, second: int, excess: float, u: float) -> float:
-    """h: how far the second term exceeds the first, as a logarithm."""
+    """Return h, the logarithm of the second term over the first."""
     return excess + log_term(parts, second, u) - log_term(parts, first, u)
 
 

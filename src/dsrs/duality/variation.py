@@ -25,7 +25,7 @@ SMALLEST_STEP = 1e-9  # in units of sigma
 
 @kernel
 def slab_density(problem: Problem, half_step: float, u: float) -> float:
-    """p(u) Pr[|x_1| < half_step | shell u]."""
+    """Return p(u) Pr[|x_1| < half_step | shell u]."""
     h = half_square(problem.base, gamma_of(problem.base, u))
     below, above, _, _ = cap(problem.base, 2.0 * half_step, h, 0.0, 1.0)
     return (below - above) * math.exp(log_p(problem.base, u))
@@ -76,14 +76,14 @@ def covered_step(problem: Problem, margin: float, guess: float) -> float:
     step, unit = guess, problem.base.unit
     best = 0.0
     for _ in range(12):
-        found = total_variation(problem, step)
-        if found < margin:
+        variation = total_variation(problem, step)
+        if variation < margin:
             best = max(best, step)
-            if found > 0.9 * margin:
+            if variation > 0.9 * margin:
                 break
-            step *= min(0.97 * margin / found, 8.0)
+            step *= min(0.97 * margin / variation, 8.0)
         else:
-            step *= 0.97 * margin / found if margin > 0.0 else 0.0
+            step *= 0.97 * margin / variation if margin > 0.0 else 0.0
             if best > step:
                 break
         if step < SMALLEST_STEP * unit:

@@ -29,11 +29,11 @@ def attacks_archive(attacks: Mapping[int, AttackedInput]) -> bytes:
     norm `measured_in`, `counts` the votes of each class there, `seed` and `purpose` the name of
     their noise.
     """
-    found = [one for one in attacks.values() if one.counterexample is not None]
-    if not found:
+    proved = [one for one in attacks.values() if one.counterexample is not None]
+    if not proved:
         raise DataError("the run has no proved counterexample; attack it with `dsrs attack`")
     columns: dict[str, list[Any]] = {}
-    for one in found:
+    for one in proved:
         point = one.counterexample
         assert point is not None
         row = {

@@ -28,13 +28,13 @@ def is_benign_log(path: Path) -> bool:
 
 def read_benign_log(path: Path) -> dict[int, bool]:
     """Whether the answer of each input was right; the first line of an input counts."""
-    found: dict[int, bool] = {}
+    answers: dict[int, bool] = {}
     for where, words in log_lines(path):
         if words[0] == "x":
             continue
         if len(words) != 3 or words[0] != "o" or words[2] not in ANSWERS:
             raise DataError(f"{where}: expected `o index True|False`, got {' '.join(words)!r}")
-        found.setdefault(parsed(words[1], int, "index", where), ANSWERS[words[2]])
-    if not found:
+        answers.setdefault(parsed(words[1], int, "index", where), ANSWERS[words[2]])
+    if not answers:
         raise DataError(f"{path} has no line yet")
-    return found
+    return answers

@@ -16,7 +16,8 @@ from dsrs.proofs.table import REQUIRED_COLUMNS
 
 
 def csv_text(rows: Iterable[ResultRow]) -> str:
-    """A header line and one line a row; floats with all their digits, None as an empty cell."""
+    """Return a header line and a line for each row; floats have all their digits, None is an empty
+    cell."""
     sink = io.StringIO()
     writer = csv.writer(sink, lineterminator="\n")
     writer.writerow(TABLE_COLUMNS)

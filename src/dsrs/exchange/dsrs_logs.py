@@ -77,7 +77,7 @@ class RadiusLog:
 
 
 def sampling_log_text(header: LogHeader, intervals: Mapping[int, Interval]) -> str:
-    """The log as the scripts write it."""
+    """Return the text of the log as the DSRS scripts write it."""
     values = (header.law, header.k_text, repr(header.sigma), header.n, repr(header.alpha))
     lines = ["", *(f"x {key} {value}" for key, value in zip(_HEADER_KEYS, values, strict=True)), ""]
     lines += [
@@ -118,7 +118,7 @@ def read_sampling_log(path: Path) -> SamplingLog:
 
 
 def radius_log_text(radii: Mapping[int, LoggedRadius]) -> str:
-    """`index radius`, and the multipliers of double sampling behind it."""
+    """Return lines of `index radius`, with the multipliers of double sampling behind it."""
     return "".join(
         " ".join([str(index), *map(repr, (row.radius, *row.multipliers))]) + "\n"
         for index, row in radii.items()
@@ -161,10 +161,10 @@ def _check_header(header: LogHeader, name: LogHeader, path: Path) -> None:
     if header.norm != name.norm:
         raise DataError(f"{path} is named for {name.norm} noise, and its header says {header.norm}")
     for key in ("k", "sigma", "n", "alpha"):
-        told, found = getattr(name, key), getattr(header, key)
-        fewer = key in ("n", "alpha") and header.rule is None and 0 < found < told
-        if found != told and not fewer:
-            raise DataError(f"{path} is named for {key} = {told:g}, and its header says {found:g}")
+        told, logged = getattr(name, key), getattr(header, key)
+        fewer = key in ("n", "alpha") and header.rule is None and 0 < logged < told
+        if logged != told and not fewer:
+            raise DataError(f"{path} is named for {key} = {told:g}, and its header says {logged:g}")
 
 
 def _take_key(keys: dict[str, str], key: str, value: str, where: str) -> None:

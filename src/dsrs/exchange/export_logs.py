@@ -47,7 +47,7 @@ def dsrs_log_texts(run: Run, methods: Iterable[str]) -> dict[str, str]:
     """File name -> text of every log of the original DSRS layout that these methods fill."""
     plan, results = run.plan, list(run.results())
     _check_plan(plan, run.sampled_plan)
-    if any(found.moved for result in results for found in result.certificates.values()):
+    if any(certificate.moved for result in results for certificate in result.certificates.values()):
         raise InvalidInput(
             "the DSRS logs have no place for inputs that were moved to a grid, which their radii "
             f"are less by; {OTHERWISE}, or certify with --grid none"
@@ -89,8 +89,8 @@ def _check_plan(plan: Plan, sampled: Plan) -> None:
 def _neyman_pearson_texts(plan: Plan, results: list[RunResult], model: str) -> dict[str, str]:
     p = LogHeader(plan.law.k, plan.law.sigma, plan.n, plan.alpha)
     certificates = {r.index: r.certificates[NEYMAN_PEARSON] for r in results}
-    radii = {index: LoggedRadius(found.radius) for index, found in certificates.items()}
-    intervals = {index: found.known_of_p for index, found in certificates.items()}
+    radii = {index: LoggedRadius(certificate.radius) for index, certificate in certificates.items()}
+    intervals = {index: certificate.known_of_p for index, certificate in certificates.items()}
     return {
         f"{SAMPLING}/{model}/{p.stem}.txt": sampling_log_text(p, intervals),
         _radius_path(RadiusName(p, None, False), model): radius_log_text(radii),
@@ -143,9 +143,9 @@ def _votes_before_fallback(plan: Plan, result: RunResult, method: str) -> Interv
     return sampling.p_interval(first) if sampling.falls_back(first) else None
 
 
-def _multipliers(found: Certificate) -> tuple[float, ...]:
-    """lambda_p and lambda_q; 0 where there is no proof."""
-    step = None if found.proof is None else found.proof.outermost
+def _multipliers(certificate: Certificate) -> tuple[float, ...]:
+    """Return lambda_p and lambda_q; 0 where there is no proof."""
+    step = None if certificate.proof is None else certificate.proof.outermost
     return (*(() if step is None else step.multipliers), 0.0, 0.0)[:2]
 
 

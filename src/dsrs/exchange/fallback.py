@@ -34,7 +34,7 @@ NEITHER = "the logged interval is neither of Q nor of a fall-back, so P alone is
 def fallback_interval(
     first: Sequence[Interval], logged: Interval, q: LogHeader
 ) -> tuple[Interval | None, str | None]:
-    """The interval of P_A from all votes of a row that fell back, and what must be said of it.
+    """Return the interval of P_A from all votes of a row that fell back, and a note on it.
 
     (None, None) where `logged` is an interval under Q, and (None, why) where it is no interval of
     either kind.
@@ -64,7 +64,7 @@ def fallback_interval(
 
 @lru_cache(maxsize=256)
 def _successes(interval: Interval, n: int, alpha: float) -> int | None:
-    """How many of n votes have this interval; None if fewer than half, or no number, has it."""
+    """Return how many successes of n, at least half, give this interval; None if none do."""
     low, high = n // 2, n
     while low < high:  # the lower end grows with the successes
         middle = (low + high) // 2

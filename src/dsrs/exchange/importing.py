@@ -71,10 +71,10 @@ def import_folder(
             set in its name, and one without a known data set is left out and named.
         dimensions: Those of further data sets, by their words in the names of models.
     """
-    found = ImportedFolder({}, [], [])
+    imported = ImportedFolder({}, [], [])
     for logs in logs_in(folder):
-        found.broken.extend(logs.broken)
-        found.left_out.extend(logs.left_out)
+        imported.broken.extend(logs.broken)
+        imported.left_out.extend(logs.left_out)
         rows = rows_of_logs(logs)
         _check_once(rows, folder)
         if not rows:
@@ -82,12 +82,14 @@ def import_folder(
         own = model_dimension(logs.model, dimensions or {}) if d is None else d
         if own is None:
             why = f"no data set in {logs.model!r} is known; {GIVE_DIMENSION}"
-            found.broken.append((folder, why))
+            imported.broken.append((folder, why))
             continue
-        found.tables[logs.model] = _with_dimensions(rows, own, folder)
-    if not found.tables:
-        raise DataError(found.broken[0][1] if found.broken else f"the logs in {folder} are empty")
-    return found
+        imported.tables[logs.model] = _with_dimensions(rows, own, folder)
+    if not imported.tables:
+        raise DataError(
+            imported.broken[0][1] if imported.broken else f"the logs in {folder} are empty"
+        )
+    return imported
 
 
 def _with_dimensions(rows: list[ResultRow], d: int | None, path: Path) -> list[ResultRow]:

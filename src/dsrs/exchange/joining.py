@@ -124,7 +124,7 @@ def joined_input(p_log: SamplingLog, q_log: SamplingLog, index: int) -> JoinedIn
 
 
 def truncated_interval(logged: Interval, least: float, most: float) -> Interval:
-    """An interval for the class under P inside the ball that holds `least` of it.
+    """Return an interval for the class under P truncated to the ball with the share `least` of P.
 
     It holds if `logged` is right for the ball of any one share from `least` to `most`. Let s be
     that share: the ball of s has at least `logged.lower` s and at most `logged.upper` s of the

@@ -34,12 +34,12 @@ class ModelLogs:
 
 def model_folders(folder: Path) -> dict[str, list[Path]]:
     """The folders of each model below `folder`, which holds `sampling`, `orig-radius`, ..."""
-    found: dict[str, list[Path]] = {}
+    folders: dict[str, list[Path]] = {}
     for kind in (SAMPLING, *RADIUS_KINDS):
         for path in sorted((folder / kind).glob(f"*{MODEL_ENDING}")):
             if path.is_dir():
-                found.setdefault(path.name.removesuffix(MODEL_ENDING), []).append(path)
-    return dict(sorted(found.items()))
+                folders.setdefault(path.name.removesuffix(MODEL_ENDING), []).append(path)
+    return dict(sorted(folders.items()))
 
 
 def read_model_logs(model: str, folders: Iterable[Path]) -> ModelLogs:

@@ -44,10 +44,10 @@ def logs_in(folder: Path) -> list[ModelLogs]:
     place = folder.resolve()
     if place.name.endswith(MODEL_ENDING) and place.parent.name in kinds:
         model = place.name.removesuffix(MODEL_ENDING)
-        found = {model: model_folders(place.parent.parent)[model]}
+        models = {model: model_folders(place.parent.parent)[model]}
     else:
-        found = model_folders(folder) or {place.name: [folder]}
-    logs = [read_model_logs(model, folders) for model, folders in found.items()]
+        models = model_folders(folder) or {place.name: [folder]}
+    logs = [read_model_logs(model, folders) for model, folders in models.items()]
     if not any(one.sampling or one.radii or one.broken for one in logs):
         raise DataError(
             f"{folder} holds no logs that can be read; expected {SAMPLING}/MODEL{MODEL_ENDING}/"
@@ -68,7 +68,7 @@ def rows_of_logs(logs: ModelLogs) -> list[ResultRow]:
 
 @dataclass(frozen=True, slots=True)
 class LoggedMethod:
-    """`np` or a law as a plan writes it, the votes and alpha of its P, and its rows."""
+    """A method of a log: `np` or a law as plans write it, votes and alpha of its P, its rows."""
 
     text: str
     p: LogHeader
@@ -118,14 +118,14 @@ def _sigma_of_p(logs: ModelLogs) -> float | None:
         {name.sigma for name in named if name.rule is not None},
         {name.sigma for name in named},
     )
-    found = next((sigmas for sigmas in sources if sigmas), {None})
-    if len(found) > 1:
-        texts = ", ".join(f"{sigma:g}" for sigma in sorted(s for s in found if s is not None))
+    known = next((sigmas for sigmas in sources if sigmas), {None})
+    if len(known) > 1:
+        texts = ", ".join(f"{sigma:g}" for sigma in sorted(s for s in known if s is not None))
         raise DataError(
             f"the logs of {logs.model} have sigma = {texts}, and nothing says which is that of P; "
             "give the log of P itself, and that of Q with --q-log"
         )
-    return found.pop()
+    return known.pop()
 
 
 def _q_of(log: RadiusLog, under_q: list[Logged]) -> Logged | None:
@@ -197,7 +197,7 @@ def _q_text(q: LogHeader) -> str:
 
 
 def _names(methods: list[LoggedMethod]) -> list[str]:
-    """A name for each method: as a run would call it, with its budget where several share it."""
+    """Return a name for each method: that of a run, with the budget where several share a name."""
     texts = tuple(dict.fromkeys(method.text for method in methods))
     short = [method_name(method.text, texts) for method in methods]
     longer = [f"{name} n={method.p.n}" for name, method in zip(short, methods, strict=True)]

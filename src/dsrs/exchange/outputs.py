@@ -37,11 +37,11 @@ def check_output(path: Path, form: str, overwrite: bool) -> None:
         return  # a link to nothing
     content = content_of_file(path)
     try:
-        found = recognised(path, content).name if content else form
+        present = recognised(path, content).name if content else form
     except DataError:
-        found = None
-    if found != form:
-        kind = f"is {found}" if found else "is no table of this program"
+        present = None
+    if present != form:
+        kind = f"is {present}" if present else "is no table of this program"
         raise InvalidInput(
             f"{path} {kind}, and {form} would replace it; a file of another kind is never "
             "overwritten, so choose another --output"

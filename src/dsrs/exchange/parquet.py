@@ -28,10 +28,12 @@ def read_parquet(path: Path, content: bytes) -> list[ResultRow]:
     """The rows of a Parquet file with at least the column `index`."""
     pa, parquet = _pyarrow()
     try:
-        found = parquet.read_table(pa.BufferReader(content)).to_pylist()
+        records = parquet.read_table(pa.BufferReader(content)).to_pylist()
     except pa.ArrowInvalid as error:
         raise DataError(f"{path} cannot be read as Parquet: {error}") from None
-    return [row_from_fields(fields, f"{path}, row {number}") for number, fields in enumerate(found)]
+    return [
+        row_from_fields(fields, f"{path}, row {number}") for number, fields in enumerate(records)
+    ]
 
 
 def _pyarrow() -> tuple[Any, Any]:

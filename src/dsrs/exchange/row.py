@@ -170,8 +170,8 @@ def rows_of(
         for name, certificate in result.certificates.items():
             if method in (None, name):
                 row = _row(result, name, certificate, plan)
-                found = (attacks or {}).get(result.index)
-                yield row if found is None else _with_attack(row, certificate, found)
+                attack = (attacks or {}).get(result.index)
+                yield row if attack is None else _with_attack(row, certificate, attack)
 
 
 def _row(
@@ -210,10 +210,10 @@ def _row(
     )
 
 
-def _with_attack(row: ResultRow, certificate: Certificate, found: AttackedInput) -> ResultRow:
+def _with_attack(row: ResultRow, certificate: Certificate, attack: AttackedInput) -> ResultRow:
     """The row with the counterexample of its input, where it ends what the certificate claims."""
-    counterexample = found.counterexample
-    if counterexample is None or not row.proves or found.norm != certificate.law.measured_in:
+    counterexample = attack.counterexample
+    if counterexample is None or not row.proves or attack.norm != certificate.law.measured_in:
         return row
     if not counterexample.ends(certificate.claim):
         return row
@@ -255,7 +255,7 @@ def checked_row(values: Mapping[str, Any], where: str) -> ResultRow:
 
 
 def parsed(text: str, kind: type, name: str, where: str) -> Any:
-    """`text` as an int, a float (not NaN) or itself."""
+    """Read `text` as an int or a float (not NaN), or return it as it is."""
     if kind is str:
         return text
     try:

@@ -54,7 +54,7 @@ def _cells(row: ResultRow) -> tuple[str, ...]:
 
 
 def clock(seconds: float) -> str:
-    """h:mm:ss.ffffff, the decimals only where there are any."""
+    """Return h:mm:ss.ffffff, with decimals only if there are any."""
     micro = round(seconds * 1e6)
     whole, rest = divmod(micro, 10**6)
     text = f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"

@@ -1,4 +1,4 @@
-"""Folders for new files, which go away again when nothing came of it."""
+"""Folders for new files, which are removed again if no file was written."""
 
 from __future__ import annotations
 

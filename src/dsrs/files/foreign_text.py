@@ -18,8 +18,8 @@ ENTITY = re.compile(r"&(?=[#\w])")
 
 
 def printable(text: str) -> str:
-    """`text` with its control characters written out: \\x1b for an escape."""
-    return ACTIVE.sub(lambda found: repr(found[0])[1:-1], text)
+    """Return `text` with its control characters written out: \\x1b for an escape."""
+    return ACTIVE.sub(lambda match: repr(match[0])[1:-1], text)
 
 
 def one_line(text: str) -> str:
@@ -28,7 +28,7 @@ def one_line(text: str) -> str:
 
 
 def csv_name(text: str) -> str:
-    """A name as a cell that spreadsheets show and do not compute: an apostrophe goes before it."""
+    """Return a name as a cell that spreadsheets do not compute: with an apostrophe before it."""
     shown = one_line(text)
     return f"'{shown}" if FORMULA.match(shown) else shown
 

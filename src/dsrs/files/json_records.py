@@ -70,17 +70,17 @@ def _record(kind: Any, value: Any, readers: Readers, place: str) -> Any:
         value = {name: item for (_, name, _), item in zip(described, value, strict=True)}
     if not isinstance(value, Mapping):
         raise DataError(f"{_at(place)} must be an object, got {shown(value)}")
-    found = {}
+    values = {}
     for own, name, hint in described:
         inner = f"{place}.{name}" if place else name
         if name in value:
-            found[own] = _read(hint, value[name], readers, inner)
+            values[own] = _read(hint, value[name], readers, inner)
         elif own in _needed(kind):
             raise DataError(f"`{inner}` is missing")
     strange = value.keys() - {name for _, name, _ in described}
     if strange:
         raise DataError(f"{_at(place)} has no entry {shown(min(strange))}")
-    return kind(**found)
+    return kind(**values)
 
 
 def _read(hint: Any, value: Any, readers: Readers, place: str) -> Any:

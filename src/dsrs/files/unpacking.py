@@ -1,4 +1,4 @@
-"""How far a compressed file may unfold in memory: a small file must not be able to fill it."""
+"""A limit on what a compressed file may unfold to: a small file must not fill the memory."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def unpacked_gzip(content: bytes, where: str) -> bytes:
     most = len(content) + _limit()
     try:
         with gzip.open(io.BytesIO(content)) as stream:
-            found = stream.read(most + 1)
+            unpacked = stream.read(most + 1)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(f"{where} is a damaged .gz file: {error}") from None
-    check_unpacked(len(content), len(found), where)
-    return found
+    check_unpacked(len(content), len(unpacked), where)
+    return unpacked
 
 
 def _limit() -> int:

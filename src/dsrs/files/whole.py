@@ -22,7 +22,7 @@ SHOWN_LETTERS = 40  # of the final name, so that the random one fits where names
 
 
 def unfinished_path(path: Path) -> Path:
-    """A new empty file beside `path`, of a name that nobody knows yet. Raises OSError."""
+    """Create an empty file beside `path` under an unpredictable name. Raises OSError."""
     draft = path.with_name(f".{path.name[:SHOWN_LETTERS]}.{secrets.token_hex(8)}{UNFINISHED}")
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0)
     os.close(os.open(draft, flags, 0o666))

@@ -60,7 +60,7 @@ def _remove_outdated(folders: Iterable[Path], current: Path) -> None:
 
 
 def jitted(function: Function, folder: Path | None, **options: Any) -> Function:
-    """`function` as Numba compiles it when it is first called, or loads it from `folder`.
+    """Return `function` as Numba compiles it at the first call, or loads it from `folder`.
 
     Division by 0 gives infinity or NaN, as NumPy's does.
     """

@@ -53,12 +53,12 @@ class AdditionalLaw(ABC):
 
     @abstractmethod
     def describe(self) -> str:
-        """For people."""
+        """Return a description of the law in words."""
 
     @property
     @abstractmethod
     def text(self) -> str:
-        """`kind:...`, from which `naming.parse_additional_law` makes exactly this law again."""
+        """Return `kind:...`, from which `naming.parse_additional_law` makes this law again."""
 
     @property
     def short_text(self) -> str:
@@ -119,7 +119,7 @@ class AdditionalLaw(ABC):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON, without loss: `kind` and the parameters, but not the base."""
+        """Return the law as JSON, without loss: `kind` and the parameters, but not the base."""
         return {"kind": self.kind} | {name: getattr(self, name) for name in self._parameters()}
 
     @classmethod

@@ -79,7 +79,7 @@ class Component(NamedTuple):
 
 @functools.lru_cache(maxsize=4096)
 def log_gamma_peak(shape: float) -> float:
-    """shape ln shape - shape - ln Gamma(shape): the log-density of ln(t / shape) at its peak 0.
+    """Return shape ln shape - shape - ln Gamma(shape), the log-density of ln(t / shape) at 0.
 
     Stirling's series from 50 on, where the difference of large logarithms would lose digits.
     """
@@ -91,7 +91,7 @@ def log_gamma_peak(shape: float) -> float:
 
 
 def log_gamma_step(x: float, step: float) -> float:
-    """ln Gamma(x + step) - ln Gamma(x) for x, step > 0, without losing digits for large x."""
+    """Return ln Gamma(x + step) - ln Gamma(x) for x, step > 0, precise for large x too."""
     end = x + step
     smooth = x * math.log1p(step / x) + step * math.log(end) - step
     return smooth - (log_gamma_peak(end) - log_gamma_peak(x))

@@ -88,7 +88,7 @@ class GeneralizedGaussian:
 
     @property
     def power_in_t(self) -> float:
-        """kappa = 2k / eta: the density at x is proportional to t^(-kappa) e^(-t)."""
+        """Return kappa = 2k / eta: the density at x is proportional to t^(-kappa) e^(-t)."""
         return 2 * self.k / self.eta
 
     @property
@@ -191,14 +191,14 @@ class GeneralizedGaussian:
             )
 
     def describe(self) -> str:
-        """For people: `Gaussian(d=784, sigma=0.5)`."""
+        """Return a description in words: `Gaussian(d=784, sigma=0.5)`."""
         if self.is_gaussian:
             return f"Gaussian(d={self.d}, sigma={self.sigma:g})"
         eta = "" if self.eta == 2 else f", eta={self.eta:.10g}"
         return f"generalized Gaussian(d={self.d}, k={self.k:.10g}{eta}, sigma={self.sigma:g})"
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; `from_dict` gives the same law back."""
+        """Return the law as JSON; `from_dict` gives the same law back."""
         return {"d": self.d, "sigma": self.sigma, "k": self.k, "eta": self.eta}
 
     @classmethod
@@ -211,7 +211,7 @@ class GeneralizedGaussian:
 
 
 def checked_probability(value: ArrayLike) -> Floats:
-    """`value` as an array of probabilities."""
+    """Return `value` as an array of probabilities, or raise InvalidInput."""
     array = np.asarray(value, dtype=np.float64)
     if not np.all((array >= 0) & (array <= 1)):
         raise InvalidInput(f"a probability must be in [0, 1], got {value!r}")

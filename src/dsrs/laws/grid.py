@@ -93,14 +93,14 @@ class Grid:
 
     def cells(self, x: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
         """The whole numbers of the grid points nearest to x."""
-        found: NDArray[np.float64] = np.floor(
+        steps: NDArray[np.float64] = np.floor(
             (np.asarray(x, dtype=np.float64) - self.origin) / self.step + 0.5
         )
-        if np.abs(found).max() > LARGEST_WHOLE_STEPS:
+        if np.abs(steps).max() > LARGEST_WHOLE_STEPS:
             raise InvalidInput(
                 f"the step of the grid, {self.step!r}, is too small for inputs of this size"
             )
-        return found
+        return steps
 
     def values(self, cells: NDArray[np.float64]) -> NDArray[np.float32]:
         """What the classifier sees of these grid points: the nearest numbers of float32."""
@@ -147,7 +147,7 @@ class Grid:
         return law.falls or (law.base.d >= 3 and law.base.measured_in == "l2")
 
     def to_dict(self) -> dict[str, float]:
-        """For JSON, without loss."""
+        """Return the grid as JSON, without loss."""
         return {"step": self.step, "origin": self.origin}
 
     @classmethod
@@ -161,7 +161,7 @@ class Grid:
 
     @property
     def text(self) -> str:
-        """For people: `1/4080` where the step is one over a whole number."""
+        """Return the step as people write it: `1/4080` where it is one over a whole number."""
         over = round(1 / self.step)
         step = f"1/{over}" if over and 1 / over == self.step else f"{self.step:g}"
         return step if self.origin == 0 else f"{step} from {self.origin:g}"

@@ -62,13 +62,13 @@ class Panels:
 
     def quantile(self, probability: Floats) -> Floats:
         """The u below which this probability lies."""
-        found = np.empty(probability.size)
+        shells = np.empty(probability.size)
         flat = probability.ravel()
         for first in range(0, flat.size, QUANTILES_PER_BLOCK):
-            found[first : first + QUANTILES_PER_BLOCK] = self._quantile(
+            shells[first : first + QUANTILES_PER_BLOCK] = self._quantile(
                 flat[first : first + QUANTILES_PER_BLOCK]
             )
-        return found.reshape(probability.shape)
+        return shells.reshape(probability.shape)
 
     def _quantile(self, probability: Floats) -> Floats:
         i = np.clip(np.searchsorted(self.below, probability) - 1, 0, len(self.start) - 1)
@@ -98,7 +98,8 @@ class _Shapes(NamedTuple):
     pull: Floats
 
     def log_density(self, fraction: Floats | float) -> Floats:
-        """ln of the density over that at the start of its panel, at this fraction of its width."""
+        """Return ln of the density over that at the start of its panel, at this fraction of its
+        width."""
         z = self.width * fraction
         return np.asarray(self.exponent * z - self.pull * np.expm1(z))
 

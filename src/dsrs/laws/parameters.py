@@ -9,7 +9,8 @@ from dsrs.errors import InvalidInput
 
 
 def real_number(name: str, value: object) -> float:
-    """`value` as a finite float. Refuses truth values, text, NaN, infinity and huge integers."""
+    """Return `value` as a finite float. Refuses truth values, text, NaN, infinity and huge
+    integers."""
     if type(value) is float and math.isfinite(value):
         return value  # nearly always; asking for any real number takes ten times as long
     if isinstance(value, bool) or not isinstance(value, numbers.Real):

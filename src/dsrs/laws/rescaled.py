@@ -43,7 +43,7 @@ class Rescaled(AdditionalLaw):
 
     @classmethod
     def from_text(cls, value: str, base: GeneralizedGaussian, p_lower: float | None) -> Rescaled:
-        """`0.4` is beta, `0.8x` a factor of sigma."""
+        """Read `0.4`, which is beta, or `0.8x`, which is a factor of sigma."""
         if value.endswith("x"):
             return cls(base, float(value[:-1]) * base.sigma)
         return cls(base, float(value))
@@ -63,7 +63,7 @@ class Rescaled(AdditionalLaw):
 
     @property
     def rate(self) -> float:
-        """rate t follows Gamma(m, 1) under Q: (sigma / beta)^eta."""
+        """Return (sigma / beta)^eta: times t it follows Gamma(m, 1) under Q."""
         return float((self.base.sigma / self.beta) ** self.base.eta)
 
     @property

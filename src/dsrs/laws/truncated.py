@@ -69,7 +69,8 @@ class Truncated(AdditionalLaw):
 
     @classmethod
     def from_text(cls, value: str, base: GeneralizedGaussian, p_lower: float | None) -> Truncated:
-        """`0.8` is a share of the mass, `T=12.5` a radius, `heuristic` the choice of the paper."""
+        """Read `0.8`, a share of the mass, `T=12.5`, a radius, or `heuristic`, the choice of the
+        paper."""
         if cls.depends_on_votes(value):
             if p_lower is None:
                 raise UnknownLaw(f"'truncated:{value}' needs the lower bound of P_A")
@@ -97,7 +98,7 @@ class Truncated(AdditionalLaw):
 
     @property
     def radius(self) -> float:
-        """T."""
+        """Return T, the radius of the ball that the law is restricted to."""
         return float(self.base.norm(self.tau))
 
     @property

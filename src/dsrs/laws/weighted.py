@@ -26,7 +26,7 @@ LEAST_LOG_MASS = -700.0
 
 
 class Piece(NamedTuple):
-    """lambda = exp(log_weight) (t / at)^slope on (start, stop]; `at` is one of its ends."""
+    """A piece lambda = exp(log_weight) (t / at)^slope on (start, stop]; `at` is one of its ends."""
 
     slope: float
     at: float

@@ -30,7 +30,8 @@ def proved_radius(status: str | None, radius: float, for_label: bool) -> float:
 
 
 def certified_at(proved: ArrayLike, radii: Sequence[float]) -> NDArray[np.bool_]:
-    """Which inputs are certified at which radii: one row an input, one column a radius."""
+    """Return which inputs are certified at which radii: a row for each input, a column for each
+    radius."""
     certified: NDArray[np.bool_] = np.asarray(proved)[:, None] >= np.asarray(radii)[None, :]
     return certified
 

@@ -40,11 +40,11 @@ class MethodAccuracy:
     average_radius: float
 
     def share(self, position: int) -> float:
-        """Certified accuracy at `radii[position]`."""
+        """Return the certified accuracy at `radii[position]`."""
         return self.correct[position] / self.total
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the measures as JSON."""
         return {
             "method": self.method,
             "inputs": self.total,
@@ -99,7 +99,7 @@ def _answer(certificate: Certificate | None) -> tuple[str, float]:
 
 
 def radius_grid(largest: float) -> tuple[float, ...]:
-    """At most MOST_SHOWN_RADII round radii from 0 to `largest`."""
+    """Return round radii from 0 to `largest`, MOST_SHOWN_RADII at most."""
     if not 0 < largest < math.inf:
         return (0.0,)
     step = round_step(largest, MOST_SHOWN_RADII, _FACTORS)

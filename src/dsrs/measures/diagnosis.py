@@ -27,7 +27,7 @@ MOST_ASKED = 500
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a run was asked to do, as far as a diagnosis needs it."""
+    """The part of a plan that a diagnosis needs."""
 
     n: int
     alpha: float
@@ -179,8 +179,9 @@ def _certified(seen: Sequence[RunResult]) -> int:
     """How many inputs any method certifies for their label."""
     return sum(
         any(
-            proved_radius(found.status, found.radius, one.label in (None, one.target)) >= 0
-            for found in one.certificates.values()
+            proved_radius(certificate.status, certificate.radius, one.label in (None, one.target))
+            >= 0
+            for certificate in one.certificates.values()
         )
         for one in seen
     )

@@ -24,7 +24,7 @@ def expected_false_text(
     family_alpha: float | None = None,
     family_size: int | None = None,
 ) -> str:
-    """The same for people, rounded up.
+    """Return the expected number of false certificates as text, rounded up.
 
     Args:
         alpha: failure probability of each certificate.

@@ -67,9 +67,9 @@ class Requirement:
                 f"{text!r} asks for {name!r}; the quantities are {', '.join(QUANTITIES)}"
             )
         at = None if radius is None else _number(radius, text)
-        found = cls(quantity, at, relation, _number(threshold, text))
-        found._check(text)
-        return found
+        requirement = cls(quantity, at, relation, _number(threshold, text))
+        requirement._check(text)
+        return requirement
 
     def _check(self, text: str) -> None:
         if (self.radius is not None) != (self.quantity in AT_A_RADIUS):
@@ -100,7 +100,7 @@ class Requirement:
 
     @property
     def text(self) -> str:
-        """What `parse` reads."""
+        """Return the requirement as `parse` reads it."""
         return f"{self.name}{self.relation}{_text(self.threshold)}"
 
     def holds_for(self, value: Fraction) -> bool:

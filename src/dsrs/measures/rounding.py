@@ -15,14 +15,14 @@ Exact = Fraction | float | int
 
 
 def floor_text(value: Exact, digits: int) -> str:
-    """`value` with so many decimals, never above it: 0.9999 with 2 digits is 0.99."""
+    """Return `value` rounded down to `digits` decimals: 0.9999 with 2 digits is 0.99."""
     if value in (math.inf, -math.inf):
         return str(value)
     return _decimal_text(math.floor(Fraction(value) * 10**digits), digits)
 
 
 def floor_printed(value: float, digits: int) -> str:
-    """The same of the decimal that Python prints for a float, so that 0.82 is 0.8200.
+    """Round the decimal that Python prints for a float down, so that 0.82 is 0.8200.
 
     That decimal may lie above the float by half of its last bit, which `floor_text` counts.
     """
@@ -30,37 +30,37 @@ def floor_printed(value: float, digits: int) -> str:
 
 
 def ceil_text(value: Exact, digits: int) -> str:
-    """`value` with so many decimals, never below it."""
+    """Return `value` rounded up to `digits` decimals."""
     return _decimal_text(math.ceil(Fraction(value) * 10**digits), digits)
 
 
 def nearest_text(value: Exact, digits: int) -> str:
-    """A difference with so many decimals: the nearest ones, so that -0.0001 is not -0.001."""
+    """Return a difference rounded to the nearest decimals, so that -0.0001 is not -0.001."""
     return _decimal_text(round(Fraction(value) * 10**digits), digits)
 
 
 def nearest_number(value: Exact, digits: int) -> float:
-    """The float that reads like `nearest_text`."""
+    """Return the float that reads like `nearest_text`."""
     return float(nearest_text(value, digits))
 
 
 def floor_number(value: Exact, digits: int) -> float:
-    """The float that reads like `floor_text`, for JSON and plots."""
+    """Return the float that reads like `floor_text`, for JSON and plots."""
     return float(floor_text(value, digits))
 
 
 def ceil_number(value: Exact, digits: int) -> float:
-    """The float that reads like `ceil_text`."""
+    """Return the float that reads like `ceil_text`."""
     return float(ceil_text(value, digits))
 
 
 def percent(share: Exact, digits: int = 1) -> str:
-    """An accuracy in percent, rounded down."""
+    """Return an accuracy in percent, rounded down."""
     return floor_text(Fraction(share) * 100, digits)
 
 
 def signed(text: str) -> str:
-    """A difference always shows its sign: +1.5, -0.2, and 0.0 without one."""
+    """Return the text of a difference with its sign: +1.5, -0.2, and 0.0 without a sign."""
     return text if text.startswith("-") or not float(text) else "+" + text
 
 

@@ -66,38 +66,43 @@ class Plan:
     With the same plan, classifier and input, the votes are the same: on any number of workers, in
     any order of inputs, stopped in between or not.
 
-    law: the smoothing law P.
-    methods: `np` (Neyman-Pearson), `tailored` (a law Q chosen for each input), and laws Q of double
-        sampling: `truncated:heuristic`, `truncated:paper-heuristic`, `truncated:0.6` (share of P's
-        mass), `truncated:T=12.5`, `rescaled:0.4` (beta), `rescaled:0.8x` (beta = 0.8 sigma),
-        `weighted:...` (see `laws.Weighted`).
-    n: votes of each method. Neyman-Pearson has all under P; double sampling `n_first` under P
-        (shared by all methods) and `n_second` under its Q.
-    n0: votes that choose the class to certify where there is no label.
-    alpha: failure probability of each certificate.
-    family_alpha, family_size: where alpha is the part of each of so many certificates that shall
-        all be right, except with probability `family_alpha`; `for_all_of` sets the three.
-    seed: keys all noise: with the same seed the votes are the same.
-    seed_public: whether the seed was, or may have been, known before the inputs were fixed: True
-        for a seed that was given, False for one that was drawn for the run (docs/security.md).
-    sample_share: share of n that a double-sampling method spends under P.
-    alpha_share: share of alpha that a double-sampling method spends on P's interval.
-    fallback: when all `n_first` votes are right, a double-sampling method goes on under P instead
-        of Q (see `double_sampling.fallback_interval` for its alpha).
-    early_stop: stop on inputs that cannot be certified any more; they are abstained on.
-    target: certify the `label` where there is one, or always the `predicted` class.
-    batch: rows of every forward pass, always full: a model's floating-point results may depend on
-        it, so it belongs to the plan and not to the machine. 0: chosen from d.
-    radius, radii, precision: stop as soon as the answer is known, at one of the looks fixed before
-        the votes: whether this radius is certified; between which of these radii it lies; the
-        radius to this relative precision. At most one of them; n is then the most votes.
-    classes: `top` certifies a majority; `all` may compare the class with every other one.
-    bound: `plain` Clopper-Pearson, or `randomized` (see `confidence.randomized`).
-    experts: of a routed model the smoothing law of each expert, None for a plain model; `law` is
-        then that of its router. Empty where there is one classifier.
-    grid: what inputs and noise are rounded to, so that certificates hold in floating point. The
-        default is chosen when the bounds of the data are known (`on_grid_of`); None adds noise in
-        float32.
+    Attributes:
+        law: the smoothing law P.
+        methods: `np` (Neyman-Pearson), `tailored` (a law Q chosen for each input), and laws Q of
+            double sampling: `truncated:heuristic`, `truncated:paper-heuristic`, `truncated:0.6`
+            (share of P's mass), `truncated:T=12.5`, `rescaled:0.4` (beta), `rescaled:0.8x` (beta =
+            0.8 sigma), `weighted:...` (see `laws.Weighted`).
+        n: votes of each method. Neyman-Pearson has all under P; double sampling `n_first` under P
+            (shared by all methods) and `n_second` under its Q.
+        n0: votes that choose the class to certify where there is no label.
+        alpha: failure probability of each certificate.
+        family_alpha: the probability with which any of `family_size` certificates may be wrong,
+            where alpha is the part of each; `for_all_of` sets the three.
+        family_size: how many certificates share `family_alpha`.
+        seed: keys all noise: with the same seed the votes are the same.
+        seed_public: whether the seed was, or may have been, known before the inputs were fixed:
+            True for a seed that was given, False for one that was drawn for the run
+            (docs/security.md).
+        sample_share: share of n that a double-sampling method spends under P.
+        alpha_share: share of alpha that a double-sampling method spends on P's interval.
+        fallback: when all `n_first` votes are right, a double-sampling method goes on under P
+            instead of Q (see `double_sampling.fallback_interval` for its alpha).
+        early_stop: stop on inputs that cannot be certified any more; they are abstained on.
+        target: certify the `label` where there is one, or always the `predicted` class.
+        batch: rows of every forward pass, always full: a model's floating-point results may depend
+            on it, so it belongs to the plan and not to the machine. 0: chosen from d.
+        radius: stop at the first look, of those fixed before the votes, at which it is known
+            whether this radius is certified. Of `radius`, `radii` and `precision` at most one is
+            given; n is then the most votes.
+        radii: stop when it is known between which of these radii the certified radius lies.
+        precision: stop when the radius is known to this relative precision.
+        classes: `top` certifies a majority; `all` may compare the class with every other one.
+        bound: `plain` Clopper-Pearson, or `randomized` (see `confidence.randomized`).
+        experts: of a routed model the smoothing law of each expert, None for a plain model; `law`
+            is then that of its router. Empty where there is one classifier.
+        grid: what inputs and noise are rounded to, so that certificates hold in floating point. The
+            default is chosen when the bounds of the data are known (`on_grid_of`); None adds noise
+            in float32.
     """
 
     law: GeneralizedGaussian

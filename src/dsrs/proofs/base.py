@@ -87,7 +87,7 @@ class Proof(ABC):
         return cells | {"proof": self.text}
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON, without loss."""
+        """Return the proof as JSON, without loss."""
         return {"kind": self.kind, **record_to_json(self)}
 
     @property

@@ -62,7 +62,7 @@ class OnGrid:
 
 
 def radius_less(radius: float, distance: float) -> float:
-    """radius - distance, rounded down, and 0 where nothing is left."""
+    """Return radius - distance, rounded down, and 0 where that is negative."""
     if distance == 0 or math.isinf(radius):
         return radius
     left = radius - distance

@@ -64,17 +64,17 @@ def abstention(law: GeneralizedGaussian, *additional: AdditionalLaw) -> Certific
     return certify(law, NOTHING_KNOWN, *(Observation(q, NOTHING_KNOWN) for q in additional))
 
 
-def from_grid_point(found: Certificate, note: OnGrid) -> Certificate:
+def from_grid_point(certificate: Certificate, note: OnGrid) -> Certificate:
     """The certificate of an input from that of the grid point which stands for it.
 
     A ball around the grid point holds the ball around the input whose radius is less by their
     distance. Where nothing is left, it is an abstention.
     """
-    away = distance_in(found.law, note.moved)
-    radius = radius_less(found.radius, away)
-    if radius > 0 or found.radius == 0:
-        np_radius = found.np_radius
+    away = distance_in(certificate.law, note.moved)
+    radius = radius_less(certificate.radius, away)
+    if radius > 0 or certificate.radius == 0:
+        np_radius = certificate.np_radius
         np_radius = None if np_radius is None else radius_less(np_radius, away)
-        return replace(found, radius=radius, np_radius=np_radius, grid=note)
-    laws = (seen.law for seen in found.observations)
-    return replace(abstention(found.law, *laws), grid=note)
+        return replace(certificate, radius=radius, np_radius=np_radius, grid=note)
+    laws = (seen.law for seen in certificate.observations)
+    return replace(abstention(certificate.law, *laws), grid=note)

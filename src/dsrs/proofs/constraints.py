@@ -40,17 +40,17 @@ class Constraint(NamedTuple):
 
     def narrowed(self, interval: Interval, source: int) -> Constraint:
         """The same law seen once more."""
-        found = self
-        if interval.lower > found.lower:
-            found = found._replace(lower=interval.lower, lower_from=source)
-        if interval.upper < found.upper:
-            found = found._replace(upper=interval.upper, upper_from=source)
-        if found.lower > found.upper + FEASIBILITY_SLACK:
+        constraint = self
+        if interval.lower > constraint.lower:
+            constraint = constraint._replace(lower=interval.lower, lower_from=source)
+        if interval.upper < constraint.upper:
+            constraint = constraint._replace(upper=interval.upper, upper_from=source)
+        if constraint.lower > constraint.upper + FEASIBILITY_SLACK:
             raise InfeasibleBox(
                 "no classifier fits two intervals of one probability: one ends at "
-                f"{found.upper:.6g}, the other begins at {found.lower:.6g}"
+                f"{constraint.upper:.6g}, the other begins at {constraint.lower:.6g}"
             )
-        return found
+        return constraint
 
 
 def constraints_of(
@@ -58,7 +58,7 @@ def constraints_of(
 ) -> list[Constraint]:
     """P's constraint first, then those of the other laws that say anything."""
     own: tuple[Component, ...] = (Component.gamma(law.m, law.m),)
-    found = {own: Constraint(own, True, True, p.lower, p.upper, 0, 0)}
+    by_law = {own: Constraint(own, True, True, p.lower, p.upper, 0, 0)}
     for i, seen in enumerate(additional, start=1):
         if not isinstance(seen, Observation):
             raise InvalidInput(
@@ -71,14 +71,14 @@ def constraints_of(
                 f"{seen.law.base.describe()}, but P is {law.describe()}"
             )
         terms = seen.law.components()
-        if terms in found:
-            found[terms] = found[terms].narrowed(seen.interval, i)
+        if terms in by_law:
+            by_law[terms] = by_law[terms].narrowed(seen.interval, i)
         else:
             falls, full = seen.law.falls, seen.law.full_support
             ends = seen.interval.lower, seen.interval.upper
-            found[terms] = Constraint(terms, falls, full, *ends, i, i)
-    p_constraint = found.pop(own)
-    return [p_constraint, *(each for each in found.values() if (each.lower, each.upper) != (0, 1))]
+            by_law[terms] = Constraint(terms, falls, full, *ends, i, i)
+    p_constraint = by_law.pop(own)
+    return [p_constraint, *(each for each in by_law.values() if (each.lower, each.upper) != (0, 1))]
 
 
 def problem_of(

@@ -200,13 +200,13 @@ def _double_sampling(
     surest = max(each.lower for each in constraints)
     guess = 0.0 if floor else max(float(special.ndtri(surest)), 0.0) * law.sigma / law.scale
     steps = np.empty((search.LONGEST_CHAIN, len(constraints) + 2))
-    found = searched(problem, 0.5, floor / law.scale, guess, steps)
-    if found.outcome == search.INFEASIBLE:
+    proved = searched(problem, 0.5, floor / law.scale, guess, steps)
+    if proved.outcome == search.INFEASIBLE:
         raise InfeasibleBox("no classifier has probabilities inside all the given intervals")
     best = best._replace(
-        complete=best.complete and found.complete,
+        complete=best.complete and proved.complete,
         work=best.work - float(problem.work[0]),
-        decided=best.decided and found.outcome != search.UNDECIDED,
+        decided=best.decided and proved.outcome != search.UNDECIDED,
     )
     proof = tuple(
         Step(
@@ -214,11 +214,11 @@ def _double_sampling(
             spread(constraints, step[2:], count),
             float(step[1]),
         )
-        for step in steps[: found.steps]
+        for step in steps[: proved.steps]
     )
     if not proof or proof[0].radius <= best.radius:
         return best
-    if floor > 0 and not found.solid:
+    if floor > 0 and not proved.solid:
         # The chain of hollow steps ends where the proof of the floor takes over.
         proof += best.steps
     return best._replace(steps=proof)

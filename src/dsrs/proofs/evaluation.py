@@ -26,12 +26,12 @@ def searched(
     """`largest_radius`, compiled where interpreting would take too long. The answer is the same."""
     start, work = np.zeros(len(problem.lowers)), problem.work[1]
     problem.work[1] = min(work, affordable_work())
-    found = search.largest_radius(problem, level, floor, guess, start, steps)
-    if not found.complete and problem.work[1] < work:
+    proved = search.largest_radius(problem, level, floor, guess, start, steps)
+    if not proved.complete and problem.work[1] < work:
         compile_kernels()
         problem.work[:] = 0.0, work
-        found = search.largest_radius(problem, level, floor, guess, start, steps)
-    return found
+        proved = search.largest_radius(problem, level, floor, guess, start, steps)
+    return proved
 
 
 def bound_at(
@@ -96,10 +96,10 @@ def _unit_neyman_pearson(
         return radius, multiplier, gaussian_bound(p_lower, multiplier, radius)
     steps = np.empty((1, 3))
     problem = problem_of(law, constraints_of(law, Interval(p_lower, 1.0), ()))
-    found = searched(problem, 0.5, 0.0, z / law.scale, steps)
-    if not found.steps:
+    proved = searched(problem, 0.5, 0.0, z / law.scale, steps)
+    if not proved.steps:
         return 0.0, 0.0, 0.0
-    return rounded_radius(law, found.rho), float(steps[0, 2]), float(steps[0, 1])
+    return rounded_radius(law, proved.rho), float(steps[0, 2]), float(steps[0, 1])
 
 
 def radius_above(
@@ -109,5 +109,5 @@ def radius_above(
     constraints = constraints_of(law, p, additional)
     problem = problem_of(law, constraints, SEARCH_WORK_OF_SEVERAL)
     steps = np.empty((search.LONGEST_CHAIN, len(constraints) + 2))
-    found = searched(problem, level, 0.0, 0.0, steps)
-    return rounded_radius(law, found.rho) if found.steps else 0.0
+    proved = searched(problem, level, 0.0, 0.0, steps)
+    return rounded_radius(law, proved.rho) if proved.steps else 0.0

@@ -155,7 +155,7 @@ def find_lead(
 
 
 def _events(law: GeneralizedGaussian, lead: Lead) -> tuple[_Event, _Event]:
-    """That the class wins, and that some other class does not."""
+    """Return the events that the class wins and that the rival does not win."""
     under_p = (None, None) if lead.p is None else (lead.p.lower, not_the_rival(lead.p.rival))
     return (
         _Event(law, lead.lower, lead.q, under_p[0]),
@@ -164,9 +164,9 @@ def _events(law: GeneralizedGaussian, lead: Lead) -> tuple[_Event, _Event]:
 
 
 def not_the_rival(rival: float) -> float:
-    """1 - rival, rounded down: the least probability of every class but one."""
-    found = 1 - rival
-    return found if Fraction(found) + Fraction(rival) <= 1 else math.nextafter(found, 0.0)
+    """Return 1 - rival, rounded down: a lower bound of Pr[some class but the rival]."""
+    rest = 1 - rival
+    return rest if Fraction(rest) + Fraction(rival) <= 1 else math.nextafter(rest, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ class _Event:
         return max(self.lower, self.p_lower or 0.0)
 
     def constraints(self) -> list[Constraint]:
-        """What is known, for the solver."""
+        """Return the bounds of the event as constraints of the solver."""
         if self.q is None:
             return constraints_of(self.law, Interval(self.lower, 1.0), ())
         p = NOTHING_KNOWN if self.p_lower is None else Interval(self.p_lower, 1.0)
@@ -199,16 +199,16 @@ class _Event:
         problem = problem_of(law, constraints)
         guess = (special.ndtri(self.surest) - special.ndtri(level)) * law.sigma / law.scale
         steps = np.empty((1, len(constraints) + 2))
-        found = searched(problem, level, 0.0, float(guess), steps)
+        proved = searched(problem, level, 0.0, float(guess), steps)
         # A lead has no chains: one step covers all shorter shifts.
-        if found.steps != 1 or not found.solid:
+        if proved.steps != 1 or not proved.solid:
             return None
         multipliers = spread(constraints, steps[0, 2:], 0 if self.q is None else 1)
         if self.q is not None and self.p_lower is None:
             if multipliers[0] != 0:
                 return None  # a proof is in terms of the one bound that is known
             multipliers = multipliers[1:]
-        return Step(rounded_radius(law, found.rho), multipliers, float(steps[0, 1]))
+        return Step(rounded_radius(law, proved.rho), multipliers, float(steps[0, 1]))
 
 
 class HasRadius(Protocol):

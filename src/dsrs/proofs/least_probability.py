@@ -46,14 +46,14 @@ def least_probability(
             multipliers = spread([each], np.array([math.inf]), len(additional))
             return Step(radius, multipliers, 1.0)
     problem = problem_of(law, constraints, MAXIMISATION_WORK)
-    found = np.zeros(len(constraints))
+    best = np.zeros(len(constraints))
     with np.errstate(all="ignore"):  # overflow and 0 * inf are part of the computation
         best_multipliers(
-            lay_nodes(problem), radius / law.scale, np.zeros((3, 3)), found, np.zeros(len(found))
+            lay_nodes(problem), radius / law.scale, np.zeros((3, 3)), best, np.zeros(len(best))
         )
-    value = bound_at(law, problem, found, radius)
+    value = bound_at(law, problem, best, radius)
     if value > LARGEST_BOUND:
         raise InfeasibleBox("no classifier has probabilities inside all the given intervals")
     if not value > 0:
         return Step(radius, (0.0,) * (1 + len(additional)), 0.0)
-    return Step(radius, spread(constraints, found, len(additional)), min(value, 1.0))
+    return Step(radius, spread(constraints, best, len(additional)), min(value, 1.0))

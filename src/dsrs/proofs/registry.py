@@ -40,7 +40,7 @@ def proof_from_dict(fields: Any, law: GeneralizedGaussian) -> Proof:
             f"{shown(fields if kind is None else kind)}"
         )
     readers = {
-        AdditionalLaw: lambda found: law_from_dict(found, law),
-        ExpertPart: lambda found: part_from_dict(found, law, proof_from_dict),
+        AdditionalLaw: lambda content: law_from_dict(content, law),
+        ExpertPart: lambda content: part_from_dict(content, law, proof_from_dict),
     }
     return from_json(PROOF_KINDS[kind], fields, readers, beside=("kind",))

@@ -166,7 +166,7 @@ def _beyond(level: float, slope: float, rho: float, top: float) -> float:
 
 
 def _slab(p_lower: float, gradient: float) -> tuple[float, float]:
-    """a < 0 < b with Phi(b) - Phi(a) = p and phi(b) - phi(a) = G."""
+    """Return a < 0 < b with Phi(b) - Phi(a) = p and phi(b) - phi(a) = G."""
     miss = 1 - p_lower
     low, high = 0.0, 0.5  # of the share of the miss that lies below a
 
@@ -200,7 +200,7 @@ def _reach(a: float, b: float) -> float:
 
 
 def _line(a: float, b: float, rho: float) -> tuple[float, float]:
-    """(l, m) of the line that meets the likelihood ratio at a and b."""
+    """Return (l, m) of the line that meets the likelihood ratio at a and b."""
     left, right = (math.exp(rho * w - rho * rho / 2) for w in (a, b))
     slope = (right - left) / (b - a)
     return left - slope * a, slope

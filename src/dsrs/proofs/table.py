@@ -63,19 +63,19 @@ class RowOutcome:
 
     def fields(self) -> dict[str, float | str]:
         """The values of RESULT_COLUMNS; empty text where there is no number."""
-        found = self.certificate
-        if found is None:
+        certificate = self.certificate
+        if certificate is None:
             return {**dict.fromkeys(RESULT_COLUMNS, ""), "status": f"error: {self.error}"}
-        step = None if found.proof is None else found.proof.outermost
+        step = None if certificate.proof is None else certificate.proof.outermost
         multipliers = () if step is None else step.multipliers
         return {
-            "np_radius": "" if found.np_radius is None else found.np_radius,
-            "certified_radius": found.radius,
+            "np_radius": "" if certificate.np_radius is None else certificate.np_radius,
+            "certified_radius": certificate.radius,
             "lambda_p": multipliers[0] if multipliers else "",
             "lambda_q": multipliers[1] if len(multipliers) > 1 else "",
             "dual_bound": "" if step is None else step.dual_bound,
-            "status": found.status,
-            "proof": "" if found.proof is None else found.proof.text,
+            "status": certificate.status,
+            "proof": "" if certificate.proof is None else certificate.proof.text,
         }
 
 
@@ -98,18 +98,18 @@ def certify_row(row: Mapping[str, Any]) -> Certificate:
     if additional is not None:
         q = _interval("q", _number(row, "q_lower"), _number(row, "q_upper"))
         seen.append(Observation(additional, q))
-    found = certify(law, p, *seen)
-    return found if row.get("grid") in (None, "") else _from_grid(found, row)
+    certificate = certify(law, p, *seen)
+    return certificate if row.get("grid") in (None, "") else _from_grid(certificate, row)
 
 
-def _from_grid(found: Certificate, row: Mapping[str, Any]) -> Certificate:
-    """The certificate of a row whose votes were taken on a grid, and charged for it."""
+def _from_grid(certificate: Certificate, row: Mapping[str, Any]) -> Certificate:
+    """Certify a row whose votes were taken on a grid, and charge it for the grid."""
     grid, moved = Grid(_number(row, "grid")), _number(row, "moved")
     if not 0 <= moved < np.inf:
         raise InvalidInput(f"`moved` must be a distance, got {moved!r}")
-    charged = [grid.variation(found.law)]
-    charged += [grid.variation(seen.law) for seen in found.observations]
-    return from_grid_point(found, OnGrid(grid.step, grid.origin, moved, max(charged)))
+    charged = [grid.variation(certificate.law)]
+    charged += [grid.variation(seen.law) for seen in certificate.observations]
+    return from_grid_point(certificate, OnGrid(grid.step, grid.origin, moved, max(charged)))
 
 
 @functools.lru_cache(maxsize=64)
@@ -187,13 +187,15 @@ def certify_table(
         raise InvalidInput("the columns of the table differ in length")
     prepare(len(values[0]))
     rows = (dict(zip(names, row, strict=True)) for row in zip(*values, strict=True))
-    found = [outcome.fields() for outcome in certify_rows(rows, workers)]
+    outcomes = [outcome.fields() for outcome in certify_rows(rows, workers)]
     result: dict[str, NDArray[Any]] = {
-        name: np.array([np.nan if row[name] == "" else row[name] for row in found], dtype=float)
+        name: np.array([np.nan if row[name] == "" else row[name] for row in outcomes], dtype=float)
         for name in RESULT_COLUMNS
         if name not in TEXTS
     }
-    return result | {name: np.array([row[name] for row in found], dtype=object) for name in TEXTS}
+    return result | {
+        name: np.array([row[name] for row in outcomes], dtype=object) for name in TEXTS
+    }
 
 
 def _outcomes(rows: list[Mapping[str, Any]]) -> list[RowOutcome]:

@@ -33,18 +33,18 @@ class AttackGap:
 
 def has_gap(run: RunSummary) -> bool:
     """Whether the run was attacked in the norm of its radii, for the nearest counterexamples."""
-    return any(found.norm == run.norm and found.eps is None for found in run.attacks.values())
+    return any(attack.norm == run.norm and attack.eps is None for attack in run.attacks.values())
 
 
 def attack_gap(run: RunSummary) -> AttackGap:
     """Both curves of a run that was attacked."""
     certified, attacked = [], []
-    for one in run.outcomes:
-        best = max((one.radius(method) for method in run.methods), default=0.0)
-        if not one.for_label or not best > 0:
+    for outcome in run.outcomes:
+        best = max((outcome.radius(method) for method in run.methods), default=0.0)
+        if not outcome.for_label or not best > 0:
             continue
-        found = run.attacks.get(one.index)
-        distance = None if found is None else found.attacked
+        attack = run.attacks.get(outcome.index)
+        distance = None if attack is None else attack.attacked
         certified.append(floor_number(best, SHOWN_DIGITS))
         attacked.append(np.inf if distance is None else ceil_number(distance, SHOWN_DIGITS))
     ends = {0.0, *certified, *(float(end) for end in attacked if np.isfinite(end))}
@@ -69,16 +69,16 @@ def attack_fields(run: RunSummary) -> dict[str, Any] | None:
     """
     if not run.attacks:
         return None
-    broken = [found for found in run.attacks.values() if found.attacked is not None]
-    ratios = [found.ratio for found in broken if found.ratio is not None]
-    distances = [found.attacked for found in broken if found.attacked is not None]
+    broken = [attack for attack in run.attacks.values() if attack.attacked is not None]
+    ratios = [attack.ratio for attack in broken if attack.ratio is not None]
+    distances = [attack.attacked for attack in broken if attack.attacked is not None]
     return {
         "norm": next(iter(run.attacks.values())).norm,
         "inputs": len(run.attacks),
         "proved": len(broken),
         "mean_distance": ceil_number(_mean(distances), SHOWN_DIGITS) if broken else None,
         "mean_ratio": floor_number(_mean(ratios), SHOWN_DIGITS) if broken else None,
-        "refuted": sorted(found.index for found in broken if found.refuted),
+        "refuted": sorted(attack.index for attack in broken if attack.refuted),
     }
 
 

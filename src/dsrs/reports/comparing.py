@@ -120,7 +120,7 @@ def compare(
 
 def common_inputs(old: RunSummary, new: RunSummary) -> frozenset[int]:
     """The indices that both runs have."""
-    first, second = (frozenset(one.index for one in run.outcomes) for run in (old, new))
+    first, second = (frozenset(outcome.index for outcome in run.outcomes) for run in (old, new))
     return first & second
 
 
@@ -151,7 +151,7 @@ def _gain(
     samples = resampled_means(difference, resampling)
     radii = (0.0, *(radius for radius in grid if radius > 0))
     before, after = (certified_at(run.proved_radii(method), radii) for run in (old, new))
-    indices = [one.index for one in new.outcomes]
+    indices = [outcome.index for outcome in new.outcomes]
 
     def listed(changed: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> tuple[int, ...]:
         return tuple(index for index, is_so in zip(indices, changed, strict=True) if is_so)

@@ -29,13 +29,13 @@ def comparison_rows(comparison: Comparison) -> list[Row]:
     """Three lines a method: the old run, the new one, and the gain."""
     old, new = comparison.old, comparison.new
     rows = []
-    for found in comparison.methods:
-        name = method_name(found.method)
+    for gain in comparison.methods:
+        name = method_name(gain.method)
         for measured in (old, new):
-            (line,) = (line for line in measured.methods if line.method == found.method)
+            (line,) = (line for line in measured.methods if line.method == gain.method)
             rows.append(row_of(measured.run.name, name, line, measured.clean_accuracy))
         title = f"gain of {new.run.name}"
-        rows.append(row_of(title, name, found.gain, comparison.clean, gain=True))
+        rows.append(row_of(title, name, gain.gain, comparison.clean, gain=True))
     return rows
 
 
@@ -65,9 +65,9 @@ def changes_text(changed: Changed) -> str | None:
 
 def changes_lines(comparison: Comparison) -> Iterator[tuple[str, list[str]]]:
     """For each method its name, and at which radii which inputs changed."""
-    for found in comparison.methods:
-        texts = [text for one in found.changes if (text := changes_text(one))]
-        yield method_name(found.method), texts or ["no input changed"]
+    for gain in comparison.methods:
+        texts = [text for changes in gain.changes if (text := changes_text(changes))]
+        yield method_name(gain.method), texts or ["no input changed"]
 
 
 def comparison_markdown(comparison: Comparison) -> str:
@@ -98,13 +98,13 @@ def comparison_fields(comparison: Comparison) -> dict[str, Any]:
         "gains": list(_gains(comparison)),
         "changes": [
             {
-                "method": found.method,
-                "radius": one.radius,
-                "gained": list(one.gained),
-                "lost": list(one.lost),
+                "method": gain.method,
+                "radius": changes.radius,
+                "gained": list(changes.gained),
+                "lost": list(changes.lost),
             }
-            for found in comparison.methods
-            for one in found.changes
+            for gain in comparison.methods
+            for changes in gain.changes
         ],
     }
 
@@ -135,7 +135,7 @@ def _quantities(
         ("certified at 0", None, line.certified_at_zero),
     ]
     accuracies = zip(radii, line.certified_accuracy, strict=True)
-    return first + [("certified accuracy", radius, one) for radius, one in accuracies]
+    return first + [("certified accuracy", radius, estimate) for radius, estimate in accuracies]
 
 
 def _gain_fields(

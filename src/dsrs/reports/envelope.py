@@ -68,7 +68,7 @@ def envelopes(
 def _shared_inputs(family: str, runs: Sequence[RunSummary]) -> tuple[RunSummary, ...]:
     """The runs with their common inputs; none where there are none and nobody named the family."""
     common = frozenset[int].intersection(
-        *(frozenset(one.index for one in run.outcomes) for run in runs)
+        *(frozenset(outcome.index for outcome in run.outcomes) for run in runs)
     )
     if not common and not family:
         return ()

@@ -28,10 +28,11 @@ def gate_text(gate: Gate) -> str:
     """The verdicts for a terminal, a line each."""
     lines = [basis_text(gate)]
     lines += [
-        f"{'holds' if one.holds else 'NOT MET':8}{one.requirement.text}: {one.sentence()}"
-        for one in gate.verdicts
+        f"{'holds' if verdict.holds else 'NOT MET':8}{verdict.requirement.text}: "
+        f"{verdict.sentence()}"
+        for verdict in gate.verdicts
     ]
-    met = sum(one.holds for one in gate.verdicts)
+    met = sum(verdict.holds for verdict in gate.verdicts)
     lines.append(f"gate {'passed' if gate else 'FAILED'}: {met} of {len(gate.verdicts)} hold")
     return one_line(lines[0]) + "\n" + "\n".join(lines[1:])
 
@@ -45,9 +46,9 @@ def gate_markdown(gate: Gate) -> str:
         "| --- | --- | --- |",
     ]
     lines += [
-        f"| {'holds' if one.holds else '**not met**'} | `{one.requirement.text}` "
-        f"| {one.sentence()} |"
-        for one in gate.verdicts
+        f"| {'holds' if verdict.holds else '**not met**'} | `{verdict.requirement.text}` "
+        f"| {verdict.sentence()} |"
+        for verdict in gate.verdicts
     ]
     return "\n".join(lines) + "\n"
 
@@ -61,20 +62,23 @@ def gate_fields(gate: Gate) -> dict[str, Any]:
         "basis": "these inputs" if gate.point else "population",
         "confidence": gate.confidence,
         "inputs": gate.run.size,
-        "requirements": [_verdict_fields(one) for one in gate.verdicts],
+        "requirements": [_verdict_fields(verdict) for verdict in gate.verdicts],
     }
 
 
 def gate_junit(gate: Gate) -> bytes:
     """The verdicts as JUnit XML: one test case a requirement."""
-    failed = sum(not one.holds for one in gate.verdicts)
+    failed = sum(not verdict.holds for verdict in gate.verdicts)
     counts = {"tests": str(len(gate.verdicts)), "failures": str(failed), "errors": "0"}
     suite = ElementTree.Element("testsuite", {"name": SUITE, **counts, "time": "0"})
-    for one in gate.verdicts:
-        about = {"classname": f"dsrs.gate.{one_line(gate.run.name)}", "name": one.requirement.text}
+    for verdict in gate.verdicts:
+        about = {
+            "classname": f"dsrs.gate.{one_line(gate.run.name)}",
+            "name": verdict.requirement.text,
+        }
         case = ElementTree.SubElement(suite, "testcase", {**about, "time": "0"})
-        if not one.holds:
-            failure = {"type": "NotMet", "message": one.sentence()}
+        if not verdict.holds:
+            failure = {"type": "NotMet", "message": verdict.sentence()}
             ElementTree.SubElement(case, "failure", failure).text = one_line(basis_text(gate))
     ElementTree.indent(suite)
     root = ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
@@ -96,18 +100,18 @@ def gate_section(gate: Gate) -> str:
     )
 
 
-def _verdict_fields(one: Verdict) -> dict[str, Any]:
-    asked, found = one.requirement, one.found
+def _verdict_fields(verdict: Verdict) -> dict[str, Any]:
+    asked, measured = verdict.requirement, verdict.found
     return {
         "requirement": asked.text,
         "quantity": asked.quantity,
         "radius": None if asked.radius is None else float(asked.radius),
         "threshold": float(asked.threshold),
-        "holds": one.holds,
-        "value": float(one.value_text),
-        "shown": float(one.shown_text),
-        "low": float(found.low),
-        "high": None if found.high is None else float(found.high),
-        "inputs_needed": one.needed,
-        "text": one.sentence(),
+        "holds": verdict.holds,
+        "value": float(verdict.value_text),
+        "shown": float(verdict.shown_text),
+        "low": float(measured.low),
+        "high": None if measured.high is None else float(measured.high),
+        "inputs_needed": verdict.needed,
+        "text": verdict.sentence(),
     }

@@ -140,10 +140,13 @@ def gate(
         raise InvalidInput(f"`confidence` must be in (0, 1), got {confidence!r}")
     if isinstance(require, str) or not require:
         raise InvalidInput("`require` must list one requirement or more")
-    asked = [one if isinstance(one, Requirement) else Requirement.parse(one) for one in require]
+    asked = [
+        requirement if isinstance(requirement, Requirement) else Requirement.parse(requirement)
+        for requirement in require
+    ]
     chosen = _method(seen, method)
     alpha = 1 - confidence
-    verdicts = [_verdict(seen, chosen, one, point, alpha) for one in asked]
+    verdicts = [_verdict(seen, chosen, requirement, point, alpha) for requirement in asked]
     return Gate(seen, chosen, point, confidence, tuple(verdicts))
 
 
@@ -162,17 +165,17 @@ def _method(run: RunSummary, asked: str | None) -> str:
 def _verdict(
     run: RunSummary, method: str, asked: Requirement, point: bool, alpha: float
 ) -> Verdict:
-    found = _bounded(run, method, asked, alpha)
-    verdict = Verdict(asked, found, point, run.size)
+    measured = _bounded(run, method, asked, alpha)
+    verdict = Verdict(asked, measured, point, run.size)
     too_few = (
         not (point or verdict.holds) and asked.from_below and asked.quantity in SHARE_QUANTITIES
     )
     if not too_few:
         return verdict
     off = Fraction(_false(run)) if asked.quantity == "robust_accuracy" else Fraction(0)
-    share = found.value
+    share = measured.value
     return Verdict(
-        asked, found, point, run.size, inputs_needed(share, asked.threshold + off, alpha)
+        asked, measured, point, run.size, inputs_needed(share, asked.threshold + off, alpha)
     )
 
 

@@ -20,8 +20,8 @@ USUAL = {"k": 0.0, "eta": 2.0}  # the Gaussian, which is not worth a word
 
 def plan_of(run: RunSummary) -> Mapping[str, Any]:
     """The plan of a run in JSON; empty for a table."""
-    found: Mapping[str, Any] = run.settings.get("plan", {})
-    return found
+    plan: Mapping[str, Any] = run.settings.get("plan", {})
+    return plan
 
 
 def settings_text(run: RunSummary) -> str:
@@ -56,14 +56,14 @@ def different_settings(runs: Sequence[RunSummary]) -> list[str]:
 
     A setting that some runs do not tell is left out: it may be the same.
     """
-    found = []
+    names = []
     for name, value_of in SETTINGS.items():
         values = [value_of(run) for run in runs]
         known = [value for value in values if value is not None]
         if len(known) == len(values) and len(set(known)) > 1:
             texts = [_shown(name, value) for value in dict.fromkeys(known)]
-            found.append(f"{name} ({' and '.join(texts)})")
-    return found
+            names.append(f"{name} ({' and '.join(texts)})")
+    return names
 
 
 def _shown(name: str, value: float) -> str:

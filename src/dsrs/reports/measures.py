@@ -86,7 +86,7 @@ def checked_radii(radii: Sequence[float]) -> tuple[float, ...]:
 def default_radii(runs: Sequence[RunSummary]) -> tuple[float, ...]:
     """A grid of round steps that covers all certified radii with at most 12 columns."""
     largest = max(
-        one.radius(method) for run in runs for method in run.methods for one in run.outcomes
+        outcome.radius(method) for run in runs for method in run.methods for outcome in run.outcomes
     )
     if not largest > 0:
         return (0.0,)

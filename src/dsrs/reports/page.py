@@ -83,50 +83,50 @@ def page_data(report: Report) -> dict[str, Any]:
 def _inputs(run: RunSummary) -> list[dict[str, Any]]:
     spent = run.spent.by_input if run.spent else [None] * run.size
     return [
-        _input_fields(one, run.methods)
-        | {"votes": votes, "attack": _attack_fields(run.attacks.get(one.index))}
-        for one, votes in zip(run.outcomes, spent, strict=True)
+        _input_fields(outcome, run.methods)
+        | {"votes": votes, "attack": _attack_fields(run.attacks.get(outcome.index))}
+        for outcome, votes in zip(run.outcomes, spent, strict=True)
     ]
 
 
-def _attack_fields(found: AttackedInput | None) -> dict[str, Any] | None:
+def _attack_fields(attack: AttackedInput | None) -> dict[str, Any] | None:
     """What the attack on one input found; None where it was not attacked."""
-    if found is None:
+    if attack is None:
         return None
-    counterexample = found.counterexample
+    counterexample = attack.counterexample
     return {
-        "distance": None if found.attacked is None else ceil_number(found.attacked, SHOWN_DIGITS),
-        "ratio": None if found.ratio is None else floor_number(found.ratio, SHOWN_DIGITS),
+        "distance": None if attack.attacked is None else ceil_number(attack.attacked, SHOWN_DIGITS),
+        "ratio": None if attack.ratio is None else floor_number(attack.ratio, SHOWN_DIGITS),
         "shown": None if counterexample is None else counterexample.shown,
         "rival": None if counterexample is None else counterexample.rival,
-        "refuted": found.refuted,
-        "pictures": [_data_uri(picture) for picture in found.pictures or ()],
+        "refuted": attack.refuted,
+        "pictures": [_data_uri(picture) for picture in attack.pictures or ()],
     }
 
 
-def _input_fields(one: Outcome, methods: tuple[str, ...]) -> dict[str, Any]:
-    share = one.p_estimate
+def _input_fields(outcome: Outcome, methods: tuple[str, ...]) -> dict[str, Any]:
+    share = outcome.p_estimate
     return {
-        "index": one.index,
-        "label": one.label,
-        "predicted": one.predicted,
+        "index": outcome.index,
+        "label": outcome.label,
+        "predicted": outcome.predicted,
         "p": None if share is None else floor_number(share, SHOWN_DIGITS),
-        "methods": {method: _certificate_fields(one, method) for method in methods},
-        "thumbnail": _data_uri(one.thumbnail) if one.thumbnail else None,
+        "methods": {method: _certificate_fields(outcome, method) for method in methods},
+        "thumbnail": _data_uri(outcome.thumbnail) if outcome.thumbnail else None,
     }
 
 
-def _certificate_fields(one: Outcome, method: str) -> dict[str, Any]:
-    found = one.answers.get(method)
+def _certificate_fields(outcome: Outcome, method: str) -> dict[str, Any]:
+    answer = outcome.answers.get(method)
     fields: dict[str, Any] = {
-        "status": one.status(method),
-        "radius": floor_number(one.radius(method), SHOWN_DIGITS),
+        "status": outcome.status(method),
+        "radius": floor_number(outcome.radius(method), SHOWN_DIGITS),
         "p": None,
         "q": None,
-        "law": found.law if found else None,
-        "gain": nearest_number(one.gain(method), SHOWN_DIGITS),
+        "law": answer.law if answer else None,
+        "gain": nearest_number(outcome.gain(method), SHOWN_DIGITS),
     }
-    for name, interval in (("p", found.p), ("q", found.q)) if found else ():
+    for name, interval in (("p", answer.p), ("q", answer.q)) if answer else ():
         if interval is not None:
             ends = (
                 floor_number(interval.lower, SHOWN_DIGITS),
@@ -138,7 +138,7 @@ def _certificate_fields(one: Outcome, method: str) -> dict[str, Any]:
 
 def _subtitle(report: Report) -> str:
     runs = len(report.runs)
-    inputs = len({one.index for run in report.runs for one in run.outcomes})
+    inputs = len({outcome.index for run in report.runs for outcome in run.outcomes})
     return f"{runs} run{'s' * (runs != 1)}, {inputs} input{'s' * (inputs != 1)}"
 
 
@@ -189,7 +189,7 @@ def _settings(run: RunSummary) -> str:
         "noise law": run.law.describe() if run.law else None,
         "inputs": run.size,
         "methods": ", ".join(method_name(method) for method in run.methods),
-        "seconds": round(sum(one.seconds for one in run.outcomes), 1),
+        "seconds": round(sum(outcome.seconds for outcome in run.outcomes), 1),
         "data fingerprint": run.data_fingerprint,
         **dict(flattened(run.settings)),
     }

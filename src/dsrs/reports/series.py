@@ -115,7 +115,9 @@ def figure_series(runs: Sequence[RunSummary], resampling: Resampling) -> FigureS
         gains=tuple(band for run in runs for band in gain_bands(run, resampling)),
         points=tuple(input_points(run, method) for run in runs for method in run.challengers),
         histograms=tuple(
-            probability_histogram(run) for run in runs if any(one.trials for one in run.outcomes)
+            probability_histogram(run)
+            for run in runs
+            if any(outcome.trials for outcome in run.outcomes)
         ),
         radial=tuple(radial_accuracy(run) for run in runs if _radially_voted(run)),
         gaps=tuple(attack_gap(run) for run in runs if has_gap(run)),
@@ -156,9 +158,15 @@ def gain_bands(run: RunSummary, resampling: Resampling) -> list[GainBand]:
             run=run.name,
             method=gain.method,
             radius=tuple(grid),
-            gain=tuple(nearest_number(one.value, SHOWN_DIGITS) for one in gain.certified_accuracy),
-            low=tuple(nearest_number(one.low, SHOWN_DIGITS) for one in gain.certified_accuracy),
-            high=tuple(nearest_number(one.high, SHOWN_DIGITS) for one in gain.certified_accuracy),
+            gain=tuple(
+                nearest_number(estimate.value, SHOWN_DIGITS) for estimate in gain.certified_accuracy
+            ),
+            low=tuple(
+                nearest_number(estimate.low, SHOWN_DIGITS) for estimate in gain.certified_accuracy
+            ),
+            high=tuple(
+                nearest_number(estimate.high, SHOWN_DIGITS) for estimate in gain.certified_accuracy
+            ),
         )
         for gain in measured.gains
     ]
@@ -166,15 +174,15 @@ def gain_bands(run: RunSummary, resampling: Resampling) -> list[GainBand]:
 
 def input_points(run: RunSummary, method: str) -> InputPoints:
     """Both radii of every input, unless another class than its label was tried; 0 is abstained."""
-    shown = [one for one in run.outcomes if one.for_label]
+    shown = [outcome for outcome in run.outcomes if outcome.for_label]
     return InputPoints(
         run=run.name,
         method=method,
-        index=tuple(one.index for one in shown),
-        baseline=tuple(floor_number(one.radius(BASELINE), SHOWN_DIGITS) for one in shown),
-        radius=tuple(floor_number(one.radius(method), SHOWN_DIGITS) for one in shown),
-        gain=tuple(nearest_number(one.gain(method), SHOWN_DIGITS) for one in shown),
-        p=tuple(_share(one.p_estimate) for one in shown),
+        index=tuple(outcome.index for outcome in shown),
+        baseline=tuple(floor_number(outcome.radius(BASELINE), SHOWN_DIGITS) for outcome in shown),
+        radius=tuple(floor_number(outcome.radius(method), SHOWN_DIGITS) for outcome in shown),
+        gain=tuple(nearest_number(outcome.gain(method), SHOWN_DIGITS) for outcome in shown),
+        p=tuple(_share(outcome.p_estimate) for outcome in shown),
     )
 
 
@@ -182,7 +190,7 @@ def probability_histogram(run: RunSummary) -> ProbabilityHistogram:
     """Inputs by their estimate of P_A, right and wrong predictions apart."""
 
     def count(right: bool) -> tuple[int, ...]:
-        shares = [one.p_estimate for one in run.outcomes if one.right == right]
+        shares = [outcome.p_estimate for outcome in run.outcomes if outcome.right == right]
         known = [share for share in shares if share is not None]
         return tuple(np.histogram(known, bins=P_BINS, range=(0.0, 1.0))[0].tolist())
 
@@ -194,8 +202,8 @@ def radial_accuracy(run: RunSummary) -> RadialAccuracy:
     shown, law = _radially_voted(run), run.law
     if law is None:
         raise InvalidInput(f"the noise norms of {run.name!r} need its law, which is not known")
-    trials = np.array([one.trials for one in shown], dtype=np.float64)
-    hits = np.array([one.hits for one in shown], dtype=np.float64)
+    trials = np.array([outcome.trials for outcome in shown], dtype=np.float64)
+    hits = np.array([outcome.hits for outcome in shown], dtype=np.float64)
     seen = trials.sum(axis=0) > 0
     middles = (np.arange(HISTOGRAM_BINS) + 0.5) / HISTOGRAM_BINS
     norms = law.radial_quantile(middles)
@@ -236,4 +244,8 @@ def _share(value: float | None) -> float | None:
 
 def _radially_voted(run: RunSummary) -> list[Outcome]:
     """Inputs whose hits are votes for the right class."""
-    return [one for one in run.outcomes if one.right and one.for_label and one.trials]
+    return [
+        outcome
+        for outcome in run.outcomes
+        if outcome.right and outcome.for_label and outcome.trials
+    ]

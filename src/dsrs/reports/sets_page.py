@@ -28,12 +28,14 @@ STYLE = """
 """
 
 
-def sets_page(sets: Sets, found: Evaluation, title: str, class_names: Sequence[str] = ()) -> str:
+def sets_page(
+    sets: Sets, evaluation: Evaluation, title: str, class_names: Sequence[str] = ()
+) -> str:
     """The whole page: the promise, coverage and sizes by shift, and examples with pictures."""
     css = resources.files("dsrs.reports").joinpath("assets", "page.css").read_text("utf-8")
-    rows = "".join(map(_row, found.outcomes))
-    figures = "".join(_figure(one, place) for place, one in enumerate(found.outcomes))
-    examples = "".join(_example(one, class_names) for one in found.examples)
+    rows = "".join(map(_row, evaluation.outcomes))
+    figures = "".join(_figure(item, place) for place, item in enumerate(evaluation.outcomes))
+    examples = "".join(_example(item, class_names) for item in evaluation.examples)
     promise = sets.guarantee[0].upper() + sets.guarantee[1:]
     caveats = "".join(f"<p>{escape(text)}</p>" for text in sets.caveats)
     heads = ("Inputs", "Number", "Coverage (%)", "95% interval", "Mean size", "Empty", "Moved")
@@ -75,70 +77,70 @@ hold the label. Shifts were searched, and may not be the worst; the promise cove
 
 
 def write_sets_page(
-    sets: Sets, found: Evaluation, path: Path, title: str, class_names: Sequence[str] = ()
+    sets: Sets, evaluation: Evaluation, path: Path, title: str, class_names: Sequence[str] = ()
 ) -> None:
     """Write the page; an older report under that name is replaced in one step."""
     check_page_path(path)
-    write_whole(path, sets_page(sets, found, title, class_names).encode())
+    write_whole(path, sets_page(sets, evaluation, title, class_names).encode())
 
 
-def _row(one: ShiftOutcome) -> str:
-    low, high = one.interval
+def _row(outcome: ShiftOutcome) -> str:
+    low, high = outcome.interval
     cells = (
-        f"{one.inputs:,}",
-        floor_text(100 * one.coverage, 1),
+        f"{outcome.inputs:,}",
+        floor_text(100 * outcome.coverage, 1),
         f"{floor_text(100 * low, 1)} to {ceil_text(100 * high, 1)}",
-        f"{one.mean_size:.3f}",
-        f"{one.sizes[0]:,}",
-        f"{one.mean_distance:.3g}",
+        f"{outcome.mean_size:.3f}",
+        f"{outcome.sizes[0]:,}",
+        f"{outcome.mean_distance:.3g}",
     )
     body = "".join(f"<td>{text}</td>" for text in cells)
-    return f'<tr><th scope="row">{escape(SHIFT_KINDS[one.shift])}</th>{body}</tr>'
+    return f'<tr><th scope="row">{escape(SHIFT_KINDS[outcome.shift])}</th>{body}</tr>'
 
 
-def _figure(one: ShiftOutcome, place: int) -> str:
+def _figure(outcome: ShiftOutcome, place: int) -> str:
     """A bar for each size of sets."""
-    sizes = range(len(one.sizes))
-    while len(sizes) > 1 and not one.sizes[sizes[-1]]:
+    sizes = range(len(outcome.sizes))
+    while len(sizes) > 1 and not outcome.sizes[sizes[-1]]:
         sizes = sizes[:-1]
-    most = max(one.sizes)
+    most = max(outcome.sizes)
     bars = []
     for row, size in enumerate(sizes):
-        y, width = row * (BAR_HEIGHT + BAR_GAP), (CHART_WIDTH - 120) * one.sizes[size] / most
+        y, width = row * (BAR_HEIGHT + BAR_GAP), (CHART_WIDTH - 120) * outcome.sizes[size] / most
         bars.append(
             f'<text x="0" y="{y + 11}" font-size="11" fill="currentColor">{size}</text>'
             f'<rect x="24" y="{y}" width="{width:.1f}" height="{BAR_HEIGHT}" '
             f'fill="{PALETTE[place]}"/>'
             f'<text x="{width + 30:.1f}" y="{y + 11}" font-size="11" fill="currentColor">'
-            f"{one.sizes[size]:,}</text>"
+            f"{outcome.sizes[size]:,}</text>"
         )
     height = len(sizes) * (BAR_HEIGHT + BAR_GAP)
     return (
-        f"<figure><figcaption>{escape(SHIFT_KINDS[one.shift])}: sets by number of classes"
+        f"<figure><figcaption>{escape(SHIFT_KINDS[outcome.shift])}: sets by number of classes"
         "</figcaption>"
         f'<svg viewBox="0 0 {CHART_WIDTH} {height}" role="img" aria-label="sizes of sets">'
         f"{''.join(bars)}</svg></figure>"
     )
 
 
-def _example(one: SetExample, class_names: Sequence[str]) -> str:
+def _example(example: SetExample, class_names: Sequence[str]) -> str:
     def name(label: int) -> str:
         return escape(class_names[label] if label < len(class_names) else str(label))
 
     pictures = "".join(
-        f'<img alt="input {one.index}, {escape(shift)}" title="{escape(shift)}" '
+        f'<img alt="input {example.index}, {escape(shift)}" title="{escape(shift)}" '
         f'src="data:image/png;base64,{base64.b64encode(picture).decode("ascii")}">'
-        for shift, picture in one.pictures.items()
+        for shift, picture in example.pictures.items()
         if picture is not None
     )
     lines = "".join(
-        f"<div{'' if one.label in classes else ' class=missed'}>{escape(shift)}: "
+        f"<div{'' if example.label in classes else ' class=missed'}>{escape(shift)}: "
         f"{{{', '.join(map(name, classes))}}}</div>"
-        for shift, classes in one.answers.items()
+        for shift, classes in example.answers.items()
     )
     return (
-        f'<div class="example">{pictures}<div>input {one.index}, label {name(one.label)}</div>'
-        f"{lines}</div>"
+        f'<div class="example">{pictures}<div>input {example.index}, label '
+        f"{name(example.label)}</div>{lines}</div>"
     )
 
 

@@ -51,11 +51,17 @@ class Answer:
     law: str | None = None
 
     @classmethod
-    def of_certificate(cls, found: Certificate) -> Answer:
-        if not found.observations:
-            return cls(found.status, found.radius, found.known_of_p)
-        seen = found.observations[0]
-        return cls(found.status, found.radius, found.known_of_p, seen.interval, seen.law.short_text)
+    def of_certificate(cls, certificate: Certificate) -> Answer:
+        if not certificate.observations:
+            return cls(certificate.status, certificate.radius, certificate.known_of_p)
+        seen = certificate.observations[0]
+        return cls(
+            certificate.status,
+            certificate.radius,
+            certificate.known_of_p,
+            seen.interval,
+            seen.law.short_text,
+        )
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -79,8 +85,8 @@ class Outcome(Readable):
     def facts(self) -> dict[str, object]:
         """What a person wants to know first."""
         answers = {
-            name: f"{found.status}, l2 radius {floor_text(found.radius, 6)}"
-            for name, found in self.answers.items()
+            name: f"{answer.status}, l2 radius {floor_text(answer.radius, 6)}"
+            for name, answer in self.answers.items()
         }
         return {"input": self.index, "label": self.label, "class": self.target, **answers}
 
@@ -102,8 +108,8 @@ class Outcome(Readable):
 
     def status(self, method: str) -> str:
         """certified, abstained or undecided; an input without a prediction is abstained."""
-        found = self.answers.get(method)
-        return NO_CERTIFICATE if found is None else found.status
+        answer = self.answers.get(method)
+        return NO_CERTIFICATE if answer is None else answer.status
 
     def radius(self, method: str) -> float:
         """The certified l2 radius; 0 where nothing is certified."""
@@ -111,9 +117,9 @@ class Outcome(Readable):
 
     def proved_radius(self, method: str, for_label: bool | None = None) -> float:
         """The radius that counts (see `dsrs.accuracy`), by default only if it is for the label."""
-        found = self.answers.get(method) or Answer(NO_CERTIFICATE, 0.0)
+        answer = self.answers.get(method) or Answer(NO_CERTIFICATE, 0.0)
         for_label = self.for_label if for_label is None else for_label
-        return proved_radius(found.status, found.radius, for_label)
+        return proved_radius(answer.status, answer.radius, for_label)
 
     def gain(self, method: str) -> Fraction:
         """Radius of the method minus radius of the baseline, exactly."""
@@ -164,12 +170,12 @@ class RunSummary(Readable):
     ) -> RunSummary:
         """Read and check the results of one run."""
         seen = list(results)
-        laws = {found.law for one in seen for found in one.certificates.values()}
+        laws = {certificate.law for result in seen for certificate in result.certificates.values()}
         if seen and not laws:
             raise DataError(f"run {name!r} must have exactly one smoothing law, found none")
         return cls.from_outcomes(
             name,
-            [_outcome(name, one) for one in seen],
+            [_outcome(name, result) for result in seen],
             laws,
             family=family,
             data_fingerprint=data_fingerprint,
@@ -188,31 +194,31 @@ class RunSummary(Readable):
         **about: Any,
     ) -> RunSummary:
         """Check the outcomes of one run; `laws` are those of its answers, as far as known."""
-        found, known = sorted(outcomes, key=lambda one: one.index), set(laws)
-        if not found:
+        ordered, known = sorted(outcomes, key=lambda outcome: outcome.index), set(laws)
+        if not ordered:
             raise DataError(f"run {name!r} has no finished input yet; certify at least one first")
-        for before, after in itertools.pairwise(found):
+        for before, after in itertools.pairwise(ordered):
             if before.index == after.index:
                 raise DataError(f"run {name!r} holds input {after.index} twice")
         if len(known) > 1:
             texts = ", ".join(sorted(law.describe() for law in known))
             raise DataError(f"run {name!r} must have exactly one smoothing law, found {texts}")
-        unlabelled = [one.index for one in found if one.label is None]
-        if 0 < len(unlabelled) < len(found):
+        unlabelled = [outcome.index for outcome in ordered if outcome.label is None]
+        if 0 < len(unlabelled) < len(ordered):
             raise DataError(
                 f"run {name!r} must have labels for all inputs or for none; input {unlabelled[0]} "
                 "has none"
             )
-        for one in found:
-            for method, answer in one.answers.items():
+        for outcome in ordered:
+            for method, answer in outcome.answers.items():
                 if not math.isfinite(answer.radius):
                     raise DataError(
-                        f"run {name!r}, input {one.index}: a report needs finite radii, but "
+                        f"run {name!r}, input {outcome.index}: a report needs finite radii, but "
                         f"{method} certified {answer.radius}; a probability bound of exactly 1 "
                         "cannot come from votes"
                     )
         law = next(iter(known), None)
-        return cls(name, law, _methods(name, found), tuple(found), **about)
+        return cls(name, law, _methods(name, ordered), tuple(ordered), **about)
 
     @property
     def labelled(self) -> bool:
@@ -222,7 +228,7 @@ class RunSummary(Readable):
     @property
     def has_clean_accuracy(self) -> bool:
         """Whether predictions can be compared with labels."""
-        return self.labelled and any(one.predicted is not None for one in self.outcomes)
+        return self.labelled and any(outcome.predicted is not None for outcome in self.outcomes)
 
     @property
     def norm(self) -> Norm:
@@ -241,21 +247,21 @@ class RunSummary(Readable):
 
     def right(self) -> NDArray[np.bool_]:
         """Which predictions are right."""
-        return np.array([one.right for one in self.outcomes])
+        return np.array([outcome.right for outcome in self.outcomes])
 
     def has_status(self, method: str, status: str) -> NDArray[np.bool_]:
         """Which inputs ended so."""
-        return np.array([one.status(method) == status for one in self.outcomes])
+        return np.array([outcome.status(method) == status for outcome in self.outcomes])
 
     def proved_radii(self, method: str) -> NDArray[np.float64]:
         """Radius of each input that is certified for its label; see `dsrs.accuracy`."""
-        return np.array([one.proved_radius(method) for one in self.outcomes])
+        return np.array([outcome.proved_radius(method) for outcome in self.outcomes])
 
     def among(self, indices: Iterable[int]) -> RunSummary:
         """The same run, with these inputs only; what they cost is left out."""
         kept = frozenset(indices)
-        outcomes = tuple(one for one in self.outcomes if one.index in kept)
-        attacks = {index: found for index, found in self.attacks.items() if index in kept}
+        outcomes = tuple(outcome for outcome in self.outcomes if outcome.index in kept)
+        attacks = {index: attack for index, attack in self.attacks.items() if index in kept}
         return replace(self, outcomes=outcomes, spent=None, attacks=attacks)
 
 
@@ -275,7 +281,8 @@ def _outcome(run: str, seen: RunResult) -> Outcome:
         predicted=seen.predicted,
         target=seen.target,
         answers={
-            method: Answer.of_certificate(found) for method, found in seen.certificates.items()
+            method: Answer.of_certificate(certificate)
+            for method, certificate in seen.certificates.items()
         },
         trials=trials,
         hits=hits,
@@ -300,14 +307,15 @@ def _radial_counts(votes: Sequence[Votes]) -> tuple[tuple[int, ...], tuple[int, 
 
 def _methods(run: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
     """All methods of the run: the baseline first, then the known ones, then by name."""
-    found = {method for one in outcomes for method in one.answers}
-    for one in outcomes:
-        missing = found - one.answers.keys()
-        if missing and one.predicted is not None:
+    present = {method for outcome in outcomes for method in outcome.answers}
+    for outcome in outcomes:
+        missing = present - outcome.answers.keys()
+        if missing and outcome.predicted is not None:
             raise DataError(
-                f"run {run!r}, input {one.index} has no certificate of {', '.join(sorted(missing))}"
-                ", which other inputs of the run have; certify the run again"
+                f"run {run!r}, input {outcome.index} has no certificate of "
+                f"{', '.join(sorted(missing))}, which other inputs of the run have; certify "
+                "the run again"
             )
     known = known_names()
-    order = [*known, *sorted(found - set(known))]
-    return tuple(method for method in order if method in found)
+    order = [*known, *sorted(present - set(known))]
+    return tuple(method for method in order if method in present)

@@ -18,17 +18,17 @@ def read_table(path: Path, name: str, family: str | None = "") -> RunSummary:
     rows: dict[int, dict[str, ResultRow]] = {}
     for row in import_rows(path):
         rows.setdefault(row.index, {})[row.method or UNNAMED] = row
-    methods = {method for found in rows.values() for method in found}
-    for index, found in rows.items():
-        missing = sorted(methods - found.keys())
+    methods = {method for by_method in rows.values() for method in by_method}
+    for index, by_method in rows.items():
+        missing = sorted(methods - by_method.keys())
         if missing:
             raise DataError(
                 f"{path} has no row of the method {missing[0]} for input {index}; a report "
                 "compares methods on the same inputs"
             )
-    laws = [law for found in rows.values() for row in found.values() if (law := _law(row))]
-    outcomes = [_outcome(index, found, path) for index, found in rows.items()]
-    of_label = all(row.for_label for found in rows.values() for row in found.values())
+    laws = [law for by_method in rows.values() for row in by_method.values() if (law := _law(row))]
+    outcomes = [_outcome(index, by_method, path) for index, by_method in rows.items()]
+    of_label = all(row.for_label for by_method in rows.values() for row in by_method.values())
     return RunSummary.from_outcomes(
         name, outcomes, laws, family=family, settings={"table": str(path)}, for_label=of_label
     )

@@ -68,7 +68,7 @@ def summary_rows(report: Report) -> list[Row]:
         title = envelope_title(envelope.family)
         for gain, lines in ((False, envelope.methods), (True, envelope.gains)):
             for method, estimates in lines.items():
-                cells = tuple(_percent_cell(one, gain) for one in estimates)
+                cells = tuple(_percent_cell(estimate, gain) for estimate in estimates)
                 label = _label(method, gain)
                 rows.append(Row(title, label, gain, None, None, None, None, cells))
     return rows
@@ -104,7 +104,7 @@ def markdown_rows(rows: Sequence[Row], radii: Sequence[float]) -> list[str]:
         _markdown_line(["---", "---", *["---:"] * (len(heads) - 2)]),
     ]
     for row in rows:
-        texts = [f"{one.value} [{one.low}, {one.high}]" if one else "" for one in row.cells]
+        texts = [f"{cell.value} [{cell.low}, {cell.high}]" if cell else "" for cell in row.cells]
         lines.append(_markdown_line([markdown_name(row.run), markdown_name(row.label), *texts]))
     return lines
 
@@ -131,7 +131,7 @@ def latex_table(report: Report) -> str:
         if new_run:
             lines.append("\\midrule")
         cells = [row.average_radius, *row.accuracy]
-        texts = [_latex_cell(one) if one else "" for one in cells]
+        texts = [_latex_cell(cell) if cell else "" for cell in cells]
         name = latex_escape(row.run) if new_run else ""
         lines.append(" & ".join([name, latex_escape(row.label), *texts]) + " \\\\")
         last_run = row.run
@@ -145,7 +145,7 @@ def csv_table(report: Report) -> str:
     writer.writerow(["run", "method", "gain", "quantity", "radius", "value", "low", "high"])
     for record in records_of(report):
         text = printer(record["gain"], record["quantity"])
-        one: Estimate = record["estimate"]
+        estimate: Estimate = record["estimate"]
         writer.writerow(
             [
                 csv_name(record["run"]),
@@ -153,7 +153,7 @@ def csv_table(report: Report) -> str:
                 int(record["gain"]),
                 record["quantity"],
                 "" if record["radius"] is None else f"{record['radius']:g}",
-                *(text(end, CSV_DIGITS) for end in (one.value, one.low, one.high)),
+                *(text(end, CSV_DIGITS) for end in (estimate.value, estimate.low, estimate.high)),
             ]
         )
     return buffer.getvalue()
@@ -204,7 +204,7 @@ def row_of(
         certified=_percent_cell(line.certified_at_zero, gain),
         abstention=_abstention_cell(line.abstention, gain),
         average_radius=_radius_cell(line.average_radius, gain),
-        accuracy=tuple(_percent_cell(one, gain) for one in line.certified_accuracy),
+        accuracy=tuple(_percent_cell(estimate, gain) for estimate in line.certified_accuracy),
     )
 
 
@@ -213,28 +213,28 @@ def printer(gain: bool, quantity: Quantity) -> Callable[[Exact, int], str]:
     return nearest_text if gain else ceil_text if quantity == "abstention" else floor_text
 
 
-def _percent_cell(one: Estimate, gain: bool = False) -> Cell:
-    return _cell(one, gain, "certified accuracy", 100, PERCENT_DIGITS)
+def _percent_cell(estimate: Estimate, gain: bool = False) -> Cell:
+    return _cell(estimate, gain, "certified accuracy", 100, PERCENT_DIGITS)
 
 
-def _abstention_cell(one: Estimate, gain: bool) -> Cell:
-    return _cell(one, gain, "abstention", 100, PERCENT_DIGITS, better=-1)
+def _abstention_cell(estimate: Estimate, gain: bool) -> Cell:
+    return _cell(estimate, gain, "abstention", 100, PERCENT_DIGITS, better=-1)
 
 
-def _radius_cell(one: Estimate, gain: bool) -> Cell:
-    return _cell(one, gain, "average radius", 1, RADIUS_DIGITS)
+def _radius_cell(estimate: Estimate, gain: bool) -> Cell:
+    return _cell(estimate, gain, "average radius", 1, RADIUS_DIGITS)
 
 
 def _cell(
-    one: Estimate, gain: bool, quantity: Quantity, unit: int, digits: int, better: int = 1
+    estimate: Estimate, gain: bool, quantity: Quantity, unit: int, digits: int, better: int = 1
 ) -> Cell:
     text = printer(gain, quantity)
     value, low, high = (
-        text(Fraction(end) * unit, digits) for end in (one.value, one.low, one.high)
+        text(Fraction(end) * unit, digits) for end in (estimate.value, estimate.low, estimate.high)
     )
     if not gain:
         return Cell(value, low, high, 0)
-    return Cell(signed(value), signed(low), signed(high), better * one.sign)
+    return Cell(signed(value), signed(low), signed(high), better * estimate.sign)
 
 
 def _markdown_line(cells: Sequence[str]) -> str:

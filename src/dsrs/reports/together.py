@@ -15,7 +15,7 @@ def check_comparable(runs: Sequence[RunSummary], distinct: bool = True) -> None:
     """
     if not runs:
         raise InvalidInput("a report needs at least one run")
-    first, labels = runs[0], {one.index: one.label for one in runs[0].outcomes}
+    first, labels = runs[0], {outcome.index: outcome.label for outcome in runs[0].outcomes}
     names = {first.name}
     for run in runs[1:]:
         if distinct and run.name in names:
@@ -38,10 +38,11 @@ def check_comparable(runs: Sequence[RunSummary], distinct: bool = True) -> None:
                 f"{both} have radii in different norms ({first.norm} and {run.norm}); they cannot "
                 "be compared"
             )
-        for one in run.outcomes:
-            label = labels.setdefault(one.index, one.label)
-            if None not in (label, one.label) and label != one.label:
+        for outcome in run.outcomes:
+            label = labels.setdefault(outcome.index, outcome.label)
+            if None not in (label, outcome.label) and label != outcome.label:
                 raise StoreMismatch(
-                    f"input {one.index} has label {label} in {first.name!r} but {one.label} in "
-                    f"{run.name!r}, so they certify different data; they cannot be compared"
+                    f"input {outcome.index} has label {label} in {first.name!r} but "
+                    f"{outcome.label} in {run.name!r}, so they certify different data; they "
+                    "cannot be compared"
                 )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dsrs.tuning import Forecast, Tuned
 
 
-def draw_tuning(found: Tuned, path: Path) -> None:
+def draw_tuning(tuned: Tuned, path: Path) -> None:
     """Certified accuracy against radius as it is predicted: best law, current law, and limit."""
     suffix = path.suffix.removeprefix(".")
     checked_formats([suffix])
@@ -25,19 +25,22 @@ def draw_tuning(found: Tuned, path: Path) -> None:
 
         figure = Figure()
         axes = figure.subplots()
-        top = max(float(found.limits.max()), float(found.best.radii.max()))
+        top = max(float(tuned.limits.max()), float(tuned.best.radii.max()))
         radii = np.linspace(0, 1.05 * top, 400)
-        limit = [100 * np.mean(found.limits >= radius) for radius in radii]
+        limit = [100 * np.mean(tuned.limits >= radius) for radius in radii]
         axes.plot(radii, limit, color="#7F7F7F", dashes=(1, 1), label="limit of every law")
-        routed = [100 * np.mean(found.routed >= max(radius, 1e-12)) for radius in radii]
+        routed = [100 * np.mean(tuned.routed >= max(radius, 1e-12)) for radius in radii]
         axes.plot(radii, routed, color="#7F7F7F", dashes=(4, 1), label="best law of each input")
-        for name, one in (("best", found.best), *(("now", each) for each in found.current[:1])):
+        for name, forecast in (
+            ("best", tuned.best),
+            *(("now", each) for each in tuned.current[:1]),
+        ):
             axes.plot(
                 radii,
-                [100 * np.mean(one.radii >= max(radius, 1e-12)) for radius in radii],
-                color=method_color(one.method.partition(":")[0]),
+                [100 * np.mean(forecast.radii >= max(radius, 1e-12)) for radius in radii],
+                color=method_color(forecast.method.partition(":")[0]),
                 dashes=() if name == "best" else (5, 1.6),
-                label=f"{name}: {_law(one)}",
+                label=f"{name}: {_law(forecast)}",
             )
         axes.set_xlabel(r"$\ell_2$ radius $r$")
         axes.set_ylabel("predicted certified accuracy (%)")
@@ -48,7 +51,7 @@ def draw_tuning(found: Tuned, path: Path) -> None:
             figure.savefig(stream, format=suffix)
 
 
-def _law(one: Forecast) -> str:
-    shape = "" if one.law.k == 0 else f", k = {one.law.k:g}"
-    name = method_name(one.method.partition(":")[0])
-    return rf"$\sigma$ = {one.law.sigma:.3g}{shape}, {name}"
+def _law(forecast: Forecast) -> str:
+    shape = "" if forecast.law.k == 0 else f", k = {forecast.law.k:g}"
+    name = method_name(forecast.method.partition(":")[0])
+    return rf"$\sigma$ = {forecast.law.sigma:.3g}{shape}, {name}"

@@ -100,16 +100,17 @@ class AttackWriter:
         with damage_as_error(self.store):
             return {row[0] for row in self._connection.execute("SELECT idx FROM attacked")}
 
-    def add(self, found: AttackedInput) -> None:
+    def add(self, attacked: AttackedInput) -> None:
         """Keep the attack on one input: whole, on disk, when this returns."""
-        body = json.dumps(found.to_dict(), allow_nan=False)
-        moved = None if found.perturbation is None else _packed(found.perturbation)
-        pictures = found.pictures or (None, None)
+        body = json.dumps(attacked.to_dict(), allow_nan=False)
+        moved = None if attacked.perturbation is None else _packed(attacked.perturbation)
+        pictures = attacked.pictures or (None, None)
         row = (body, moved, *pictures)
         with damage_as_error(self.store), self._connection as transaction:
             transaction.execute("BEGIN IMMEDIATE")
             transaction.execute(
-                "INSERT INTO attacked VALUES (?, ?, ?, ?, ?, ?)", (found.index, *row, _sum_of(*row))
+                "INSERT INTO attacked VALUES (?, ?, ?, ?, ?, ?)",
+                (attacked.index, *row, _sum_of(*row)),
             )
 
     def close(self) -> None:

@@ -54,31 +54,35 @@ def run_config(
 
 def versions() -> dict[str, str]:
     """Python, this package and the installed packages that results may depend on."""
-    found = {"python": platform.python_version(), "platform": sys.platform}
+    known = {"python": platform.python_version(), "platform": sys.platform}
     for package in ("dsrs", *_PACKAGES):
         try:
-            found[package] = version(package)
+            known[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return known
 
 
 def check_same_run(stored: Mapping[str, Any], given: Mapping[str, Any], path: object) -> None:
     """Raise StoreMismatch, naming every difference, unless results of both may be mixed."""
-    found = list(_differences(stored, given))
-    if found:
+    differences = list(_differences(stored, given))
+    if differences:
         raise StoreMismatch(
             f"{path} holds a run with other settings, and results are never mixed:\n"
-            + "\n".join(f"  {name}: stored {was!r}, given {now!r}" for name, was, now in found)
-            + _remark(found)
+            + "\n".join(
+                f"  {name}: stored {was!r}, given {now!r}" for name, was, now in differences
+            )
+            + _remark(differences)
             + "\nuse the stored settings to continue it, or another --output"
         )
 
 
-def _remark(found: Iterable[tuple[str, Any, Any]]) -> str:
+def _remark(differences: Iterable[tuple[str, Any, Any]]) -> str:
     """What may help: the reason, if the idea was more votes for inputs that have some."""
-    names = [name for name, _, _ in found]
-    if "plan.grid" in names and [was for name, was, _ in found if name == "plan.grid"] == [None]:
+    names = [name for name, _, _ in differences]
+    if "plan.grid" in names and [was for name, was, _ in differences if name == "plan.grid"] == [
+        None
+    ]:
         return "\nthe stored run added noise in float32, as --grid none does"
     if "plan.n" not in names:
         return ""

@@ -1,4 +1,4 @@
-"""A copy of a run in another folder, for those who may not write to the run itself."""
+"""Copying a run into another folder, for users who may not write to the run itself."""
 
 from __future__ import annotations
 

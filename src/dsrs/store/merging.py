@@ -1,4 +1,4 @@
-"""Runs of one config that were made in parts, as one run: every input as its part has it."""
+"""Merging runs of one config that were made in parts: every input is copied from its part."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def merge_runs(parts: Sequence[str | Path], output: str | Path) -> Merged:
     if settings is not None:
         with start_attack(target, settings) as attack:
             there = attack.finished()
-            for index, found in sorted(attacked.items()):
+            for index, attacked_input in sorted(attacked.items()):
                 if index not in there:
-                    attack.add(found)
+                    attack.add(attacked_input)
     return Merged(len(owners), len(todo), repeated)
 
 
@@ -84,7 +84,7 @@ def _owners(runs: Sequence[Run]) -> tuple[dict[int, Run], int]:
 def _attacks(runs: Sequence[Run]) -> tuple[dict[str, Any] | None, dict[int, AttackedInput]]:
     """The settings of all attacks, which must be the same, and what they found by input."""
     settings: dict[str, Any] | None = None
-    first, found = "", dict[int, AttackedInput]()
+    first, attacks = "", dict[int, AttackedInput]()
     for run in runs:
         given = attack_settings(run)
         if given is None:
@@ -96,18 +96,18 @@ def _attacks(runs: Sequence[Run]) -> tuple[dict[str, Any] | None, dict[int, Atta
             )
         settings, first = given, first or str(run.path)
         for index, one in attacked_inputs(run).items():
-            known = found.setdefault(index, one)
+            known = attacks.setdefault(index, one)
             if known is not one and _without_time(known) != _without_time(one):
                 raise StoreMismatch(
                     f"the attack on input {index} differs between two parts, one of them "
                     f"{run.path}; nothing was merged"
                 )
-    return settings, found
+    return settings, attacks
 
 
-def _without_time(found: AttackedInput) -> tuple[object, ...]:
-    moved = None if found.perturbation is None else found.perturbation.tobytes()
-    return {**found.to_dict(), "seconds": 0.0}, moved, found.pictures
+def _without_time(attack: AttackedInput) -> tuple[object, ...]:
+    moved = None if attack.perturbation is None else attack.perturbation.tobytes()
+    return {**attack.to_dict(), "seconds": 0.0}, moved, attack.pictures
 
 
 def _timeless(result: RunResult) -> RunResult:

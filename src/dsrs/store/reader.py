@@ -59,7 +59,7 @@ def existing_folder(path: str | Path) -> Path:
 
 
 class Run(Readable):
-    """A run folder. `with open_run(path) as run:` closes it."""
+    """A run folder that is open for reading. `with open_run(path) as run:` closes it."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
@@ -71,7 +71,7 @@ class Run(Readable):
             self.config = config if self.format == FORMAT_VERSION else config_of_format_2(config)
 
     def facts(self) -> dict[str, object]:
-        """What a person wants to know first."""
+        """Return what the run's representation shows."""
         plan = self.plan
         return {
             "path": self.path,
@@ -86,12 +86,12 @@ class Run(Readable):
 
     @property
     def plan_fields(self) -> dict[str, Any]:
-        """`plan` as JSON."""
+        """Return `plan` as JSON."""
         return dict(self.config["plan"])
 
     @property
     def sampled_plan_fields(self) -> dict[str, Any]:
-        """`sampled_plan` as JSON."""
+        """Return `sampled_plan` as JSON."""
         return dict(self.config.get("sampled_plan", self.config["plan"]))
 
     @cached_property
@@ -131,7 +131,7 @@ class Run(Readable):
             yield self.result(index)
 
     def result(self, index: int) -> RunResult:
-        """One finished input."""
+        """Read one finished input."""
         rows = self._rows(index)
         with self._reading(index):
             sampled = self._sampled(rows)

@@ -43,25 +43,25 @@ def repair_run(path: str | Path, output: str | Path) -> Repair:
     with closing(connection):
         run = Run(folder, connection)
         indices, complete = _indices(connection)
-        found = {index: _result(run, index) for index in indices}
+        results = {index: _result(run, index) for index in indices}
         settings, attacks = _attacks(run)
-    dropped = {index: one for index, one in found.items() if isinstance(one, str)}
+    dropped = {index: one for index, one in results.items() if isinstance(one, str)}
     with start_run(target, run.config, run.settings) as writer:
-        for result in found.values():
+        for result in results.values():
             if isinstance(result, RunResult):
                 writer.add(result)
     if attacks:
         with start_attack(target, settings) as attack_writer:
             for index, one in attacks.items():
-                if index in found and index not in dropped:
+                if index in results and index not in dropped:
                     attack_writer.add(one)
-    kept = [index for index in found if index not in dropped]
+    kept = [index for index in results if index not in dropped]
     return Repair(kept, dropped, not complete)
 
 
 def _indices(connection: sqlite3.Connection) -> tuple[list[int], bool]:
     """The inputs that can still be listed, and whether the list is whole."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     complete = True
     # From both ends, and from the other tables: a damaged page hides what lies behind it.
     for query in (
@@ -73,10 +73,10 @@ def _indices(connection: sqlite3.Connection) -> tuple[list[int], bool]:
         try:
             for (index,) in connection.execute(query):
                 if isinstance(index, int):
-                    found.add(index)
+                    numbers.add(index)
         except sqlite3.DatabaseError:
             complete = False
-    return sorted(found), complete
+    return sorted(numbers), complete
 
 
 def _attacks(run: Run) -> tuple[dict[str, Any], dict[int, AttackedInput]]:

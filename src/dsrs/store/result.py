@@ -1,4 +1,4 @@
-"""What a run keeps of one input."""
+"""The record that a run keeps of one input."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class RunResult(Readable):
 
     def facts(self) -> dict[str, object]:
         """What a person wants to know first."""
-        proved = {name: found.facts() for name, found in self.certificates.items()}
+        proved = {name: certificate.facts() for name, certificate in self.certificates.items()}
         return {
             "input": self.index,
             "label": self.label,

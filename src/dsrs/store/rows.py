@@ -28,8 +28,8 @@ CERTIFICATE_COLUMNS = (
 
 
 class InputRows(NamedTuple):
-    """What the tables hold of one input: the values of INPUT_COLUMNS, one text a part of the votes,
-    the values of CERTIFICATE_COLUMNS for each certificate, and the picture."""
+    """The rows of one input in the tables: the values of INPUT_COLUMNS, a text for each part of the
+    votes, the values of CERTIFICATE_COLUMNS for each certificate, and the picture."""
 
     fields: Sequence[Any]
     votes: Sequence[str]
@@ -38,7 +38,7 @@ class InputRows(NamedTuple):
 
     @property
     def checksum(self) -> str:
-        """Of everything."""
+        """Return the checksum of all rows of the input."""
         content = [list(self.fields), list(self.votes), [list(row) for row in self.certificates]]
         return checksum_of(json.dumps(content), self.thumbnail)
 
@@ -59,9 +59,11 @@ def rows_of_result(result: RunResult, plan: Plan) -> InputRows:
     ]
     votes = [json.dumps(votes.to_dict()) for votes in sampled.votes]
     texts = {plan.name_of(text): text for text in plan.methods}
-    for name, found in result.certificates.items():
-        on_grid = None if found.grid is None else (found.grid.grid, found.grid.moved)
-        if found.law != plan.law or on_grid not in (None, (plan.grid, sampled.moved)):
+    for name, certificate in result.certificates.items():
+        on_grid = (
+            None if certificate.grid is None else (certificate.grid.grid, certificate.grid.moved)
+        )
+        if certificate.law != plan.law or on_grid not in (None, (plan.grid, sampled.moved)):
             raise InvalidInput(
                 f"the certificate of input {sampled.index} by {name} is not of the law and the "
                 "grid of this run"
@@ -69,15 +71,15 @@ def rows_of_result(result: RunResult, plan: Plan) -> InputRows:
     certificates = [
         [
             texts.get(name, name),
-            found.status,
-            found.radius,
-            found.np_radius,
-            int(found.complete),
-            None if found.grid is None else found.grid.variation,
-            found.uniform,
-            json.dumps(to_json(found.proof), allow_nan=False),
+            certificate.status,
+            certificate.radius,
+            certificate.np_radius,
+            int(certificate.complete),
+            None if certificate.grid is None else certificate.grid.variation,
+            certificate.uniform,
+            json.dumps(to_json(certificate.proof), allow_nan=False),
         ]
-        for name, found in result.certificates.items()
+        for name, certificate in result.certificates.items()
     ]
     return InputRows(fields, votes, certificates, result.thumbnail)
 

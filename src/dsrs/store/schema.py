@@ -126,7 +126,7 @@ def read_config(connection: sqlite3.Connection, path: Path) -> dict[str, Any]:
 
 
 def checksum_of(text: str, blob: bytes | None = None) -> str:
-    """SHA-256 of a text and of the bytes beside it."""
+    """Return the SHA-256 of a text and of the bytes beside it."""
     return hashlib.sha256(text.encode() + b"\0" + (blob or b"")).hexdigest()
 
 

@@ -34,7 +34,7 @@ class VotesSpent:
         return self.most * len(self.by_input) / self.total
 
     def text(self) -> str:
-        """One line for people."""
+        """Return the queries in a line, and how many fewer they are than the most."""
         if not self.by_input:
             return "no votes yet"
         said = f"{self.total:,} model queries"

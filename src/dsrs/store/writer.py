@@ -1,4 +1,4 @@
-"""Writing a run folder: one writer at a time, one transaction an input."""
+"""Writing a run folder: one writer at a time, one transaction for each input."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def start_run(
 
 
 class RunWriter:
-    """An open run that results can be added to. `with start_run(...) as writer:` closes it."""
+    """A run that is open for adding results. `with start_run(...) as writer:` closes it."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The kinds of proof that this check knows: one file a kind, one line here.
+"""The kinds of proof that this check knows. Each has its own file and a line here.
 
 A kind that is not in CHECKED_KINDS is undecided, by its name.
 """

@@ -44,19 +44,19 @@ class Lead(Proof):
         under_p = optional(fields, "p", list)
         if under_p is not None and len(numbers(under_p, "p")) != 2:
             raise Refuted("the bounds under P must be two numbers")
-        found = cls(
+        proof = cls(
             number(fields, "lower"),
             number(fields, "rival"),
             optional(fields, "q", dict),
             tuple(map(Step.read, field(fields, "steps", list))),
             None if under_p is None else (float(under_p[0]), float(under_p[1])),
         )
-        for lower, rival in ((found.lower, found.rival), found.p or (0.0, 1.0)):
+        for lower, rival in ((proof.lower, proof.rival), proof.p or (0.0, 1.0)):
             if not (0 <= lower <= 1 and 0 <= rival <= 1):
                 raise Refuted(f"{lower!r} and {rival!r} are no bounds of probabilities")
-        if found.p is not None and found.q is None:
+        if proof.p is not None and proof.q is None:
             raise Refuted("bounds under P beside those of another law need that law")
-        return found
+        return proof
 
     @property
     def p_lower(self) -> float | None:
@@ -92,6 +92,6 @@ class Lead(Proof):
 
 
 def _complement(rival: float) -> float:
-    """1 - rival, rounded down: a lower bound of the probability of every class but one."""
+    """Return 1 - rival, rounded down: a lower bound of Pr[some class but the rival]."""
     left = 1 - rival
     return left if Fraction(left) + Fraction(rival) <= 1 else math.nextafter(left, 0.0)

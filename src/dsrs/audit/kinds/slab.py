@@ -27,14 +27,14 @@ class Slab(Proof):
     def read(cls, fields: Fields) -> Slab:
         only(fields, ("kind", "p_lower", "gradient", "step"), "a first-order proof")
         step = optional(fields, "step", dict)
-        found = cls(
+        proof = cls(
             number(fields, "p_lower"),
             number(fields, "gradient"),
             () if step is None else (Step.read(step),),
         )
-        if not (0 <= found.lower <= 1 and found.gradient >= 0):
-            raise Refuted(f"{found.lower!r} and {found.gradient!r} are no such bounds")
-        return found
+        if not (0 <= proof.lower <= 1 and proof.gradient >= 0):
+            raise Refuted(f"{proof.lower!r} and {proof.gradient!r} are no such bounds")
+        return proof
 
     @property
     def p_lower(self) -> float | None:

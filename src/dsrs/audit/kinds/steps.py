@@ -42,7 +42,8 @@ class Proof(ABC):
 
     @property
     def uses_p_alone(self) -> bool:
-        """Whether its first step is a Neyman-Pearson step: no other bound has a part in it."""
+        """Return whether the first step is a Neyman-Pearson step, which uses no bound under another
+        law."""
         return False
 
     @property

@@ -1,4 +1,4 @@
-"""The methods whose bounds this check knows to follow from votes: one file a method, a line here.
+"""The methods whose bounds this check can derive from votes. Each has its own file and a line here.
 
 docs/votes.md and docs/math.md 11 say why each rule keeps its alpha. Here it is shown that the
 bounds of a certificate are those that its rule gives, or weaker. A method that is not in
@@ -150,7 +150,7 @@ def _check_charge(seen: VoteContext) -> None:
 
 
 def _check_subject(claim: Claim, known: Mapping[str, Any]) -> None:
-    """What a certificate says it is about must be what the run says, where both say it."""
+    """Raise Refuted where certificate and run disagree on what the certificate is about."""
     for name, expected in known.items():
         said = None if claim.subject is None else claim.subject.get(name)
         if said is not None and expected is not None and said != expected:

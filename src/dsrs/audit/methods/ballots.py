@@ -26,7 +26,7 @@ class Slope:
 
     @classmethod
     def read(cls, fields: Any) -> Slope:
-        """A slope from its JSON."""
+        """Read a slope from its JSON."""
         split = whole(fields, "split", 1, MOST_VOTES)
         slope = cls(split, number(fields, "first_norm"), number(fields, "product"))
         if slope.first_norm < 0 or (slope.first_norm == 0 and slope.product != 0):
@@ -48,7 +48,7 @@ class Unit:
 
     @classmethod
     def read(cls, fields: Any) -> Unit:
-        """Votes from their JSON."""
+        """Read the votes of a part of a stream from their JSON."""
         # Format 2 had a field of its own for the only tally that there was.
         tallies = optional(fields, "tallies", dict) or {}
         slope = optional(tallies, MISSED_NOISE, dict) or optional(fields, "slope", dict)

@@ -107,7 +107,7 @@ def _ball_of(seen: VoteContext) -> float | None:
 
 
 def _check_ball(seen: VoteContext, share: float, p_alpha: Fraction, q_alpha: Fraction) -> None:
-    """Votes under P that fell into the ball are votes under P truncated to it."""
+    """Check votes of a ball: those under P that fell into it are votes under P truncated to it."""
     proof, sampled = seen.dual(), seen.sampled
     if [canonical(law) for law in proof.laws] != [("truncated", share)]:
         raise Refuted(f"the additional law is not {seen.text}")

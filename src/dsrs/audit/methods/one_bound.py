@@ -26,7 +26,7 @@ NEARLY_EQUAL = 1e-9  # normal scores this close decide nothing
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """After so many votes there is a bound at this part of alpha."""
+    """A look at a stream: the number of votes, and the part of alpha that its bound has."""
 
     votes: int
     alpha: Fraction

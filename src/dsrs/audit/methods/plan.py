@@ -94,7 +94,7 @@ class Plan:
 
     @property
     def exact_alpha(self) -> Fraction:
-        """Alpha without rounding."""
+        """Return alpha as a fraction."""
         return Fraction(self.alpha)
 
     @property

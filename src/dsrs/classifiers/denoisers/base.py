@@ -31,11 +31,11 @@ class Denoiser(ABC):
 
     @abstractmethod
     def module(self) -> Any | None:
-        """The same as a `torch.nn.Module` in evaluation mode; None where there is none."""
+        """Return the denoiser as a `torch.nn.Module` in evaluation mode, or None."""
 
     @abstractmethod
     def graph(self) -> Any:
-        """The same as an ONNX model (`onnx.ModelProto`) of one input and one output."""
+        """Return the denoiser as an ONNX model (`onnx.ModelProto`) of one input and one output."""
 
 
 class Chain(Denoiser):
@@ -60,7 +60,7 @@ class Chain(Denoiser):
         return torch.nn.Sequential(*modules).eval()
 
     def graph(self) -> Any:
-        found = self._parts[0].graph()
+        model = self._parts[0].graph()
         for part in self._parts[1:]:
-            found = in_series(found, part.graph())
-        return found
+            model = in_series(model, part.graph())
+        return model

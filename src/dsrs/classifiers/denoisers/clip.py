@@ -12,7 +12,7 @@ from dsrs.classifiers.torch_module import imported_torch
 
 
 class Clip(Denoiser):
-    """min(max(x, lower), upper)."""
+    """The denoiser min(max(x, lower), upper)."""
 
     name = "clip"
 

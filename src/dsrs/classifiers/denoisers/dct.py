@@ -67,15 +67,15 @@ class BlockCosine(Denoiser):
         windows = sliding_window_view(padded, (DCT_BLOCK, DCT_BLOCK), (2, 3))[
             :, :, ::DCT_STRIDE, ::DCT_STRIDE
         ]
-        found = np.einsum("ncijxy,fxy->ncfij", windows, blocks.filters[:, 0], optimize=True)
-        high = np.abs(found[:, :, -blocks.highest :])
+        coefficients = np.einsum("ncijxy,fxy->ncfij", windows, blocks.filters[:, 0], optimize=True)
+        high = np.abs(coefficients[:, :, -blocks.highest :])
         every = (1, 2, 3, 4)
         size = high.mean(axis=every, keepdims=True) / mean_below(math.inf)
         for _ in range(NOISE_SIZE_ROUNDS):
             cut = np.minimum(high, np.float32(NOISE_SIZE_CUT) * size)
             size = cut.mean(axis=every, keepdims=True) / mean_below(NOISE_SIZE_CUT)
-        energy = _neighbours_mean(found * found) + np.float32(SMALLEST_NOISE_SIZE)
-        kept = found * np.maximum(1 - np.float32(SHRINKAGE) * size * size / energy, 0)
+        energy = _neighbours_mean(coefficients * coefficients) + np.float32(SMALLEST_NOISE_SIZE)
+        kept = coefficients * np.maximum(1 - np.float32(SHRINKAGE) * size * size / energy, 0)
         patches = np.einsum("ncfij,fxy->ncijxy", kept, blocks.filters[:, 0], optimize=True)
         total = np.zeros_like(padded)
         for i, j in np.ndindex(patches.shape[2:4]):
@@ -102,11 +102,11 @@ class BlockCosine(Denoiser):
         padded = builder.add("Pad", colours, pads, mode="reflect")
         apart = builder.reshape(padded, 1, height + top + bottom, width + left + right)
         filters, steps = builder.constant(blocks.filters), [DCT_STRIDE, DCT_STRIDE]
-        found = builder.add("Conv", apart, filters, strides=steps)
-        size = self._size(builder, found)
+        coefficients = builder.add("Conv", apart, filters, strides=steps)
+        size = self._size(builder, coefficients)
         energy = builder.add(
             "AveragePool",
-            builder.add("Mul", found, found),
+            builder.add("Mul", coefficients, coefficients),
             kernel_shape=[3, 3],
             pads=[1, 1, 1, 1],
             count_include_pad=0,
@@ -116,7 +116,7 @@ class BlockCosine(Denoiser):
             "Div", noise, builder.add("Add", energy, builder.scalar(SMALLEST_NOISE_SIZE))
         )
         gain = builder.add("Relu", builder.add("Sub", builder.scalar(1.0), share))
-        kept = builder.add("Mul", found, gain)
+        kept = builder.add("Mul", coefficients, gain)
         back = builder.constant(blocks.filters / np.float32(COVER))
         crop = [top, left, bottom, right]
         pixels = builder.add("ConvTranspose", kept, back, strides=steps, pads=crop)
@@ -124,12 +124,12 @@ class BlockCosine(Denoiser):
         image = builder.add("Conv", together, builder.constant(blocks.colours.T[:, :, None, None]))
         return builder.model(clipped(builder, image, self._lower, self._upper))
 
-    def _size(self, builder: GraphBuilder, found: str) -> str:
+    def _size(self, builder: GraphBuilder, coefficients: str) -> str:
         """Add the operators that estimate the size of the noise, the same for all colours."""
         blocks, channels = self._blocks, self._shape[0]
         ends = (len(blocks.filters) - blocks.highest, len(blocks.filters), 1)
         start, stop, axis = (builder.constant(np.array([end], np.int64)) for end in ends)
-        high = builder.add("Abs", builder.add("Slice", found, start, stop, axis))
+        high = builder.add("Abs", builder.add("Slice", coefficients, start, stop, axis))
         rows, columns = blocks.count
         high = builder.reshape(high, channels * blocks.highest, rows, columns)
         share, size = np.float32(1 / (channels * blocks.highest)), ""

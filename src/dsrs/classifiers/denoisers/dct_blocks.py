@@ -34,7 +34,7 @@ class Blocks:
 
     @classmethod
     def of(cls, input_shape: tuple[int, ...]) -> Blocks:
-        """Those for images of this shape."""
+        """Return the transforms for images of this shape."""
         channels, *sides = input_shape
         pixels = cosine_transform(DCT_BLOCK)
         sums = np.add.outer(np.arange(DCT_BLOCK), np.arange(DCT_BLOCK)).ravel()
@@ -58,7 +58,8 @@ def mean_below(cut: float) -> np.float32:
 
 
 def cosine_transform(size: int) -> NDArray[np.float64]:
-    """The orthonormal cosine transform (DCT-II) of so many values, one frequency a row."""
+    """Return the orthonormal cosine transform (DCT-II) of `size` values, with a frequency in each
+    row."""
     places = np.arange(size)
     rows = np.cos(np.pi * np.outer(places, 2 * places + 1) / (2 * size)) * math.sqrt(2 / size)
     rows[0] /= math.sqrt(2)

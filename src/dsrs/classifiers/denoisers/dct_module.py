@@ -29,21 +29,23 @@ class BlockCosineModule(nn.Module):
         (top, bottom), (left, right) = self.blocks.padding
         mixed = functional.conv2d(images, colours)
         padded = functional.pad(mixed, (left, right, top, bottom), mode="reflect")
-        found = functional.conv2d(padded.flatten(0, 1).unsqueeze(1), filters, stride=dct.DCT_STRIDE)
-        size = self._size(found, images.shape[1])
+        coefficients = functional.conv2d(
+            padded.flatten(0, 1).unsqueeze(1), filters, stride=dct.DCT_STRIDE
+        )
+        size = self._size(coefficients, images.shape[1])
         energy = (
-            functional.avg_pool2d(found * found, 3, 1, 1, count_include_pad=False)
+            functional.avg_pool2d(coefficients * coefficients, 3, 1, 1, count_include_pad=False)
             + dct.SMALLEST_NOISE_SIZE
         )
-        kept = found * functional.relu(1 - dct.SHRINKAGE * size * size / energy)
+        kept = coefficients * functional.relu(1 - dct.SHRINKAGE * size * size / energy)
         total = functional.conv_transpose2d(kept, filters / dct.COVER, stride=dct.DCT_STRIDE)
         height, width = images.shape[2:]
         pixels = total[:, 0, top : top + height, left : left + width].reshape(images.shape)
         return functional.conv2d(pixels, colours.transpose(0, 1)).clamp(*self.bounds)
 
-    def _size(self, found: Tensor, channels: int) -> Tensor:
+    def _size(self, coefficients: Tensor, channels: int) -> Tensor:
         """The size of the noise of each image, once for each of its colours."""
-        high = found[:, -self.blocks.highest :].abs()
+        high = coefficients[:, -self.blocks.highest :].abs()
         high = high.reshape(-1, channels, *high.shape[1:])
         every = (1, 2, 3, 4)
         size = high.mean(dim=every, keepdim=True) / float(dct.mean_below(math.inf))

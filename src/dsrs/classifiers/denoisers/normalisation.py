@@ -13,7 +13,7 @@ from dsrs.classifiers.torch_module import imported_torch
 
 
 class Normalisation(Denoiser):
-    """(x - shift) / scale, by channel."""
+    """The denoiser (x - shift) / scale, by channel."""
 
     def __init__(
         self,
