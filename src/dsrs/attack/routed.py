@@ -30,7 +30,7 @@ from dsrs.proofs.counterexample import AttackedInput, Candidate, Shown
 from dsrs.proofs.routed import Routed
 from dsrs.votes import InlineCollector, WorkUnit
 
-SEARCH_SHARE = 0.6  # of the budget: the rest proves
+ROUTED_SEARCH_SHARE = 0.6  # of the budget: the rest proves
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def _searched(
         return {}, 0
     aims = {place: of.member(place) for place in range(len(of.plan.experts) + 1)}
     known = {place: aim for place, aim in aims.items() if aim is not None}
-    each = int(SEARCH_SHARE * budget) // len(known)
+    each = int(ROUTED_SEARCH_SHARE * budget) // len(known)
     found, spent = {}, 0
     for place, aim in known.items():
         if each < LEAST_BATCHES * aim.setting.batch:
