@@ -4,6 +4,7 @@ python benchmarks/answers.py [--votes 128] [--answers 200]
 
 The overhead is the processor time of an answer less that of the same forward passes and noise, in
 one thread. Throughput and latency (50%, 99%) are those of callers who ask at once, one input each.
+The last line is what longer passes, filled with rows of several inputs, could save at most.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from numpy.typing import NDArray
 
 import dsrs
 from dsrs.certifying.one_input import setting_of
+from dsrs.classifiers import Classifier
 from dsrs.noise.stream import NoiseStream, Stream
-from dsrs.smoothed.answering import PREDICTION, _plan_of
-from dsrs.smoothed.classifier import Question
+from dsrs.smoothed.answering import PREDICTION, Question, _plan_of
 
 IN_FLIGHT = (1, 8, 64)
+PASS_ROWS = (64, 128, 256, 512)  # the first is the pass of an answer
 
 
 def processor_ms(smoothed: dsrs.SmoothedClassifier, images: NDArray[np.float32], n: int) -> float:
@@ -65,6 +67,19 @@ def served(
     return len(images) / seconds, *np.percentile(times, [50, 99]).tolist()
 
 
+def row_us(model: Classifier, rows: int) -> float:
+    """Processor microseconds of a row in forward passes of so many rows; the least of several."""
+    batch = np.random.default_rng(0).random((rows, *model.input_shape), dtype=np.float32)
+    model.classify(batch)
+    times = []
+    for _ in range(7):
+        start = time.process_time()
+        for _ in range(1024 // rows):
+            model.classify(batch)
+        times.append(1e6 * (time.process_time() - start) / 1024)
+    return min(times)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--votes", type=int, default=128, help="votes of an answer (default: 128)")
@@ -93,6 +108,9 @@ def main() -> None:
     start = time.perf_counter()
     several.predict(images)
     print(f"one call:      {len(images) / (time.perf_counter() - start):7.1f} answers/s")
+    longer = {rows: row_us(one.classifier, rows) for rows in PASS_ROWS}
+    shown = ", ".join(f"{rows}: {each:.1f} us" for rows, each in longer.items())
+    print(f"a row by rows of a pass: {shown}")
 
 
 if __name__ == "__main__":

@@ -132,7 +132,7 @@ def main() -> None:
     for name, k in (("Gaussian", 0.0), ("generalized, k = d/2 - 4", D / 2 - 4)):
         block = block_of(D, ROWS, k)
         with EagerTraffic() as mode:
-            noisy_batch(torch, block, torch.device("cpu"))
+            noisy_batch(torch, block, torch.from_numpy(block.cells))
         with interpreted_traffic() as seen:
             fused.fused_batch(block, torch.from_numpy(block.cells), torch.float32)
         rows += [(f"{name}, eager", mode.seen), (f"{name}, fused", seen)]

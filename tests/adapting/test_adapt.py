@@ -147,5 +147,5 @@ def test_how_far_to_look_follows_the_model() -> None:
     wrong = from_callable(lambda batch: np.stack([batch.sum((1, 2, 3)) * 0] * 2, 1), SHAPE)
     with pytest.raises(InvalidInput, match="wrong on all of 1 inputs"):
         borne_size(wrong, data, [1], 0)
-    with pytest.raises(InvalidInput, match="`ways` must be of clip, dct, statistics"):
+    with pytest.raises(InvalidInput, match=r"`ways` must be of clip, dct, .*, fine-tune"):
         adapt(model, data, [0], "nowhere", ways=["prayer"])

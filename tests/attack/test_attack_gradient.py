@@ -139,7 +139,7 @@ def test_a_module_that_makes_its_noise_is_read_like_any_other() -> None:
     setting, x = Setting(0, 64, Grid(1 / 4080)), np.full((3, 2, 2), 0.5, np.float32)
     readings = []
     for beside in (False, True):
-        model = from_torch(net, (3, 2, 2), engine="eager", device_noise=beside)
+        model = from_torch(net, (3, 2, 2), device="cpu:0" if beside else "cpu", engine="eager")
         assert model.makes_noise == beside
         here = Aim(model, x, law, setting, 0, 1, "majority")
         readings.append(FromVotes(here, Event()).read(np.zeros(12), 1024))

@@ -49,6 +49,14 @@ def test_honest_sets_are_verified(options: dict[str, Any]) -> None:
     assert verdict.surplus >= 0
 
 
+def test_the_promise_in_words_is_not_rounded() -> None:
+    fields = honest(radius=0.1234567, coverage=0.8999999)
+    assert "probability 0.8999999 or more" in fields["guarantee"]
+    assert "up to 0.1234567 (l2)" in fields["guarantee"]
+    with_promise(fields, "coverage", fields["coverage"], "0.8999999", "0.9")
+    assert dsrs.check(fields).word == "refuted"
+
+
 def test_sets_of_all_classes_promise_nothing() -> None:
     fields = honest(radius=3.0)
     assert fields["threshold"] == "inf"
@@ -121,7 +129,7 @@ def test_confidence_that_is_not_there_is_refuted() -> None:
     for draws in (1, 3):
         fields = honest(radius=0.0, coverage=0.7, confidence=0.6, calibration_draws=draws)
         assert dsrs.check(fields).word == "verified"
-        with_promise(fields, "confidence", 0.99, "unlucky 0.4", "unlucky 0.01")
+        with_promise(fields, "confidence", 0.99, "unlucky 40%", "unlucky 1%")
         assert dsrs.check(fields).word == "refuted"
 
 

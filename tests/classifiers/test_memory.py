@@ -69,7 +69,7 @@ def of_torch(noise: bool = False) -> CallableClassifier:
             torch.empty(numbers(len(batch)))  # type: ignore[arg-type]
             return torch.from_numpy(logits(batch.numpy()))  # type: ignore[attr-defined]
 
-    return from_torch(Hungry().eval(), (D,), engine="eager", device_noise=noise)
+    return from_torch(Hungry().eval(), (D,), device="cpu:0" if noise else "cpu", engine="eager")
 
 
 def of_onnx() -> CallableClassifier:

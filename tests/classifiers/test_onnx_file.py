@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dsrs.classifiers import from_onnx, load_classifier
+from dsrs.classifiers.onnx_device import provider_for
 from dsrs.errors import ClassifierError, InvalidInput
 
 onnx = pytest.importorskip("onnx", reason="needs the extra `torch`")
@@ -173,3 +174,14 @@ def test_a_double_input_is_refused(tmp_path: Path) -> None:
     model.graph.initializer[0].CopyFrom(numpy_helper.from_array(WEIGHTS.astype(float), "w"))
     with pytest.raises(ClassifierError, match="one float32 input"):
         from_onnx(model.SerializeToString())
+
+
+def test_a_device_has_its_provider_or_a_clear_message() -> None:
+    both = ["CUDAExecutionProvider", "CPUExecutionProvider"]
+    assert provider_for("cpu", both) == provider_for("cpu:1", both) == "CPUExecutionProvider"
+    assert provider_for("cuda", both) == ("CUDAExecutionProvider", {"device_id": "0"})
+    assert provider_for("cuda:3", both) == ("CUDAExecutionProvider", {"device_id": "3"})
+    with pytest.raises(ClassifierError, match="pip install onnxruntime-gpu"):
+        provider_for("cuda", both[1:])
+    with pytest.raises(ClassifierError, match="ONNX files run on cpu and cuda"):
+        provider_for("mps", both)

@@ -36,14 +36,16 @@ def certify_arguments(output: str = "run", model: str = "tiny_classifier:bright"
     ]
 
 
-def start_certify(folder: Path, output: str, *arguments: str) -> subprocess.Popen[str]:
-    """`dsrs certify` of the slow classifier in its own process."""
+def start_certify(
+    folder: Path, output: str, *arguments: str, model: str = "tiny_classifier:slow"
+) -> subprocess.Popen[str]:
+    """`dsrs certify` of a slow classifier in its own process."""
     program = "import sys; from dsrs.cli.main import main; sys.exit(main())"
     paths = [str(HERE), os.environ.get("PYTHONPATH", "")]
     return subprocess.Popen(
         [
             *(sys.executable, "-c", program),
-            *certify_arguments(output, "tiny_classifier:slow"),
+            *certify_arguments(output, model),
             *arguments,
         ],
         cwd=folder,

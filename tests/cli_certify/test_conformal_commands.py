@@ -217,3 +217,26 @@ def test_served_compares_sets_and_runs(run: Run) -> None:
     assert run("served", "run", *net, "--sigma", "0.1", "--k", "1")[0] == 1
     assert run("served", "run", *net, "--sigma", "0.1", "--device", "cuda")[0] in (1, 2)
     assert run("served", "run")[0] == 2
+
+
+def test_curve_prints_draws_and_names_the_run_beside_it(run: Run) -> None:
+    assert calibrate(run)[0] == 0
+    assert calibrate(run, "--sigma", "0.2", output="more.json")[0] == 0
+    certify = ["certify", *NET, "--sigma", "0.1", "--q", "none", "--n", "200", "--skip", "30"]
+    assert run(*certify, "--output", "mine", "--quiet")[0] == 0
+    command = ["conformal", "curve", *NET, "--start", "80", "--sets", "sets.json", "--quiet"]
+    words = ["--sets", "more.json", "--radii", "0:0.1:0.05", "--run", "mine"]
+    code, out, _ = run(*command, *words, "--figure", "sizes.png")
+    assert code == 0
+    lines = out.splitlines()
+    assert "sigma 0.1" in lines[0]
+    assert "sigma 0.2" in lines[0]
+    assert "mine" in lines[0]
+    assert [line.split()[0] for line in lines[2:5]] == ["0", "0.05", "0.1"]
+    assert "not for each single input" in out
+    assert Path("sizes.png").read_bytes().startswith(b"\x89PNG")
+    code, out, _ = run(*command, *words, "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert [point["radius"] for point in found["sizes"]["sigma 0.1, 1 query"]] == [0, 0.05, 0.1]
+    assert run("conformal", "curve", *NET, "--sets", "sets.json", "--radii", "0.1")[0] == 2

@@ -51,8 +51,8 @@ def test_adaptive_alone_means_one_percent(certify: Certify) -> None:
     ("options", "reason"),
     [
         (("--radius", "1", "--adaptive"), "choose one"),
-        (("--precision", "0.1"), "give --adaptive too"),
-        (("--adaptive", "--radii", "1,2", "--precision", "0.1"), "choose one"),
+        (("--radius-precision", "0.1"), "give --adaptive too"),
+        (("--adaptive", "--radii", "1,2", "--radius-precision", "0.1"), "choose one"),
         (("--adaptive", "--radii", "x"), "--radii is written"),
         (("--radius", "-1"), "must be a positive number"),
         (("--radius", "1", "--q", "rescaled:0.8x"), "it has no looks with parts of alpha"),

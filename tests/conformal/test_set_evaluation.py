@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from dsrs.errors import DataError, InvalidInput
 from dsrs.laws import GeneralizedGaussian
 from dsrs.laws.grid import Grid
 from dsrs.reports.sets_page import sets_page
+from reports.headless_chromium import HeadlessChromium, find_chromium
 
 LAW = GeneralizedGaussian(16, 1.0)
 STEP = 100 / 4080
@@ -105,7 +107,9 @@ class Tags(HTMLParser):
             assert self.open.pop() == tag
 
 
-def test_the_page_says_what_is_promised_and_shows_examples() -> None:
+def example_page() -> str:
+    """A page of sets with three examples."""
+
     def logits(batch: NDArray[np.float32]) -> NDArray[np.float32]:
         mean = batch.mean(axis=(1, 2, 3))
         return np.stack([-mean, mean, mean - 1], axis=1)
@@ -116,7 +120,30 @@ def test_the_page_says_what_is_promised_and_shows_examples() -> None:
     law = GeneralizedGaussian(16, 0.5)
     sets = calibrate(model, data, SetPlan(law, 0.1), range(40), seed=1)
     found = evaluate_sets(SetPredictor(model, sets), data, range(40, 60), examples=3)
-    page = sets_page(sets, found, "Sets & more", data.class_names)
+    return sets_page(sets, found, "Sets & more", data.class_names)
+
+
+@pytest.mark.skipif(find_chromium() is None, reason="no Chromium found (Debian package: chromium)")
+@pytest.mark.parametrize("width", [375, 1280])
+def test_the_page_fits_a_telephone_and_asks_for_nothing(width: int, tmp_path: Path) -> None:
+    executable = find_chromium()
+    assert executable is not None
+    (tmp_path / "sets.html").write_text(example_page())
+    browser = HeadlessChromium(executable, tmp_path / "profile")
+    try:
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": True}
+        browser.send("Emulation.setDeviceMetricsOverride", **size)
+        browser.open(tmp_path / "sets.html")
+        assert browser.evaluate("document.documentElement.scrollWidth") <= width
+        assert browser.evaluate("document.querySelectorAll('.examples img').length") == 9
+        assert browser.complaints() == []
+        assert {url.partition(":")[0] for url in browser.requests()} <= {"file", "data"}
+    finally:
+        browser.close()
+
+
+def test_the_page_says_what_is_promised_and_shows_examples() -> None:
+    page = example_page()
     assert "not for each single input" in page
     assert "<a>" not in page
     assert "<script" not in page

@@ -47,6 +47,15 @@ def test_too_few_calibration_inputs_are_seen_beforehand() -> None:
     assert one.fewest_inputs > 100
 
 
+def test_the_largest_calibration_score_may_be_the_threshold() -> None:
+    # Rank 60 of 60: a finite threshold, which the prediction must not take for all classes.
+    plan = SetPlan(GeneralizedGaussian(6, 1.0), 0.0, 0.98)
+    (one,) = tune_sets(linear(WEIGHTS), data(40), plan, (1.0,), scores=("threshold",), inputs=60)
+    assert one.fewest_inputs is not None
+    assert one.fewest_inputs <= 60
+    assert one.mean_size < 4
+
+
 def test_what_cannot_be_tuned_is_refused() -> None:
     with pytest.raises(InvalidInput, match="sigmas"):
         tune_sets(half_space(), at_origin(5), PLAN, (0.0,))

@@ -19,7 +19,7 @@ ALLOWED = {
     "confidence": {"kernels"},
     "noise": {"kernels", "laws"},
     "networks": set(),
-    "classifiers": {"laws", "networks", "noise"},
+    "classifiers": {"files", "kernels", "laws", "networks", "noise"},
     "datasets": {"classifiers", "files"},
     "duality": {"kernels", "laws"},
     "proofs": {"duality", "files", "kernels", "laws"},
@@ -71,7 +71,7 @@ ALLOWED = {
     "training": {"classifiers", "datasets", "files", "laws", "networks"},
     "adapting": {
         *("certifying", "classifiers", "confidence", "datasets", "files", "laws", "methods"),
-        *("store", "tuning"),
+        *("store", "training", "tuning"),
     },
     "paper": {
         *(

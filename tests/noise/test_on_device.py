@@ -24,14 +24,14 @@ def _unchecked() -> Iterator[None]:
     on_device.device_noise.cache_clear()
 
 
-def broken(block: NoiseBlock, place: Any) -> tuple[Any, Any]:
+def broken(block: NoiseBlock, cells: Any) -> tuple[Any, Any]:
     """Noise with one bit wrong in one value."""
-    batch, norms = noisy_batch(torch, block, place)
+    batch, norms = noisy_batch(torch, block, cells)
     batch.view(torch.int32)[3, 5] ^= 1
     return batch, norms
 
 
-def failing(block: NoiseBlock, place: Any) -> tuple[Any, Any]:
+def failing(block: NoiseBlock, cells: Any) -> tuple[Any, Any]:
     raise RuntimeError("no driver\nin a long report")
 
 
@@ -66,7 +66,7 @@ def test_without_a_sound_way_the_processor_makes_the_noise(
     on_cuda(monkeypatch, failing, broken)
     module = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(16, 3)).eval()
     with caplog.at_level(logging.WARNING, "dsrs.counting"):
-        model = from_torch(module, (4, 4), engine="eager", device_noise=True)
+        model = from_torch(module, (4, 4), device="cpu:0")
     assert not model.makes_noise
     assert "the processor makes the noise: " in caplog.text
     assert "differs from the processor's" in caplog.text

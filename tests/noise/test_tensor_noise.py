@@ -34,7 +34,8 @@ def test_tensors_hold_the_noise_of_the_kernels(d: int) -> None:
         stream.add_to(x, 256, out, norms)
         # Also from the middle of a block of norms.
         for first, count in ((256, 512), (300, 40), (511, 2)):
-            batch, lengths = noisy_batch(torch, stream.block(x, first, count), torch.device("cpu"))
+            block = stream.block(x, first, count)
+            batch, lengths = noisy_batch(torch, block, torch.from_numpy(block.cells))
             rows = slice(first - 256, first - 256 + count)
             np.testing.assert_array_equal(batch.numpy(), out[rows])
             np.testing.assert_array_equal(lengths.numpy(), norms[rows])
@@ -45,9 +46,10 @@ def test_large_rows_are_made_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 
     x = np.zeros(64, np.float32)
     block = NoiseStream(Stream("estimation", laws(64)[1]), 3, 5, GRID).block(x, 0, 100)
-    whole = noisy_batch(torch, block, torch.device("cpu"))
+    cells = torch.from_numpy(block.cells)
+    whole = noisy_batch(torch, block, cells)
     monkeypatch.setattr(torch_noise, "VALUES_AT_ONCE", 7 * 64)
-    for part, all_of_it in zip(noisy_batch(torch, block, torch.device("cpu")), whole, strict=True):
+    for part, all_of_it in zip(noisy_batch(torch, block, cells), whole, strict=True):
         assert torch.equal(part, all_of_it)
 
 
@@ -57,6 +59,9 @@ def test_square_roots_are_rounded_correctly() -> None:
     for values in (generator.random(200_000) * 90, np.exp(-generator.random(200_000) * 40)):
         found = _square_root(torch, torch.from_numpy(values)).numpy()
         np.testing.assert_array_equal(found, np.sqrt(values))
+
+
+PLACES = ("cpu", "cpu:0")  # the second one makes its own noise
 
 
 class Small(torch.nn.Module):  # type: ignore[misc,name-defined]
@@ -77,7 +82,9 @@ def test_votes_do_not_depend_on_where_the_noise_is_made(k: float) -> None:
     x = np.random.default_rng(1).random((8, 8), dtype=np.float32)
     found = []
     for beside in (False, True):
-        model = from_torch(Small().eval(), (8, 8), engine="eager", device_noise=beside)
+        model = from_torch(
+            Small().eval(), (8, 8), device="cpu:0" if beside else "cpu", engine="eager"
+        )
         assert model.makes_noise == beside
         found.append(sample_input(model, x, plan, 0, 1).votes)
     assert found[0] == found[1]
@@ -90,7 +97,9 @@ def test_normalised_inputs_keep_noise_and_gradients_where_the_module_is() -> Non
     found, gradients = [], []
     scores = np.array([0.0, 1.0, 0.0])
     for beside in (False, True):
-        inner = from_torch(Small().eval(), (8, 8), engine="eager", device_noise=beside)
+        inner = from_torch(
+            Small().eval(), (8, 8), device="cpu:0" if beside else "cpu", engine="eager"
+        )
         once = normalised(inner, (0.4,), (0.3,), (0.0, 1.0))
         model = normalised(once, (0.1,), (2.0,), (0.0, 1.0))
         assert model.makes_noise == beside
@@ -119,7 +128,7 @@ def test_on_the_cpu_the_kernels_make_the_noise() -> None:
 
 
 def test_without_a_grid_the_kernels_make_the_noise() -> None:
-    model = from_torch(Small().eval(), (8, 8), engine="eager", device_noise=True)
+    model = from_torch(Small().eval(), (8, 8), device="cpu:0")
     plan = Plan(GeneralizedGaussian(64, 0.5), ("np",), n=200, batch=32)
     x = np.zeros((8, 8), np.float32)
     eager = from_torch(Small().eval(), (8, 8), engine="eager")

@@ -84,7 +84,7 @@ def weights(trained: Trained) -> dict[str, torch.Tensor]:
         ("gaussian", "mnist-cnn", {}),
         ("consistency", "test_training_runs:shallow_resnet", {"augmentation": "crop-flip"}),
         ("smoothmix", "test_training_runs:shallow_resnet", {"warm_up_unit": "step", "warm_up": 7}),
-        ("gaussian", "test_training_runs:WithDropout", {}),
+        ("gaussian", "test_training_runs:WithDropout", {"schedule": "one-cycle"}),
         ("smoothadv", "test_training_runs:shallow_resnet", {}),
         ("cat-rs", "mnist-cnn", {}),
     ],

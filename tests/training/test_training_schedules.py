@@ -13,7 +13,7 @@ from dsrs.training.recipes.cat_rs import CatRs
 from dsrs.training.recipes.consistency import Consistency
 from dsrs.training.recipes.smoothadv import SmoothAdv
 from dsrs.training.recipes.smoothmix import SmoothMix
-from dsrs.training.schedules import ramp, step_decay, warm_up_k
+from dsrs.training.schedules import one_cycle, ramp, step_decay, warm_up_k
 from dsrs.training.settings import TrainingSettings
 
 
@@ -50,6 +50,11 @@ def test_warm_up_counts_from_one() -> None:
 def test_learning_rate_falls_after_the_named_epochs() -> None:
     rates = [step_decay(0.01, epoch, (50, 100), 0.1) for epoch in (1, 50, 51, 100, 101, 150)]
     assert rates == pytest.approx([0.01, 0.01, 0.001, 0.001, 0.0001, 0.0001])
+
+
+def test_one_cycle_rises_over_a_quarter_of_the_run_and_falls_to_nothing() -> None:
+    rates = [one_cycle(0.4, share) for share in (0.001, 0.125, 0.25, 0.625, 1.0)]
+    assert rates == pytest.approx([0.008, 0.2, 0.4, 0.2, 0.0], abs=1e-12)
 
 
 def test_ramp() -> None:

@@ -2,6 +2,16 @@
 
 from dsrs.adapting.adapting import Adapted, adapt
 from dsrs.adapting.judging import Budget, Candidate
-from dsrs.adapting.ways import DEFAULT_WAYS, WAYS
+from dsrs.adapting.learning import Learning
+from dsrs.adapting.ways import DEFAULT_WAYS, LEARNING_WAYS, WAYS
 
-__all__ = ["DEFAULT_WAYS", "WAYS", "Adapted", "Budget", "Candidate", "adapt"]
+__all__ = [
+    "DEFAULT_WAYS",
+    "LEARNING_WAYS",
+    "WAYS",
+    "Adapted",
+    "Budget",
+    "Candidate",
+    "Learning",
+    "adapt",
+]

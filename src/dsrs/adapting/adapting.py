@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from dsrs.adapting.judging import Budget, Candidate, Watch, judged
-from dsrs.adapting.ways import DEFAULT_WAYS, WAYS, Situation
+from dsrs.adapting.learning import Learning
+from dsrs.adapting.pictures import write_pictures
+from dsrs.adapting.ways import DEFAULT_WAYS, LEARNING_WAYS, WAYS, Situation
 from dsrs.classifiers import Classifier
 from dsrs.classifiers.model_folder import MODEL_NAME
 from dsrs.confidence.bootstrap import Resampling, interval, resampled_means
@@ -21,7 +23,7 @@ from dsrs.files.whole import write_whole
 
 AS_IT_IS = "as it is"
 ADAPTED_CARD_NAME, LAW_NAME, LOOKS = "adapted.json", "tuned.json", "looks"
-LAWS_FOLDER = "laws"
+LAWS_FOLDER, PICTURES = "laws", "pictures"
 ADAPTED_FORMAT = 1
 
 
@@ -68,6 +70,9 @@ class Adapted:
             "model_file": None if self.model_file is None else self.model_file.name,
             "candidates": [each.to_dict() for each in self.candidates],
             "failed": self.failed,
+            "objective": self.best.tuned.objective.text,
+            "n": self.best.tuned.n,
+            "alpha": self.best.tuned.alpha,
         }
 
 
@@ -80,25 +85,28 @@ def adapt(
     ways: Sequence[str] = (),
     budget: Budget | None = None,
     unlabelled: tuple[Dataset, Sequence[int]] | None = None,
+    learning: Learning | None = None,
     watch: Watch | None = None,
 ) -> Adapted:
     """Try each way on these inputs, and write the best candidate into the folder `output`.
 
     The folder gets model.onnx, which every verb takes with the folder as its model; tuned.json,
     the law for `dsrs certify --law`; adapted.json, the candidates; in `laws` the law of each; in
-    `looks` their votes. Stopped and called again in the same way, it continues.
+    `looks` their votes; in `pictures` some inputs, noisy and denoised; in `denoiser` and
+    `fine-tuned` what learned. Stopped and called again in the same way, it continues.
 
     Args:
         model: the model as it is.
         dataset: the data.
         indices: the inputs that choose; report others.
         output: the folder.
-        ways: names of `WAYS`; by default `DEFAULT_WAYS`, of which those that do not fit the model
-            are left out.
+        ways: names of `WAYS`; by default `DEFAULT_WAYS` and, with `learning`, `LEARNING_WAYS`, of
+            which those that do not fit the model are left out.
         budget: what each candidate is judged by.
         unlabelled: data and inputs of it to estimate or learn from, which are not reported; by
             default the inputs that choose.
-        watch: makes a counter of the votes of a candidate.
+        learning: how those learn that learn; they need `unlabelled` data other than `dataset`.
+        watch: makes a counter of the votes of a candidate, or of the images of a training.
     """
     for way in ways:
         if way not in WAYS:
@@ -108,24 +116,28 @@ def adapt(
         raise StoreMismatch(f"{folder} holds an adapted model already; choose another folder")
     chosen = budget or Budget()
     pool, rows = unlabelled or (dataset, indices)
+    if pool.fingerprint == dataset.fingerprint:
+        learning = None  # inputs that choose or are reported teach nothing
 
     def judge(name: str, classifier: Classifier, denoiser: str | None) -> Candidate:
         looks = folder / LOOKS
         return judged(name, classifier, denoiser, dataset, indices, chosen, looks, watch)
 
     candidates, failed = [judge(AS_IT_IS, model, None)], {}
-    for way in ways or DEFAULT_WAYS:
-        situation = Situation(model, pool, rows, candidates, folder, chosen.seed)
+    for way in ways or (*DEFAULT_WAYS, *(LEARNING_WAYS if learning else ())):
+        seed = chosen.seed
+        situation = Situation(model, pool, rows, candidates, folder, seed, learning, watch)
         try:
             candidates.append(judge(way, *WAYS[way](situation)))
         except (ClassifierError, InvalidInput, MissingExtra) as error:
             if ways:
                 raise
             failed[way] = str(error)
-    return _written(Adapted(tuple(candidates), failed, folder, None), dataset, indices)
+    found = Adapted(tuple(candidates), failed, folder, None)
+    return _written(found, dataset, indices, chosen.seed)
 
 
-def _written(found: Adapted, dataset: Dataset, indices: Sequence[int]) -> Adapted:
+def _written(found: Adapted, dataset: Dataset, indices: Sequence[int], seed: int) -> Adapted:
     """Write the best candidate, its law and what was tried."""
     best, folder, model_file = found.best, found.folder, None
     graph = getattr(best.classifier, "graph", None)
@@ -141,6 +153,7 @@ def _written(found: Adapted, dataset: Dataset, indices: Sequence[int]) -> Adapte
         if each is best:
             write_whole(folder / LAW_NAME, content)
     whole = Adapted(found.candidates, found.failed, folder, model_file)
-    record = whole.to_dict() | chose
+    pictures = write_pictures(folder / PICTURES, best, dataset, tuple(indices), seed)
+    record = whole.to_dict() | chose | {"pictures": pictures}
     write_whole(folder / ADAPTED_CARD_NAME, json.dumps(record, indent=1).encode())
     return whole

@@ -153,7 +153,7 @@ def judged(
         indices,
         look,
         workers=budget.workers,
-        progress=None if watch is None else (lambda total: watch(total, name)),
+        progress=None if watch is None else (lambda total: watch(total, f"looking ({name})")),
     )
     landscape = read_landscape(look)
     found = tune(landscape.profiles, d, budget.n, budget.alpha, budget.objective)

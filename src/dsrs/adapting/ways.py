@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.adapting.judging import Candidate
+from dsrs.adapting.judging import Candidate, Watch
+from dsrs.adapting.learning import Learning, fine_tuned, trained_denoiser
 from dsrs.classifiers import Classifier, denoised, denoiser_from, from_onnx
 from dsrs.classifiers.batch_statistics import with_statistics
 from dsrs.classifiers.callable import CallableClassifier
 from dsrs.datasets.dataset import Dataset
-from dsrs.errors import ClassifierError
+from dsrs.errors import ClassifierError, InvalidInput
+
+if TYPE_CHECKING:
+    from dsrs.classifiers.callable import TorchWeights
 
 STATISTICS_ROWS, STATISTICS_BATCH = 512, 64
 # Statistics are for somewhat more noise than was best before, which they make bearable.
 MORE_NOISE = 1.25
+# What learns bears about twice the noise that was best before it.
+LEARNT_NOISE = 2.0
 
 
 @dataclass(frozen=True)
@@ -32,6 +39,8 @@ class Situation:
         before: the candidates so far, the model as it is first.
         folder: where a way may keep files.
         seed: of its noise.
+        learning: how those that learn do it; None: there is no data to learn from.
+        watch: makes a counter of the images of a training.
     """
 
     model: Classifier
@@ -40,12 +49,30 @@ class Situation:
     before: Sequence[Candidate]
     folder: Path
     seed: int = 0
-    options: dict[str, object] = field(default_factory=dict)
+    learning: Learning | None = None
+    watch: Watch | None = None
 
     @property
     def best(self) -> Candidate:
         """The best candidate so far."""
         return max(self.before, key=lambda each: each.value)
+
+    @property
+    def noise_to_learn(self) -> float:
+        """The size of the noise to learn under: as asked, or by what was best without learning."""
+        if self.learning is not None and self.learning.sigma is not None:
+            return self.learning.sigma
+        plain = [each for each in self.before if each.name not in LEARNING_WAYS]
+        return LEARNT_NOISE * max(plain, key=lambda each: each.value).choice.law.sigma
+
+    def allowed(self, way: str) -> Learning:
+        """How to learn, or InvalidInput where there is nothing to learn from."""
+        if self.learning is None:
+            raise InvalidInput(
+                f"{way} learns from inputs that are neither chosen by nor reported: give data of "
+                "the same shape as `train_data` (--train-data)"
+            )
+        return self.learning
 
 
 # The model with what was done to it, and the denoiser that it stands behind.
@@ -73,11 +100,11 @@ def statistics(situation: Situation) -> Made:
         )
     sigma = MORE_NOISE * best.choice.law.sigma
     name = best.denoiser
-    denoiser = None if name is None else denoiser_from(name, model.input_shape, model.bounds)
+    before = None if name is None else denoiser_from(name, model.input_shape, model.bounds)
     clean, noisy = [], []
     for images, noise in _noisy_batches(situation, sigma):
         clean.append(images)
-        noisy.append(noise if denoiser is None else denoiser.rows(noise))
+        noisy.append(noise if before is None else before.rows(noise))
     made: Classifier = from_onnx(
         with_statistics(model.graph(), noisy, clean),
         input_shape=model.input_shape,
@@ -85,16 +112,62 @@ def statistics(situation: Situation) -> Made:
         bounds=model.bounds,
         name=f"{model.description.partition(';')[0]} with statistics under sigma = {sigma:.3g}",
     )
-    return (made if denoiser is None else denoised(made, denoiser)), name
+    return (made if before is None else denoised(made, before)), name
+
+
+def denoiser(situation: Situation) -> Made:
+    """A denoiser trained in front of the frozen model."""
+    learning, model = situation.allowed("denoiser"), situation.model
+    weights = weights_of(model)
+    file = trained_denoiser(
+        situation.unlabelled,
+        situation.rows,
+        None if weights is None else weights.module(),
+        situation.noise_to_learn,
+        learning,
+        situation.folder / "denoiser",
+        situation.watch,
+    )
+    made = denoised(model, denoiser_from(file, model.input_shape, model.bounds))
+    return made, str(file)
+
+
+def fine_tune(situation: Situation) -> Made:
+    """The model trained on under noise, from its own weights."""
+    learning, model = situation.allowed("fine-tune"), situation.model
+    weights = weights_of(model)
+    if weights is None:
+        raise ClassifierError(
+            "fine-tune goes on from weights in PyTorch: a module, a folder of `dsrs train`, or a "
+            f"network with --weights; it cannot train {model.description}"
+        )
+    if len(situation.rows) != len(situation.unlabelled):
+        raise InvalidInput("fine-tune learns from a whole data set, got some of its inputs")
+    return fine_tuned(
+        situation.unlabelled,
+        weights,
+        situation.noise_to_learn,
+        learning,
+        situation.folder / "fine-tuned",
+        situation.watch,
+    ), None
+
+
+def weights_of(model: Classifier) -> TorchWeights | None:
+    """The weights of a model in PyTorch, where it has them there."""
+    return getattr(model, "weights", None)
 
 
 WAYS: dict[str, Way] = {
     "clip": behind("clip"),
     "dct": behind("dct"),
     "statistics": statistics,
+    "denoiser": denoiser,
+    "fine-tune": fine_tune,
 }
 # Cheap ones first; none of these needs training.
 DEFAULT_WAYS = ("clip", "dct", "statistics")
+LEARNING_WAYS = ("denoiser", "fine-tune")
 
 
 def _noisy_batches(

@@ -96,7 +96,7 @@ class _Findings:
             return
         law = claim.law
         with precision(precision_needed(proof.steps)):
-            shells = Shells(law.d, law.sigma, law.k, law.eta)
+            shells = Shells(law.d, law.sigma, law.k, law.eta, law.norm)
             evaluation = Evaluation(shells, law.sigma, law.eta, self.surpluses)
             proof.check(claim, evaluation)
             check_alone(claim, proof, shells)

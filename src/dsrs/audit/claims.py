@@ -36,6 +36,10 @@ IN_SUBJECT: dict[str, type] = {
 }
 LARGEST_DIMENSION = 2**53  # every such number is a double
 LARGEST_FORMAT_2_SEED = 2**4096  # of format 2; format 3 has 128 bits
+ROUND_IN = ("l1", "linf")  # kinds of smoothing laws that are round in another norm than l2
+ROOT_UNIT = 10**20  # roots are rounded up to multiples of its reciprocal
+# A vector may be longer in the second norm than in the first by the square root of d to this.
+LENGTHENING_POWERS = {("linf", "l2"): 1, ("linf", "l1"): 2, ("l2", "l1"): 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,21 +50,22 @@ class SmoothingLaw:
     sigma: float
     k: float
     eta: float
+    norm: str = "l2"
 
     @classmethod
     def read(cls, fields: Any) -> SmoothingLaw:
         """The law of a JSON object; Undecided where it names what this check does not know."""
-        if isinstance(fields, dict) and "kind" in fields:
-            raise Undecided(
-                f"this check does not know smoothing laws of the kind {shown(fields['kind'])}"
-            )
+        kind = fields["kind"] if isinstance(fields, dict) and "kind" in fields else "l2"
+        if kind not in ("l2", *ROUND_IN) or (kind == "l2" and "kind" in fields):
+            raise Undecided(f"this check does not know smoothing laws of the kind {shown(kind)}")
         law = cls(
             whole(fields, "d", 2, LARGEST_DIMENSION),
             number(fields, "sigma"),
             number(fields, "k"),
             2.0 if optional_number(fields, "eta") is None else number(fields, "eta"),
+            kind,
         )
-        only(fields, ("d", "sigma", "k", "eta"), "the smoothing law")
+        only(fields, ("kind", "d", "sigma", "k", "eta"), "the smoothing law")
         if not (law.sigma > 0 and law.eta > 0 and 0 <= law.k < law.d / 2):
             raise Refuted("no smoothing law has these parameters")
         return law
@@ -177,8 +182,15 @@ class Claim:
         return claim
 
     def beyond_move(self, radius: float) -> Fraction:
-        """How far from the grid point a finite radius around the input reaches."""
-        return Fraction(radius) + Fraction(self.grid.moved if self.grid else 0)
+        """How far from the grid point a finite radius around the input reaches.
+
+        `moved` is an l2 length; in l1 it is at most the square root of d times as long, which is
+        rounded up.
+        """
+        moved = Fraction(self.grid.moved if self.grid else 0)
+        if self.law.norm == "l1":
+            moved *= Fraction(math.isqrt(self.law.d * ROOT_UNIT**2) + 1, ROOT_UNIT)
+        return Fraction(radius) + moved
 
     def check_words(self, steps: int) -> None:
         """Raise Refuted where the parts of the claim contradict each other or its `steps`."""
@@ -194,9 +206,10 @@ class Claim:
         self._check_other_norms()
 
     def _check_other_norms(self) -> None:
-        """The ball of radius r in l-infinity lies in that of r sqrt(d) in l2, that of l1 in l2."""
+        """A ball of another norm lies in that of the law's norm, if its radius is small enough."""
         for name, value in self.other_radii.items():
-            most = self.law.d if name == "linf_radius" else 1
+            power = LENGTHENING_POWERS.get((name.removesuffix("_radius"), self.law.norm), 0)
+            most = self.law.d**power
             if value < 0 or (math.isinf(value) and not math.isinf(self.radius)):
                 raise Refuted(f"`{name}` is {value!r}, and the radius {self.radius!r}")
             if math.isinf(self.radius):

@@ -1,10 +1,11 @@
 """What bounds are charged for noise in double precision on a grid (docs/grid.md).
 
-    variation = e (4 d + 2 sqrt(d) E|y| / step),
+    variation = e (4 d + 2 E|y|_1 / step),
 
-e the relative error of the noise that was made, counted in units of 2^-53. How large e is was
-measured and has some room; it is not proved, here or elsewhere. E|y| is: charges that are smaller
-by more than `ROOM` are refuted.
+where E|y|_1 is replaced by its largest value for this mean norm: sqrt(d) E|y| for l2, E|y| for l1
+and d E|y| for l-infinity; e is the relative error of the noise that was made, counted in units of
+2^-53. How large e is was measured and has some room; it is not proved, here or elsewhere. E|y| is:
+charges that are smaller by more than `ROOM` are refuted.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from dsrs.audit.shells import Shells
 from dsrs.audit.weights import Piece, additional_law, ends_of
 
 # Relative errors in units of 2^-53: of Gaussian coordinates, of directions, of other norms.
-NORMAL_ERROR, L2_DIRECTION_ERROR, NORM_ERROR, NORM_ERROR_BY_SHAPE = 16, 24, 32, 16
+NORMAL_ERROR, NORM_ERROR, NORM_ERROR_BY_SHAPE = 16, 32, 16
+DIRECTION_ERRORS = {"l2": 24, "l1": 96, "linf": 8}
 ROOM = 0.01  # of the charge: the mean norm is computed roughly where the charge is made
 
 
@@ -43,18 +45,19 @@ def variation(
         mean = sum((_mean_norm(piece, shells) for piece in pieces), arb(0))
         units = _units(shells)
     d = exact(shells.d)
-    charge = units * arb(2) ** -53 * (4 * d + 2 * d.sqrt() * mean / exact(step))
+    widest = {"l1": arb(1), "l2": d.sqrt(), "linf": d}[shells.norm]
+    charge = units * arb(2) ** -53 * (4 * d + 2 * widest * mean / exact(step))
     return (charge * (1 - exact(ROOM))).min(arb(1)).lower()
 
 
 def _units(shells: Shells) -> arb:
-    return L2_DIRECTION_ERROR + NORM_ERROR + NORM_ERROR_BY_SHAPE / shells.m
+    return DIRECTION_ERRORS[shells.norm] + NORM_ERROR + NORM_ERROR_BY_SHAPE / shells.m
 
 
 def _mean_norm_of_p(shells: Shells) -> arb:
-    """E|y| = scale sqrt(2) E t^(1/eta)."""
+    """E|y| = s E t^(1/eta)."""
     half = shells.power / 2
-    return shells.scale * arb(2).sqrt() * ((shells.m + half).lgamma() - shells.m.lgamma()).exp()
+    return shells.unit * ((shells.m + half).lgamma() - shells.m.lgamma()).exp()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,4 +83,4 @@ def _mean_norm(piece: Piece, shells: Shells) -> arb:
     out."""
     low, high = ends_of(piece, shells, 60.0)
     mean = integral(_Norm(shells, piece), low, high, Budget())
-    return shells.scale * arb(2).sqrt() * mean
+    return shells.unit * mean

@@ -44,8 +44,7 @@ def _truncated(value: str, shells: Shells, p_lower: float | None) -> dict[str, A
         elif p_lower < 0.5:
             share = 0.5
     elif value.upper().startswith("T="):
-        norm = exact(float(value[2:])) / shells.scale
-        u = shells.shell_of(norm * norm / 2)
+        u = shells.shell_of_length(exact(float(value[2:])) / shells.unit)
         share = float(arb(1) - shells.gamma(u).gamma_upper(shells.m, 1))
     else:
         share = float(value)

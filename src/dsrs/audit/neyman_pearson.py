@@ -19,6 +19,7 @@ from dsrs.audit.gaussian import demand_alone
 from dsrs.audit.kinds import Proof
 from dsrs.audit.limits import Budget
 from dsrs.audit.mixture import Mixture
+from dsrs.audit.overlap import overlap_bound, overlap_share
 from dsrs.audit.shells import Shells
 from dsrs.audit.verdicts import Refuted, Undecided
 from dsrs.audit.weights import ends_of, smoothing_law
@@ -26,6 +27,8 @@ from dsrs.audit.weights import ends_of, smoothing_law
 MULTIPLIER_POINTS = 60
 ASIDE = 1e-3  # ln of the multipliers on both sides
 MULTIPLIER_ROUNDS = 4
+GOLDEN = (math.sqrt(5) - 1) / 2
+SECTIONS_WIDTH, MOST_SECTIONS = 0.04, 34  # of the logarithm of multipliers
 
 
 def check_alone(claim: Claim, proof: Proof, shells: Shells) -> None:
@@ -54,6 +57,9 @@ def _check(shells: Shells, lower: float, radius: Fraction) -> None:
         demand_alone(lower, exact(radius) / shells.sigma, what)
         return
     log = _best_log_multiplier(shells, lower, radius)
+    if shells.norm != "l2":
+        _check_by_sections(shells, lower, radius, log)
+        return
     for _ in range(MULTIPLIER_ROUNDS):
         best = _bound(shells, lower, radius, log)
         if best > exact(0.5):
@@ -69,8 +75,39 @@ def _check(shells: Shells, lower: float, radius: Fraction) -> None:
     raise Undecided(f"{what} gives a bound that is only known to be {best}")
 
 
+def _check_by_sections(shells: Shells, lower: float, radius: Fraction, log: float) -> None:
+    """Raise unless some multiplier near e^log proves `radius`: golden sections.
+
+    In other norms B may have a corner at the best multiplier.
+    """
+    what = f"the Neyman-Pearson radius {float(radius)!r}"
+    low, high = log - SECTIONS_WIDTH, log + SECTIONS_WIDTH
+    inner, outer = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    values = [_bound(shells, lower, radius, at) for at in (low, inner, outer, high)]
+    for _ in range(MOST_SECTIONS):
+        if any(value > exact(0.5) for value in values):
+            return
+        if values[1] >= values[2] or float(values[1]) > float(values[2]):
+            high, outer, inner = outer, inner, outer - GOLDEN * (outer - low)
+            values = [values[0], _bound(shells, lower, radius, inner), *values[1:3]]
+        else:
+            low, inner, outer = inner, outer, inner + GOLDEN * (high - inner)
+            values = [*values[1:3], _bound(shells, lower, radius, outer), values[3]]
+        # Of three points with the greatest between the others, B is below the lines beyond: the
+        # parts between are as golden sections, in multipliers nearly as in their logarithms.
+        best = max(values[1:3], key=float)
+        least = min((values[0], values[3]), key=float)
+        inside = values[0] < best and values[3] < best
+        most = best.upper() + (best.upper() - least.lower()) * 4
+        if inside and most < 0.5:
+            raise Refuted(f"{what} is too large: P alone proves at most {float(most)!r} there")
+    raise Undecided(f"{what} gives a bound that is only known to be {best}")
+
+
 def _bound(shells: Shells, lower: float, radius: Fraction, log: float) -> arb:
     mixture = Mixture(shells, (math.exp(log),), (smoothing_law(),))
+    if shells.norm != "l2":
+        return overlap_bound(mixture, [(lower, 1.0)], exact(radius), Budget())
     return enclosed_bound(mixture, [(lower, 1.0)], radius, Budget()).value
 
 
@@ -92,6 +129,9 @@ def _best_log_multiplier(shells: Shells, lower: float, radius: Fraction) -> floa
 
 def _score(shells: Shells, radius: Fraction, log: float) -> float:
     """The normal score of P[R] for this multiplier: the trapezoid rule on shells."""
+    if shells.norm != "l2":
+        share = 1 - overlap_share(shells, float(exact(radius) / shells.unit), log)
+        return STANDARD_NORMAL.inv_cdf(min(max(share, 1e-15), 1 - 1e-15))
     low, high = (float(end) for end in ends_of(smoothing_law().pieces[0], shells, 36.0))
     terms = [Term(exact(log).exp(), smoothing_law().pieces[0])]
     rho, angle = exact(radius) / shells.scale, angle_of(shells.d, bits())

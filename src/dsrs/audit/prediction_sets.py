@@ -148,6 +148,8 @@ class _Claim:
         counted = field(fields, "calibration", dict)
         only(counted, IN_CALIBRATION, "the calibration")
         law = SmoothingLaw.read(field(fields, "law", dict))
+        if law.norm != "l2":
+            raise Undecided(f"this check does not know sets for noise that is round in {law.norm}")
         _read_words(fields, law)
         claim = cls(
             number(fields, "coverage"),
@@ -192,16 +194,17 @@ class _Claim:
         """The sentence that these numbers make."""
         text = (
             "the set of a new input holds its true class with probability "
-            f"{self.coverage:g} or more"
+            f"{float(self.coverage)!r} or more"
         )
         if self.radius:
-            text += f", although the input may have been moved by up to {self.radius:g} (l2)"
+            text += f", although the input may have been moved by up to {float(self.radius)!r} (l2)"
         if self.confidence is None:
             text += "; it holds on average over inputs, calibration sets and noise, "
             return text + "not for each single input"
         text += "; it holds on average over inputs and noise, not for each single input, and for "
         return (
-            f"{text}this calibration set except if it is one of an unlucky {1 - self.confidence:g}"
+            f"{text}this calibration set except if it is one of an unlucky "
+            f"{100 * (1 - self.confidence):g}%"
         )
 
     def check(self) -> float | None:

@@ -3,6 +3,12 @@
 p(x) ~ |x|^(-2k) exp(-t) with t = (|x|/s)^eta, so t ~ Gamma(m, 1), m = (d - 2k)/eta. The unit of
 length is scale = s/sqrt(2), with E|x|^2 = sigma^2 d. Shells are named by u = ln(t/m), whose density
 is exp(c + m (u - expm1 u)). In units of `scale` half the square of a norm is h = t^(2/eta).
+
+Noise may be round in another norm |x|: its shells are the same, and its s is another: sigma^2 is
+the mean square of a coordinate for every norm, so sigma^2 = s^2 E[t^(2/eta)] E[c^2], c the first
+coordinate of a direction (the unit sphere with the law of x/|x|), E[c^2] = 1/d for l2. For l1
+|c| ~ Beta(1, d - 1), E[c^2] = 2/(d (d + 1)). For l-infinity c is +-1 with probability 1/d and else
+uniform on [-1, 1], E[c^2] = (d + 2)/(3 d).
 """
 
 from __future__ import annotations
@@ -15,8 +21,8 @@ from dsrs.audit.balls import Ball, arb, centre, exact
 class Shells:
     """The smoothing law P on its shells."""
 
-    def __init__(self, d: int, sigma: float, k: float, eta: float) -> None:
-        self.d, self.gaussian = d, k == 0 and eta == 2
+    def __init__(self, d: int, sigma: float, k: float, eta: float, norm: str = "l2") -> None:
+        self.d, self.norm, self.gaussian = d, norm, k == 0 and eta == 2 and norm == "l2"
         self.sigma = exact(sigma)
         self.m = (d - 2 * exact(k)) / exact(eta)
         self.kappa = 2 * exact(k) / exact(eta)
@@ -27,6 +33,9 @@ class Shells:
         self.scale = self.sigma * (exact(d) / 2 * growth.exp()).sqrt()
         if eta == 2:
             self.scale = self.sigma * (exact(d) / (2 * self.m)).sqrt()
+        # d E[c^2]; in l1 and l-infinity lengths are in units of s.
+        spread = {"l2": arb(1), "l1": arb(2) / (d + 1), "linf": arb(d + 2) / 3}[norm]
+        self.unit = self.scale * (2 / spread).sqrt()
         # For searches, which prove nothing.
         self.rough_m, self.rough_kappa = float(self.m), float(self.kappa)
 
@@ -41,6 +50,14 @@ class Shells:
     def shell_of(self, half_square: arb) -> arb:
         """The shell u on which half the square of the norm is `half_square`."""
         return half_square.log() / self.power - self.log_m
+
+    def length(self, u: Ball) -> Ball:
+        """t^(1/eta), the norm in units of s."""
+        return ((u + self.log_m) * self.power / 2).exp()
+
+    def shell_of_length(self, length: arb) -> arb:
+        """The shell u on which the norm is `length` times s."""
+        return length.log() * 2 / self.power - self.log_m
 
     def log_density(self, u: Ball, t: Ball) -> Ball:
         """ln p(u), t = gamma(u): by Taylor's theorem about the centre c, with

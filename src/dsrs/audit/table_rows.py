@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from dsrs.audit.balls import exact, precision
@@ -36,10 +37,14 @@ def certificate_of(row: Row) -> dict[str, Any] | None:
     if str(row.get("status")).startswith("error"):
         return None
     _demand_sense(row)
-    if _has(row, "norm") and row["norm"] != "l2":
-        raise Undecided(f"this check does not know smoothing laws of the kind {shown(row['norm'])}")
     d, k, sigma, p_lower, p_upper = (_number(row, name) for name in NEEDED_COLUMNS[:5])
-    law = {"d": d, "k": k, "sigma": sigma, "eta": _number(row, "eta") if _has(row, "eta") else 2.0}
+    law: dict[str, Any] = {
+        "d": d,
+        "k": k,
+        "sigma": sigma,
+        "eta": _number(row, "eta") if _has(row, "eta") else 2.0,
+    }
+    law |= {"kind": row["norm"]} if _is_in_another_norm(row) else {}
     radius = _claimed_radius(row, sigma)
     observed = _observed(row, law, p_lower)
     listed = parsed(str(row["proof"])) if _has(row, "proof") else None
@@ -62,6 +67,11 @@ def certificate_of(row: Row) -> dict[str, Any] | None:
         "proof": proof,
         **{name: _text_if_infinite(_number(row, name)) for name in OTHER_NORMS if _has(row, name)},
     }
+
+
+def _is_in_another_norm(row: Row) -> bool:
+    """Whether the noise of a row, and its radius, are measured in another norm than l2."""
+    return _has(row, "norm") and row["norm"] != "l2"
 
 
 def _proof(
@@ -106,7 +116,7 @@ def _demand_same(row: Row, proof: Mapping[str, Any], observed: list[dict[str, An
 def _columns_of(proof: Mapping[str, Any]) -> dict[str, Any]:
     """What a proof says of the bounds in columns; kinds that are not known say nothing."""
     kind = proof.get("kind")
-    if kind == "dual":
+    if kind in ("dual", "norm-dual"):
         ends = [("p", proof.get("p")), ("q", _first_observed(proof).get("q"))]
         names = ("lower", "upper")
         return {
@@ -132,7 +142,7 @@ def _demand_step(row: Row, proof: Mapping[str, Any]) -> None:
     """Raise unless the columns of the outermost step, which `recertify` adds, are of the proof."""
     steps = proof.get("steps")
     step = steps[0] if isinstance(steps, list) and steps else None
-    if not isinstance(step, Mapping) or proof.get("kind") != "dual":
+    if not isinstance(step, Mapping) or proof.get("kind") not in ("dual", "norm-dual"):
         return
     multipliers = step.get("multipliers")
     said = [step.get("dual_bound"), *(multipliers if isinstance(multipliers, list) else [])]
@@ -182,6 +192,8 @@ def _claimed_radius(row: Row, sigma: float) -> float:
 
 def _is_gaussian_alone(row: Row) -> bool:
     """Whether the row is of Gaussian P alone, without a grid: its radius has a closed form."""
+    if _is_in_another_norm(row):
+        return False
     eta = _number(row, "eta") if _has(row, "eta") else 2.0
     more = ("q_law", "q_shape", "rival", "gradient", "grid")
     return _number(row, "k") == 0 and eta == 2 and not any(_has(row, name) for name in more)
@@ -193,7 +205,7 @@ def _bound(row: Row, name: str) -> float | None:
     return None if absent else _number(row, name)
 
 
-def _observed(row: Row, law: Mapping[str, float], p_lower: float) -> list[dict[str, Any]]:
+def _observed(row: Row, law: Mapping[str, Any], p_lower: float) -> list[dict[str, Any]]:
     """The additional law of a row with its interval; empty where there is none."""
     text, shape = (str(row.get(name) or "").strip() for name in ("q_law", "q_shape"))
     if not (text or shape):
@@ -202,7 +214,7 @@ def _observed(row: Row, law: Mapping[str, float], p_lower: float) -> list[dict[s
     text = text or (f"{shape}:{row['q_value']}" if _has(row, "q_value") else "rescaled:1x")
     parameters = SmoothingLaw.read(law)
     with precision():
-        shells = Shells(parameters.d, parameters.sigma, parameters.k, parameters.eta)
+        shells = Shells(**asdict(parameters))
         named = law_of_text(text, shells, parameters.sigma, p_lower)
     return [{"law": named, "q": [_number(row, "q_lower"), _number(row, "q_upper")]}]
 

@@ -95,7 +95,8 @@ def certify_run(
         LOG.warning(hopeless)
     origin = origin or Origin()
     config = run_config(classifier, dataset, plan, origin.device, origin.source)
-    work = _Work(classifier, dataset, plan, executor or ThreadExecutor(workers))
+    threads = ThreadExecutor(workers, at_least=len(classifier.replicas))
+    work = _Work(classifier, dataset, plan, executor or threads)
     with start_run(output, config, origin.settings) as writer:
         finished = writer.finished()
         todo = [index for index in indices if index not in finished]

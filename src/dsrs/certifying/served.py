@@ -62,7 +62,8 @@ def _compared(quoted: Mapping[str, Any], served: Mapping[str, Any]) -> Iterator[
     for name, said in quoted.items():
         if name in served:
             now = served[name]
-            yield Compared(name, _text(said), _text(now), said == now)
+            cut = said != now and _text(said) == _text(now)  # what differs may be at the end
+            yield Compared(name, _text(said, end=cut), _text(now, end=cut), said == now)
 
 
 def refuse_other(compared: Sequence[Compared], what: str) -> None:
@@ -78,6 +79,8 @@ def refuse_other(compared: Sequence[Compared], what: str) -> None:
         )
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, *, end: bool = False) -> str:
     text = value if isinstance(value, str) else json.dumps(value)
-    return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 3] + "..."
+    if len(text) <= SHOWN_CHARACTERS:
+        return text
+    return "..." + text[3 - SHOWN_CHARACTERS :] if end else text[: SHOWN_CHARACTERS - 3] + "..."

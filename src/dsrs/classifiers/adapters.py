@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from dsrs.classifiers.base import UNIT_BOUNDS, Classifier
+from dsrs.classifiers.precision import Precision
 from dsrs.errors import InvalidInput
 
 if TYPE_CHECKING:
     from dsrs.classifiers.preparation import Preparation
     from dsrs.classifiers.scaling import Scaling
 
-Engine = Literal["auto", "onnx", "eager"]
+Engine = Literal["auto", "onnx", "eager", "compiled"]
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,10 @@ class ModelOptions:
         num_classes: the number of classes, needed where the model does not say it.
         bounds: the least and the greatest value of a clean input; radii are in these units.
         threads: threads inside of one forward pass.
-        device: where the model runs: "cpu", "cuda".
-        engine: what runs a PyTorch module: "onnx", "eager", or "auto" for the faster one.
+        device: where the model runs: "cpu", "cuda", several GPUs as "cuda:0,cuda:1" or "cuda:all".
+        engine: what runs a PyTorch module: "onnx", "eager", "compiled" (by `torch.compile`), or
+            "auto" for the faster one of the first two.
+        precision: the arithmetic of a PyTorch module: "float32", "tf32", "bfloat16", "float16".
         output: which output of an ONNX model holds the logits or class ids.
         weights: a file of tensors for a PyTorch module or a network by name.
         channels_last: whether a function takes images (n, height, width, channels).
@@ -48,6 +51,7 @@ class ModelOptions:
     threads: int = 1
     device: str = "cpu"
     engine: Engine = "auto"
+    precision: Precision = "float32"
     output: str | None = None
     weights: str | Path | None = None
     channels_last: bool = False
@@ -109,4 +113,6 @@ def check_options(
     """Raise InvalidInput if an option is given that this kind of model does not take."""
     for option in sorted(options.given() - COMMON - adapter.takes):
         forms = " or ".join(other.form for other in known if option in other.takes)
-        raise InvalidInput(f"`{option}` goes with {forms}, got the model {name!r}")
+        value = getattr(options, option)
+        said = f"`{option}` {value!r}" if option in ("engine", "precision") else f"`{option}`"
+        raise InvalidInput(f"{said} goes with {forms}, got the model {name!r}")

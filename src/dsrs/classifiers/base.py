@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsrs.classifiers.counting import VotesThere
 from dsrs.errors import ClassifierError, DsrsError, InvalidInput, NoScores, OutOfMemory
 from dsrs.laws import GeneralizedGaussian
 from dsrs.noise.normals import NoiseBlock
@@ -41,6 +42,7 @@ class Classifier(ABC):
             input, before noise. Radii are in the same units.
         description: what the model is, for people.
         class_names: what the model's publisher calls its classes, in their order; empty if unknown.
+        replicas: the same model on each of several devices, where it was made for several.
         scaling: the units of the features, where the model is certified in scaled units.
         router_law: the noise of the router, if this is a routed model.
         expert_laws: the noise of each expert of a routed model, in the order of the router's
@@ -59,6 +61,7 @@ class Classifier(ABC):
     router_law: GeneralizedGaussian | None = None
     expert_laws: tuple[GeneralizedGaussian | None, ...] = ()
     score_gradient: ScoreGradient | None = None
+    replicas: tuple[Classifier, ...] = ()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.description}>"
@@ -90,6 +93,14 @@ class Classifier(ABC):
     def makes_noise(self) -> bool:
         """Whether `classify_noisy` is there, and the faster way."""
         return False
+
+    def votes_there(self, edges: NDArray[np.float64]) -> VotesThere | None:
+        """Counts votes where the model makes its noise; None where they are counted here.
+
+        Args:
+            edges: the noise norms between the radial bins.
+        """
+        return None
 
     def classify_noisy(self, block: NoiseBlock) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The class of each noisy copy of a block, and its noise norm.

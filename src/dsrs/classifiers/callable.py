@@ -25,7 +25,10 @@ from dsrs.classifiers.base import (
     checked_shape,
     described,
 )
+from dsrs.classifiers.counting import VotesThere
+from dsrs.classifiers.device_votes import DeviceVotes
 from dsrs.classifiers.memory import FittingRows
+from dsrs.classifiers.tensor_passes import NoisyForward
 from dsrs.errors import ClassifierError, InvalidInput
 from dsrs.noise.normals import NoiseBlock
 
@@ -35,14 +38,23 @@ if TYPE_CHECKING:
 
 Parameters = ParamSpec("Parameters")
 Forward = Callable[[NDArray[np.float32]], Any]
-# Pairs of a shift and a scale: what is done to inputs on their way to a model, in order.
-Units = tuple[tuple[NDArray[np.float32], NDArray[np.float32]], ...]
-# The answers to noisy copies that the model's adapter makes itself, and their noise norms.
-NoisyForward = Callable[[NoiseBlock, Units], tuple[Any, NDArray[np.float64]]]
 
 PROBE_ROWS = 3
 # Two float32 engines sum in another order; a wrong export is off by far more than this share.
 ENGINE_TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True)
+class TorchWeights:
+    """A model as a PyTorch module.
+
+    Attributes:
+        module: makes the `torch.nn.Module`, in evaluation mode; it is not to be changed.
+        architecture: the name of its network in `dsrs.networks`, where it is one of them.
+    """
+
+    module: Callable[[], Any]
+    architecture: str | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,7 +66,7 @@ class CallableClassifier(Classifier):
     is for a model that is better given the name of its noise than the noisy batch. `scoring`
     returns logits or probabilities where `forward` returns classes. `behind` makes the same model
     behind a denoiser, as one; without it the denoiser runs in NumPy. `graph` writes it as one ONNX
-    file, where that is possible.
+    file, where that is possible. `weights` are its weights in PyTorch, for what learns from them.
     """
 
     forward: Forward
@@ -70,8 +82,10 @@ class CallableClassifier(Classifier):
     noisy: NoisyForward | None = None
     behind: Callable[[Denoiser], CallableClassifier] | None = None
     graph: Callable[[], bytes] | None = None
+    weights: TorchWeights | None = None
     memory: FittingRows = field(default_factory=FittingRows)
     scoring: Forward | None = None
+    replicas: tuple[Classifier, ...] = ()
     made_by: Callable[[], CallableClassifier] | None = None  # makes it again, where it is unpickled
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -94,6 +108,13 @@ class CallableClassifier(Classifier):
         """Whether this model was made with `noisy`."""
         return self.noisy is not None
 
+    def votes_there(self, edges: NDArray[np.float64]) -> VotesThere | None:
+        """Counts votes where the model makes its noise, if it does."""
+        if self.noisy is None:
+            return None
+
+        return DeviceVotes(self.noisy, self.num_classes, edges, self.description)
+
     def classify_noisy(self, block: NoiseBlock) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The class of each noisy copy of a block, and its noise norm."""
         if self.noisy is None:
@@ -101,8 +122,9 @@ class CallableClassifier(Classifier):
         noisy, norms = self.noisy, np.empty(block.count)
 
         def ask(start: int, stop: int) -> Any:
-            answer, norms[start:stop] = noisy(block.part(start, stop), ())
-            return answer
+            made = noisy(block.part(start, stop), ())
+            answer, norms[start:stop] = made.run(made.batch), made.norms.cpu().numpy()
+            return answer.cpu().numpy()
 
         answer = self.memory.answer(ask, block.count, self.description)
         return checked_classes(answer, block.count, self.num_classes, self.description), norms

@@ -92,7 +92,7 @@ ADAPTER = Adapter(
     "a Hugging Face folder",
     _is_folder,
     from_hugging_face,
-    frozenset({"engine", "mean"}),
+    frozenset({"engine", "precision", "mean"}),
     preparation,
 )
 

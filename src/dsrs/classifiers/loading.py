@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -27,6 +28,7 @@ from dsrs.classifiers.in_front import denoised
 from dsrs.classifiers.layout import normalised
 from dsrs.classifiers.preparation import Preparation
 from dsrs.classifiers.scaled import scaled
+from dsrs.classifiers.several_devices import devices_of, on_each
 from dsrs.errors import ClassifierError, InvalidInput
 
 # The first one that accepts a name reads the model.
@@ -74,8 +76,13 @@ def load_classifier(spec: str | Path | Sequence[str | Path], **options: Any) -> 
     names = [str(spec)] if isinstance(spec, str | Path) else [str(each) for each in spec]
     if len(names) > 1 and chosen.weights is not None:
         raise InvalidInput("`weights` are those of one model, and cannot be used with an ensemble")
-    members = [_loaded(name, _in_own_units(chosen)) for name in names]
-    return _completed(members[0] if len(members) == 1 else ensemble(members), chosen)
+
+    def load(device: str) -> Classifier:
+        own = replace(chosen, device=device)
+        members = [_loaded(name, _in_own_units(own)) for name in names]
+        return _completed(members[0] if len(members) == 1 else ensemble(members), own)
+
+    return on_each(chosen.device, load)
 
 
 # Before folders of one model: a routed folder may hold its router as model.onnx.
@@ -101,13 +108,18 @@ def classifier_of(made: object, name: str, options: ModelOptions) -> Classifier:
         name: what messages and descriptions call it.
         options: how to read it.
     """
-    inside = options.weights is not None
+    inside, several = options.weights is not None, len(devices_of(options.device)) > 1
 
     def load(own: ModelOptions) -> Classifier:
-        return python_object.from_object(made, name, own)
+        # A PyTorch module is moved to its device, and can be on one only.
+        mine = copy.deepcopy(made) if several else made
+        return python_object.from_object(mine, name, own)
 
-    own = _in_own_units(options)
-    return _completed(load(own) if inside else _behind_normalisation(load, own), options)
+    def there(device: str) -> Classifier:
+        own = _in_own_units(replace(options, device=device))
+        return _completed(load(own) if inside else _behind_normalisation(load, own), options)
+
+    return on_each(options.device, there)
 
 
 def _in_own_units(options: ModelOptions) -> ModelOptions:

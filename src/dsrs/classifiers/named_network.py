@@ -6,7 +6,8 @@ from pathlib import Path
 
 from dsrs.classifiers.adapters import Adapter, ModelOptions
 from dsrs.classifiers.base import Classifier, checked_shape
-from dsrs.classifiers.torch_module import from_torch, imported_torch
+from dsrs.classifiers.tensor_passes import imported_torch
+from dsrs.classifiers.torch_module import from_torch
 from dsrs.classifiers.weights import read_weights, unwrapped, with_weights
 from dsrs.errors import ClassifierError, InvalidInput, ShapeNeeded
 from dsrs.networks import NETWORKS, build_network
@@ -42,7 +43,7 @@ def from_network(name: str, options: ModelOptions) -> Classifier:
         options.mean,
         options.std,
     )
-    names = ("bounds", "engine", "threads", "device")
+    names = ("bounds", "engine", "precision", "threads", "device")
     return from_torch(
         module, shape, classes, **options.chosen(*names), name=f"{name} with {file.name}"
     )
@@ -52,5 +53,5 @@ ADAPTER = Adapter(
     "a network by name",
     lambda name: name in NETWORKS,
     from_network,
-    frozenset({"engine", "weights"}),
+    frozenset({"engine", "precision", "weights"}),
 )

@@ -26,6 +26,7 @@ from dsrs.classifiers.callable import (
 )
 from dsrs.classifiers.fixed_batch import in_fixed_batches
 from dsrs.classifiers.in_front import in_numpy
+from dsrs.classifiers.onnx_device import bound_noise, provider_for
 from dsrs.classifiers.onnx_weights import external_weights
 from dsrs.errors import ClassifierError, InvalidInput, MissingExtra, ShapeNeeded
 
@@ -59,7 +60,7 @@ def from_onnx(
         bounds: the least and the greatest value of a clean input.
         threads: threads inside of an operator. One classifier for each worker with one thread is
             the faster way to use all cores.
-        device: "cpu" or "cuda".
+        device: "cpu", "cuda" or "cuda:1".
         output: the output with the logits or class ids, needed where there are several.
         name: what the description calls the model.
         fingerprint: a hash of the model, where the caller knows a better one than the file's.
@@ -86,6 +87,9 @@ def from_onnx(
         name=f"{title} ({device}, onnxruntime)",
         fingerprint=identity,
     )
+    if not isinstance(source.shape[0], int):
+        noisy = bound_noise(session, (source.name, target), made, device)
+        made = replace(made, noisy=noisy)
     rebuilt = partial(from_onnx, input_shape=shape, threads=threads, device=device)
     return _with_graph(made, lambda: _graph(model, target), rebuilt, title)
 
@@ -201,12 +205,7 @@ def _failures() -> tuple[type[Exception], ...]:
 
 def _session(model: str | Path | bytes, title: str, threads: int, device: str) -> Any:
     runtime = _runtime()
-    provider = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}.get(device)
-    if provider not in runtime.get_available_providers():
-        raise ClassifierError(
-            f"this onnxruntime cannot run on {device!r}, it has "
-            f"{', '.join(runtime.get_available_providers())}; use device='cpu'"
-        )
+    provider = provider_for(device, runtime.get_available_providers())
     options = runtime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1

@@ -46,7 +46,7 @@ def published_classifier(
     elif mean or std:
         network = normalised_network(network, mean or (0.0,), std or (1.0,))
     described = f"{title} ({normalisation_text(mean, std)})" if mean or std else title
-    names = ("num_classes", "bounds", "engine", "threads", "device")
+    names = ("num_classes", "bounds", "engine", "precision", "threads", "device")
     try:
         made = from_torch(network.eval(), shape, **options.chosen(*names), name=described)
     except ClassifierError as error:

@@ -16,6 +16,7 @@ from dsrs.classifiers.adapters import Adapter, ModelOptions
 from dsrs.classifiers.base import Classifier, raised
 from dsrs.classifiers.callable import from_callable
 from dsrs.classifiers.layout import channels_last as on_images
+from dsrs.classifiers.precision import arithmetic_text
 from dsrs.classifiers.sklearn_estimator import from_sklearn
 from dsrs.classifiers.torch_module import from_torch, refuse_training_mode
 from dsrs.classifiers.weights import read_weights, with_weights
@@ -56,6 +57,12 @@ def from_object(made: Any, spec: str, options: ModelOptions, source: str = "") -
     is_module, is_estimator = _is_torch_module(made), hasattr(made, "classes_")
     if options.weights is not None and not is_module:
         raise InvalidInput(f"`weights` are for a PyTorch module, {spec} is {_kind(made)}")
+    arithmetic = arithmetic_text(options.precision, options.engine)
+    if arithmetic and not is_module:
+        raise InvalidInput(
+            f"`precision` and `engine` ({arithmetic}) are for a PyTorch module, {spec} is "
+            f"{_kind(made)}, which says itself how it computes"
+        )
     if options.channels_last and (is_module or is_estimator or isinstance(made, Classifier)):
         raise InvalidInput(f"`channels_last` is for a function on batches, {spec} is {_kind(made)}")
     if is_module:
@@ -85,7 +92,7 @@ ADAPTER = Adapter(
     "package.module:name",
     lambda name: OBJECT_SPEC.fullmatch(name) is not None,
     from_python_object,
-    frozenset({"engine", "weights", "channels_last"}),
+    frozenset({"engine", "precision", "weights", "channels_last"}),
 )
 
 
@@ -96,7 +103,7 @@ def _from_module(module: Any, spec: str, options: ModelOptions) -> Classifier:
         module = with_weights(module, tensors, title, options.mean, options.std)
     refuse_training_mode(module, spec)
     shape = _needed(options.input_shape, spec)
-    names = ("num_classes", "bounds", "engine", "threads", "device")
+    names = ("num_classes", "bounds", "engine", "precision", "threads", "device")
     return from_torch(module, shape, **options.chosen(*names), name=spec)
 
 

@@ -37,6 +37,9 @@ from dsrs.laws import GeneralizedGaussian
 ROUTE_NAME = "route.toml"
 ROUTER_PLACE = 0  # among the classifiers of a run; expert j has the place j + 1
 OF_LAW = ("sigma", "k", "eta")
+OF_ALL_MEMBERS = (
+    *("input_shape", "bounds", "num_classes", "threads", "device", "engine", "precision"),
+)
 OF_MODEL = ("mean", "std", "weights", "denoise")
 
 # `load_classifier`, which reads routed folders too.
@@ -158,8 +161,7 @@ class Member:
 
     def load(self, options: ModelOptions, load: Load) -> Classifier:
         """The model itself, by `load_classifier`."""
-        given = {name: getattr(options, name) for name in ("input_shape", "bounds", "threads")}
-        given |= {"device": options.device, "num_classes": options.num_classes}
+        given = options.chosen(*OF_ALL_MEMBERS)
         return load(self.model, **given, **self.options)
 
 
@@ -269,5 +271,5 @@ def adapter(load: Load) -> Adapter:
                 )
         return read_route(name, options.router).load(options, load)
 
-    takes = frozenset({"router", "mean"})
+    takes = frozenset({"router", "mean", "engine", "precision"})
     return Adapter(f"a folder with {ROUTE_NAME}", is_routed, load_folder, takes)

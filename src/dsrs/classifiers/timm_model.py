@@ -42,7 +42,7 @@ ADAPTER = Adapter(
     "timm:NAME",
     lambda name: name.startswith(TIMM_PREFIX),
     from_timm,
-    frozenset({"engine", "weights", "mean"}),
+    frozenset({"engine", "precision", "weights", "mean"}),
     preparation,
 )
 

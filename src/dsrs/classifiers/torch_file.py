@@ -15,7 +15,13 @@ from dsrs.classifiers.callable import CallableClassifier, from_callable
 from dsrs.classifiers.exported_archive import without_code
 from dsrs.classifiers.fixed_batch import in_fixed_batches
 from dsrs.classifiers.in_front import in_numpy
-from dsrs.classifiers.torch_module import eager_forward, imported_torch, noise_beside
+from dsrs.classifiers.precision import in_precision
+from dsrs.classifiers.tensor_passes import (
+    imported_torch,
+    module_passes,
+    noise_beside,
+    on_arrays,
+)
 from dsrs.errors import ClassifierError
 
 if TYPE_CHECKING:
@@ -86,7 +92,8 @@ class _Program:
 
     def classifier(self, module: Any, title: str, identity: str) -> CallableClassifier:
         """The classifier that this module is."""
-        forward = eager_forward(module, self.place, title)
+        run = module_passes(in_precision(module, "float32", self.place, title), self.place, title)
+        forward = on_arrays(run, self.place)
         open_axis = self.rows is None
         made = from_callable(
             forward if self.rows is None else in_fixed_batches(forward, self.rows),
@@ -95,7 +102,7 @@ class _Program:
             bounds=self.bounds,
             name=f"{title} ({self.place}, PyTorch)",
             fingerprint=identity,
-            noisy=noise_beside(module, self.place, title, self.shape) if open_axis else None,
+            noisy=noise_beside(run, self.place, title, self.shape) if open_axis else None,
         )
 
         def behind(denoiser: Denoiser) -> CallableClassifier:

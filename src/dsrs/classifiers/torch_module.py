@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import logging
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,13 +20,10 @@ from dsrs.classifiers.base import (
     ScoreGradient,
     checked_bounds,
     checked_shape,
-    failure,
 )
 from dsrs.classifiers.callable import (
     CallableClassifier,
-    Forward,
-    NoisyForward,
-    Units,
+    TorchWeights,
     from_callable,
     probe_batch,
     refuse_other_answers,
@@ -36,15 +31,31 @@ from dsrs.classifiers.callable import (
 )
 from dsrs.classifiers.in_front import in_numpy
 from dsrs.classifiers.onnx_file import from_onnx
-from dsrs.errors import ClassifierError, DsrsError, InvalidInput, MissingExtra
-from dsrs.noise.normals import NoiseBlock
-from dsrs.noise.on_device import device_noise
+from dsrs.classifiers.overlap import may_overlap
+from dsrs.classifiers.precision import (
+    COMPILED,
+    Precision,
+    arithmetic_text,
+    compiled,
+    in_precision,
+)
+from dsrs.classifiers.tensor_passes import (
+    Run,
+    imported_torch,
+    is_apart,
+    logits_of,
+    module_passes,
+    noise_beside,
+    on_arrays,
+    required,
+    tensor_of,
+)
+from dsrs.errors import ClassifierError, DsrsError, InvalidInput
 
 if TYPE_CHECKING:
     from dsrs.classifiers.denoisers import Denoiser
 
-LOG = logging.getLogger("dsrs.counting")
-ENGINES = ("auto", "onnx", "eager")
+ENGINES = ("auto", "onnx", "eager", COMPILED)
 EXPORTER_LOGGERS = ("torch.onnx", "torch.export", "torch._dynamo")
 
 
@@ -59,7 +70,7 @@ def from_torch(
     threads: int = 1,
     device: str | None = None,
     name: str | None = None,
-    device_noise: bool | None = None,
+    precision: Precision = "float32",
 ) -> CallableClassifier:
     """A classifier from a `torch.nn.Module` in evaluation mode.
 
@@ -71,34 +82,47 @@ def from_torch(
         num_classes: the number of classes, needed where the module answers class ids.
         bounds: the least and the greatest value of a clean input.
         engine: "onnx" exports the module in memory and runs it with ONNX Runtime on `threads`
-            threads; "eager" runs PyTorch itself, with PyTorch's own number of threads; "auto" takes
-            ONNX on CPU if the export works and answers as the module does, else eager, and the
-            description says why.
+            threads; "eager" runs PyTorch itself, with PyTorch's own number of threads; "compiled"
+            is eager with `torch.compile`; "auto" takes ONNX on CPU in float32 if the export works
+            and answers as the module does, else eager, and the description says why.
         threads: threads inside of a forward pass of ONNX Runtime.
         device: moves the module there; by default it stays where it is.
         name: what the description calls the model.
-        device_noise: whether eager votes make their noise where the module is: by default unless
-            that is the CPU. The votes do not depend on it there.
+        precision: the arithmetic of its passes: "float32", "tf32" (on CUDA), "bfloat16" or
+            "float16". It is a part of the fingerprint, and so is "compiled".
     """
     if engine not in ENGINES:
         raise InvalidInput(f"`engine` must be one of {', '.join(ENGINES)}, got {engine!r}")
     shape, units = checked_shape(input_shape), checked_bounds(bounds)
     title = name or f"PyTorch {type(module).__name__}"
     refuse_training_mode(module, title)
-    if device is not None:
-        module.to(device)
-    placed = _Placed(module, _device_of(module), title, fingerprint_of_module(module))
-    if engine == "onnx" and placed.place.type != "cpu":
-        raise InvalidInput(f"`engine` 'onnx' is for the CPU, the module is on {placed.place}")
+    placed = _placed(module, device, title, engine, precision)
+    as_onnx = precision == "float32" and not is_apart(placed.place)
+    if engine == "onnx" and not as_onnx:
+        raise InvalidInput(
+            f"`engine` 'onnx' is for float32 on the CPU, got {precision} on {placed.place}"
+        )
     note = ""
-    if engine != "eager" and placed.place.type == "cpu":
+    if engine in ("auto", "onnx") and as_onnx:
         try:
             return placed.exported(shape, num_classes, units, threads)
         except DsrsError as error:
             if engine == "onnx":
                 raise
             note = f", as ONNX is not possible: {str(error).splitlines()[0]}"
-    return placed.eager(shape, num_classes, units, note, device_noise)
+    return placed.eager(shape, num_classes, units, note)
+
+
+def _placed(module: Any, device: str | None, title: str, engine: str, precision: str) -> _Placed:
+    """The module where it runs, in its precision, with the fingerprint that it has there."""
+    if device is not None:
+        module.to(device)
+    place = _device_of(module)
+    if place.type == "cpu" and device is not None:
+        place = imported_torch().device(device)  # the tensors of cpu:1 do not say so
+    fingerprint = f"{fingerprint_of_module(module)} {arithmetic_text(precision, engine)}".rstrip()
+    ready = in_precision(module, precision, place, title)
+    return _Placed(ready, place, title, fingerprint, precision, engine == COMPILED)
 
 
 @dataclass(frozen=True)
@@ -109,6 +133,13 @@ class _Placed:
     place: Any
     title: str
     fingerprint: str
+    precision: str = "float32"
+    compiled: bool = False
+
+    def passes(self) -> Run:
+        """The forward passes of the module."""
+        call = compiled(self.module) if self.compiled else None
+        return module_passes(self.module, self.place, self.title, self.precision, call)
 
     def eager(
         self,
@@ -116,26 +147,27 @@ class _Placed:
         num_classes: int | None,
         bounds: tuple[float, float],
         note: str,
-        device_noise: bool | None,
     ) -> CallableClassifier:
         """The module run by PyTorch; `note` says in the description why."""
+        run = self.passes()
+        how = arithmetic_text(self.precision, COMPILED if self.compiled else "eager") or "eager"
         made = from_callable(
-            eager_forward(self.module, self.place, self.title),
+            on_arrays(run, self.place, may_overlap(self.place)),
             shape,
             num_classes,
             bounds=bounds,
-            name=f"{self.title} ({self.place}, eager{note})",
+            name=f"{self.title} ({self.place}, {how}{note})",
             fingerprint=self.fingerprint,
-            noisy=noise_beside(self.module, self.place, self.title, shape, device_noise),
+            noisy=noise_beside(run, self.place, self.title, shape),
         )
 
         def behind(denoiser: Denoiser) -> CallableClassifier:
             whole = self.behind(denoiser)
             if whole is None:
                 return in_numpy(made, denoiser)
-            return whole.eager(shape, made.num_classes, bounds, note, device_noise)
+            return whole.eager(shape, made.num_classes, bounds, note)
 
-        return replace(made, score_gradient=self.gradient(), behind=behind)
+        return self.with_module(replace(made, behind=behind))
 
     def exported(
         self,
@@ -145,10 +177,7 @@ class _Placed:
         threads: int,
     ) -> CallableClassifier:
         """The module exported in memory and run by ONNX Runtime, if it answers alike there."""
-        eager, probes = (
-            eager_forward(self.module, self.place, self.title),
-            probe_batch(shape, bounds),
-        )
+        eager, probes = on_arrays(self.passes(), self.place), probe_batch(shape, bounds)
         eager(probes)  # what does not fit the module fails here, in a moment and in its own words
         made = from_onnx(
             exported_to_onnx(self.module, shape, bounds, self.title),
@@ -165,13 +194,15 @@ class _Placed:
         def behind(denoiser: Denoiser) -> CallableClassifier:
             assert made.behind is not None
             joined, whole = made.behind(denoiser), self.behind(denoiser)
-            return joined if whole is None else replace(joined, score_gradient=whole.gradient())
+            return joined if whole is None else whole.with_module(joined)
 
-        return replace(made, score_gradient=self.gradient(), behind=behind)
+        return self.with_module(replace(made, behind=behind))
 
-    def gradient(self) -> ScoreGradient:
-        """Back-propagation through the module."""
-        return score_gradient(self.module, self.place, self.title)
+    def with_module(self, made: CallableClassifier) -> CallableClassifier:
+        """The classifier with what the module is needed for: gradients, and learning from it."""
+        gradient = score_gradient(self.module, self.place, self.title)
+        weights = TorchWeights(lambda: self.module)
+        return replace(made, score_gradient=gradient, weights=weights)
 
     def behind(self, denoiser: Denoiser) -> _Placed | None:
         """The module behind a denoiser that is one too, on the same device."""
@@ -180,7 +211,8 @@ class _Placed:
             return None
         whole = imported_torch().nn.Sequential(front, self.module).to(self.place).eval()
         fingerprint = f"{self.fingerprint} {denoiser.fingerprint}"
-        return _Placed(whole, self.place, f"{self.title} behind {denoiser.name}", fingerprint)
+        title = f"{self.title} behind {denoiser.name}"
+        return replace(self, module=whole, title=title, fingerprint=fingerprint)
 
 
 def refuse_training_mode(module: Any, title: str) -> None:
@@ -193,87 +225,14 @@ def refuse_training_mode(module: Any, title: str) -> None:
             )
 
 
-def eager_forward(module: Any, place: Any, title: str) -> Forward:
-    """A forward function that runs `module` on the device `place`, without gradients."""
-    torch = imported_torch()
-    run = _runner(module, title)
-    return lambda batch: run(_tensor(torch, batch).to(place))
-
-
-def noise_beside(
-    module: Any, place: Any, title: str, shape: tuple[int, ...], wanted: bool | None = None
-) -> NoisyForward | None:
-    """Noise made where the module is, and the module on it; None: the sampler makes the noise.
-
-    On the CPU the sampler's kernels are faster; elsewhere no batch need be moved. A device whose
-    noise is not the sampler's, bit for bit, is not trusted with it.
-    """
-    if not (place.type != "cpu" if wanted is None else wanted):
-        return None
-    noise = device_noise(str(place))
-    if noise.make is None:
-        LOG.warning("the processor makes the noise: %s", "; ".join(noise.notes))
-        return None
-    torch, make = imported_torch(), noise.make
-    run = _runner(module, title)
-
-    def forward(block: NoiseBlock, units: Units) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        try:
-            with torch.inference_mode():
-                batch, norms = make(block, place)
-                batch = batch.reshape(-1, *shape)
-                for shift, scale in units:
-                    shift_there, scale_there = (
-                        torch.from_numpy(values).to(place) for values in (shift, scale)
-                    )
-                    batch = (batch - shift_there) / scale_there
-        except (MemoryError, RuntimeError) as error:
-            raise failure(error, f"the noise of {title}", (block.count, *shape)) from error
-        return run(batch), norms.cpu().numpy()
-
-    return forward
-
-
-def _runner(module: Any, title: str) -> Callable[[Any], NDArray[Any]]:
-    """Runs the module on a tensor, without gradients."""
-    torch = imported_torch()
-
-    def run(batch: Any) -> NDArray[Any]:
-        if getattr(module, "training", False):
-            raise ClassifierError(f"{title} was switched to training mode; call .eval()")
-        with torch.inference_mode():
-            try:
-                answer = module(batch)
-            except (MemoryError, RuntimeError, TypeError, ValueError) as error:
-                raise failure(error, title, tuple(batch.shape)) from error
-            answer = _logits(answer, title)
-            if answer.dtype in (torch.bfloat16, torch.float16):
-                answer = answer.float()
-            result: NDArray[Any] = answer.cpu().numpy()
-            return result
-
-    return run
-
-
-def _logits(answer: Any, title: str) -> Any:
-    """The tensor that a module answered, or that its answer calls `logits`."""
-    logits = getattr(answer, "logits", answer)
-    if not isinstance(logits, imported_torch().Tensor):
-        raise ClassifierError(
-            f"{title} must return one tensor of logits, or an object that has it as `logits`, got "
-            f"{type(answer).__name__}"
-        )
-    return logits
-
-
 def score_gradient(module: Any, place: Any, title: str) -> ScoreGradient:
     """A function that back-propagates a score of the classes to the inputs."""
     torch = imported_torch()
 
     def gradient(batch: NDArray[np.float32], scores: NDArray[np.float64]) -> NDArray[np.float32]:
-        rows = _tensor(torch, batch).to(place).requires_grad_(True)
+        rows = tensor_of(batch).to(place).requires_grad_(True)
         try:
-            shares = torch.softmax(_logits(module(rows), title).float(), dim=1)
+            shares = torch.softmax(logits_of(module(rows), title).float(), dim=1)
             mean = shares @ torch.as_tensor(scores, dtype=shares.dtype, device=place)
             (slope,) = torch.autograd.grad(mean.sum(), rows)
         except (RuntimeError, TypeError, ValueError) as error:
@@ -292,7 +251,7 @@ def exported_to_onnx(
     """The module as the bytes of an ONNX model with an open batch axis."""
     torch = imported_torch()
     for package in ("onnx", "onnxscript"):
-        _require(package)
+        required(package)
     example = torch.from_numpy(probe_batch(input_shape, bounds))
     try:
         with _quiet_exporter():
@@ -322,23 +281,6 @@ def fingerprint_of_module(module: Any) -> str:
         flat = tensor.detach().cpu().contiguous().reshape(-1)
         digest.update(flat.view(imported_torch().uint8).numpy().data)
     return f"sha256:{digest.hexdigest()}"
-
-
-def imported_torch() -> ModuleType:
-    """The module `torch`, or MissingExtra."""
-    return _require("torch")
-
-
-def _require(package: str) -> ModuleType:
-    try:
-        return importlib.import_module(package)
-    except ImportError:
-        raise MissingExtra(package, "torch") from None
-
-
-def _tensor(torch: ModuleType, batch: NDArray[np.float32]) -> Any:
-    # PyTorch warns of read-only arrays, although nothing writes to its input here.
-    return torch.from_numpy(batch if batch.flags.writeable else batch.copy())
 
 
 def _device_of(module: Any) -> Any:

@@ -42,7 +42,7 @@ ADAPTER = Adapter(
     "torchvision:NAME",
     lambda name: name.startswith(TORCHVISION_PREFIX),
     from_torchvision,
-    frozenset({"engine", "weights", "mean"}),
+    frozenset({"engine", "precision", "weights", "mean"}),
     preparation,
 )
 

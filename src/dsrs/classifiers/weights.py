@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dsrs.classifiers.torch_module import imported_torch
+from dsrs.classifiers.tensor_passes import imported_torch
 from dsrs.errors import ClassifierError, InvalidInput, MissingExtra
 
 PICKLE_SUFFIXES = (".pth", ".pt", ".tar", ".ckpt", ".bin")

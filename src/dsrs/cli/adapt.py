@@ -20,13 +20,14 @@ from dsrs.cli.options import Commands, Options
 from dsrs.cli.split_note import note_on_split
 from dsrs.cli.tables import table
 from dsrs.cli.tune import forecast_row, round_radii
+from dsrs.cli.values import one_of
 from dsrs.errors import DataError, InvalidInput
 from dsrs.methods import defaults
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dsrs.adapting import Adapted
+    from dsrs.adapting import Adapted, Learning
     from dsrs.datasets import Dataset
 
 INPUTS = 24
@@ -38,7 +39,9 @@ examples:
   dsrs adapt --model net.onnx --data images/ --by dct --output adapted/
 
 ways (--by): clip (to the bounds of the data), dct (a denoiser without training), statistics (of
-batch normalisation, estimated again under noise). Each is judged as `dsrs landscape` and
+batch normalisation, estimated again under noise), and two that learn, tried with --train-data:
+denoiser (a small network in front of the frozen model, without labels) and fine-tune (the model's
+own weights under noise, by a recipe of `dsrs train`). Each is judged as `dsrs landscape` and
 `dsrs tune` would, by the same number of votes on the same inputs, and the best one is written as a
 model. The inputs that choose are a part of the test split, which the model has not been trained on;
 --leave-out of `dsrs certify` leaves them out of what is reported.
@@ -64,6 +67,7 @@ def add_parser(commands: Commands) -> None:
         "--stop, --skip and --indices do not say which",
     )
     _add_budget(parser.add_argument_group("what is asked"))
+    _add_learning(parser.add_argument_group("ways that learn"))
     group = parser.add_argument_group("the answer")
     group.add_argument("--output", required=True, help="folder of the adapted model")
     group.add_argument("--json", action="store_true", help="print the answer as JSON")
@@ -77,13 +81,13 @@ def _add_budget(group: Options) -> None:
         "--by",
         action="append",
         metavar="WAY",
-        help="try this way: clip, dct or statistics; give it again for several (default: all that "
-        "need no training)",
+        help="try this way: clip, dct, statistics, denoiser or fine-tune; give it again for "
+        "several (default: all that need no training, and with --train-data all)",
     )
     group.add_argument(
         "--train-data",
-        help="data to estimate statistics from, of which nothing is reported (default: the train "
-        "split of --data, or the inputs that choose)",
+        help="data to learn from, of which nothing is reported; statistics and a way that --by "
+        "names take the train split of --data by default",
     )
     group.add_argument(
         "--n", type=int, default=defaults.N, help="votes that an input will have when certified"
@@ -102,8 +106,39 @@ def _add_budget(group: Options) -> None:
     add_batch_size(group)
 
 
+def _add_learning(group: Options) -> None:
+    group.add_argument(
+        "--epochs", type=int, default=10, help="passes over the data to learn from (default: 10)"
+    )
+    group.add_argument(
+        "--sigma",
+        type=float,
+        help="noise to learn under (default: twice the best noise of the ways that do not learn)",
+    )
+    group.add_argument(
+        "--recipe",
+        type=one_of("dsrs.training.recipes", "RECIPES"),
+        default="gaussian",
+        help="of fine-tune, as for dsrs train (default: gaussian)",
+    )
+    group.add_argument("--learning-rate", type=float, help="its peak (default: by the way)")
+    group.add_argument(
+        "--hold-out",
+        type=float,
+        default=0.0,
+        help="share of the data that is not learned from, as for dsrs train (default: 0)",
+    )
+    group.add_argument(
+        "--precision",
+        choices=("auto", "float32", "bfloat16"),
+        default="auto",
+        help="of the training (default: auto, bfloat16 on CUDA devices that have it)",
+    )
+
+
 def run(arguments: argparse.Namespace) -> int:
     from dsrs.adapting import Budget, adapt
+    from dsrs.reports.candidates_page import write_candidates_page
 
     dataset = dataset_from(arguments)
     model = classifier_from(arguments, dataset)
@@ -119,15 +154,30 @@ def run(arguments: argparse.Namespace) -> int:
         ways=tuple(arguments.by or ()),
         budget=Budget(**{name: getattr(arguments, name) for name in names}),
         unlabelled=_unlabelled(arguments, dataset, indices),
-        watch=lambda total, name: Progress(total, f"looking ({name})", quiet=arguments.quiet),
+        learning=_learning(arguments),
+        watch=lambda total, name: Progress(total, name, quiet=arguments.quiet),
     )
+    page = write_candidates_page(arguments.output)
     if arguments.json:
         print(json.dumps(adapted.to_dict(), indent=1))
         return 0
     print(adapted_text(adapted))
     if not arguments.quiet:
-        print("\n" + _next(arguments, adapted))
+        print(f"wrote {page}: the candidates side by side\n\n" + _next(arguments, adapted))
     return 0
+
+
+def _learning(arguments: argparse.Namespace) -> Learning | None:
+    """How to learn, where it was asked for."""
+    from dsrs.adapting import LEARNING_WAYS, Learning
+    from dsrs.training import Machine
+
+    if not (arguments.train_data or set(arguments.by or ()) & set(LEARNING_WAYS)):
+        return None
+    names = ("epochs", "sigma", "recipe", "learning_rate", "hold_out", "seed")
+    device = "cpu" if arguments.device == "cpu" else arguments.device.partition(":")[0]
+    machine = Machine(device, arguments.precision, arguments.workers)
+    return Learning(**{name: getattr(arguments, name) for name in names}, machine=machine)
 
 
 def _choosing_inputs(arguments: argparse.Namespace, dataset: Dataset) -> list[int]:
@@ -143,7 +193,7 @@ def _choosing_inputs(arguments: argparse.Namespace, dataset: Dataset) -> list[in
 def _unlabelled(
     arguments: argparse.Namespace, dataset: Dataset, indices: Sequence[int]
 ) -> tuple[Dataset, Sequence[int]]:
-    """Inputs to estimate statistics from, none of which is reported."""
+    """Inputs to estimate and to learn from, none of which is reported."""
     from dsrs.datasets import load_dataset
 
     size, crop, bounds = arguments.size, arguments.crop, tuple(arguments.bounds)
@@ -183,7 +233,7 @@ def adapted_text(adapted: Adapted) -> str:
         others = max((each.value for each in adapted.candidates[1:]), default=0.0)
         lines.append(
             f"nothing that was tried helps this model: {first.value:.4f} as it is, at most "
-            f"{others:.4f} with help. Retraining under noise does help: dsrs train --from"
+            f"{others:.4f} with help. {_what_would_help(adapted)}"
         )
         return "\n".join(lines)
     gain, low, high = adapted.gain
@@ -194,6 +244,16 @@ def adapted_text(adapted: Adapted) -> str:
         + ("" if low > 0 else "; these inputs cannot tell it from the model as it is")
     )
     return "\n".join(lines)
+
+
+def _what_would_help(adapted: Adapted) -> str:
+    """What is left to try."""
+    if any(each.name == "fine-tune" for each in adapted.candidates):
+        return "Train longer or under other noise: --epochs, --sigma, dsrs train --from"
+    return (
+        "Training under noise does help, if you have the weights and labelled data: --train-data "
+        "DATA --by fine-tune, or dsrs train --from"
+    )
 
 
 def _next(arguments: argparse.Namespace, adapted: Adapted) -> str:

@@ -48,6 +48,10 @@ def counted_model(
         return load_classifier(arguments.model, **options), None
     if arguments.workers is not None:
         raise InvalidInput("--workers are threads of this machine; --cluster has actors instead")
+    if "," in arguments.device or arguments.device.endswith(":all"):
+        raise InvalidInput(
+            "--device names one type of device with --cluster, such as cuda: each actor has one"
+        )
     # The driver may have no GPU: it needs to know the model, not to run it.
     here: dict[str, Any] = options | {"device": "cpu"}
     classifier = load_classifier(arguments.model, **here)

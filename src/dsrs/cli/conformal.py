@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsrs.cli import set_calibrate, set_predict, set_report, set_tune
+from dsrs.cli import set_calibrate, set_curve, set_predict, set_report, set_tune
 from dsrs.cli.options import Commands
 
 
@@ -12,5 +12,5 @@ def add_parser(commands: Commands) -> None:
         help="sets of classes that hold the true one although inputs are moved",
     )
     verbs = parser.add_subparsers()
-    for verb in (set_tune, set_calibrate, set_predict, set_report):
+    for verb in (set_tune, set_calibrate, set_predict, set_report, set_curve):
         verb.add_parser(verbs)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dsrs.certifying.progress import Progress
 from dsrs.cli.grid_option import add_grid, grid_from
+from dsrs.cli.law_options import NORM_NAMES
 from dsrs.cli.model_options import (
     add_batch_size,
     add_model_options,
@@ -21,6 +22,7 @@ from dsrs.cli.model_options import (
 from dsrs.cli.options import Commands, Options
 from dsrs.cli.split_note import note_on_split
 from dsrs.cli.tables import table
+from dsrs.errors import InvalidInput
 from dsrs.measures.rounding import floor_text
 
 if TYPE_CHECKING:
@@ -55,6 +57,12 @@ def add_parser(commands: Commands) -> None:
     )
     group = parser.add_argument_group("noise and votes")
     add_look_options(group)
+    group.add_argument(
+        "--norm",
+        choices=NORM_NAMES,
+        default="l2",
+        help="norm that the noise is round in: l2 only (default; see docs/other-norms.md)",
+    )
     run_options = parser.add_argument_group("the run")
     run_options.add_argument("--output", required=True, help="run folder, new or to continue")
     add_workers(run_options)
@@ -79,6 +87,12 @@ def add_look_options(group: Options) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.norm != "l2":
+        raise InvalidInput(
+            f"`dsrs landscape` samples l2 noise only, got --norm {arguments.norm}: predictions of "
+            "radii from a landscape are known for l2 noise alone; to choose a law for another "
+            f"norm, compare runs of `dsrs certify --norm {arguments.norm}` on a few inputs"
+        )
     look(arguments, arguments.output)
     summary = _summary(arguments.output)
     if arguments.json:

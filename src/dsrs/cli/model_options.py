@@ -29,13 +29,15 @@ if TYPE_CHECKING:
 
 # What loads a model, and what loads data: kept in the run, so that it can be attacked later.
 MODEL_SOURCE = (
-    *("model", "weights", "channels_last", "mean", "std", "device", "num_classes", "denoise"),
-    "router",
+    *("model", "weights", "channels_last", "mean", "std", "device", "precision", "compile"),
+    *("num_classes", "denoise", "router"),
 )
 DATA_SOURCE = (
     *("data", "split", "labels", "no_labels", "label_column", "class_names"),
     *("size", "crop", "resample", "stretch"),
 )
+# As `classifiers.precision` has them, whose import would slow --help down.
+PRECISION_CHOICES = ("float32", "tf32", "bfloat16", "float16")
 PATHS = ("weights", "data", "labels", "denoise", "class_names", "router")
 
 
@@ -122,11 +124,33 @@ def add_source_options(
     group.add_argument(
         "--std", type=numbers, default=(), help="the std of --mean, as many numbers (default: 1)"
     )
-    group.add_argument("--device", default="cpu", help="where the model runs: cpu (default), cuda")
+    group.add_argument(
+        "--device",
+        default="cpu",
+        help="where the model runs: cpu (default), cuda, cuda:1, several as cuda:0,cuda:1 or "
+        "cuda:all, mps; `dsrs doctor` says what is here",
+    )
+    _add_arithmetic(group)
     group.add_argument(
         "--num-classes", type=int, help="number of classes, where the model does not say it"
     )
     add_data_options(group, split, required, no_labels)
+
+
+def _add_arithmetic(group: Options) -> None:
+    """--precision and --compile, which are a part of the model."""
+    group.add_argument(
+        "--precision",
+        choices=PRECISION_CHOICES,
+        default="float32",
+        help="arithmetic of a PyTorch model: float32 (default), tf32 (NVIDIA GPUs), bfloat16, "
+        "float16; another precision is another model, with votes of its own",
+    )
+    group.add_argument(
+        "--compile",
+        action="store_true",
+        help="compile a PyTorch model with torch.compile; also another model",
+    )
 
 
 def add_batch_size(group: Options) -> None:
@@ -226,6 +250,8 @@ def classifier_options(
         "bounds": tuple(arguments.bounds),
         "scaling": scaling,
         "device": arguments.device,
+        "precision": arguments.precision,
+        "engine": "compiled" if arguments.compile else "auto",
         "weights": arguments.weights,
         "channels_last": arguments.channels_last,
         "mean": arguments.mean,

@@ -66,7 +66,7 @@ def add_parser(commands: Commands) -> None:
         "--radius",
         type=float,
         metavar="R",
-        help="answer only if the class is certified at l2 radius R, and stop as soon as that is "
+        help="answer only if the class is certified at radius R, and stop as soon as that is "
         "known; --json prints the certificate",
     )
     add_seed(
@@ -113,6 +113,9 @@ def run(arguments: argparse.Namespace) -> int:
         silent = sum(answer.label is None for _, answer in numbered)
         share = floor_text(Fraction(100 * right, len(numbered)), 1)
         print(f"right: {right} of {len(numbered)} inputs ({share} %); abstained: {silent}")
+    if arguments.radius is not None:
+        norm = smoothed.plan.law.measured_in
+        print(f"answered only where certified at radius {arguments.radius:g} ({norm})")
     if smoothed.plan.seed_public:
         print(f"noise: public seed {arguments.seed}, for experiments")
     else:

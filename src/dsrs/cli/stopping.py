@@ -26,11 +26,11 @@ def add_stopping_options(group: Options) -> None:
         "--adaptive",
         action="store_true",
         help="stop an input as soon as more votes would hardly change its row of the table at "
-        "--radii, or its radius by more than --precision; --n is the most votes",
+        "--radii, or its radius by more than --radius-precision; --n is the most votes",
     )
     add_radii(group)
     group.add_argument(
-        "--precision",
+        "--radius-precision",
         type=float,
         metavar="SHARE",
         help=f"with --adaptive: relative precision of a radius (default: {defaults.PRECISION:g})",
@@ -57,13 +57,13 @@ def stopping_from(arguments: argparse.Namespace) -> dict[str, Any]:
         raise InvalidInput(
             "--radius decides one radius and --adaptive a table or a precision: choose one"
         )
-    if not arguments.adaptive and arguments.precision is not None:
-        raise InvalidInput("--precision says when --adaptive may stop; give --adaptive too")
+    if not arguments.adaptive and arguments.radius_precision is not None:
+        raise InvalidInput("--radius-precision says when --adaptive may stop; give --adaptive too")
     columns = radii_from(arguments)
-    if columns and arguments.precision is not None:
-        raise InvalidInput("--adaptive stops by --radii or by --precision: choose one")
+    if columns and arguments.radius_precision is not None:
+        raise InvalidInput("--adaptive stops by --radii or by --radius-precision: choose one")
     radii = tuple(columns) if columns and arguments.adaptive else ()
-    precision = arguments.precision
+    precision = arguments.radius_precision
     if arguments.adaptive and not radii and precision is None:
         precision = defaults.PRECISION
     return {

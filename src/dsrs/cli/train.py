@@ -115,6 +115,12 @@ def _add_settings(group: Options) -> None:
     group.add_argument(
         "--decay-at", type=whole_numbers, help="epochs to cut the rate after: 50,100"
     )
+    group.add_argument(
+        "--schedule",
+        choices=("steps", "one-cycle"),
+        help="steps: cut the rate at --decay-at (default); one-cycle: raise it over a quarter of "
+        "the run to --learning-rate, then lower it to 0 (best for few epochs)",
+    )
     group.add_argument("--warm-up", type=int, help="epochs over which k rises; 0: none")
     group.add_argument(
         "--ramp-epochs",
@@ -183,10 +189,10 @@ def run(arguments: argparse.Namespace) -> int:
 def settings_from(arguments: argparse.Namespace, dataset: Dataset) -> TrainingSettings:
     """The recommended settings for this data, with what the command line changes."""
     from dsrs.training import recommended_settings
-    from dsrs.training.defaults import with_recipe
+    from dsrs.training.defaults import similar_data, with_recipe
     from dsrs.training.recipes import recipe_options
 
-    like = arguments.like or _similar(dataset.input_shape)
+    like = arguments.like or similar_data(dataset.input_shape)
     settings = recommended_settings(
         like, arguments.recipe, arguments.sigma, arguments.k, eta=arguments.eta
     )
@@ -196,7 +202,7 @@ def settings_from(arguments: argparse.Namespace, dataset: Dataset) -> TrainingSe
         settings = replace(settings, warm_up=arguments.warm_up, warm_up_unit="epoch")
     named = (
         *("architecture", "learning_rate", "decay_at", "batch_size", "ramp_epochs", "seed"),
-        *("hold_out", "norm"),
+        *("hold_out", "norm", "schedule"),
     )
     settings = replace(settings, **_given(arguments, named))
     return with_recipe(settings, **_given(arguments, recipe_options()))
@@ -224,12 +230,6 @@ def _given(arguments: argparse.Namespace, names: Iterable[str]) -> dict[str, Any
     """The options of these names that the command line has."""
     values = {name: getattr(arguments, name) for name in names}
     return {name: value for name, value in values.items() if value is not None}
-
-
-def _similar(input_shape: tuple[int, ...]) -> str:
-    if input_shape[0] == 1:
-        return "mnist"
-    return "cifar10" if max(input_shape[1:], default=0) <= 64 else "imagenet"
 
 
 def _test_split(path: str, dataset: Dataset) -> Dataset | None:

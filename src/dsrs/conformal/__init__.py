@@ -8,6 +8,7 @@ The promise is kept on average over inputs, calibration sets and noise, not for 
 """
 
 from dsrs.conformal.calibration import SetPlan, calibrate
+from dsrs.conformal.curve import CurvePoint, size_curve
 from dsrs.conformal.evaluation import Evaluation, evaluate_sets
 from dsrs.conformal.level import ShiftProof, calibration_level
 from dsrs.conformal.prediction import PredictionSet, SetPredictor, compare_sets
@@ -18,6 +19,7 @@ from dsrs.conformal.tuning import SetForecast, tune_sets
 __all__ = [
     "MARGINAL",
     "SCORES",
+    "CurvePoint",
     "Evaluation",
     "PredictionSet",
     "Score",
@@ -31,5 +33,6 @@ __all__ = [
     "compare_sets",
     "evaluate_sets",
     "register",
+    "size_curve",
     "tune_sets",
 ]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dsrs.certifying.many_inputs import Watch
 from dsrs.certifying.one_input import checked_input, checked_label
 from dsrs.classifiers.base import Classifier, checked_classifier
-from dsrs.conformal.level import calibration_level
+from dsrs.conformal.level import ShiftProof, calibration_level
 from dsrs.conformal.queries import (
     CALIBRATION,
     Query,
@@ -75,6 +75,11 @@ class SetPlan:
     batch: int = 1
 
     def __post_init__(self) -> None:
+        if self.law.measured_in != "l2":
+            raise InvalidInput(
+                "prediction sets need noise that is round in the l2 norm (--norm l2), got "
+                f"{self.law.describe()}"
+            )
         if not 0 < self.coverage < 1:
             raise InvalidInput(f"`coverage` must be in (0, 1), got {self.coverage!r}")
         if not 0 <= self.radius < math.inf:
@@ -178,9 +183,7 @@ class Scoring:
         plan, data = self.plan, self.dataset
         moved = farthest(data, chosen, self.query.grid)
         grid = set_grid(plan, self.query.grid, self.classifier.bounds, moved)
-        reach = plan.radius if grid is None else rounded_sum(plan.radius, 2 * grid.aside)
-        stray = 0.0 if grid is None else grid.variation
-        proof, level = calibration_level(plan.law, reach, plan.coverage, plan.draws, stray)
+        proof, level = level_on_grid(plan, plan.radius, grid)
         draws, kept = plan.calibration_draws, tuple(scores)
         rank = rank_for(level, len(chosen), draws, plan.confidence)
         facts = (data.name, data.fingerprint, tuple(chosen))
@@ -200,6 +203,25 @@ class Scoring:
             calibration=Calibration(len(chosen), draws, kept, rank, seed, *facts),
             model=model,
         )
+
+
+def at_radius(sets: Sets, radius: float) -> Sets:
+    """The sets for another radius, from the same calibration scores.
+
+    They keep their promise if the radius was chosen without a look at the calibration inputs or at
+    those of the test.
+    """
+    counted = sets.calibration
+    proof, level = level_on_grid(sets, radius, sets.grid)
+    rank = rank_for(level, counted.inputs, counted.draws, sets.confidence)
+    return replace(
+        sets,
+        radius=radius,
+        level=level,
+        proof=proof,
+        threshold=threshold_of(counted.scores, rank),
+        calibration=replace(counted, rank=rank),
+    )
 
 
 def query_of(
@@ -259,9 +281,15 @@ def set_grid(
     return SetGrid(grid.step, grid.origin, grid.variation(plan.law), aside)
 
 
-def rounded_sum(radius: float, more: float) -> float:
-    """radius + more, rounded up."""
-    return math.nextafter(radius + more, math.inf) if more else radius
+def level_on_grid(
+    promise: SetPlan | Sets, radius: float, grid: SetGrid | None
+) -> tuple[ShiftProof, float]:
+    """The proof and the level for a radius, longer by what inputs may lie aside of the grid."""
+    law, coverage, draws = promise.law, promise.coverage, promise.draws
+    if grid is None:
+        return calibration_level(law, radius, coverage, draws, 0.0)
+    reach = math.nextafter(radius + 2 * grid.aside, math.inf) if grid.aside else radius
+    return calibration_level(law, reach, coverage, draws, grid.variation)
 
 
 def mapped(work: Callable[[int], T], indices: Sequence[int], workers: int) -> Iterator[T]:

@@ -102,13 +102,17 @@ class SetPredictor:
 
         Raises DataError for an input that is not a point of the grid, if the sets are for those.
         """
-        image = self.accepted(x, index)
-        seed = fresh_seed() if self._seed is None else self._seed  # after the input has arrived
-        key = (ANSWER, seed, checked_index(index))
-        scores = self.sets.query.scores(self.classifier, image, self.sets.draws, key)
+        scores, seed = self.scores(x, index)
         return PredictionSet(
             *set_of(scores, self.sets.threshold), len(scores), seed, self.seed_public
         )
+
+    def scores(self, x: ArrayLike, index: int | None) -> tuple[NDArray[np.float64], int]:
+        """The scores (draws, classes) of x under fresh noise, and the seed of the noise."""
+        image = self.accepted(x, index)
+        seed = fresh_seed() if self._seed is None else self._seed  # after the input has arrived
+        key = (ANSWER, seed, checked_index(index))
+        return self.sets.query.scores(self.classifier, image, self.sets.draws, key), seed
 
     def accepted(self, x: ArrayLike, index: int | None) -> NDArray[np.float32]:
         """The input as the model takes it, or an error that says what does not fit."""

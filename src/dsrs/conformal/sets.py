@@ -188,18 +188,19 @@ class Sets:
 
     @property
     def guarantee(self) -> str:
-        """What is promised, in a sentence for people."""
-        moved = f", although the input may have been moved by up to {self.radius:g} (l2)"
+        """What is promised, in a sentence for people; no digit of a number is cut."""
+        moved = f", although the input may have been moved by up to {float(self.radius)!r} (l2)"
         where = moved if self.radius else ""
         text = (
-            f"the set of a new input holds its true class with probability {self.coverage:g} or "
-            f"more{where}; "
+            f"the set of a new input holds its true class with probability {float(self.coverage)!r}"
+            f" or more{where}; "
         )
         if self.confidence is None:
             return text + MARGINAL
+        unlucky = f"{100 * (1 - self.confidence):g}%"
         return (
             f"{text}it holds on average over inputs and noise, not for each single input, and for "
-            f"this calibration set except if it is one of an unlucky {1 - self.confidence:g}"
+            f"this calibration set except if it is one of an unlucky {unlucky}"
         )
 
     @property

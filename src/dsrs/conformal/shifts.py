@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 SHIFT_KINDS = {
     "none": "inputs as they are",
     "random": "moved by the radius in a random direction",
-    "attack": "moved against the true class, by gradients of the model",
+    "attack": "moved against the true class, along gradients of the smoothed model",
 }
 SHIFT_STEPS = 6
 GRADIENT_ROWS, STEIN_ROWS = 16, 256  # noisy copies of a step

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from dsrs.certifying.many_inputs import Watch
 from dsrs.classifiers.base import Classifier
-from dsrs.conformal.calibration import Scoring, SetPlan, mapped, rounded_sum, set_grid
-from dsrs.conformal.level import calibration_level
+from dsrs.conformal.calibration import Scoring, SetPlan, level_on_grid, mapped, set_grid
 from dsrs.conformal.queries import TUNING, uniform_numbers
 from dsrs.conformal.rank import fewest_inputs, rank_for
 from dsrs.conformal.scores import SCORES
@@ -144,22 +143,22 @@ class _Look:
         other."""
         plan, grid = self.scoring.plan, self.scoring.query.grid
         aside = set_grid(plan, grid, self.scoring.classifier.bounds, 0.0)
-        reach = plan.radius if aside is None else rounded_sum(plan.radius, 2 * aside.aside)
-        stray = 0.0 if aside is None else aside.variation
-        _, level = calibration_level(plan.law, reach, plan.coverage, plan.draws, stray)
+        _, level = level_on_grid(plan, plan.radius, aside)
         count, draws, classes = self.logs.shape
         flat = SCORES[score].of(self.logs.reshape(-1, classes), self.uniforms.ravel())
         scores = flat.reshape(count, draws, classes)
         rank = rank_for(level, inputs, plan.calibration_draws, plan.confidence)
-        share = rank / (inputs * plan.calibration_draws)
+        # Where the score of this rank is expected; beyond the last one there is none.
+        drawn = inputs * plan.calibration_draws
+        share = rank / (drawn + 1) if rank <= drawn else math.inf
         order = np.random.default_rng(0).permutation(count)
         halves = order[::2], order[1::2]
         sizes = []
         for half, other in (halves, halves[::-1]):
             true = np.sort(scores[other, :, labels[other]].ravel())
             # As in calibration: a level that so few scores cannot show takes all classes.
-            place = math.ceil(share * (true.size + 1))
-            threshold = true[max(place, 1) - 1] if place <= true.size else math.inf
+            place = share * (true.size + 1)
+            threshold = true[max(math.ceil(place), 1) - 1] if place <= true.size else math.inf
             inside = scores[half, : draws - draws % plan.draws] <= threshold
             grouped = inside.reshape(len(half), -1, plan.draws, classes).sum(axis=2)
             sizes.append((2 * grouped > plan.draws).sum(axis=2).mean(axis=1))

@@ -25,6 +25,12 @@ IN_USE_SECONDS = 24 * 3600.0  # since it was last written to, a cache may still 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+def cache_home() -> Path:
+    """The folder of what this package keeps for itself; RuntimeError where the user has no home."""
+    given = os.environ.get(CACHE) or os.environ.get("XDG_CACHE_HOME")
+    return (Path(given) if given else Path.home() / ".cache") / "dsrs"
+
+
 @functools.cache
 def kernel_folder(*sources: Path) -> Path | None:
     """The folder of the code compiled from these files; None if nothing can be written.
@@ -38,9 +44,8 @@ def kernel_folder(*sources: Path) -> Path | None:
         place.update(f"{file.resolve()} ".encode())
         # Numba takes code for stale when the date of its source is another.
         state.update(f"{file.stat().st_mtime_ns} ".encode() + file.read_bytes())
-    given = os.environ.get(CACHE) or os.environ.get("XDG_CACHE_HOME")
     try:
-        root = (Path(given) if given else Path.home() / ".cache") / "dsrs"
+        root = cache_home()
         stem = f"kernels-{place.hexdigest()[:12]}"
         folder = root / f"{stem}-{state.hexdigest()[:12]}"
         if not folder.is_dir():

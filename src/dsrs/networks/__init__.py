@@ -20,6 +20,7 @@ NETWORKS = {
     "mnist-cnn": "mnist_cnn:small",
     "mnist-cnn-large": "mnist_cnn:large",
     "lenet": "lenet:LeNet",
+    "resnet-8-half": "cifar_resnet:resnet_8_half",
     "resnet-20": "cifar_resnet:resnet_20",
     "resnet-110": "cifar_resnet:resnet_110",
     "wide-resnet-64": "wide_resnet:wide_resnet_64",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,11 +16,13 @@ import numpy as np
 
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
 from dsrs.laws.grid import Grid
+from dsrs.laws.round_in_norm import L1Law, LinfLaw
 from dsrs.noise.normals import NoiseBlock
 from dsrs.noise.stream import NoiseLaw, NoiseStream, Stream
 
 Way = Literal["fused", "eager", "host"]
-# The noisy copies of a block as a float32 tensor (count, d) on a device, and their noise norms.
+# From a block and its cells on a device: the noisy copies as a float32 tensor (count, d) there, and
+# their noise norms.
 Maker = Callable[[NoiseBlock, Any], tuple[Any, Any]]
 
 CHECKED_ROWS = 16
@@ -71,20 +74,24 @@ def device_noise(place: str) -> DeviceNoise:
     return DeviceNoise("host", None, tuple(notes))
 
 
-def _fused(block: NoiseBlock, place: Any) -> tuple[Any, Any]:
+def _fused(block: NoiseBlock, cells: Any) -> tuple[Any, Any]:
+    if block.norm != "l2":
+        return _eager(block, cells)
     import torch
 
     from dsrs.noise.fused import fused_batch
 
-    return fused_batch(block, torch.from_numpy(block.cells).to(place), torch.float32)
+    # Triton starts kernels on the current device of the thread.
+    with torch.cuda.device(cells.device) if cells.is_cuda else nullcontext():
+        return fused_batch(block, cells, torch.float32)
 
 
-def _eager(block: NoiseBlock, place: Any) -> tuple[Any, Any]:
+def _eager(block: NoiseBlock, cells: Any) -> tuple[Any, Any]:
     import torch
 
     from dsrs.noise.tensors import noisy_batch
 
-    return noisy_batch(torch, block, place)
+    return noisy_batch(torch, block, cells)
 
 
 def first_difference(make: Maker, place: Any) -> str | None:
@@ -94,6 +101,8 @@ def first_difference(make: Maker, place: Any) -> str | None:
         make: what makes noise.
         place: the device.
     """
+    import torch
+
     grid = Grid.of_bounds((0.0, 1.0))
     for d in CHECKED_DIMENSIONS:
         x = (np.arange(d) % 256 / 255).astype(np.float32)
@@ -101,7 +110,8 @@ def first_difference(make: Maker, place: Any) -> str | None:
             stream = NoiseStream(Stream("device check", law), 1, 0, grid)
             expected, norms = np.empty((CHECKED_ROWS, d), np.float32), np.empty(CHECKED_ROWS)
             stream.add_to(x, 0, expected, norms)
-            batch, lengths = make(stream.block(x, 0, CHECKED_ROWS), place)
+            block = stream.block(x, 0, CHECKED_ROWS)
+            batch, lengths = make(block, torch.from_numpy(block.cells).to(place))
             wrong = int((batch.cpu().numpy() != expected).sum())
             wrong += int((lengths.cpu().numpy() != norms).sum())
             if wrong:
@@ -111,4 +121,5 @@ def first_difference(make: Maker, place: Any) -> str | None:
 
 def _checked_laws(d: int) -> tuple[NoiseLaw, ...]:
     gaussian, general = GeneralizedGaussian(d, 0.5), GeneralizedGaussian(d, 0.5, d / 2 - 4)
-    return gaussian, Rescaled(gaussian, 0.4), general, Truncated(general, 0.7)
+    other_norms = L1Law(d, 0.5), LinfLaw(d, 0.5)
+    return gaussian, Rescaled(gaussian, 0.4), general, Truncated(general, 0.7), *other_norms

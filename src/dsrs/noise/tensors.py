@@ -33,11 +33,13 @@ SPLITTER = 2.0**27 + 1
 VALUES_AT_ONCE = 2**22
 
 
-def noisy_batch(torch: ModuleType, block: NoiseBlock, place: Any) -> tuple[Any, Any]:
-    """The noisy copies as a float32 tensor (count, d) on `place`, and their noise norms."""
-    d = block.cells.size
+def noisy_batch(torch: ModuleType, block: NoiseBlock, cells: Any) -> tuple[Any, Any]:
+    """The noisy copies as a float32 tensor (count, d), and their noise norms.
+
+    Both are where the tensor `cells` is: the cells of the block.
+    """
+    d, place = block.cells.size, cells.device
     rows = max(1, VALUES_AT_ONCE // d)
-    cells = torch.from_numpy(block.cells).to(place)
     key = [int(word) for word in block.key]
     parts, lengths = [], []
     for start in range(0, block.count, rows):

@@ -13,6 +13,7 @@ from string import Template
 from typing import Any
 
 from dsrs import __version__
+from dsrs.laws.norms import Norm
 from dsrs.measures.rounding import ceil_number, floor_number, nearest_number
 from dsrs.proofs.counterexample import AttackedInput
 from dsrs.reports.attacks import SHOWN_DIGITS, attack_text
@@ -27,6 +28,7 @@ from dsrs.reports.summary import BASELINE, Outcome, RunSummary, method_name
 from dsrs.reports.tables import interval_note, summary_rows
 
 GENERATOR = "dsrs report"
+NORM_MARKS: dict[Norm, str] = {"l1": "l<sub>1</sub>", "l2": "l<sub>2</sub>", "linf": "l-infinity"}
 PAGE_SCRIPTS = ("charts.js", "figures.js", "inputs.js")
 
 
@@ -48,6 +50,7 @@ def html_page(report: Report, title: str = "Certified robustness") -> str:
         "interval_note": escape(interval_note(report.resampling)),
         "caveats": "<br>\n".join(map(escape, caveats(report))),
         "settings": "\n".join(_settings(run) for run in report.runs),
+        "norm": NORM_MARKS[report.runs[0].norm],
         "data": _json_text(page_data(report)),
         "style": style,
         "script": script,
@@ -61,6 +64,7 @@ def page_data(report: Report) -> dict[str, Any]:
     titles = legend_names(report.runs)
     return {
         "baseline": BASELINE,
+        "norm": report.runs[0].norm,
         "p_bins": P_BINS,
         "methods": {
             method: {"name": method_name(method), "color": method_place(method)}

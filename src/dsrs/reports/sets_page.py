@@ -15,17 +15,27 @@ from dsrs.conformal.shifts import SHIFT_KINDS
 from dsrs.files.whole import write_whole
 from dsrs.measures.rounding import ceil_text, floor_text
 from dsrs.reports.page import GENERATOR
-from dsrs.reports.style import PALETTE
+from dsrs.reports.style import DARK_PALETTE, PALETTE
 from dsrs.reports.writing import check_page_path
 
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 CHART_WIDTH, BAR_HEIGHT, BAR_GAP = 420, 14, 4  # of the figure of sizes
+SHIFT_CAPTIONS = {
+    "none": "as it is",
+    "random": "random shift",
+    "attack": "attacked",
+}  # beside pictures
 STYLE = """
-.example { display: inline-block; margin: .4rem 1rem .8rem 0; vertical-align: top; width: 15rem; }
-.example img { width: 84px; height: 84px; image-rendering: pixelated; margin-right: 6px; }
+.summary thead th:nth-child(2) { text-align: right; }
+.summary tbody th[scope="row"] { min-width: 8rem; white-space: normal; }
+.votes th { min-width: 7rem; }
+.examples { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 18rem), 1fr)); gap: 1.25rem; }
+.pictures { display: flex; gap: 8px; }
+.pictures figure { padding: 0; border: 0; }
+.pictures img { display: block; width: 84px; height: 84px; object-fit: contain; image-rendering: pixelated; }
 .missed { color: var(--down); font-weight: 600; }
 .promise { border-left: 4px solid var(--focus); padding-left: .8rem; }
-"""
+"""  # noqa: E501
 
 
 def sets_page(
@@ -38,7 +48,7 @@ def sets_page(
     examples = "".join(_example(item, class_names) for item in evaluation.examples)
     promise = sets.guarantee[0].upper() + sets.guarantee[1:]
     caveats = "".join(f"<p>{escape(text)}</p>" for text in sets.caveats)
-    heads = ("Inputs", "Number", "Coverage (%)", "95% interval", "Mean size", "Empty", "Moved")
+    heads = ("Inputs", "Number", "Coverage (%)", "95% interval", "Mean size", "Empty", "Moved (l2)")
     head = "".join(f'<th scope="col">{text}</th>' for text in heads)
     settings = "".join(
         f'<tr><th scope="row">{escape(name)}</th><td>{escape(text)}</td></tr>'
@@ -52,7 +62,7 @@ def sets_page(
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <title>{escape(title)}</title>
-<style>{css}{STYLE}</style>
+<style>{css}{STYLE}{_colours()}</style>
 </head>
 <body>
 <header><h1>{escape(title)}</h1></header>
@@ -62,12 +72,14 @@ def sets_page(
 <h2>Coverage and size</h2>
 <p>Measured on labelled inputs with this one calibration set. Coverage is the share of sets that
 hold the label. Shifts were searched, and may not be the worst; the promise covers those too.</p>
-<table class="summary"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>
+<div class="scroll" tabindex="0" role="region" aria-label="Coverage and size">
+<table class="summary"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>
 <h2>How many classes</h2>
+<p>A bar for each number of classes; beside it how many sets have that many.</p>
 <div class="figures">{figures}</div>
 <h2>Examples</h2>
 <p>The likeliest classes first. A set that does not hold the label is marked.</p>
-{examples}
+<div class="examples">{examples}</div>
 <h2>Settings</h2>
 <table class="votes">{settings}</table>
 </main>
@@ -98,6 +110,16 @@ def _row(outcome: ShiftOutcome) -> str:
     return f'<tr><th scope="row">{escape(SHIFT_KINDS[outcome.shift])}</th>{body}</tr>'
 
 
+def _colours() -> str:
+    """The colour of each kind of shift, on light and on dark paper."""
+
+    def rules(palette: Sequence[str]) -> str:
+        return " ".join(f".bar-{n} {{ fill: {colour}; }}" for n, colour in enumerate(palette[:3]))
+
+    dark = "@media screen and (prefers-color-scheme: dark)"
+    return f"{rules(PALETTE)}\n{dark} {{ {rules(DARK_PALETTE)} }}\n"
+
+
 def _figure(outcome: ShiftOutcome, place: int) -> str:
     """A bar for each size of sets."""
     sizes = range(len(outcome.sizes))
@@ -108,17 +130,16 @@ def _figure(outcome: ShiftOutcome, place: int) -> str:
     for row, size in enumerate(sizes):
         y, width = row * (BAR_HEIGHT + BAR_GAP), (CHART_WIDTH - 120) * outcome.sizes[size] / most
         bars.append(
-            f'<text x="0" y="{y + 11}" font-size="11" fill="currentColor">{size}</text>'
-            f'<rect x="24" y="{y}" width="{width:.1f}" height="{BAR_HEIGHT}" '
-            f'fill="{PALETTE[place]}"/>'
-            f'<text x="{width + 30:.1f}" y="{y + 11}" font-size="11" fill="currentColor">'
+            f'<text x="0" y="{y + 11}">{size}</text>'
+            f'<rect x="24" y="{y}" width="{width:.1f}" height="{BAR_HEIGHT}" class="bar-{place}"/>'
+            f'<text x="{width + 30:.1f}" y="{y + 11}">'
             f"{outcome.sizes[size]:,}</text>"
         )
     height = len(sizes) * (BAR_HEIGHT + BAR_GAP)
     return (
-        f"<figure><figcaption>{escape(SHIFT_KINDS[outcome.shift])}: sets by number of classes"
-        "</figcaption>"
-        f'<svg viewBox="0 0 {CHART_WIDTH} {height}" role="img" aria-label="sizes of sets">'
+        f"<figure><figcaption>{escape(SHIFT_KINDS[outcome.shift])}</figcaption>"
+        f'<svg viewBox="0 0 {CHART_WIDTH} {height}" role="img" aria-label="sizes of sets, '
+        f'{escape(SHIFT_KINDS[outcome.shift])}">'
         f"{''.join(bars)}</svg></figure>"
     )
 
@@ -128,24 +149,26 @@ def _example(example: SetExample, class_names: Sequence[str]) -> str:
         return escape(class_names[label] if label < len(class_names) else str(label))
 
     pictures = "".join(
-        f'<img alt="input {example.index}, {escape(shift)}" title="{escape(shift)}" '
+        f'<figure><img alt="input {example.index}, {SHIFT_CAPTIONS[shift]}" '
         f'src="data:image/png;base64,{base64.b64encode(picture).decode("ascii")}">'
+        f"<figcaption>{SHIFT_CAPTIONS[shift]}</figcaption></figure>"
         for shift, picture in example.pictures.items()
         if picture is not None
     )
     lines = "".join(
-        f"<div{'' if example.label in classes else ' class=missed'}>{escape(shift)}: "
-        f"{{{', '.join(map(name, classes))}}}</div>"
+        f"<div{'' if example.label in classes else ' class=missed'}>{SHIFT_CAPTIONS[shift]}: "
+        f"{', '.join(map(name, classes)) or 'no class'}</div>"
         for shift, classes in example.answers.items()
     )
     return (
-        f'<div class="example">{pictures}<div>input {example.index}, label '
-        f"{name(example.label)}</div>{lines}</div>"
+        f'<div><div class="pictures">{pictures}</div>'
+        f"<strong>input {example.index}, label {name(example.label)}</strong>{lines}</div>"
     )
 
 
 def _settings(sets: Sets) -> list[tuple[str, str]]:
     counted, model = sets.calibration, sets.model
+    draws = "1 draw" if counted.draws == 1 else f"{counted.draws} draws"
     return [
         ("noise", sets.law.describe()),
         ("grid", "none" if sets.grid is None else sets.grid.grid.text),
@@ -153,7 +176,7 @@ def _settings(sets: Sets) -> list[tuple[str, str]]:
         ("level of clean inputs", ceil_text(sets.level, 6)),
         ("score, threshold", f"{sets.score}, {sets.threshold:.6g}"),
         ("draws of an answer", str(sets.draws)),
-        ("calibration", f"{counted.inputs:,} inputs of {counted.data}, {counted.draws} draws each"),
-        ("confidence", "on average" if sets.confidence is None else f"{sets.confidence:g}"),
+        ("calibration", f"{counted.inputs:,} inputs of {counted.data}, {draws} each"),
+        ("confidence", "none: on average" if sets.confidence is None else f"{sets.confidence:g}"),
         ("model", f"{model.description} ({model.fingerprint})"),
     ]

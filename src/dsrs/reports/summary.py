@@ -85,7 +85,7 @@ class Outcome(Readable):
     def facts(self) -> dict[str, object]:
         """What a person wants to know first."""
         answers = {
-            name: f"{answer.status}, l2 radius {floor_text(answer.radius, 6)}"
+            name: f"{answer.status}, radius {floor_text(answer.radius, 6)}"
             for name, answer in self.answers.items()
         }
         return {"input": self.index, "label": self.label, "class": self.target, **answers}
@@ -112,7 +112,7 @@ class Outcome(Readable):
         return NO_CERTIFICATE if answer is None else answer.status
 
     def radius(self, method: str) -> float:
-        """The certified l2 radius; 0 where nothing is certified."""
+        """The certified radius, in the norm of the run; 0 where nothing is certified."""
         return max(self.proved_radius(method, for_label=True), 0.0)
 
     def proved_radius(self, method: str, for_label: bool | None = None) -> float:

@@ -33,10 +33,15 @@ def smooth(
         options: those of `SmoothedClassifier` (`n`, `alpha`, `method`, `seed`, `radius`, ...), and
             how to read the model, the fields of `dsrs.classifiers.ModelOptions`: `input_shape`
             (default: that of the model, or of the first input), `bounds` (default: [0, 1]),
-            `num_classes`, `mean` and `std` of a model that expects (x - mean) / std, `device`.
+            `num_classes`, `mean` and `std` of a model that expects (x - mean) / std, `device`,
+            `precision="bfloat16"` and `engine="compiled"` of a PyTorch module (`precision=0.01` is
+            that of radii).
     """
     refuse_unknown(options, [*OPTIONS, *MODEL_OPTIONS], "smooth")
-    of_model = {name: options.pop(name) for name in MODEL_OPTIONS if name in options}
+    # A number is the precision of a radius, at which votes end.
+    of_votes = {"precision"} if not isinstance(options.get("precision"), str) else set()
+    named = [name for name in MODEL_OPTIONS if name in options and name not in of_votes]
+    of_model = {name: options.pop(name) for name in named}
     return SmoothedClassifier(source_of(model, sigma, k, of_model), **options)
 
 

@@ -80,6 +80,12 @@ def check_same_run(stored: Mapping[str, Any], given: Mapping[str, Any], path: ob
 def _remark(differences: Iterable[tuple[str, Any, Any]]) -> str:
     """What may help: the reason, if the idea was more votes for inputs that have some."""
     names = [name for name, _, _ in differences]
+    for name, was, now in differences:
+        if name == "model.fingerprint" and was.split()[:1] == now.split()[:1]:
+            return (
+                "\nthe weights are the same, but not what is done with them: the precision, "
+                "torch.compile (--precision, --compile), a denoiser or a normalisation"
+            )
     if "plan.grid" in names and [was for name, was, _ in differences if name == "plan.grid"] == [
         None
     ]:

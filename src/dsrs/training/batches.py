@@ -21,13 +21,16 @@ def tensors(dataset: Dataset, indices: NDArray[np.int64]) -> tuple[Tensor, Tenso
     """The images at `indices` as float32 in [0, 1], and their labels."""
     if dataset.labels is None:
         raise InvalidInput(f"{dataset.name} has no labels; training needs them")
+    return images_of(dataset, indices), torch.from_numpy(dataset.labels[indices])
+
+
+def images_of(dataset: Dataset, indices: NDArray[np.int64]) -> Tensor:
+    """The images at `indices` as float32, in the bounds of the data."""
     if isinstance(dataset.images, np.ndarray):
         rows = dataset.images[indices]
         unit = np.float32(255) if rows.dtype == np.uint8 else np.float32(1)
-        images = rows.astype(np.float32) / unit
-    else:
-        images = np.stack([dataset.input(int(index)) for index in indices])
-    return torch.from_numpy(images), torch.from_numpy(dataset.labels[indices])
+        return torch.from_numpy(rows.astype(np.float32) / unit)
+    return torch.from_numpy(np.stack([dataset.input(int(index)) for index in indices]))
 
 
 def class_count(dataset: Dataset) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -18,9 +18,16 @@ from dsrs.classifiers.weights import safe_load
 from dsrs.errors import ClassifierError, StoreCorrupted, StoreMismatch, StoreTooNew
 from dsrs.files.whole import whole_file
 from dsrs.training.folder import CHECKPOINT_NAME
-from dsrs.training.settings import TrainingSettings
 
 CHECKPOINT_FORMAT = 2
+
+
+class SavedSettings(Protocol):
+    """Settings of a run that can be written and read."""
+
+    def to_dict(self) -> dict[str, Any]: ...
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any]) -> SavedSettings: ...
 
 
 @dataclass(frozen=True)
@@ -36,7 +43,7 @@ class Checkpoint:
         history: One record for each epoch.
     """
 
-    settings: TrainingSettings
+    settings: SavedSettings
     sources: dict[str, str]
     epoch: int
     model: dict[str, Any]
@@ -62,7 +69,7 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
 
 
 def load_checkpoint(
-    folder: Path, settings: TrainingSettings, sources: dict[str, str]
+    folder: Path, settings: SavedSettings, sources: dict[str, str]
 ) -> Checkpoint | None:
     """The checkpoint of `folder`, if there is one; it must belong to this run."""
     path = folder / CHECKPOINT_NAME
@@ -83,7 +90,7 @@ def load_checkpoint(
                 "weights"
             )
         saved = Checkpoint(
-            TrainingSettings.from_dict(state["settings"]),
+            type(settings).from_dict(state["settings"]),
             *(state[name] for name in ("sources", "epoch", "model", "optimizer", "history")),
         )
     except (ClassifierError, KeyError, TypeError) as error:
@@ -106,7 +113,7 @@ def seed_epoch(seed: int, epoch: int) -> np.random.Generator:
 
 
 def _check_same(
-    path: Path, saved: Checkpoint, settings: TrainingSettings, sources: dict[str, str]
+    path: Path, saved: Checkpoint, settings: SavedSettings, sources: dict[str, str]
 ) -> None:
     before = saved.settings.to_dict() | saved.sources
     now = settings.to_dict() | sources

@@ -43,6 +43,13 @@ OPTIMISATION: dict[str, dict[str, Any]] = {
 DATA = tuple(OPTIMISATION)
 
 
+def similar_data(input_shape: tuple[int, ...]) -> str:
+    """The kind of data of `DATA` that inputs of this shape are most like."""
+    if input_shape[0] == 1:
+        return "mnist"
+    return "cifar10" if max(input_shape[1:], default=0) <= 64 else "imagenet"
+
+
 def recommended_settings(
     data: str, recipe: str, sigma: float, k: float, **changes: Any
 ) -> TrainingSettings:

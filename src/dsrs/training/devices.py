@@ -60,3 +60,13 @@ def choose_precision(wish: str, device: str) -> str:
     if wish != "auto":
         return wish
     return "bfloat16" if device == "cuda" and torch.cuda.is_bf16_supported() else "float32"
+
+
+def prepared(machine: Machine) -> tuple[str, str]:
+    """Set the number of threads; return the device and the precision of the run."""
+    import torch
+
+    if machine.threads is not None:
+        torch.set_num_threads(machine.threads)
+    device = choose_device(machine.device)
+    return device, choose_precision(machine.precision, device)

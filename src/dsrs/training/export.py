@@ -30,10 +30,16 @@ def save_safetensors(model: nn.Module, path: Path) -> None:
     write_whole(path, save(state))
 
 
-def save_onnx(model: nn.Module, input_shape: Sequence[int], path: Path) -> float:
-    """Write `images` (n, *input_shape) -> `logits` (n, classes) for any n, and compare.
+def save_onnx(
+    model: nn.Module,
+    input_shape: Sequence[int],
+    path: Path,
+    source: str = "images",
+    target: str = "logits",
+) -> float:
+    """Write `source` (n, *input_shape) -> `target` (n, ...) for any n, and compare.
 
-    Returns the largest difference between the logits of ONNX Runtime and of the module.
+    Returns the largest difference between the answers of ONNX Runtime and of the module.
     """
     try:
         import onnxruntime
@@ -52,8 +58,8 @@ def save_onnx(model: nn.Module, input_shape: Sequence[int], path: Path) -> float
             program = torch.onnx.export(
                 model,
                 (example,),
-                input_names=["images"],
-                output_names=["logits"],
+                input_names=[source],
+                output_names=[target],
                 dynamic_shapes=({0: torch.export.Dim("n")},),
                 dynamo=True,
                 verbose=False,
@@ -66,7 +72,7 @@ def save_onnx(model: nn.Module, input_shape: Sequence[int], path: Path) -> float
     session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
     # Another batch size than the example's: an export that froze it would fail here.
     images = example.repeat(3, *[1] * len(input_shape))[:5]
-    (logits,) = session.run(["logits"], {"images": images.numpy()})
+    (logits,) = session.run([target], {source: images.numpy()})
     with torch.no_grad():
         expected = model(images).numpy()
     difference = float(np.abs(logits - expected).max())

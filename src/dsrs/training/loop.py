@@ -25,7 +25,7 @@ from dsrs.training.held_out import trained_on
 from dsrs.training.models import SavedModel, fresh_model
 from dsrs.training.noise import sample_noise
 from dsrs.training.recipes import Batch
-from dsrs.training.schedules import ramp, step_decay, warm_up_k
+from dsrs.training.schedules import one_cycle, ramp, step_decay, warm_up_k
 from dsrs.training.settings import TrainingSettings
 
 
@@ -153,17 +153,15 @@ class _Session:
         """Go over the data once; return the epoch's record."""
         settings, started = self.settings, time.monotonic()
         generator = seed_epoch(settings.seed, epoch)
-        rate = step_decay(settings.learning_rate, epoch, settings.decay_at, settings.decay_factor)
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
         self.model.train()
         steps = math.ceil(len(self.rows) / settings.images_a_step)
         # Sums stay on the device: reading one each step would wait for it.
         loss_sum = torch.zeros((), device=self.device)
         right_sum = torch.zeros((), device=self.device)
-        law = self.law
+        law, rate = self.law, settings.learning_rate
         for step, (images, labels) in enumerate(self._batches(generator), start=1):
             law = self._training_law(epoch, (epoch - 1) * steps + step)
+            rate = self._set_rate(epoch, (epoch - 1 + step / steps) / settings.epochs)
             loss, right = self._step(images, labels, law, generator, epoch)
             loss_sum += loss * len(images)
             right_sum += right * len(images)
@@ -217,6 +215,18 @@ class _Session:
             if self.settings.augmentation == "crop-flip":
                 images = crop_and_flip(images, generator)
             yield images.to(self.device, memory_format=layout), labels.to(self.device)
+
+    def _set_rate(self, epoch: int, share: float) -> float:
+        """Set the learning rate of a step, which comes after this share of the run."""
+        settings = self.settings
+        peak = settings.learning_rate
+        if settings.schedule == "one-cycle":
+            rate = one_cycle(peak, share)
+        else:
+            rate = step_decay(peak, epoch, settings.decay_at, settings.decay_factor)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        return rate
 
     def _training_law(self, epoch: int, step: int) -> GeneralizedGaussian:
         e = epoch if self.settings.warm_up_unit == "epoch" else step

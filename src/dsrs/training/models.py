@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -64,6 +65,26 @@ class SavedModel:
         model: nn.Module = with_weights(network, self.tensors, title, self.mean, self.std)
         _check_answers(model, spec, input_shape, num_classes)
         return model
+
+
+@dataclass(frozen=True)
+class GivenModel(SavedModel):
+    """A module that is at hand, to go on from; it is copied, not changed."""
+
+    module: nn.Module | None = None
+
+    def model(self, architecture: str, input_shape: Sequence[int], num_classes: int) -> nn.Module:
+        """A copy of the module, in evaluation mode."""
+        assert self.module is not None
+        model = copy.deepcopy(self.module).eval().requires_grad_(True)
+        _check_answers(model, self.name, input_shape, num_classes)
+        return model
+
+
+def given_model(module: nn.Module, name: str, architecture: str | None) -> GivenModel:
+    """The module as what a run may start from; cards call its network `architecture`."""
+    title = architecture or type(module).__name__
+    return GivenModel(name, module.state_dict(), title, module=module)
 
 
 def saved_model(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dsrs.datasets import Dataset
 from dsrs.errors import MissingExtra, StoreError, StoreMismatch
 from dsrs.files.folders import make_folders, remove_empty
-from dsrs.training.devices import Machine, choose_device, choose_precision
+from dsrs.training.devices import Machine, prepared
 from dsrs.training.folder import CHECKPOINT_NAME
 from dsrs.training.settings import TrainingSettings
 
@@ -55,7 +55,7 @@ def train_model(
     if start is not None and start.architecture is not None:
         settings = replace(settings, architecture=start.architecture)
     _check_begun(folder, resume)
-    device, precision = _prepare(machine or Machine())
+    device, precision = prepared(machine or Machine())
     try:
         made = make_folders(folder)
     except OSError as error:
@@ -82,16 +82,6 @@ def _require_torch() -> None:
         import torch  # noqa: F401
     except ImportError:
         raise MissingExtra("torch", "train") from None
-
-
-def _prepare(machine: Machine) -> tuple[str, str]:
-    """Set the number of threads; return the device and the precision of the run."""
-    import torch
-
-    if machine.threads is not None:
-        torch.set_num_threads(machine.threads)
-    device = choose_device(machine.device)
-    return device, choose_precision(machine.precision, device)
 
 
 def _check_begun(folder: Path, resume: bool) -> None:

@@ -11,6 +11,7 @@ from dsrs.laws.norms import Norm, check_norm
 from dsrs.training.recipes import Recipe, recipe_from_dict
 
 WarmUpUnit = Literal["epoch", "step"]
+Schedule = Literal["steps", "one-cycle"]
 Augmentation = Literal["none", "crop-flip"]
 
 
@@ -20,7 +21,8 @@ class TrainingSettings:
 
     The law is the generalized Gaussian of `sigma`, `k` and `eta` in the dimension of the data,
     round in `norm`. `warm_up` is e0 of `warm_up_k`, in epochs or optimiser steps. `decay_at` are
-    the epochs after which the learning rate is multiplied by `decay_factor`. Over `ramp_epochs`
+    the epochs after which the learning rate is multiplied by `decay_factor`; with the `schedule`
+    one-cycle the rate follows `one_cycle` instead. Over `ramp_epochs`
     epochs `Batch.ramp` rises to 1. `batch_size` counts noisy images: a batch has
     batch_size / noises different ones. `hold_out` is the share of the inputs that `held_out` keeps
     out of training.
@@ -45,6 +47,7 @@ class TrainingSettings:
     eta: float = 2.0
     hold_out: float = 0.0
     norm: Norm = "l2"
+    schedule: Schedule = "steps"
 
     def __post_init__(self) -> None:
         check_norm(self.norm)
@@ -65,6 +68,8 @@ class TrainingSettings:
             raise InvalidInput(f"`learning_rate` must be positive, got {self.learning_rate!r}")
         if not 0 <= self.hold_out < 1:
             raise InvalidInput(f"`hold_out` must be a share in [0, 1), got {self.hold_out}")
+        if self.schedule not in ("steps", "one-cycle"):
+            raise InvalidInput(f"`schedule` must be steps or one-cycle, got {self.schedule!r}")
         if self.seed < 0:
             raise InvalidInput(f"`seed` must be at least 0, got {self.seed}")
 

@@ -7,7 +7,7 @@ classifier and the input, and the counts of units add up.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.classifiers.base import Classifier, answer_of
+from dsrs.classifiers.counting import Share
 from dsrs.errors import ClassifierError
 from dsrs.laws.grid import Grid
 from dsrs.noise.stream import NOISE_BLOCK, PLAIN, NoiseStream, Stream, radial_edges
@@ -66,8 +67,10 @@ def count_votes(
 class VoteCounter:
     """Adds up votes of one stream in `counts`, with buffers that serve any number of its units.
 
-    Every forward pass has exactly `setting.batch` rows. Rows before and after a unit carry noise as
-    well, but are not counted: a model's rounding may depend on the shape of its batch.
+    Where a model makes its own noise, its device counts as well, and nothing waits for it before
+    `counts` is read. Every forward pass has exactly `setting.batch` rows. Rows before and after a
+    unit carry noise as well, but are not counted: a model's rounding may depend on the shape of its
+    batch.
     """
 
     def __init__(
@@ -77,7 +80,7 @@ class VoteCounter:
         from dsrs.votes.histogram import add_votes
 
         classifier = classifier.member(of.stream.classifier)
-        self.counts = Counts.zero(classifier.num_classes, of.tallies)
+        self._counts = Counts.zero(classifier.num_classes, of.tallies)
         self._add_votes = add_votes
         self._classifier = classifier
         self._flat = np.ascontiguousarray(x, dtype=np.float32).ravel()
@@ -96,6 +99,16 @@ class VoteCounter:
         self._noisy = np.empty((0 if self._asks else self._rows, x.size), dtype=np.float32)
         self._batches = self._noisy.reshape(-1, setting.batch, *x.shape)
         self._norms = np.empty(self._rows)
+        counted_there = self._asks and not of.tallies
+        self._there = classifier.votes_there(self._edges) if counted_there else None
+
+    @property
+    def counts(self) -> Counts:
+        """All counts so far. Votes that a device counts are waited for only here."""
+        if self._there is not None:
+            self._count_here(self._there.finish())
+            self._counts.votes += self._there.taken()
+        return self._counts
 
     def count(self, start: int, stop: int) -> None:
         """Add the votes of the samples `start` up to `stop`."""
@@ -114,14 +127,19 @@ class VoteCounter:
             self._stream.add_to(self._flat, first + made.start, noisy, norms)
         for start in range(made.start, made.stop, batch):
             counted = slice(max(begin, start), min(end, start + batch))
+            if self._there is not None and self._classifier.rows_at_once is None:
+                block = self._stream.block(self._flat, first + start, batch)
+                share = Share(block, counted.start - start, counted.stop - start)
+                self._count_here(self._there.add(share))
+                continue
             answer = self._answer(first, start)
             classes = answer[counted.start - start : counted.stop - start]
             norms = self._norms[counted]
             self._add(classes, norms)
-            if self.counts.tallies:
+            if self._counts.tallies:
                 rows = self._noisy[counted]
                 votes = Batch(classes, norms, first + counted.start, rows, self._stream)
-                for tally in self.counts.tallies:
+                for tally in self._counts.tallies:
                     tally.add(votes)
 
     def _answer(self, first: int, start: int) -> NDArray[np.int64]:
@@ -135,10 +153,16 @@ class VoteCounter:
         classes, self._norms[rows] = model.classify_noisy(block)
         return classes
 
+    def _count_here(self, shares: Iterable[Share]) -> None:
+        """Count what a device has no memory for: in fewer rows, and the sums here."""
+        for block, begin, end in shares:
+            classes, norms = self._classifier.classify_noisy(block)
+            self._add(classes[begin:end], norms[begin:end])
+
     def _add(self, classes: NDArray[np.int64], norms: NDArray[np.float64]) -> None:
         if classes.dtype != np.int64:
             classes = classes.astype(np.int64, casting="safe")
-        if not self._add_votes(classes, norms, self._edges, self.counts.votes):
+        if not self._add_votes(classes, norms, self._edges, self._counts.votes):
             model = self._classifier
             raise ClassifierError(
                 f"expected classes 0 to {model.num_classes - 1} from {model.description}, "

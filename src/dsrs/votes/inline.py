@@ -13,15 +13,20 @@ from dsrs.votes.tally import Counts
 
 
 class InlineCollector(Collector):
-    """Counts the votes of one input; `stop` ends it between two short units."""
+    """Counts the votes of one input; `stop` ends it between two short units.
 
-    def __init__(self, stop: Event) -> None:
-        self._stop = stop
+    Of a model on several devices, `turn` chooses one.
+    """
+
+    def __init__(self, stop: Event, turn: int = 0) -> None:
+        self._stop, self._turn = stop, turn
 
     def collect(
         self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, unit: WorkUnit
     ) -> Counts:
-        counter = VoteCounter(classifier, x, setting, unit)
+        replicas = classifier.replicas or (classifier,)
+        model = replicas[self._turn % len(replicas)]
+        counter = VoteCounter(model, x, setting, unit)
         for part in cut(unit, setting.batch):
             if self._stop.is_set():
                 raise Stopped

@@ -6,13 +6,16 @@ import platform
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from dsrs.classifiers.base import Classifier
-from dsrs.classifiers.torch_module import from_torch, imported_torch
+from dsrs.classifiers.overlap import record_pass, switched
+from dsrs.classifiers.tensor_passes import imported_torch, is_apart
+from dsrs.classifiers.torch_module import from_torch
 from dsrs.errors import ClassifierError, InvalidInput, OutOfMemory
 from dsrs.kernels.threads import available_cores
 from dsrs.laws import GeneralizedGaussian
@@ -40,6 +43,7 @@ PACKAGES = {
 TRIAL_SHAPE, TRIAL_CLASSES, TRIAL_BATCH = (1, 28, 28), 10, 256
 ROUND_SECONDS, ROUNDS_OF_TIMING = 0.25, 3
 MOST_TRIAL_ROWS = 2**16
+TRIAL_VOTES = 4 * TRIAL_BATCH  # of one unit of work, which ends with waiting for the device
 ANSWER_TOLERANCE = 1e-3  # engines sum in another order
 
 
@@ -56,6 +60,8 @@ class DeviceReport:
         votes: votes a second with that network.
         passes: rows a second of its forward pass alone.
         most_rows: the largest batch of that network that fits; None where memory is not asked for.
+        overlap_agrees: whether votes are the same where noise and passes overlap, which they then
+            do from now on; None where they cannot.
     """
 
     device: str
@@ -66,6 +72,7 @@ class DeviceReport:
     votes: float
     passes: float
     most_rows: int | None
+    overlap_agrees: bool | None
 
     @property
     def trusted(self) -> bool:
@@ -75,12 +82,23 @@ class DeviceReport:
 
 @dataclass(frozen=True)
 class Machine:
-    """What this machine has: versions by package (None where it is missing), cores, devices."""
+    """What this machine has.
 
+    Args:
+        dsrs, python: versions.
+        system: its kind, such as Linux x86_64.
+        cores: those that this process may use.
+        packages: versions by name; None where a package is missing.
+        onnx_providers: what ONNX Runtime can run on.
+        devices: what was found of each device.
+    """
+
+    dsrs: str
     python: str
     system: str
     cores: int
     packages: dict[str, str | None]
+    onnx_providers: tuple[str, ...]
     devices: tuple[DeviceReport, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -101,7 +119,8 @@ def examine(devices: Sequence[str] | None = None) -> Machine:
     elif devices:
         raise InvalidInput("devices are tried with PyTorch: pip install 'dsrs[torch]'")
     system = f"{platform.system()} {platform.machine()}"
-    return Machine(platform.python_version(), system, available_cores(), packages, reports)
+    python, cores = platform.python_version(), available_cores()
+    return Machine(version("dsrs"), python, system, cores, packages, _providers(), reports)
 
 
 def known_devices() -> tuple[str, ...]:
@@ -128,46 +147,71 @@ def report_on(device: str) -> DeviceReport:
         expected = module(torch.from_numpy(rows)).numpy()
         answers = module.to(place)(torch.from_numpy(rows).to(place)).cpu().numpy()
     gap = float(np.abs(answers - expected).max())
-    classifier = from_torch(module, TRIAL_SHAPE, engine="eager", name="mnist-cnn")
-    noise = device_noise(device) if place.type != "cpu" else None
+    classifier = from_torch(module, TRIAL_SHAPE, engine="eager", device=device, name="mnist-cnn")
+    noise = device_noise(device) if is_apart(place) else None
+    agree = gap <= ANSWER_TOLERANCE * max(1.0, float(np.abs(expected).max()))
     votes, passes = _speed(classifier, rows)
     return DeviceReport(
         device,
         _title(torch, place),
         "host" if noise is None else noise.way,
         () if noise is None else noise.notes,
-        gap <= ANSWER_TOLERANCE * max(1.0, float(np.abs(expected).max())),
+        agree,
         votes,
         passes,
-        None if place.type == "cpu" else _most_rows(classifier),
+        _most_rows(classifier) if place.type != "cpu" else None,
+        _overlap(classifier, rows[0], place, agree) if place.type == "cuda" else None,
     )
+
+
+def _overlap(classifier: Classifier, x: Any, place: Any, trusted: bool) -> bool | None:
+    """Whether votes are the same with two streams; the answer is remembered for this device."""
+    if not classifier.makes_noise:
+        return None
+    found = []
+    for said in ("off", "on"):
+        with switched(said):
+            found.append(count_votes(classifier, x, *_trial()).votes)
+    same = bool(np.array_equal(*found))
+    record_pass(place, same and trusted)
+    return same
 
 
 def _title(torch: Any, place: Any) -> str:
     if place.type == "cuda":
         memory = torch.cuda.get_device_properties(place).total_memory / 2**30
         return f"{torch.cuda.get_device_name(place)}, {memory:.0f} GiB"
-    return platform.processor() or platform.machine()
+    facts = Path("/proc/cpuinfo")
+    lines = facts.read_text().splitlines() if facts.is_file() else []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor() or platform.machine())
 
 
 def _speed(classifier: Classifier, rows: Any) -> tuple[float, float]:
     """Votes a second, and rows a second of forward passes alone, in turns of a quarter second."""
-    x, law = rows[0], GeneralizedGaussian(int(np.prod(TRIAL_SHAPE)), 0.5)
-    setting = Setting(0, TRIAL_BATCH, Grid.of_bounds((0.0, 1.0)))
-    unit = WorkUnit(0, Stream("doctor", law), 0, TRIAL_BATCH)
+    x, (setting, unit) = rows[0], _trial()
     count: Callable[[], Any] = lambda: count_votes(classifier, x, setting, unit)  # noqa: E731
     forward: Callable[[], Any] = lambda: classifier.classify(rows)  # noqa: E731
     count(), forward()
-    pairs = [(_rate(count), _rate(forward)) for _ in range(ROUNDS_OF_TIMING)]
+    pairs = [
+        (_rate(count, TRIAL_VOTES), _rate(forward, len(rows))) for _ in range(ROUNDS_OF_TIMING)
+    ]
     return max(pair[0] for pair in pairs), max(pair[1] for pair in pairs)
 
 
-def _rate(work: Callable[[], Any]) -> float:
-    """Rows a second of something that takes a batch."""
+def _trial() -> tuple[Setting, WorkUnit]:
+    """Some votes on the known network."""
+    law = GeneralizedGaussian(int(np.prod(TRIAL_SHAPE)), 0.5)
+    unit = WorkUnit(0, Stream("doctor", law), 0, TRIAL_VOTES)
+    return Setting(0, TRIAL_BATCH, Grid.of_bounds((0.0, 1.0))), unit
+
+
+def _rate(work: Callable[[], Any], rows: int) -> float:
+    """Rows a second of something that takes so many rows."""
     started, done = perf_counter(), 0
     while (spent := perf_counter() - started) < ROUND_SECONDS:
         work()
-        done += TRIAL_BATCH
+        done += rows
     return done / spent
 
 
@@ -183,6 +227,15 @@ def _most_rows(classifier: Classifier) -> int:
             break
         rows *= 2
     return rows
+
+
+def _providers() -> tuple[str, ...]:
+    """What ONNX Runtime can run on; nothing where it is missing."""
+    try:
+        import onnxruntime
+    except ImportError:
+        return ()
+    return tuple(onnxruntime.get_available_providers())
 
 
 def _version(package: str) -> str | None:

@@ -6,7 +6,7 @@ worker makes noise another runs the model.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Event, Lock
@@ -70,11 +70,12 @@ class VoteCollector(Collector):
     ) -> Counts:
         if unit.rows(setting.batch) <= setting.batch and not stop.is_set():
             return count_votes(classifier, x, setting, unit)  # one pass is not shared out
-        parts = _Shared(_ending_together(unit, setting.batch, self.workers), stop)
+        crew = crew_of(classifier, self.workers)
+        parts = _Shared(_ending_together(unit, setting.batch, len(crew)), stop)
 
-        def drain() -> Counts:
+        def drain(model: Classifier) -> Counts:
             try:
-                counter = VoteCounter(classifier, x, setting, unit)
+                counter = VoteCounter(model, x, setting, unit)
                 for part in parts:
                     counter.count(part.first, part.stop)
             finally:
@@ -82,7 +83,7 @@ class VoteCollector(Collector):
                 parts.close()
             return counter.counts
 
-        pending = [self._pool.submit(drain) for _ in range(self.workers)]
+        pending = [self._pool.submit(drain, model) for model in crew]
         try:
             total, *others = (future.result() for future in pending)
             if stop.is_set():
@@ -93,6 +94,17 @@ class VoteCollector(Collector):
         finally:
             # After Ctrl-C the workers end with the unit in their hands.
             parts.close()
+
+
+def crew_of(classifier: Classifier, workers: int) -> Sequence[Classifier]:
+    """The model that each worker asks: one worker for each device that makes its own noise.
+
+    Where the processor makes the noise, all workers make it, and share the devices.
+    """
+    replicas = classifier.replicas or (classifier,)
+    if classifier.makes_noise:
+        return replicas
+    return [replicas[worker % len(replicas)] for worker in range(max(workers, len(replicas)))]
 
 
 class _UntilStopped(Collector):

@@ -8,13 +8,20 @@ from __future__ import annotations
 from dsrs.audit.claims import Claim
 from dsrs.audit.kinds.dual import Dual
 from dsrs.audit.kinds.lead import Lead
+from dsrs.audit.kinds.norm_dual import NormDual
 from dsrs.audit.kinds.routed import Routed
 from dsrs.audit.kinds.slab import Slab
 from dsrs.audit.kinds.steps import Proof
 from dsrs.audit.reading import shown
-from dsrs.audit.verdicts import Undecided
+from dsrs.audit.verdicts import Refuted, Undecided
 
-CHECKED_KINDS: dict[str, type[Proof]] = {"dual": Dual, "lead": Lead, "slab": Slab, "routed": Routed}
+CHECKED_KINDS: dict[str, type[Proof]] = {
+    "dual": Dual,
+    "lead": Lead,
+    "norm-dual": NormDual,
+    "routed": Routed,
+    "slab": Slab,
+}
 
 
 def proof_of(claim: Claim) -> Proof | None:
@@ -23,7 +30,10 @@ def proof_of(claim: Claim) -> Proof | None:
         return None
     if claim.kind not in CHECKED_KINDS:
         raise Undecided(f"this check does not know proofs of the kind {shown(claim.kind)}")
-    return CHECKED_KINDS[claim.kind].read(claim.proof)
+    kind, norm = CHECKED_KINDS[claim.kind], claim.law.norm
+    if norm not in kind.norms:
+        raise Refuted(f"a proof of the kind {claim.kind} is not for noise that is round in {norm}")
+    return kind.read(claim.proof)
 
 
-__all__ = ["CHECKED_KINDS", "Dual", "Lead", "Proof", "Routed", "Slab", "proof_of"]
+__all__ = ["CHECKED_KINDS", "Dual", "Lead", "NormDual", "Proof", "Routed", "Slab", "proof_of"]

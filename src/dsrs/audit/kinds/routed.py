@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from dsrs.audit.claims import Claim, SmoothingLaw, Step
 from dsrs.audit.kinds.dual import Dual
 from dsrs.audit.kinds.lead import Lead
+from dsrs.audit.kinds.norm_dual import NormDual
 from dsrs.audit.kinds.slab import Slab
 from dsrs.audit.kinds.steps import Evaluation, Proof
 from dsrs.audit.reading import Fields, field, number, only, optional, shown, whole
@@ -26,8 +27,10 @@ from dsrs.audit.shells import Shells
 from dsrs.audit.verdicts import NotACertificate, Refuted, Undecided
 
 MOST_EXPERTS = 1000
-OF_EXPERT: dict[str, type[Proof]] = {"dual": Dual, "lead": Lead, "slab": Slab}
-OF_ROUTER: dict[str, type[Proof]] = {"dual": Dual, "lead": Lead}
+OF_EXPERT: dict[str, type[Proof]] = {
+    **{"dual": Dual, "lead": Lead, "slab": Slab, "norm-dual": NormDual}
+}
+OF_ROUTER: dict[str, type[Proof]] = {"dual": Dual, "lead": Lead, "norm-dual": NormDual}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,8 @@ def reach_of(proof: Proof) -> float:
 @dataclass(frozen=True, slots=True)
 class Routed(Proof):
     """The parts of all experts, in the order of the router's answers."""
+
+    norms: ClassVar[tuple[str, ...]] = ("l2", "l1", "linf")
 
     named: int
     alpha: float
@@ -146,8 +151,10 @@ class Routed(Proof):
                 if proof is None or not proof.steps:
                     continue
                 own = claim.law if law is None else SmoothingLaw.read(law)
-                if own.d != claim.law.d:
-                    raise Refuted(f"the noise of expert {j} has another dimension")
+                if (own.d, own.norm) != (claim.law.d, claim.law.norm):
+                    raise Refuted(f"the noise of expert {j} has another dimension or norm")
+                if own.norm not in proof.norms:
+                    raise Refuted(f"expert {j}: a proof that is not for noise of {own.norm}")
                 try:
                     self._check_part(proof, own, claim, evaluation)
                     proved = max(proved, Fraction(reach_of(proof)))
@@ -163,6 +170,6 @@ class Routed(Proof):
     ) -> None:
         """Raise unless a proof proves its own reach under its own law."""
         own = replace(claim, law=law, radius=reach_of(proof), grid=None, np_radius=None)
-        shells = Shells(law.d, law.sigma, law.k, law.eta)
+        shells = Shells(law.d, law.sigma, law.k, law.eta, law.norm)
         surpluses = evaluation.surpluses
         proof.check(own, Evaluation(shells, law.sigma, law.eta, surpluses))

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from dsrs.audit.balls import arb, exact
 from dsrs.audit.bound import enclosed_bound
@@ -17,6 +17,7 @@ from dsrs.audit.gaussian import gaussian_bound
 from dsrs.audit.limits import Budget, tick
 from dsrs.audit.mixture import Mixture
 from dsrs.audit.outer import outer_bound
+from dsrs.audit.overlap import overlap_bound
 from dsrs.audit.reading import Fields
 from dsrs.audit.shells import Shells
 from dsrs.audit.verdicts import Refuted, Undecided
@@ -28,6 +29,7 @@ LARGEST_MULTIPLIER = 1e200
 class Proof(ABC):
     """What makes a radius true: bounds of probabilities, and steps that follow from them."""
 
+    norms: ClassVar[tuple[str, ...]] = ("l2",)  # that its noise may be round in
     steps: tuple[Step, ...]
 
     @classmethod
@@ -101,7 +103,9 @@ class Evaluation:
             raise Undecided("a multiplier is too large to compute with")
         own, *others = step.multipliers
         innermost = arb(0)
-        if self.shells.gaussian and not any(others) and 0 < own < math.inf:
+        if self.shells.norm != "l2":
+            value = overlap_bound(mixture, ends, exact(step.radius), Budget())
+        elif self.shells.gaussian and not any(others) and 0 < own < math.inf:
             ratio = exact(step.radius) / self.shells.sigma
             value = gaussian_bound(intervals[0].lower, own, ratio)
         else:

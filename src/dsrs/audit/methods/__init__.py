@@ -115,7 +115,7 @@ class BoundsFromVotes:
             check_routed((plan, sampled, text), claim, proof, routed, check)
             return
         law = claim.law
-        shells = Shells(law.d, law.sigma, law.k, law.eta)
+        shells = Shells(law.d, law.sigma, law.k, law.eta, law.norm)
         seen = VoteContext(plan, sampled, text, claim, proof, ballots, shells)
         _check_charge(seen)
         check(seen)

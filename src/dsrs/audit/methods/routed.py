@@ -141,7 +141,7 @@ def _context(
 ) -> VoteContext:
     law = plan.law
     own = replace(claim, law=law, radius=reach_of(proof), np_radius=None)
-    shells = Shells(law.d, law.sigma, law.k, law.eta)
+    shells = Shells(law.d, law.sigma, law.k, law.eta, law.norm)
     return VoteContext(plan, sampled, text, own, proof, ballots, shells)
 
 
@@ -156,7 +156,7 @@ def _check_charge(seen: VoteContext) -> None:
 def _check_exclusion(plan: Plan, claim: Claim, part: Part, j: int, ballots: RoutedBallots) -> None:
     """Raise unless the router's bounds against expert j follow from its votes."""
     proof, law = part.excluded, plan.law
-    leads = len(plan.experts) > 2
+    leads = len(plan.experts) > 2 and law.norm == "l2"
     if isinstance(proof, Lead) != leads:
         raise Refuted("a router of two experts has a majority, one of more is compared with each")
     if isinstance(proof, Lead):
@@ -167,7 +167,7 @@ def _check_exclusion(plan: Plan, claim: Claim, part: Part, j: int, ballots: Rout
         lower, rival = proof.p.lower, None
     else:
         raise Refuted(f"no votes of the router give the bounds {shown(proof)}")
-    shells = Shells(law.d, law.sigma, law.k, law.eta)
+    shells = Shells(law.d, law.sigma, law.k, law.eta, law.norm)
     charge = exact(0)
     if plan.grid_step is not None:
         charge = variation(shells, None, law.sigma, law.eta, plan.grid_step)

@@ -8,7 +8,7 @@ import numpy as np
 
 from dsrs.classifiers.denoisers.base import Denoiser, Rows
 from dsrs.classifiers.onnx_graph import GraphBuilder
-from dsrs.classifiers.torch_module import imported_torch
+from dsrs.classifiers.tensor_passes import imported_torch
 
 
 class Clip(Denoiser):

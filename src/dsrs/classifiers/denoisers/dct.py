@@ -40,7 +40,7 @@ from dsrs.classifiers.denoisers.dct_blocks import (
     mean_below,
 )
 from dsrs.classifiers.onnx_graph import GraphBuilder
-from dsrs.classifiers.torch_module import imported_torch
+from dsrs.classifiers.tensor_passes import imported_torch
 from dsrs.errors import InvalidInput
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dsrs.classifiers.denoisers.base import Denoiser, Rows
 from dsrs.classifiers.onnx_graph import GraphBuilder
-from dsrs.classifiers.torch_module import imported_torch
+from dsrs.classifiers.tensor_passes import imported_torch
 
 
 class Normalisation(Denoiser):

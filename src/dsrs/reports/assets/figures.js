@@ -28,7 +28,7 @@ function nearestIndex(values, x) {
 }
 
 const radiusAxis = (max) => ({
-  label: "l2 radius r", min: 0, max, read: (r) => `radius ${r.toFixed(3)}`,
+  label: `${report.norm} radius r`, min: 0, max, read: (r) => `radius ${r.toFixed(3)}`,
 });
 
 function accuracyChart(id, title, caption, curves, mark) {

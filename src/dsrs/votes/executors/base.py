@@ -43,7 +43,9 @@ class Executor(ABC):
 
     def fewest_rows(self, classifier: Classifier) -> int | None:
         """Rows of the smallest forward passes since memory ran out; None if it never did."""
-        return classifier.rows_at_once
+        models = classifier.replicas or (classifier,)
+        found = [rows for model in models if (rows := model.rows_at_once) is not None]
+        return min(found, default=None)
 
     def __enter__(self) -> Executor:
         self.open()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from threading import Event
 
+from dsrs.kernels.threads import thread_count
 from dsrs.votes import Collector, InlineCollector, VoteCollector
 from dsrs.votes.collect import UNIT_SAMPLES
 from dsrs.votes.executors.base import Executor
@@ -14,11 +16,12 @@ UNITS_EACH = 4
 
 
 class ThreadExecutor(Executor):
-    """`workers` threads; all cores when None."""
+    """`workers` threads, all cores when None; `at_least` as many as the model has devices."""
 
-    def __init__(self, workers: int | None = None) -> None:
-        self._shared = VoteCollector(workers)
+    def __init__(self, workers: int | None = None, at_least: int = 0) -> None:
+        self._shared = VoteCollector(max(thread_count(workers), at_least))
         self._one_input = True
+        self._turns = itertools.count()
         self._opened = time.perf_counter(), time.process_time()
 
     def open(self) -> None:
@@ -35,7 +38,9 @@ class ThreadExecutor(Executor):
         return min(2, inputs) if self._one_input else self._shared.workers
 
     def collector(self, stop: Event) -> Collector:
-        return self._shared.until(stop) if self._one_input else InlineCollector(stop)
+        if self._one_input:
+            return self._shared.until(stop)
+        return InlineCollector(stop, next(self._turns))
 
     @property
     def place(self) -> str:

@@ -1,0 +1,113 @@
+"""The arithmetic that a PyTorch module is run in: a part of the model, and of its fingerprint.
+
+A module in half precision is another function than in float32, with votes of its own. Noise is
+added in float32 in every precision; what the module is given is rounded once, after that.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Callable
+from typing import Any, Literal, get_args
+
+from dsrs.errors import ClassifierError, InvalidInput
+
+Precision = Literal["float32", "tf32", "bfloat16", "float16"]
+MODEL_PRECISIONS: tuple[str, ...] = get_args(Precision)
+COMPILED = "compiled"
+
+
+def arithmetic_text(precision: str, engine: str) -> str:
+    """What is added to a fingerprint: nothing for float32 as it is, or such as `bfloat16 compiled`.
+
+    Channels last goes with every precision but float32, so that it need not be said.
+    """
+    said = () if precision == "float32" else (precision,)
+    return " ".join((*said, COMPILED) if engine == COMPILED else said)
+
+
+def in_precision(module: Any, precision: str, place: Any, title: str) -> Any:
+    """The module on float32 batches, computed in this precision; float32 is the module itself.
+
+    Weights and batches of images are kept channels last in all other precisions, where tensor cores
+    and vector units want them so.
+
+    Args:
+        module: the module on its device; it is copied where its weights must change.
+        precision: one of MODEL_PRECISIONS.
+        place: the device.
+        title: what messages call the module.
+    """
+    if precision not in MODEL_PRECISIONS:
+        raise InvalidInput(
+            f"`precision` must be one of {', '.join(MODEL_PRECISIONS)}, got {precision!r}"
+        )
+    if place.type == "cuda":
+        _set_tf32(precision == "tf32")
+    if precision == "float32":
+        return module
+    if precision == "tf32" and place.type != "cuda":
+        raise InvalidInput(
+            f"`precision` 'tf32' is a mode of NVIDIA GPUs, and {title} is on {place}; use float32 "
+            "or bfloat16"
+        )
+    import torch
+
+    kind = torch.float32 if precision == "tf32" else getattr(torch, precision)
+    try:
+        converted = copy.deepcopy(module).to(kind)
+    except (RuntimeError, TypeError) as error:
+        raise ClassifierError(f"{title} cannot be run in {precision}: {error}") from error
+    return _converting()(converted.to(memory_format=torch.channels_last), kind)
+
+
+@functools.cache
+def _converting() -> Any:
+    """The class of modules that convert their batches, made once PyTorch is there."""
+    import torch
+
+    class Converting(torch.nn.Module):
+        """A module of one floating-point type on batches of another."""
+
+        def __init__(self, module: Any, kind: Any) -> None:
+            super().__init__()
+            self.module, self.kind = module, kind
+            self.eval()
+
+        def forward(self, batch: Any) -> Any:
+            layout = torch.channels_last if batch.dim() == 4 else torch.preserve_format
+            return self.module(batch.to(self.kind, memory_format=layout))
+
+    return Converting
+
+
+def compiled(module: Any) -> Callable[[Any], Any]:
+    """The module compiled by PyTorch as one graph; each size of a batch has code of its own.
+
+    A module that PyTorch would only compile in part, or run as it is, fails at its first batch.
+    """
+    import torch
+
+    made: Callable[[Any], Any] = torch.compile(module, dynamic=False, fullgraph=True)
+    return made
+
+
+def _set_tf32(wanted: bool) -> None:
+    """Let convolutions and products of matrices round to tf32, or not: for the whole process."""
+    import torch
+
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = wanted
+
+
+def refuse_other_precision(precision: str, title: str) -> None:
+    """Raise ClassifierError if another model or other code changed what float32 means on CUDA."""
+    import torch
+
+    found = torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32
+    if precision in ("float32", "tf32") and found != (precision == "tf32",) * 2:
+        raise ClassifierError(
+            f"{title} is to be run in {precision}, but other code of this process has switched "
+            f"tf32 {'off' if precision == 'tf32' else 'on'}; run models of both in processes of "
+            "their own"
+        )

@@ -1,0 +1,184 @@
+"""Forward passes on tensors of one device, with the noise made there or by the processor.
+
+`cuda`, `cuda:1` and `mps` are devices apart from the processor. So is `cpu:0` or `cpu:1`, which is
+the processor behind the same code: noise in tensors and votes counted there. It is slower than
+`cpu`, and there to try what a GPU does where there is none.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import threading
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrs.classifiers.base import failure
+from dsrs.classifiers.precision import refuse_other_precision
+from dsrs.errors import ClassifierError, MissingExtra
+from dsrs.noise.normals import NoiseBlock
+from dsrs.noise.on_device import device_noise
+
+LOG = logging.getLogger("dsrs.counting")
+# From a batch as a tensor on the device to logits or class ids, there as well.
+Run = Callable[[Any], Any]
+# Pairs of a shift and a scale: what is done to inputs on their way to a model, in order.
+Units = tuple[tuple[NDArray[np.float32], NDArray[np.float32]], ...]
+
+
+class Prepared(NamedTuple):
+    """A noisy batch on its way to a model.
+
+    batch: the noisy copies as the model takes them, a tensor on its device.
+    norms: their noise norms, there as well.
+    run: the model.
+    """
+
+    batch: Any
+    norms: Any
+    run: Run
+
+
+# The noisy copies of a block, made where the model is.
+NoisyForward = Callable[[NoiseBlock, Units], Prepared]
+
+
+def is_apart(place: Any) -> bool:
+    """Whether a `torch.device` makes its own noise and counts its own votes."""
+    return bool(place.type != "cpu" or place.index is not None)
+
+
+def module_passes(
+    module: Any, place: Any, title: str, precision: str = "float32", call: Run | None = None
+) -> Run:
+    """Runs a module on tensors, without gradients.
+
+    Args:
+        module: the module on its device.
+        place: the device.
+        title: what messages call the module.
+        precision: what CUDA must be set to.
+        call: calls the module otherwise than by itself, such as compiled.
+    """
+    torch = imported_torch()
+    on_cuda, ask = place.type == "cuda", module if call is None else call
+
+    def run(batch: Any) -> Any:
+        if getattr(module, "training", False):
+            raise ClassifierError(f"{title} was switched to training mode; call .eval()")
+        if on_cuda:
+            refuse_other_precision(precision, title)
+        with torch.inference_mode():
+            try:
+                answer = ask(batch)
+            except (MemoryError, RuntimeError, TypeError, ValueError) as error:
+                raise failure(error, title, tuple(batch.shape)) from error
+            answer = logits_of(answer, title)
+            return answer.float() if answer.dtype in (torch.bfloat16, torch.float16) else answer
+
+    return run
+
+
+def logits_of(answer: Any, title: str) -> Any:
+    """The tensor that a module answered, or that its answer calls `logits`."""
+    logits = getattr(answer, "logits", answer)
+    if not isinstance(logits, imported_torch().Tensor):
+        raise ClassifierError(
+            f"{title} must return one tensor of logits, or an object that has it as `logits`, got "
+            f"{type(answer).__name__}"
+        )
+    return logits
+
+
+def on_arrays(
+    run: Run, place: Any, pinned: bool = False
+) -> Callable[[NDArray[np.float32]], NDArray[Any]]:
+    """The same passes on arrays; `pinned` moves them without waiting."""
+
+    def forward(batch: NDArray[np.float32]) -> NDArray[Any]:
+        rows = tensor_of(batch)
+        rows = rows.pin_memory().to(place, non_blocking=True) if pinned else rows.to(place)
+        answer: NDArray[Any] = run(rows).cpu().numpy()
+        return answer
+
+    return forward
+
+
+def noise_beside(run: Run, place: Any, title: str, shape: tuple[int, ...]) -> NoisyForward | None:
+    """Noise made where the model is, for the model to be run on; None: the sampler makes it.
+
+    On the CPU the sampler's kernels are faster; elsewhere no batch need be moved. A device whose
+    noise is not the sampler's, bit for bit, is not trusted with it.
+    """
+    if not is_apart(place):
+        return None
+    noise = device_noise(str(place))
+    if noise.make is None:
+        LOG.warning("the processor makes the noise: %s", "; ".join(noise.notes))
+        return None
+    torch, make = imported_torch(), noise.make
+    moved = _Moved(place)
+
+    def prepare(block: NoiseBlock, units: Units) -> Prepared:
+        try:
+            with torch.inference_mode():
+                batch, norms = make(block, moved.cells(block.cells))
+                batch = batch.reshape(-1, *shape)
+                for shift, scale in units:
+                    batch = (batch - moved.constant(shift)) / moved.constant(scale)
+        except (MemoryError, RuntimeError) as error:
+            raise failure(error, f"the noise of {title}", (block.count, *shape)) from error
+        return Prepared(batch, norms, run)
+
+    return prepare
+
+
+class _Moved:
+    """Arrays that were moved to a device: each once, since every move makes the processor wait.
+
+    An array must not be changed afterwards. Threads have inputs of their own.
+    """
+
+    def __init__(self, place: Any) -> None:
+        self._place = place
+        self._local = threading.local()
+        self._constants: dict[int, tuple[NDArray[Any], Any]] = {}
+
+    def cells(self, cells: NDArray[np.float64]) -> Any:
+        """The input; only the last one of a thread is kept."""
+        held: tuple[NDArray[np.float64], Any] | None = getattr(self._local, "cells", None)
+        if held is None or held[0] is not cells:
+            held = self._local.cells = (cells, self._there(cells))
+        return held[1]
+
+    def constant(self, values: NDArray[np.float32]) -> Any:
+        """An array that belongs to the model, which keeps it."""
+        if id(values) not in self._constants:
+            self._constants[id(values)] = (values, self._there(values))
+        return self._constants[id(values)][1]
+
+    def _there(self, values: NDArray[Any]) -> Any:
+        return imported_torch().from_numpy(values).to(self._place)
+
+
+def imported_torch() -> ModuleType:
+    """The module `torch`, or MissingExtra."""
+    return required("torch")
+
+
+def required(package: str) -> ModuleType:
+    """A package that the extra `torch` brings, or MissingExtra."""
+    try:
+        return importlib.import_module(package)
+    except ImportError:
+        raise MissingExtra(package, "torch") from None
+
+
+def tensor_of(batch: NDArray[np.float32]) -> Any:
+    """The batch as a tensor."""
+    # PyTorch warns of read-only arrays, although nothing writes to its input here.
+    return imported_torch().from_numpy(batch if batch.flags.writeable else batch.copy())

@@ -1,0 +1,56 @@
+"""Mean size of prediction sets against radius, beside certified accuracy, as one figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from dsrs.conformal.curve import CurvePoint
+from dsrs.files.whole import whole_file
+from dsrs.measures.certified_accuracy import MethodAccuracy
+from dsrs.reports.figures import checked_formats
+from dsrs.reports.style import print_style, run_color, run_dash
+
+
+def draw_sizes(
+    curves: Mapping[str, Sequence[CurvePoint]],
+    accuracies: Mapping[str, MethodAccuracy],
+    num_classes: int,
+    path: Path,
+) -> None:
+    """Write the figure: sizes of sets by name above, certified accuracy of runs by name below."""
+    suffix = path.suffix.removeprefix(".")
+    checked_formats([suffix])
+    with print_style():
+        from matplotlib.figure import Figure
+
+        rows = 2 if accuracies else 1
+        figure = Figure(figsize=(3.4, 2.2 * rows))
+        panels = figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
+        for place, (name, points) in enumerate(curves.items()):
+            panels[0].plot(
+                [point.radius for point in points],
+                [point.mean_size for point in points],
+                color=run_color(place),
+                dashes=run_dash(place),
+                label=name,
+            )
+        panels[0].set_ylabel(f"mean size of sets, of {num_classes}")
+        panels[0].set_ylim(0, 1.04 * num_classes)
+        panels[0].legend()
+        for place, (name, found) in enumerate(accuracies.items(), len(curves)):
+            panels[1].plot(
+                found.radii,
+                [100 * found.share(i) for i in range(len(found.radii))],
+                color=run_color(place),
+                dashes=run_dash(place),
+                label=name,
+            )
+        if accuracies:
+            panels[1].set_ylabel("certified accuracy (%)")
+            panels[1].set_ylim(0, 102)
+            panels[1].legend()
+        panels[-1].set_xlabel(r"$\ell_2$ radius $r$")
+        panels[-1].set_xlim(left=0)
+        with whole_file(path) as stream:
+            figure.savefig(stream, format=suffix)
