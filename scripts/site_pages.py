@@ -140,6 +140,8 @@ def _kind(field: dict[str, Any], name: str) -> str:
     """The type of a field in words, with a link where it has a section of its own."""
     if "$ref" in field:
         key = field["$ref"].rpartition("/")[2]
+        if not field["$ref"].startswith("#/$defs/"):
+            return f"as `{key}`"
         return f"[{key}](#{_anchor(name, key)})"
     if "anyOf" in field:
         return " or ".join(_kind(choice, name) for choice in field["anyOf"])
