@@ -36,7 +36,7 @@ if _TYPE_CHECKING:
     from dsrs.smoothed.smoothing import load_demo as load_demo
     from dsrs.smoothed.smoothing import smooth as smooth
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 # The home of every public name, and the rooms that documentation and users reach as dsrs.ROOM.
 _HOMES = {
