@@ -67,6 +67,8 @@ exit codes:
        `dsrs check` refuted none, but could not verify all, or there was nothing to verify
   4    `dsrs gate`: a requirement is not met
   130  interrupted (Ctrl-C); everything finished so far is kept
+
+documentation: docs/index.md of the source distribution; `make docs` there builds it as a site
 """
 PARAMETER = re.compile(r"`(\w+)`")
 # Parameters that no option fills, as a person at the command line knows them.
