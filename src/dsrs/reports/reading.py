@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from dsrs.errors import InvalidInput
+from dsrs.measures.routing import routed_inputs
 from dsrs.reports.summary import RunSummary
 from dsrs.reports.tabled import read_table
 from dsrs.store.attacks import attacked_inputs
@@ -69,7 +71,7 @@ def read_run(path: str | Path, name: str | None = None, family: str | None = "")
         data = run.config.get("data", {})
         started = [session["started"] for session in run.sessions]
         results = list(run.results())
-        return RunSummary.from_results(
+        summary = RunSummary.from_results(
             name or Path(path).resolve().name,
             results,
             family=family,
@@ -79,6 +81,8 @@ def read_run(path: str | Path, name: str | None = None, family: str | None = "")
             spent=votes_spent(results, run.sampled_plan),
             attacks=attacked_inputs(run),
         )
+        routing = tuple(routed_inputs(results, run.plan)) if run.plan.experts else ()
+        return replace(summary, routing=routing)
 
 
 def split_name(text: str) -> tuple[str, Path]:
