@@ -18,7 +18,7 @@ CASES = general_cases()
 
 def best(case: Problem, rho: float, start: Floats) -> tuple[float, float, Floats, Floats]:
     found, rates = start.copy(), np.zeros(len(start))
-    value, slope = general_multipliers(lay_nodes(case), rho, np.zeros((3, 3)), found, rates)
+    value, slope = general_multipliers(lay_nodes(case), rho, found, rates)
     return value, slope, found, rates
 
 

@@ -18,7 +18,7 @@ def newton_value(name: str, rho: float) -> float:
     case, start = CASES[name]
     found = start.copy()
     nodes = lay_nodes(case)
-    return general_multipliers(nodes, rho, np.zeros((3, 3)), found, np.zeros(len(start)))[0]
+    return general_multipliers(nodes, rho, found, np.zeros(len(start)))[0]
 
 
 @pytest.mark.parametrize("name", ["rescaled", "a negative multiplier", "few dimensions"])

@@ -19,7 +19,7 @@ ALLOWED = {
     "confidence": {"kernels"},
     "noise": {"kernels", "laws"},
     "networks": set(),
-    "classifiers": {"files", "kernels", "networks", "noise"},
+    "classifiers": {"files", "kernels", "laws", "networks", "noise"},
     "datasets": {"classifiers", "files"},
     "duality": {"kernels", "laws"},
     "proofs": {"duality", "files", "kernels", "laws"},
@@ -30,7 +30,7 @@ ALLOWED = {
     "store": {
         *("classifiers", "datasets", "files", "landscape", "laws", "methods", "proofs", "votes"),
     },
-    "measures": {"confidence", "proofs", "store", "votes"},
+    "measures": {"confidence", "methods", "proofs", "store", "votes"},
     "exchange": {
         *("confidence", "files", "landscape", "laws", "measures", "methods", "proofs", "store"),
         "votes",
@@ -39,7 +39,7 @@ ALLOWED = {
         *("classifiers", "confidence", "datasets", "duality", "exchange", "landscape", "laws"),
         *("measures", "methods", "noise", "proofs", "store", "votes"),
     },
-    "__init__": {"attack", "audit", "laws", "proofs", "reports", "smoothed"},
+    "__init__": {"attack", "audit", "laws", "proofs", "reports", "routing", "smoothed"},
     "audit": set(),  # it must share no numerical code with what it audits
     "attack": {
         *("certifying", "classifiers", "confidence", "datasets", "kernels", "laws", "measures"),
@@ -67,6 +67,7 @@ ALLOWED = {
         ),
         *("methods", "noise", "proofs", "reports", "store", "votes"),
     },
+    "routing": {"classifiers", "files", "smoothed"},
     "training": {"classifiers", "datasets", "files", "laws", "networks"},
     "adapting": {
         *("certifying", "classifiers", "confidence", "datasets", "files", "laws", "methods"),

@@ -1,7 +1,11 @@
-"""What people call lists its arguments, so that an API reference can be made from the code."""
+"""What people call lists its arguments, so that an API reference can be made from the code.
+
+Docstrings are sentences, also those that only readers of the code see.
+"""
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import re
@@ -61,3 +65,23 @@ def test_docstrings_list_all_parameters(name: str) -> None:
 
 def test_examples_of_the_documentation_are_among_them() -> None:
     assert {"certify", "smooth", "from_callable", "open_run", "load_dataset"} <= CALLED.keys()
+
+
+def test_docstrings_say_something() -> None:
+    root = Path(dsrs.__file__).parent
+    nodes = [
+        (path, node)
+        for path in root.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+    ]
+    short = {
+        f"{path.relative_to(root)}: {text}"
+        for path, node in nodes
+        if (text := ast.get_docstring(node)) is not None and len(text.split()) < 3
+    }
+    without = {
+        path for path, node in nodes if isinstance(node, ast.Module) and not ast.get_docstring(node)
+    }
+    assert not short
+    assert not without

@@ -60,7 +60,7 @@ class Adapted:
         return float(np.mean(best - first)), float(low[0]), float(high[0])
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return what was tried and chosen as JSON."""
         gain, low, high = self.gain
         return {
             "format": ADAPTED_FORMAT,

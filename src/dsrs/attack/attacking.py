@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from dsrs.attack.aim import Aim
 from dsrs.attack.box import Room
 from dsrs.attack.pursuit import check_budget, pursue
+from dsrs.attack.routed import RoutedAim, pursue_routed
 from dsrs.attack.summary import AttackSummary, EpsRates, summarised
 from dsrs.certifying.in_flight import keep_all
 from dsrs.certifying.many_inputs import Counter, Watch
@@ -31,6 +32,7 @@ from dsrs.methods import NEYMAN_PEARSON, Plan
 from dsrs.noise.seeds import check_seed
 from dsrs.proofs.certificate import Certificate
 from dsrs.proofs.counterexample import AttackedInput
+from dsrs.proofs.routed import Routed
 from dsrs.store import Run, RunResult, open_run
 from dsrs.store.attacks import AttackWriter, attacked_inputs, start_attack
 from dsrs.store.copying import copy_run
@@ -73,6 +75,11 @@ class AttackSettings:
         if self.eps is not None and not 0 < self.eps < math.inf:
             raise InvalidInput(f"`eps` must be a positive distance, got {self.eps!r}")
 
+    @property
+    def limits(self) -> dict[str, Any]:
+        """What bounds the attack of one input."""
+        return {"budget": self.budget, "alpha": self.alpha, "eps": self.eps}
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON, without loss; attacks of earlier versions said nothing of norm and eps."""
         fields = asdict(self)
@@ -111,22 +118,20 @@ def attack_input(
     """
     chosen = settings or AttackSettings()
     grid = None if certificate.grid is None or plan is not None else certificate.grid.grid
-    sampled = plan or Plan(certificate.law, (NEYMAN_PEARSON,), grid=grid)
+    laws = classifier.expert_laws
+    sampled = plan or Plan(certificate.law, (NEYMAN_PEARSON,), grid=grid, experts=laws)
     check_budget(chosen.budget, sampled.batch)
     image = checked_input(classifier, x, sampled, index)
     setting, claim = _setting(sampled, chosen), certificate.claim
     norm = chosen.norm or certificate.law.measured_in
     aim = Aim(classifier, image, sampled.law, setting, index, target, claim, norm)
-    found = pursue(
-        aim,
-        Room(image, classifier.bounds if chosen.clip else None, norm),
-        certificate.radius_in(norm),
-        method,
-        budget=chosen.budget,
-        alpha=chosen.alpha,
-        eps=chosen.eps,
-        stop=stop or Event(),
-    )
+    room = Room(image, classifier.bounds if chosen.clip else None, norm)
+    radius, limits = certificate.radius_in(norm), chosen.limits
+    if isinstance(certificate.proof, Routed):
+        whole = RoutedAim(aim, sampled, certificate.proof, room, stop or Event())
+        found = pursue_routed(whole, radius, method, **limits)
+    else:
+        found = pursue(aim, room, radius, method, **limits, stop=stop or Event())
     return replace(found, pictures=_pictures(image, found.perturbation, classifier.bounds))
 
 

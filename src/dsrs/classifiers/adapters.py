@@ -42,6 +42,7 @@ class ModelOptions:
         std: see `mean`.
         scaling: the units of the features of tabular data; the classifier then takes scaled inputs.
         denoise: what stands between the noise and the model: "clip", "dct" or an ONNX file.
+        router: a model to take in place of the router of a routed folder.
     """
 
     input_shape: tuple[int, ...] | None = None
@@ -58,6 +59,7 @@ class ModelOptions:
     std: Sequence[float] = ()
     scaling: Scaling | None = None
     denoise: str | Path | None = None
+    router: str | Path | None = None
 
     def chosen(self, *names: str) -> dict[str, Any]:
         """These options by name, to hand on."""

@@ -109,15 +109,13 @@ def _with_graph(
     return whole
 
 
-def onnx_function(
-    path: Path, input_shape: tuple[int, ...], threads: int = 1
-) -> tuple[Forward, str]:
+def onnx_function(path: Path, input_shape: tuple[int, ...]) -> tuple[Forward, str]:
     """What an ONNX file of one input and one output answers to batches, and its fingerprint."""
     title = f"ONNX {path.name}"
     if not path.is_file():
         raise ClassifierError(f"there is no model file {str(path)!r}")
     identity = _fingerprint(path)
-    session = _session(path, title, threads, "cpu")
+    session = _session(path, title, 1, "cpu")
     source = _only_input(session, title)
     _input_shape(source, input_shape, title)
     forward = _forward(session, source.name, _chosen_output(session, None, title), title)

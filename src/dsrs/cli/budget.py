@@ -163,6 +163,8 @@ def refuse_misfits(arguments: argparse.Namespace, plan: Plan) -> None:
         raise InvalidInput("--dry-run and --budget look at this machine, not at a --cluster")
     if plan.law.measured_in != "l2" and (arguments.dry_run or arguments.budget):
         raise InvalidInput("--dry-run and --budget predict l2 radii alone; give --n instead")
+    if plan.experts and (arguments.dry_run or arguments.budget):
+        raise InvalidInput("--dry-run and --budget predict one noise, and a routed model has more")
     if arguments.budget is None:
         return
     if "n" in arguments.texts:

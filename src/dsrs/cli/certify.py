@@ -18,7 +18,8 @@ from dsrs.cli.grid_option import add_grid, grid_from
 from dsrs.cli.law_options import (
     LAW_FORMS,
     add_law_options,
-    law_from,
+    law_settings,
+    noise_from,
     note_on_law,
     tuned_method,
 )
@@ -67,6 +68,8 @@ examples:
       --output runs/table
       The table at these radii, each input stopped when its row is known. --radius and --adaptive
       certify by Neyman-Pearson, and by --q tailored if asked: double sampling has no early answer.
+  dsrs certify --model routed/ --data MNIST/ --output runs/routed
+      A routed model of `dsrs route`: router and experts have their own noise.
   dsrs certify --config runs/mine/run.toml --seed 1 --output runs/again
       The options of another run, but for the seed. Every run folder has such a file.
 
@@ -200,7 +203,8 @@ def run(arguments: argparse.Namespace) -> int:
         indices = chosen_inputs(arguments, dataset)
         plan = _plan(arguments, dataset, len(indices))
     if not arguments.quiet:
-        note_on_law(arguments, plan.law)
+        if not plan.experts:
+            note_on_law(arguments, plan.law)
         note_on_units(arguments, dataset)
     if arguments.verbose:
         _describe(classifier, dataset, plan, len(indices))
@@ -226,9 +230,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _settings(arguments: argparse.Namespace, plan: Plan) -> str:
     """The run.toml of this run. A law from a file is written out: the file may change."""
     decided = {
-        "sigma": plan.law.sigma,
-        "k": plan.law.k,
-        "eta": plan.law.eta,
+        **law_settings(plan),
         "q": [text for text in plan.methods if text != NEYMAN_PEARSON] or ["none"],
         **{name: getattr(plan, name) for name in ("n", "n0", "seed")},
         **({"alpha": plan.alpha} if plan.family_alpha is None else {}),
@@ -254,7 +256,7 @@ def _plan(arguments: argparse.Namespace, dataset: Dataset, inputs: int) -> Plan:
     if "none" in methods and len(methods) > 1:
         raise InvalidInput(f"--q none cannot be used with other methods, got {', '.join(methods)}")
     plan = Plan(
-        law=law_from(arguments, math.prod(dataset.input_shape)),
+        **noise_from(arguments, math.prod(dataset.input_shape)),
         n=arguments.n,
         n0=arguments.n0,
         **({} if arguments.alpha is None else {"alpha": arguments.alpha}),
@@ -299,6 +301,7 @@ def _describe(classifier: Classifier, dataset: Dataset, plan: Plan, count: int) 
 
 def _conclude(arguments: argparse.Namespace, classifier: Classifier, dataset: Dataset) -> int:
     from dsrs.measures.certified_accuracy import certified_accuracy
+    from dsrs.measures.routing import routing_cost, routing_lines
     from dsrs.store import open_run, votes_spent
 
     with open_run(arguments.output) as finished:
@@ -313,11 +316,14 @@ def _conclude(arguments: argparse.Namespace, classifier: Classifier, dataset: Da
             "most_votes": spent.most,
             "bound": plan.bound,
             "methods": [accuracy.to_dict() for accuracy in accuracies],
+            **({"routing": routing_cost(results, plan).to_dict()} if plan.experts else {}),
         }
         print(json.dumps(document, indent=2))
         return 0
     print(accuracy_table(accuracies, labelled, plan.law.measured_in))
     print("votes: " + spent.text() + randomized_note(plan))
+    for line in routing_lines(results, plan):
+        print(line)
     print_diagnosis(
         results, plan, lambda result: int(classifier.classify(dataset.input(result.index)[None])[0])
     )

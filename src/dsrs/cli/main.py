@@ -43,6 +43,7 @@ VERBS = (
     "export",
     "import_",
     "adapt",
+    "route",
     "train",
     "paper",
     "theory",

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.grid_option import add_grid, grid_from
-from dsrs.cli.law_options import add_law_options, law_from
+from dsrs.cli.law_options import add_law_options, noise_from
 from dsrs.cli.model_options import (
     add_batch_size,
     add_selection_options,
@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
     classifier, dataset = model_and_data(arguments)
     smoothed = SmoothedClassifier(
         classifier,
-        law_from(arguments, math.prod(dataset.input_shape)),
+        noise_from(arguments, math.prod(dataset.input_shape))["law"],
         method=defaults.NEYMAN_PEARSON,
         n=max(arguments.n, 2),
         alpha=arguments.alpha,

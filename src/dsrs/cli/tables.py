@@ -1,4 +1,4 @@
-"""Plain-text tables."""
+"""Tables of plain text with aligned columns."""
 
 from __future__ import annotations
 

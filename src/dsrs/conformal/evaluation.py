@@ -63,7 +63,7 @@ class ShiftOutcome:
         return clopper_pearson(self.held, self.inputs, COVERAGE_ALPHA)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return coverage and sizes as JSON."""
         return {
             "shift": self.shift,
             "inputs": self.inputs,

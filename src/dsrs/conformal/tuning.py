@@ -59,7 +59,7 @@ class SetForecast:
     fewest_inputs: int | None
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the prediction as JSON."""
         return {
             "law": self.law.to_dict(),
             "score": self.score,

@@ -180,12 +180,12 @@ def start_alone(search: Search, rho: float, multipliers: Floats) -> None:
 
 @inlined
 def general_multipliers(
-    search: Search, rho: float, warm: Floats, multipliers: Floats, rates: Floats
+    search: Search, rho: float, multipliers: Floats, rates: Floats
 ) -> tuple[float, float]:
-    """Maximise B for any list of laws: damped Newton on the concave B, stopping at the kinks l_i =
-    0.
+    """Maximise B for any laws: damped Newton on the concave B, stopping at the kinks l_i = 0.
 
-    Starts from `multipliers`, or from one constraint alone when that is empty. `warm` is not used.
+    Starts from `multipliers`, or from one constraint alone when they are zero, and writes the best
+    multipliers there and their derivatives in rho into `rates`. Returns B and dB/drho.
     """
     count = len(search.problem.lowers)
     if inner(multipliers, multipliers) == 0.0:

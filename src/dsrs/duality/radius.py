@@ -72,7 +72,7 @@ def best_multipliers(
         return alone_multipliers(search, rho, warm, multipliers, rates)
     if search.kind == SPLIT:
         return split_multipliers(search, rho, warm, multipliers, rates)
-    return general_multipliers(search, rho, warm, multipliers, rates)
+    return general_multipliers(search, rho, multipliers, rates)
 
 
 @kernel

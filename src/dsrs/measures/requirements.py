@@ -53,7 +53,7 @@ class Requirement:
 
     @classmethod
     def parse(cls, text: str) -> Requirement:
-        """Read `accuracy@0.5>=0.60`."""
+        """Read a requirement such as `accuracy@0.5>=0.60`."""
         match = FORM.fullmatch(text)
         if match is None:
             raise InvalidInput(

@@ -98,6 +98,8 @@ class Plan:
         precision: stop when the radius is known to this relative precision.
         classes: `top` certifies a majority; `all` may compare the class with every other one.
         bound: `plain` Clopper-Pearson, or `randomized` (see `confidence.randomized`).
+        experts: of a routed model the smoothing law of each expert, None for a plain model; `law`
+            is then that of its router. Empty where there is one classifier.
         grid: what inputs and noise are rounded to, so that certificates hold in floating point. The
             default is chosen when the bounds of the data are known (`on_grid_of`); None adds noise
             in float32.
@@ -124,16 +126,20 @@ class Plan:
     classes: defaults.Classes = defaults.CLASSES[0]
     bound: defaults.Bound = defaults.BOUNDS[0]
     grid: Grid | Literal["default"] | None = DEFAULT_GRID
+    experts: tuple[GeneralizedGaussian | None, ...] = ()
 
     def __post_init__(self) -> None:
         if self.grid != DEFAULT_GRID and not isinstance(self.grid, Grid | None):
             raise InvalidInput(f"`grid` must be a Grid or None, got {shown(self.grid)}")
-        if isinstance(self.grid, Grid) and self.grid.variation(self.law) > MOST_VARIATION:
-            raise InvalidInput(
-                f"`grid` must have a larger step than {self.grid.step:g}: noise in double "
-                "precision would be told from the law's own with a probability of "
-                f"{self.grid.variation(self.law):.1g} a vote"
-            )
+        object.__setattr__(self, "experts", tuple(self.experts))
+        if isinstance(self.grid, Grid):
+            strays = max(map(self.grid.variation, self.smoothing_laws))
+            if strays > MOST_VARIATION:
+                raise InvalidInput(
+                    f"`grid` must have a larger step than {self.grid.step:g}: noise in double "
+                    "precision would be told from the law's own with a probability of "
+                    f"{strays:.1g} a vote"
+                )
         for name, least in (("n", 1), ("n0", 1), ("batch", 0)):
             _whole(name, getattr(self, name), least)
         check_seed(self.seed)
@@ -178,6 +184,11 @@ class Plan:
                 f"`alpha` = {self.alpha:g} for each of {self.family_size} certificates is more "
                 f"than `family_alpha` = {self.family_alpha:g} for all; use `for_all_of`"
             )
+
+    @property
+    def smoothing_laws(self) -> tuple[GeneralizedGaussian, ...]:
+        """P; of a routed model that of the router, and those of all experts with noise."""
+        return (self.law, *(law for law in self.experts if law is not None))
 
     @property
     def goal(self) -> Goal:
@@ -228,11 +239,13 @@ class Plan:
 
         Its default grid is chosen. Raises InvalidInput for a grid that is too coarse for the noise.
         """
+        # One grid for router and experts: the finest that any of them wants.
+        finest = min(self.smoothing_laws, key=lambda law: law.sigma)
         if isinstance(self.grid, Grid):
-            self.grid.refuse_coarse(self.law)
+            self.grid.refuse_coarse(finest)
         if self.grid != DEFAULT_GRID:
             return self
-        return self.replace(grid=Grid.of_bounds(bounds, self.law))
+        return self.replace(grid=Grid.of_bounds(bounds, finest))
 
     @property
     def known_grid(self) -> Grid | None:
@@ -262,17 +275,24 @@ class Plan:
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         lists = {"methods": list(self.methods), "radii": list(self.radii)}
         grid = self.grid.to_dict() if isinstance(self.grid, Grid) else self.grid
-        return fields | {"law": self.law.to_dict(), "grid": grid} | lists
+        experts = [None if law is None else law.to_dict() for law in fields.pop("experts")]
+        # Plans of one classifier are written as they were before there were several.
+        routed = {"experts": experts} if experts else {}
+        return fields | {"law": self.law.to_dict(), "grid": grid} | lists | routed
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Plan:
         """The plan that `to_dict` was made from."""
         known = {field.name for field in dataclasses.fields(cls)}
+        fields = {"experts": ()} | fields
         if set(fields) != known:
             strange = ", ".join(sorted(set(fields) ^ known))
             raise DataError(f"the fields of a plan are missing or unknown: {strange}")
         law = smoothing_law_from_dict(fields["law"])
         tuples = {name: tuple(fields[name]) for name in ("methods", "radii")}
+        tuples["experts"] = tuple(
+            None if law is None else smoothing_law_from_dict(law) for law in fields["experts"]
+        )
         grid = DEFAULT_GRID if fields["grid"] == DEFAULT_GRID else Grid.from_dict(fields["grid"])
         return cls(**(fields | {"law": law, "grid": grid} | tuples))
 

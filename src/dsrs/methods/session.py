@@ -9,12 +9,13 @@ import numpy as np
 from dsrs.errors import InvalidInput
 from dsrs.laws.grid import DEFAULT_GRID
 from dsrs.methods.base import Want
+from dsrs.methods.experts import ROUTER, named_expert, predicting_stream, selection_wanted
 from dsrs.methods.plan import Plan
 from dsrs.methods.registry import methods_of
 from dsrs.noise.stream import Stream
 from dsrs.proofs.certificate import Certificate
 from dsrs.votes.collect import WorkUnit
-from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput, Votes
+from dsrs.votes.records import SELECTION, SampledInput, Votes
 from dsrs.votes.tally import Counts, Tally
 
 
@@ -57,8 +58,9 @@ class Session:
         that is wanted of one stream the least is taken first, so that each method finds the
         counts after the numbers of votes that it asks for.
         """
-        if self.seen.target is None:
-            return Want(Stream(SELECTION, self.plan.law), self.plan.n0)
+        selection = selection_wanted(self.seen, self.plan)
+        if selection is not None:
+            return Want(*selection)
         asked = (one.want(self.seen) for one in self._methods.values())
         wants = [want for want in asked if want is not None]
         if not wants:
@@ -72,9 +74,14 @@ class Session:
         votes, seen = counts.votes, self.seen
         if votes.sum() != unit.stop - unit.first:
             raise InvalidInput(f"expected {unit.stop - unit.first} votes, got {votes.sum()}")
-        if seen.target is None:
-            seen = replace(seen, target=int(votes.sum(axis=1).argmax()))
-        assert seen.target is not None
+        if self._of_router(unit.stream):
+            named = named_expert(seen, self.plan)
+            hit = int(votes.sum(axis=1).argmax()) if named is None else named
+        else:
+            if seen.target is None:
+                seen = replace(seen, target=int(votes.sum(axis=1).argmax()))
+            assert seen.target is not None
+            hit = seen.target
         tallies = self._tallies[unit.stream]
         for tally, counted in zip(tallies, counts.tallies, strict=True):
             tally.merge(counted)
@@ -84,26 +91,28 @@ class Session:
             unit.first,
             counts=tuple(votes.sum(axis=1).tolist()),
             trials=tuple(votes.sum(axis=0).tolist()),
-            hits=tuple(votes[seen.target].tolist()),
+            hits=tuple(votes[hit].tolist()),
             tallies={name: part for name, part in summaries.items() if part is not None},
         )
         seen = replace(seen, votes=(*seen.votes, taken))
         for one in self._methods.values():
-            if one.text not in seen.choices:
-                law = one.choose(seen)
-                if law is not None:
-                    seen = replace(seen, choices={**seen.choices, one.text: law})
+            chosen = one.choices(seen) if seen.target is not None else {}
+            if chosen:
+                seen = replace(seen, choices={**seen.choices, **chosen})
         self.seen = seen
 
     def finish(self, seconds: float, queries: int | None = None) -> SampledInput:
         """The votes with what they predict and what they cost."""
         seen = replace(self.seen, seconds=seconds, queries=queries)
-        for purpose in (SELECTION, ESTIMATION):
-            under_p = Stream(purpose, self.plan.law)
-            if taken := seen.taken(under_p):
-                counts = seen.first(under_p, taken).counts
-                return replace(seen, predicted=int(np.argmax(counts)))
-        return seen
+        stream = predicting_stream(seen, self.plan)
+        if stream is None:
+            return seen
+        counts = seen.first(stream, seen.taken(stream)).counts
+        return replace(seen, predicted=int(np.argmax(counts)))
+
+    def _of_router(self, stream: Stream) -> bool:
+        """Whether votes name an expert, not a class."""
+        return bool(self.plan.experts) and stream.classifier == ROUTER
 
 
 def certificates_of(seen: SampledInput, plan: Plan) -> dict[str, Certificate]:

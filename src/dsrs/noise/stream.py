@@ -21,6 +21,9 @@ from dsrs.noise.normals import CODES, NORMAL_UNITS, NoiseBlock
 # Norms of a non-Gaussian law are drawn in blocks of this many samples, one generator a block.
 NOISE_BLOCK = 256
 
+# What votes without any noise are for: the answer of a plain model, which is not smoothed.
+PLAIN = "plain"
+
 NoiseLaw = GeneralizedGaussian | AdditionalLaw
 Norms = NDArray[np.float64]
 
@@ -30,7 +33,8 @@ class Stream:
     """The name of a stream of votes on one input. It is part of the key of the stream's noise.
 
     Args:
-        purpose: what the votes are for, such as `selection` or `estimation`.
+        purpose: what the votes are for, such as `selection` or `estimation`; `plain` votes have no
+            noise, and their law only names the stream.
         law: the law of their noise: the smoothing law P itself, or an additional law Q.
         classifier: the place of the classifier that votes among those of the run; the only
             classifier of a run has place 0.
@@ -89,6 +93,7 @@ class NoiseStream:
     def __init__(self, stream: Stream, seed: int, index: int, grid: Grid | None = None) -> None:
         self._law = stream.law
         self._grid = grid
+        self._plain = stream.purpose == PLAIN
         self._sigma = _gaussian_sigma(stream.law)
         self._norm = stream.base.measured_in
         self._entropy = _entropy(seed, index, stream.key)
@@ -103,6 +108,10 @@ class NoiseStream:
         norms: Norms,
     ) -> None:
         """out[i] = x + noise of sample `first + i`, norms[i] its norm, for flat `x`."""
+        if self._plain:
+            grid, norms[:] = self._grid, 0.0
+            out[:] = x if grid is None else grid.values(self._cells_of(grid, x))
+            return
         if self._sigma is None:
             norms[:] = self._norms(first, len(out))
         if self._grid is None:

@@ -52,7 +52,7 @@ def markdown_tables(cells: Sequence[Cell]) -> str:
 
 
 def latex_tables(cells: Sequence[Cell]) -> str:
-    """Booktabs tables."""
+    """Return the tables as LaTeX, with booktabs."""
     parts = ["% needs \\usepackage{booktabs}", f"% {RECORDED_NOTE}"]
     for grid in _grids(cells):
         parts += [

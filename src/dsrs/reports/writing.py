@@ -29,34 +29,27 @@ HEAD_BYTES = 512  # the mark of a page is within its first lines
 
 def check_page_path(path: Path) -> None:
     """Refuse a path that holds something else than a report page, or lies in a run folder."""
-    refuse_run_folder(path.parent)
-    if not path.parent.is_dir():
-        raise InvalidInput(f"the folder {path.parent} does not exist; make it, or choose another")
-    if path.is_dir():
-        raise InvalidInput(f"{path} is a folder; expected the name of an HTML file")
-    if path.exists():
-        with _as_data_error(path), path.open("rb") as file:
-            head = file.read(HEAD_BYTES)
-        if f'name="generator" content="{GENERATOR}'.encode() not in head:
-            raise InvalidInput(
-                f"{path} exists and is not a report of this program; choose another name"
-            )
+    mark = f'name="generator" content="{GENERATOR}'
+    _check_path(path, "an HTML file", mark, "a report of this program")
 
 
 def check_junit_path(path: Path) -> None:
     """Refuse a path that holds something else than a JUnit file of `dsrs gate`."""
+    _check_path(path, "an XML file", f'<testsuite name="{SUITE}"', "a file of `dsrs gate`")
+
+
+def _check_path(path: Path, kind: str, mark: str, own: str) -> None:
+    """Refuse a path that holds a file without `mark` in its first lines."""
     refuse_run_folder(path.parent)
     if not path.parent.is_dir():
         raise InvalidInput(f"the folder {path.parent} does not exist; make it, or choose another")
     if path.is_dir():
-        raise InvalidInput(f"{path} is a folder; expected the name of an XML file")
+        raise InvalidInput(f"{path} is a folder; expected the name of {kind}")
     if path.exists():
         with _as_data_error(path), path.open("rb") as file:
             head = file.read(HEAD_BYTES)
-        if f'<testsuite name="{SUITE}"'.encode() not in head:
-            raise InvalidInput(
-                f"{path} exists and is not a file of `dsrs gate`; choose another name"
-            )
+        if mark.encode() not in head:
+            raise InvalidInput(f"{path} exists and is not {own}; choose another name")
 
 
 def write_page(report: Report, path: Path, title: str) -> None:

@@ -12,14 +12,14 @@ from dsrs.certifying.one_input import sample_input
 from dsrs.classifiers import Classifier
 from dsrs.errors import InvalidInput
 from dsrs.methods import NEYMAN_PEARSON, Plan, certificates_of, defaults
-from dsrs.methods.looks import Look, schedule
+from dsrs.methods.experts import named_expert, place_of
 from dsrs.methods.plan import ADAPTIVE_BATCH
 from dsrs.methods.registry import entry_of
 from dsrs.noise.seeds import fresh_seed
-from dsrs.smoothed.prediction import Prediction, told_apart
-from dsrs.votes import Collector, Setting, Stream, WorkUnit
-
-PREDICTION = "predict"
+from dsrs.smoothed.asking import PREDICTION, Asked, told
+from dsrs.smoothed.prediction import Prediction
+from dsrs.smoothed.routed_answering import routed_answer
+from dsrs.votes import Collector, Stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,10 @@ def answered(
     """
     own = _plan_of(plan, question)
     seed = own.seed if own.seed_public else fresh_seed()
+    if question.radius is None and own.experts:
+        return routed_answer(Asked(classifier, image, own, seed, index, collector))
     if question.radius is None:
-        return _told(classifier, image, own, seed, index, collector)
+        return _told(Asked(classifier, image, own, seed, index, collector))
     return _certified(classifier, image, own.replace(seed=seed), index, collector)
 
 
@@ -78,35 +80,15 @@ def _plan_of(plan: Plan, question: Question) -> Plan:
     return plan.replace(methods=(method,), n=n, n0=chosen, alpha=alpha, batch=batch, **goal)
 
 
-@functools.lru_cache(maxsize=256)
-def _looks(n: int, alpha: float, batch: int) -> tuple[Look, ...]:
-    return schedule(n, alpha, batch)
-
-
-def _told(
-    classifier: Classifier,
-    image: NDArray[np.float32],
-    plan: Plan,
-    seed: int,
-    index: int,
-    collector: Collector,
-) -> Prediction:
+def _told(asked: Asked) -> Prediction:
     """The class that is told apart from the second one, at the first look that does."""
-    grid, stream = plan.known_grid, Stream(PREDICTION, plan.law)
-    variation = 0.0 if grid is None else grid.variation(plan.law)
-    setting = Setting(seed, plan.batch, grid)
-    counts, label, taken = np.zeros(classifier.num_classes, dtype=np.int64), None, 0
-    for look in _looks(plan.n0, plan.alpha, plan.batch):
-        unit = WorkUnit(index, stream, taken, look.votes)
-        counts += collector.collect(classifier, image, setting, unit).votes.sum(axis=1)
-        taken, label = look.votes, told_apart(counts, look.alpha, variation)
-        if label is not None:
-            break
+    plan = asked.plan
+    counts, label = told(asked, Stream(PREDICTION, plan.law), plan.alpha)
     return Prediction(
         status="abstained" if label is None else "predicted",
         label=label,
         counts=tuple(counts.tolist()),
-        seed=seed,
+        seed=asked.seed,
         seed_public=plan.seed_public,
     )
 
@@ -123,7 +105,9 @@ def _certified(
     sampled = sample_input(classifier, image, plan, index, None, collector)
     (certificate,) = certificates_of(sampled, plan).values()
     proved = certificate.status == "certified"
-    by_part = [votes.counts for votes in sampled.votes]
+    named = named_expert(sampled, plan) if plan.experts else None
+    place = 0 if named is None else place_of(named)
+    by_part = [votes.counts for votes in sampled.votes if votes.stream.classifier == place]
     return Prediction(
         status="predicted" if proved else "abstained",
         label=sampled.target if proved else None,

@@ -13,7 +13,7 @@ from dsrs.files.json_records import to_json
 from dsrs.methods import Plan
 from dsrs.store.result import RunResult
 from dsrs.store.schema import checksum_of, damaged
-from dsrs.votes.records import law_fields
+from dsrs.votes.records import choices_fields
 
 LARGEST_INDEX = 2**63 - 1  # of SQLite's integers
 # The columns of an input and of a certificate, in their order.
@@ -51,7 +51,7 @@ def rows_of_result(result: RunResult, plan: Plan) -> InputRows:
         sampled.label,
         sampled.predicted,
         sampled.target,
-        json.dumps({text: law_fields(law) for text, law in sampled.choices.items()}),
+        json.dumps(choices_fields(sampled.choices)),
         float(sampled.seconds),
         sampled.queries,
         float(sampled.moved),

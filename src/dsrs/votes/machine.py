@@ -102,7 +102,7 @@ class Machine:
     devices: tuple[DeviceReport, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the machine as JSON."""
         return asdict(self)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dsrs.errors import DataError, InvalidInput, NotEnoughVotes
-from dsrs.laws import GeneralizedGaussian, law_from_dict
+from dsrs.laws import GeneralizedGaussian, law_from_dict, smoothing_law_from_dict
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.laws.grid import Grid
 from dsrs.noise.stream import NoiseLaw, Stream
@@ -15,6 +15,8 @@ from dsrs.noise.stream import NoiseLaw, Stream
 # What votes are for: those that choose (the class, a law) are never those that a bound rests on.
 SELECTION = "selection"
 ESTIMATION = "estimation"
+# In the name of a choice: `expert 2: tailored` is the method's for the classifier of place 2.
+EXPERT_MARK = ": "
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -75,6 +77,8 @@ class Votes:
             "classifier": self.stream.classifier,
             "purpose": self.stream.purpose,
             "law": law_fields(self.stream.law),
+            # Other classifiers of a run than the first have a smoothing law of their own.
+            **({"base": self.stream.base.to_dict()} if self.stream.classifier else {}),
             "start": self.start,
             "counts": list(self.counts),
             "trials": list(self.trials),
@@ -86,7 +90,9 @@ class Votes:
     def from_dict(cls, fields: Mapping[str, Any], base: GeneralizedGaussian) -> Votes:
         """The votes that `to_dict` was made from; `base` is the smoothing law P of the run."""
         try:
-            law = law_of_fields(fields["law"], base)
+            own = fields.get("base")
+            own = base if own is None else smoothing_law_from_dict(own)
+            law = law_of_fields(fields["law"], own)
             return cls(
                 stream=Stream(str(fields["purpose"]), law, int(fields.get("classifier", 0))),
                 start=int(fields["start"]),
@@ -172,7 +178,7 @@ class SampledInput:
             "predicted": self.predicted,
             "target": self.target,
             "votes": [votes.to_dict() for votes in self.votes],
-            "choices": {text: law_fields(law) for text, law in self.choices.items()},
+            "choices": choices_fields(self.choices),
             "seconds": self.seconds,
             "queries": self.queries,
             "moved": self.moved,
@@ -191,9 +197,7 @@ class SampledInput:
                 predicted=None if fields["predicted"] is None else int(fields["predicted"]),
                 target=None if fields["target"] is None else int(fields["target"]),
                 votes=tuple(Votes.from_dict(votes, base) for votes in fields["votes"]),
-                choices={
-                    str(text): law_of_fields(law, base) for text, law in fields["choices"].items()
-                },
+                choices=choices_of_fields(fields["choices"], base),
                 seconds=float(fields["seconds"]),
                 queries=None if fields["queries"] is None else int(fields["queries"]),
                 moved=float(fields["moved"]),
@@ -223,3 +227,28 @@ def law_fields(law: NoiseLaw) -> dict[str, Any] | None:
 def law_of_fields(fields: Mapping[str, Any] | None, base: GeneralizedGaussian) -> NoiseLaw:
     """The law that `law_fields` was made from; `base` is P."""
     return base if fields is None else law_from_dict(fields, base)
+
+
+def choices_fields(choices: Mapping[str, NoiseLaw]) -> dict[str, Any]:
+    """The laws that methods chose, for JSON; those of other classifiers with their own P."""
+    return {
+        text: {"base": stream_base(law).to_dict(), "law": law_fields(law)}
+        if EXPERT_MARK in text
+        else law_fields(law)
+        for text, law in choices.items()
+    }
+
+
+def choices_of_fields(fields: Mapping[str, Any], base: GeneralizedGaussian) -> dict[str, NoiseLaw]:
+    """The choices that `choices_fields` was made from; `base` is the smoothing law P of the run."""
+    return {
+        str(text): law_of_fields(law["law"], smoothing_law_from_dict(law["base"]))
+        if EXPERT_MARK in text
+        else law_of_fields(law, base)
+        for text, law in fields.items()
+    }
+
+
+def stream_base(law: NoiseLaw) -> GeneralizedGaussian:
+    """The smoothing law that a law of votes belongs to."""
+    return law if isinstance(law, GeneralizedGaussian) else law.base

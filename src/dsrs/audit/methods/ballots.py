@@ -90,6 +90,7 @@ class Count:
     trials_by_bin: tuple[int, ...]
     hits_by_bin: tuple[int, ...]
     slope: Slope | None
+    counts: tuple[int, ...]
 
 
 class Ballots:
@@ -146,6 +147,7 @@ class Ballots:
             _added([unit.trials for unit in units]),
             hits,
             units[-1].slope,
+            counts,
         )
 
     def check_class(self, rule: str) -> None:

@@ -1,0 +1,73 @@
+"""The router of a routed model: which share of alpha it has against each rival, and its bounds.
+
+Why alpha holds, and what may depend on what, stands in routed.py.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from dsrs.confidence import clopper_pearson_lower, clopper_pearson_upper
+from dsrs.methods.experts import router_stream
+from dsrs.methods.looks import schedule
+from dsrs.methods.plan import Plan
+from dsrs.votes.records import ESTIMATION, SampledInput
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """How a rival of the named expert is dealt with.
+
+    Args:
+        router_alpha: the share of alpha of the router's bound.
+        alpha: the share of the rival's own certificate; 0 for a plain model.
+        leads: whether the router is compared with this rival alone, or needs a majority.
+    """
+
+    router_alpha: float
+    alpha: float
+    leads: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """Bounds of the router's answers: the named expert has at least `lower`, the rival at most
+    `upper`."""
+
+    lower: float
+    upper: float
+    leads: bool
+
+
+def rivals_of(plan: Plan, expert: int) -> dict[int, Rival]:
+    """How each rival of an expert is dealt with: fixed by the plan, before all votes.
+
+    Router and rival have half of alpha each; the router has all of it against a plain model, of
+    which nothing can be proved. Between two experts a majority is as good as a lead, and has one
+    bound instead of two.
+    """
+    leads = len(plan.experts) > 2 and plan.law.measured_in == "l2"
+    half = plan.alpha / 2
+    return {
+        j: Rival(plan.alpha, 0.0, leads) if law is None else Rival(half, half, leads)
+        for j, law in enumerate(plan.experts)
+        if j != expert
+    }
+
+
+def preference(seen: SampledInput, plan: Plan, expert: int, j: int, rival: Rival) -> Preference:
+    """What the router's votes say of the named expert and of its rival j, at all looks so far."""
+    stream = router_stream(plan, ESTIMATION)
+    ends, lower, upper = set(seen.ends(stream)), 0.0, 1.0
+    for look in schedule(plan.n, rival.router_alpha, plan.batch):
+        if look.votes not in ends:
+            continue
+        votes = seen.first(stream, look.votes)
+        share = look.alpha / 2 if rival.leads else look.alpha
+        lower = max(lower, clopper_pearson_lower(votes.counts[expert], votes.total, share))
+        if rival.leads:
+            upper = min(upper, clopper_pearson_upper(votes.counts[j], votes.total, share))
+    # What the named expert leaves bounds the rival too, and needs no more alpha.
+    upper = min(upper, 1.0 if lower == 0 else math.nextafter(1 - lower, 1.0))
+    return Preference(lower, upper, rival.leads)

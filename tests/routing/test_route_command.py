@@ -1,0 +1,116 @@
+"""`dsrs route` and a routed folder on every command that takes a model or a run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dsrs.classifiers.routed import read_route
+from dsrs.cli.main import main
+from dsrs.errors import ClassifierError
+
+PLANTED = Path(__file__).parent / "planted.py"
+ROUTER = ("--router", f"{PLANTED}:router", "--router-sigma", "0.5")
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> str:
+    x = np.array([[-2, 0.6, 0, 0], [-0.05, 0.6, 0, 0], [1, -0.4, 0, 0]], dtype=np.float32)
+    np.savez(tmp_path / "data.npz", images=x, labels=np.array([1, 1, 0]))
+    return str(tmp_path / "data.npz")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> str:
+    target = str(tmp_path / "routed")
+    command = ["route", "--model", f"{PLANTED}:expert", "--sigmas", "0.25,1", *ROUTER]
+    assert main([*command, "--output", target]) == 0
+    return target
+
+
+def certify(folder: str, data: str, run: str, *more: str) -> int:
+    command = ["certify", "--model", folder, "--data", data, "--bounds", "-4", "4", "--n", "500"]
+    return main([*command, "--q", "none", "--output", run, "--quiet", *more])
+
+
+def test_a_folder_names_router_and_experts(folder: str) -> None:
+    route = read_route(folder)
+    assert [expert.sigma for expert in route.experts] == [0.25, 1.0]
+    assert route.router.sigma == 0.5
+    assert Path(route.router.model.rpartition(":")[0]).samefile(PLANTED)
+
+
+def test_experts_of_a_file_have_models_of_their_own(tmp_path: Path) -> None:
+    file = tmp_path / "experts.toml"
+    file.write_text(
+        f'[[experts]]\nmodel = "{PLANTED}:expert"\nsigma = 0.25\n\n'
+        f'[[experts]]\nmodel = "{PLANTED}:expert"\nsigma = 0\n'
+    )
+    output = str(tmp_path / "routed")
+    assert main(["route", "--experts", str(file), *ROUTER, "--output", output]) == 0
+    assert [expert.sigma for expert in read_route(output).experts] == [0.25, 0.0]
+
+
+def test_every_command_takes_a_routed_folder(
+    folder: str, data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = str(tmp_path / "run")
+    assert certify(folder, data, run, "--stop", "2") == 0
+    assert certify(folder, data, run) == 0  # goes on
+    printed = capsys.readouterr().out
+    assert "routed: inputs by expert 0: 2, 1: 1" in printed
+    assert main(["check", run, "--quiet"]) == 0
+    assert main(["check", run, "--votes", "1", "--quiet"]) == 0
+    again = str(tmp_path / "again")
+    assert main(["recertify", run, "--alpha", "0.01", "--output", again]) == 0
+    assert main(["check", again, "--quiet"]) == 0
+    assert main(["show", run, "--index", "1"]) == 0
+    for form in ("csv", "jsonl"):
+        assert main(["export", run, "--format", form, "--output", str(tmp_path / f"x.{form}")]) == 0
+    assert main(["report", run, "--output", str(tmp_path / "report")]) == 0
+    predict = ["predict", "--model", folder, "--data", data, "--bounds", "-4", "4", "--json"]
+    capsys.readouterr()
+    assert main(predict) == 0
+    assert [one["class"] for one in json.loads(capsys.readouterr().out)] == [1, 1, 0]
+
+
+def test_shards_of_a_routed_run_are_the_whole(folder: str, data: str, tmp_path: Path) -> None:
+    parts = [str(tmp_path / f"part{n}") for n in (1, 2)]
+    for n, part in enumerate(parts, 1):
+        assert certify(folder, data, part, "--shard", f"{n}/2") == 0
+    whole, merged = str(tmp_path / "whole"), str(tmp_path / "merged")
+    assert certify(folder, data, whole) == 0
+    assert main(["merge", *parts, "--output", merged]) == 0
+    tables = []
+    for run in (whole, merged):
+        out = tmp_path / f"{Path(run).name}.jsonl"
+        assert main(["export", run, "--format", "jsonl", "--output", str(out)]) == 0
+        rows = [json.loads(line) for line in out.read_text().splitlines()]
+        tables.append([(row["index"], row["radius"], row["proof"]) for row in rows])
+    assert tables[0] == tables[1]
+
+
+def test_a_router_of_ones_own_is_another_model(folder: str, data: str, tmp_path: Path) -> None:
+    run = str(tmp_path / "run")
+    assert certify(folder, data, run, "--router", f"{PLANTED}:other_router") == 0
+    assert certify(folder, data, run) == 2  # results are never mixed
+
+
+def test_what_does_not_fit_is_refused(
+    folder: str, data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = str(tmp_path / "run")
+    assert certify(folder, data, run, "--sigma", "0.5") == 2
+    assert "its own noise" in capsys.readouterr().err
+    assert certify(f"{PLANTED}:expert", data, run, "--sigma", "1", "--router", "x.onnx") == 2
+    assert "goes with a routed folder" in capsys.readouterr().err
+    three = ["route", "--model", f"{PLANTED}:expert", "--sigmas", "0.25,0.5,1", *ROUTER]
+    assert main([*three, "--output", str(tmp_path / "new")]) == 2
+    assert not (tmp_path / "new").exists()
+    file = tmp_path / "routed" / "route.toml"
+    file.write_text('[router]\nmodel = "x"\nsigma = 0\n')
+    with pytest.raises(ClassifierError, match="one table"):
+        read_route(tmp_path / "routed")
