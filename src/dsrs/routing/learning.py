@@ -136,8 +136,10 @@ def weighted_head(look: RouterLook, goal: RoutingGoal) -> RouterHead:
         routed = torch.maximum(radii, excluded).min(dim=1).values
         target = goal.objective.radius
         # Accuracy at a radius, made smooth over a tenth of the router's noise.
-        value = routed if target is None else torch.sigmoid(
-            (routed - target) / (0.1 * look.router_sigma)
+        value = (
+            routed
+            if target is None
+            else torch.sigmoid((routed - target) / (0.1 * look.router_sigma))
         )
         optimizer.zero_grad()
         torch.neg(value.mean()).backward()
