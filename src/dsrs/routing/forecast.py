@@ -58,7 +58,7 @@ class RouterLook:
     def radii(self, n: int, alpha: float) -> Floats:
         """The radius that n votes are expected to give each input and expert."""
         lower = clopper_pearson_lower(np.floor(n * self.shares), n, alpha)
-        return np.maximum(np.array(self.sigmas) * special.ndtri(lower), 0.0)
+        return np.asarray(np.maximum(np.array(self.sigmas) * special.ndtri(lower), 0.0))
 
 
 def look_for_router(

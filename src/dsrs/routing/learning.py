@@ -142,7 +142,7 @@ def weighted_head(look: RouterLook, goal: RoutingGoal) -> RouterHead:
             else torch.sigmoid((routed - target) / (0.1 * look.router_sigma))
         )
         optimizer.zero_grad()
-        torch.neg(value.mean()).backward()
+        (weights.grad,) = torch.autograd.grad(-value.mean(), [weights])
         optimizer.step()
         schedule.step()
     return RouterHead(1.0, weights.detach().numpy().astype(np.float64))
