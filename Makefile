@@ -8,12 +8,15 @@
 #   make test-pythons  the ordinary tests on the oldest and the newest Python, where there are any
 #   make check-boxes  certificates of random boxes, proved again in ball arithmetic
 #   make reference  docs/commands.md, from the options of the commands
+#   make docs       the documentation as a site, in build/site
+#   make gallery    the pictures of docs/gallery.md and of the README, from the embedded model
+#   make dist       sdist and wheel, checked and tried in an environment of their own
 #   make benchmark  speed, as ratios measured in one run
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 
-.PHONY: demo example-imagenet example-orientation test test-slow coverage test-pythons check-boxes reference benchmark clean
+.PHONY: demo example-imagenet example-orientation test test-slow coverage test-pythons check-boxes reference docs gallery dist benchmark clean
 
 demo: $(VENV)/.with-demo
 	$(BIN)/dsrs demo
@@ -53,6 +56,15 @@ check-boxes: $(VENV)/.with-test
 
 reference: $(VENV)/.with-test
 	$(BIN)/python -m dsrs.cli.reference > docs/commands.md
+
+docs: $(VENV)/.with-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+gallery: $(VENV)/.with-demo
+	$(BIN)/python scripts/gallery.py
+
+dist: $(VENV)/.with-dist
+	scripts/make-dist $(BIN)/python
 
 benchmark: $(VENV)/.with-test
 	$(BIN)/python benchmarks/startup.py

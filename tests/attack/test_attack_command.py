@@ -150,4 +150,6 @@ def test_tables_and_archives_hold_the_attack(run: Path, capsys: pytest.CaptureFi
     assert main(["import", "run.npz", "--output", "rows.csv"]) == 2
     assert "has no rows to read" in capsys.readouterr().err
     assert main(["show", "run", "--index", "0"]) == 0
+    assert "attack: " in capsys.readouterr().out
+    assert main(["show", "run", "--index", "0", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["attack"]["certified"] == found[0]["certified"]

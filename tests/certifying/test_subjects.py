@@ -10,6 +10,7 @@ import pytest
 
 from dsrs import SmoothedClassifier
 from dsrs.certifying.many_inputs import certify_run
+from dsrs.cli.main import main
 from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput
 from dsrs.laws import GeneralizedGaussian
@@ -30,6 +31,25 @@ def test_an_input_is_fingerprinted_by_its_values_and_shape() -> None:
     assert input_fingerprint(x) != input_fingerprint(x.reshape(1, 3, 2))
 
 
+def test_the_fingerprint_of_a_row_is_salted() -> None:
+    by_hand = b"dsrs input float32 16\nseed 7 index 3\n" + IMAGES[0].tobytes()
+    salted = input_fingerprint(IMAGES[0], (7, 3))
+    assert salted == "salted:" + hashlib.sha256(by_hand).hexdigest()
+    assert salted != input_fingerprint(IMAGES[0], (7, 4))
+
+
+def test_a_certificate_of_a_row_can_be_compared_with_the_row(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = SmoothedClassifier(Linear(16, 0.4), LAW, n=500, method="np").certify(IMAGES[0])
+    (tmp_path / "one.json").write_text(made.to_json())
+    for place, code in ((0, 0), (1, 1)):
+        np.save(tmp_path / "row.npy", IMAGES[place])
+        words = ["check", str(tmp_path / "one.json"), "--input", str(tmp_path / "row.npy")]
+        assert main([*words, "--quiet"]) == code
+    assert "another input" in capsys.readouterr().out
+
+
 def test_a_run_says_of_every_certificate_what_it_is_about(tmp_path: Path) -> None:
     data = Dataset.from_arrays(IMAGES, [1, 0, 1], class_names=("boot", "bag"))
     plan = Plan(LAW, ("np", "rescaled:0.8x"), n=500, alpha=0.01, seed=2**100)
@@ -46,7 +66,7 @@ def test_a_run_says_of_every_certificate_what_it_is_about(tmp_path: Path) -> Non
         seed_public=True,
         index=1,
         model="linear",
-        input=input_fingerprint(IMAGES[1]),
+        input=input_fingerprint(IMAGES[1], (2**100, 1)),
     )
     assert result.sampled.model == "linear"
 
@@ -56,7 +76,7 @@ def test_an_answer_says_what_it_is_about() -> None:
     made = SmoothedClassifier(Linear(16, 0.4), LAW, n=500, method="np", seed=5).certify(x, index=4)
     assert made.subject is not None
     assert (made.subject.seed, made.subject.seed_public, made.subject.index) == (5, True, 4)
-    assert (made.subject.model, made.subject.input) == ("linear", input_fingerprint(x))
+    assert (made.subject.model, made.subject.input) == ("linear", input_fingerprint(x, (5, 4)))
     fresh = SmoothedClassifier(Linear(16, 0.4), LAW, n=500, method="np").certify(x)
     assert fresh.subject is not None
     assert not fresh.subject.seed_public

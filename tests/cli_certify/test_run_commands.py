@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from cli_certify.small_run import INPUTS, Certify
 from dsrs.cli.main import main
 from dsrs.exchange import import_rows
 from dsrs.store import open_run
+from dsrs.store.writer import start_run
 
 
 @pytest.fixture
@@ -135,12 +137,38 @@ def test_show_tells_settings_accuracy_and_one_input(capsys: pytest.CaptureFixtur
     assert f"{INPUTS} inputs" in out
     assert main(["show", "run", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["config"]["plan"]["n"] == 400
-    assert main(["show", "run", "--index", "3"]) == 0
+    assert f"inputs   {INPUTS}, all finished" in out
+    assert main(["show", "run", "--index", "3", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     with open_run("run") as opened:
         result = opened.result(3)
     assert shown["votes"][0]["hits"] == list(result.votes[0].hits)
     assert shown["certificates"]["np"] == result.certificates["np"].to_dict()
+
+
+@pytest.mark.usefixtures("run")
+def test_one_input_is_shown_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "run", "--index", "3"]) == 0
+    out = capsys.readouterr().out
+    with open_run("run") as opened:
+        result = opened.result(3)
+    assert out.startswith(f"input 3\n  label: {result.label}\n")
+    most = max(result.votes[0].counts)
+    assert re.search(rf"^estimation +P +{result.votes[0].total:,} +class \d: {most:,}", out, re.M)
+    assert re.search(rf"^np +{result.certificates['np'].status} +\d\.\d{{6}} .* 0\.001$", out, re.M)
+
+
+def test_show_tells_how_many_inputs_are_missing(
+    certify: Certify, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert certify("--quiet", "--q", "none", "--stop", "2") == 0
+    with open_run("run") as opened:
+        config = opened.config
+    with start_run("run", config) as writer:  # stopped before the first input was finished
+        writer.ask([1, 2, 3, 7])
+    capsys.readouterr()
+    assert main(["show", "run"]) == 0
+    assert "inputs   2 of 5 finished" in capsys.readouterr().out
 
 
 def test_export_writes_to_standard_output(

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from conformal.planted import BOUNDS, at_origin, half_space
 from dsrs.classifiers import Classifier, from_callable
-from dsrs.conformal import SetPlan, SetPredictor, calibrate, evaluate_sets
+from dsrs.cli.set_report import evaluation_text
+from dsrs.conformal import Evaluation, SetPlan, SetPredictor, calibrate, evaluate_sets
+from dsrs.conformal.evaluation import ShiftOutcome
 from dsrs.conformal.queries import Query
 from dsrs.conformal.shifts import SHIFT_KINDS, Mover
 from dsrs.datasets import Dataset
@@ -74,6 +76,12 @@ def test_the_attack_costs_coverage_and_the_promise_is_kept() -> None:
     assert low <= none.coverage <= high
     assert attack.mean_distance > 0.8
     assert none.mean_distance == 0
+
+
+def test_a_share_in_percent_is_not_rounded_twice() -> None:
+    # 100 * 0.29 is less than 29 in floating point.
+    outcome = ShiftOutcome("none", 29, (0, 100), 0.0)
+    assert evaluation_text(Evaluation((outcome,), ())).splitlines()[2].split()[2] == "29.0"
 
 
 def test_calibration_inputs_are_no_test_inputs() -> None:

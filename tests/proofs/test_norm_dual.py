@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import replace
 from importlib.resources import files
 
@@ -114,11 +113,10 @@ def test_rows_of_tables_name_the_norm() -> None:
         certify_row({**row, "norm": "l3"})
 
 
-def test_the_rigorous_check_is_undecided_by_name() -> None:
-    verdict = dsrs.check(both())
-    assert not verdict
-    assert "smoothing laws of the kind 'l1'" in str(verdict)
-    assert math.isfinite(both().radius)
+def test_the_rigorous_check_verifies_it() -> None:
+    assert dsrs.check(both()).word == "verified"
+    raised = replace(both(), radius=1.01 * both().radius)
+    assert dsrs.check(raised).word == "refuted"
 
 
 @pytest.mark.parametrize("d", [2, 3])

@@ -25,13 +25,14 @@ def store(
     sigma: float = 1.0,
     count: int = 5,
     data: str = "sha256:one",
+    name: str = "hand-made",
 ) -> Path:
     """A run folder with inputs whose radius is sigma, and 1.5 sigma by double sampling."""
     law = GeneralizedGaussian(16, sigma, 2.0)
     config = {
         "plan": Plan(law, seed=7, grid=None).to_dict(),
         "model": {"fingerprint": str(sigma)},
-        "data": {"name": "hand-made", "fingerprint": data, "class_names": ["cat", "dog"]},
+        "data": {"name": name, "fingerprint": data, "class_names": ["cat", "dog"]},
     }
     with start_run(path, config) as writer:
         for index in range(count):
@@ -140,7 +141,7 @@ def test_names_and_families(tmp_path: Path, make_result: Any) -> None:
     second = store(tmp_path / "y" / "run", make_result, 0.5)
     odd = store(tmp_path / "k=3", make_result, 0.25)
     runs = read_runs([str(first), str(second), str(odd)])
-    assert [run.name for run in runs] == [str(first), str(second), "k=3"]
+    assert [run.name for run in runs] == ["x/run", "y/run", "k=3"]
     assert [run.family for run in runs] == ["", "", ""]
     named = [f"Ours (s=0.12)={first}", f'"a=b"={second}', f"odd={odd}"]
     names = ["Ours (s=0.12)", "a=b", "odd"]

@@ -69,7 +69,7 @@ def test_an_imported_log_is_reported(tmp_path: Path, capsys: pytest.CaptureFixtu
     out = capsys.readouterr().out
     # Right: 0 and 1. Certified: they, at 0.5 and 1.25. Input 2 is abstained, 3 another class.
     line = next(line for line in out.splitlines() if line.startswith("cohen.csv  imported"))
-    assert line.split()[2:] == ["50.0", "50.0", "25.0", "0.437", "50.0", "25.0"]
+    assert line.split()[2:] == ["50.0", "50.0", "25.0", "50.0", "25.0", "0.437"]
     assert "Without labels" not in out
     assert page.exists()
 
@@ -115,8 +115,8 @@ def test_a_run_without_labels_reports_what_is_certified(unlabelled: RunSummary) 
     assert "| plain | Neyman-Pearson |  | 75.0 [" in text
     assert "clean accuracy" not in csv_table(report)
     assert ("np certified accuracy", 1.5, 0.25) in accuracies(unlabelled, [0.5, 1.5])
-    (histogram,) = report.series.histograms
-    assert (histogram.labelled, sum(histogram.right), sum(histogram.wrong)) == (False, 4, 0)
+    (curve,) = report.series.probabilities
+    assert (curve.inputs, curve.share[-1]) == (4, 1.0)
 
 
 def test_labels_are_compared_where_both_have_them(

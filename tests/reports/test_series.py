@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +13,8 @@ from dsrs.reports.series import (
     figure_series,
     gain_bands,
     input_points,
-    probability_histogram,
+    on_one_axis,
+    probability_curve,
     radial_accuracy,
     step_curve,
 )
@@ -40,10 +43,23 @@ def test_points_of_the_hand_run(hand_run: RunSummary) -> None:
     assert points.p == (0.9, 0.9, 0.9, 0.9, 0.4, 0.9)
 
 
-def test_histogram_of_the_hand_run(hand_run: RunSummary) -> None:
-    histogram = probability_histogram(hand_run)
-    assert {i: n for i, n in enumerate(histogram.right) if n} == {8: 1, 18: 5}
-    assert {i: n for i, n in enumerate(histogram.wrong) if n} == {2: 1, 18: 1}
+def test_distribution_of_the_estimates_of_the_hand_run(hand_run: RunSummary) -> None:
+    curve = probability_curve(hand_run)
+    assert curve.inputs == 8
+    assert curve.p[1:] == (0.4, 0.9)
+    assert 0.1 <= curve.p[0] < 0.15
+    assert curve.share == (0.125, 0.25, 1.0)
+
+
+def test_curves_of_noise_norms_that_no_axis_shows_together_are_left_out(
+    hand_run: RunSummary,
+) -> None:
+    here = radial_accuracy(hand_run)
+    far = replace(here, norm=tuple(norm + 1000 for norm in here.norm))
+    near = replace(here, norm=tuple(norm + 0.01 for norm in here.norm))
+    assert on_one_axis([here, near]) == (here, near)
+    assert on_one_axis([here, far]) == ()
+    assert on_one_axis([]) == ()
 
 
 def test_radial_accuracy_uses_the_bins_of_the_law(hand_run: RunSummary) -> None:
@@ -69,5 +85,5 @@ def test_a_run_without_votes_or_rivals_has_fewer_series(make_result) -> None:  #
     bare = RunResult(SampledInput(0, 1, 1, 1), seen.certificates)
     series = figure_series([RunSummary.from_results("bare", [bare])], Resampling(100))
     assert len(series.curves) == 1
-    others = (series.gains, series.points, series.histograms, series.radial)
+    others = (series.gains, series.points, series.probabilities, series.radial)
     assert others == ((), (), (), ())

@@ -14,6 +14,7 @@ from dsrs.cli.main import main
 from dsrs.errors import InvalidInput
 from dsrs.networks import build_network
 from dsrs.votes import machine
+from dsrs.votes.collect import count_votes
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'dsrs[torch]'")
 
@@ -76,7 +77,7 @@ def test_overlap_is_remembered_only_where_votes_agree(
     same: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     passes: list[bool] = []
-    counted = machine.count_votes
+    counted = count_votes
 
     def count(*arguments: Any) -> Any:
         found = counted(*arguments)

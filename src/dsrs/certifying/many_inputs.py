@@ -98,6 +98,7 @@ def certify_run(
     threads = ThreadExecutor(workers, at_least=len(classifier.replicas))
     work = _Work(classifier, dataset, plan, executor or threads)
     with start_run(output, config, origin.settings) as writer:
+        writer.ask(indices)
         finished = writer.finished()
         todo = [index for index in indices if index not in finished]
         prepare(len(todo) * len(plan.methods))

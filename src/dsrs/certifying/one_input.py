@@ -51,7 +51,8 @@ def sample_input(
             session.add(unit, workers.collect(classifier, image, setting, unit))
             queries += unit.rows(setting.batch)
     sampled = session.finish(perf_counter() - started, queries)
-    return replace(sampled, model=classifier.fingerprint, input=input_fingerprint(image))
+    salt = (plan.seed, index) if image.ndim == 1 else None
+    return replace(sampled, model=classifier.fingerprint, input=input_fingerprint(image, salt))
 
 
 def refuse_other_noise(classifier: Classifier, plan: Plan) -> None:

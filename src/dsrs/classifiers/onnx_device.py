@@ -43,6 +43,15 @@ def provider_for(device: str, available: Sequence[str]) -> str | tuple[str, dict
     )
 
 
+def available_providers() -> tuple[str, ...]:
+    """What ONNX Runtime can run on here; nothing where it is missing."""
+    try:
+        import onnxruntime
+    except ImportError:
+        return ()
+    return tuple(onnxruntime.get_available_providers())
+
+
 def bound_noise(
     session: Any, names: tuple[str, str], model: CallableClassifier, device: str
 ) -> NoisyForward | None:

@@ -129,10 +129,10 @@ def _add_learning(group: Options) -> None:
         help="share of the data that is not learned from, as for dsrs train (default: 0)",
     )
     group.add_argument(
-        "--precision",
+        "--train-precision",
         choices=("auto", "float32", "bfloat16"),
         default="auto",
-        help="of the training (default: auto, bfloat16 on CUDA devices that have it)",
+        help="arithmetic of the training (default: auto, bfloat16 on CUDA devices that have it)",
     )
 
 
@@ -176,7 +176,7 @@ def _learning(arguments: argparse.Namespace) -> Learning | None:
         return None
     names = ("epochs", "sigma", "recipe", "learning_rate", "hold_out", "seed")
     device = "cpu" if arguments.device == "cpu" else arguments.device.partition(":")[0]
-    machine = Machine(device, arguments.precision, arguments.workers)
+    machine = Machine(device, arguments.train_precision, arguments.workers)
     return Learning(**{name: getattr(arguments, name) for name in names}, machine=machine)
 
 

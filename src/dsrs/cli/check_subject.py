@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,9 @@ from dsrs.errors import DataError, InvalidInput
 if TYPE_CHECKING:
     from dsrs.audit import Verdict
     from dsrs.certifying.votes_again import Retaken
+
+# From the subject of a certificate to what it must say.
+Given = Callable[[Mapping[str, Any]], str]
 
 
 def retaken_votes(arguments: argparse.Namespace) -> list[Retaken]:
@@ -67,23 +72,30 @@ def _retaken_scores(arguments: argparse.Namespace) -> list[Retaken]:
     return found
 
 
-def fingerprints_from(arguments: argparse.Namespace) -> dict[str, str]:
+def fingerprint_of_input(values: Any, subject: Mapping[str, Any]) -> str:
+    """The fingerprint of this input as this certificate would write it."""
+    from dsrs.proofs.subject import SALTED, input_fingerprint
+
+    salted = str(subject.get("input")).startswith(SALTED)
+    return input_fingerprint(values, (subject["seed"], subject["index"]) if salted else None)
+
+
+def fingerprints_from(arguments: argparse.Namespace) -> dict[str, Given]:
     """The fingerprints of --input and --model, by their names in the subject of a certificate."""
     if arguments.input is None and (arguments.model is None or arguments.votes is not None):
         return {}
     import numpy as np
 
     from dsrs.datasets import Dataset
-    from dsrs.proofs.subject import input_fingerprint
 
-    fingerprints: dict[str, str] = {}
+    fingerprints: dict[str, Given] = {}
     dataset = dataset_from(arguments) if arguments.data is not None else None
     if arguments.input is not None:
         try:
             values = np.load(arguments.input, allow_pickle=False)
         except (OSError, ValueError) as error:
             raise DataError(f"cannot read {arguments.input} as an .npy file: {error}") from None
-        fingerprints["input"] = input_fingerprint(values)
+        fingerprints["input"] = partial(fingerprint_of_input, values)
         if dataset is None:
             if arguments.scale is not None:
                 raise InvalidInput("--scale needs --data, whose features it scales")
@@ -92,16 +104,18 @@ def fingerprints_from(arguments: argparse.Namespace) -> dict[str, str]:
     if arguments.model is not None:
         if dataset is None:
             raise InvalidInput("--model needs --input or --data, which say the shape of its inputs")
-        fingerprints["model"] = classifier_from(arguments, dataset).fingerprint
+        named = classifier_from(arguments, dataset).fingerprint
+        fingerprints["model"] = lambda subject: named
     return fingerprints
 
 
-def compared(verdict: Verdict, fingerprints: dict[str, str]) -> Verdict:
+def compared(verdict: Verdict, fingerprints: Mapping[str, Given]) -> Verdict:
     """The verdict, refuted where the certificate names another model or input, and undecided where
     it names none."""
     subject: Any = verdict.subject or {}
-    for name, given in fingerprints.items():
+    for name, fingerprint in fingerprints.items():
         said = subject.get(name)
+        given = fingerprint(subject)
         if verdict.word == "refuted" or said == given:
             continue
         if said is None:

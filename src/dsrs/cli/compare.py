@@ -117,9 +117,9 @@ def comparison_text(comparison: Comparison) -> str:
 
 def rows_text(rows: Sequence[Row], radii: Sequence[float]) -> str:
     """Rows of a report as aligned text."""
-    from dsrs.reports.tables import SUMMARY_HEADS
+    from dsrs.reports.tables import column_heads
 
-    heads = ["run", "certification", *SUMMARY_HEADS, *(f"r={radius:g}" for radius in radii)]
+    heads = ["run", "certification", *column_heads(f"r={radius:g}" for radius in radii)]
     cells = [
         [
             row.run,

@@ -51,6 +51,14 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--output", type=Path, metavar="FILE", help="HTML page to write")
     parser.add_argument("--title", help="title of the page (default: from the data's name)")
     parser.add_argument(
+        "--no-images", action="store_true", help="leave pictures of the inputs out of the page"
+    )
+    parser.add_argument(
+        "--paths",
+        action="store_true",
+        help="keep absolute paths of model and data in page and tables (default: file names only)",
+    )
+    parser.add_argument(
         "--tables", type=Path, metavar="DIR", help="write the tables as md, csv, tex and json here"
     )
     parser.add_argument(
@@ -79,14 +87,15 @@ def run(arguments: argparse.Namespace) -> int:
         writing.check_folder(arguments.figures, writing.figure_names(formats))
 
     families = None if arguments.no_envelope else arguments.families or ()
-    runs = reports.read_runs(arguments.runs, families)
+    runs = reports.read_runs(arguments.runs, families, paths=arguments.paths)
     gates = [reports.gate(run, arguments.require) for run in runs] if arguments.require else []
     report = reports.make_report(runs, radii, resampling, gates)
     print(reports.json_document(report) if arguments.json else summary_text(report))
 
     written: list[Path] = []
     if arguments.output:
-        reports.write_page(report, arguments.output, arguments.title or default_title(report))
+        title = arguments.title or default_title(report)
+        reports.write_page(report, arguments.output, title, images=not arguments.no_images)
         written.append(arguments.output)
     if arguments.tables:
         written += reports.write_tables(report, arguments.tables)
@@ -128,7 +137,7 @@ def summary_text(report: Report) -> str:
 
 
 def default_title(report: Report) -> str:
-    """Named after the data, where the runs say what it is."""
-    names = {run.settings.get("data", {}).get("name") for run in report.runs}
-    name = names.pop() if len(names) == 1 else None
+    """Named after the file or folder of the data, where the runs say what it is."""
+    names = {Path(run.settings.get("data", {}).get("name") or "").name for run in report.runs}
+    name = names.pop() if len(names) == 1 else ""
     return f"Certified robustness: {name}" if name else "Certified robustness"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -126,12 +127,12 @@ def _text(
     curves: dict[str, list[CurvePoint]],
     accuracies: dict[str, MethodAccuracy],
 ) -> str:
-    from dsrs.measures.rounding import floor_text
+    from dsrs.measures.rounding import percent
 
     rows = []
     for place, radius in enumerate(radii):
         sizes = [f"{points[place].mean_size:.3f}" for points in curves.values()]
-        shares = [floor_text(100 * one.share(place), 1) for one in accuracies.values()]
+        shares = [percent(Fraction(one.correct[place], one.total)) for one in accuracies.values()]
         rows.append([f"{radius:g}", *sizes, *shares])
     certified = [f"certified (%): {name}" for name in accuracies]
     return table(rows, ["radius", *curves, *certified])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -99,14 +100,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 def evaluation_text(evaluation: Evaluation) -> str:
     """Coverage and size for each kind of shift, as a table."""
-    from dsrs.measures.rounding import ceil_text, floor_text
+    from dsrs.measures.rounding import ceil_text, floor_text, percent
 
     rows = []
     for outcome in evaluation.outcomes:
         low, high = outcome.interval
         rows.append(
             [
-                *(outcome.shift, f"{outcome.inputs}", floor_text(100 * outcome.coverage, 1)),
+                outcome.shift,
+                f"{outcome.inputs}",
+                percent(Fraction(outcome.held, outcome.inputs)),
                 f"{floor_text(100 * low, 1)} to {ceil_text(100 * high, 1)}",
                 *(
                     f"{outcome.mean_size:.3f}",

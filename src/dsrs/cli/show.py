@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.accuracy_table import accuracy_table, print_diagnosis
+from dsrs.cli.input_text import input_text
 from dsrs.cli.options import Commands
 from dsrs.cli.radii import add_radii, radii_from
 from dsrs.cli.stopping import randomized_note
@@ -25,7 +26,7 @@ EPILOG = """\
 examples:
   dsrs show runs/mine              settings, progress and certified accuracy
   dsrs show runs/mine --watch 10   the same again whenever an input was finished
-  dsrs show runs/mine --index 7    votes and certificates (with proofs) of one input, as JSON
+  dsrs show runs/mine --index 7    votes and certificates of one input; with --json also proofs
 """
 
 
@@ -44,8 +45,10 @@ def add_parser(commands: Commands) -> None:
         help="look again so often, and show the table when it has grown; Ctrl-C ends it",
     )
     add_radii(parser)
-    parser.add_argument("--index", type=int, help="one input, as JSON")
-    parser.add_argument("--json", action="store_true", help="settings and accuracy as JSON")
+    parser.add_argument("--index", type=int, help="one input: its votes and certificates")
+    parser.add_argument(
+        "--json", action="store_true", help="settings and accuracy, or all of the --index, as JSON"
+    )
     parser.set_defaults(run=run)
 
 
@@ -83,7 +86,7 @@ def _show(arguments: argparse.Namespace) -> int:
 
     with open_run(arguments.run_folder) as opened:
         if arguments.index is not None:
-            print(json.dumps(_one_input(opened, arguments.index), indent=2))
+            print(_one_input(opened, arguments.index, arguments.json))
             return 0
         results = list(opened.results())
         accuracies = certified_accuracy(results, radii_from(arguments) or opened.plan.goal.asked)
@@ -116,6 +119,7 @@ def _settings(opened: Run) -> str:
             f"model    {one_line(config['model']['description'])}",
             *_units(config["model"]),
             f"data     {one_line(config['data']['name'])}",
+            f"inputs   {_progress(opened)}",
             *_classes(config["data"].get("class_names") or ()),
             f"noise    {plan.law.describe()}" + (f", grid {grid.text}" if grid else ""),
             *([] if grid else [f"         {WITHOUT_GRID}"]),
@@ -125,6 +129,14 @@ def _settings(opened: Run) -> str:
             f"started  {', '.join(session['started'] for session in opened.sessions)}",
         ]
     )
+
+
+def _progress(opened: Run) -> str:
+    """How many inputs are finished, of how many the run was asked for, where it says that."""
+    finished, asked = set(opened.indices()), opened.asked
+    if asked is None or asked <= finished:
+        return f"{len(finished)}, all finished" if asked is not None else f"{len(finished)}"
+    return f"{len(finished)} of {len(finished | asked)} finished"
 
 
 def _units(model: Mapping[str, Any]) -> list[str]:
@@ -146,13 +158,17 @@ def _classes(names: Sequence[str]) -> list[str]:
     return [f"classes  {', '.join(few)}{more}"]
 
 
-def _one_input(opened: Run, index: int) -> dict[str, Any]:
+def _one_input(opened: Run, index: int, as_json: bool) -> str:
     from dsrs.store.attacks import attacked_inputs
 
     result = opened.result(index)
+    attacked = attacked_inputs(opened).get(index)
+    if not as_json:
+        names = opened.config["data"].get("class_names") or ()
+        return input_text(result, names, opened.plan.law.measured_in, attacked)
     certificates = {
         name: certificate.to_dict() for name, certificate in result.certificates.items()
     }
-    attacked = attacked_inputs(opened).get(index)
     fields = result.sampled.to_dict() | {"certificates": certificates}
-    return fields if attacked is None else fields | {"attack": attacked.to_dict()}
+    fields |= {} if attacked is None else {"attack": attacked.to_dict()}
+    return json.dumps(fields, indent=2)

@@ -64,7 +64,7 @@ class RoutingCost:
     such: int
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the measures as JSON."""
         return asdict(self)
 
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from dsrs.errors import InvalidInput
 
+SALTED = "salted:"  # how the fingerprint of a row of a table begins
 LARGEST_SEED = 2**128 - 1
 
 
@@ -55,8 +56,17 @@ class Subject:
             raise InvalidInput(f"`seed` must be from 0 to 2^128 - 1, got {self.seed}")
 
 
-def input_fingerprint(x: ArrayLike) -> str:
-    """SHA-256 of the values of an input as float32, with their shape."""
+def input_fingerprint(x: ArrayLike, salt: tuple[int, int] | None = None) -> str:
+    """SHA-256 of the values of an input as float32, with their shape.
+
+    Args:
+        x: the input.
+        salt: the seed and the index of a certificate. A row of a table has few possible values, and
+            its plain hash would tell in which other files the same row stands.
+    """
     values = np.ascontiguousarray(x, dtype="<f4")
-    shape = "x".join(map(str, values.shape))
-    return hashlib.sha256(f"dsrs input float32 {shape}\n".encode() + values.tobytes()).hexdigest()
+    head = f"dsrs input float32 {'x'.join(map(str, values.shape))}\n"
+    if salt is not None:
+        head += f"seed {salt[0]} index {salt[1]}\n"
+    digest = hashlib.sha256(head.encode() + values.tobytes()).hexdigest()
+    return digest if salt is None else SALTED + digest

@@ -11,9 +11,9 @@ import numpy as np
 from dsrs import __version__
 from dsrs.errors import InvalidInput
 from dsrs.files.whole import whole_file
-from dsrs.reports.headers import legend_names
+from dsrs.reports.headers import in_scaled_units, legend_names
 from dsrs.reports.report import Report
-from dsrs.reports.series import P_BINS, GainBand, InputPoints, StepCurve
+from dsrs.reports.series import GainBand, InputPoints, StepCurve
 from dsrs.reports.style import line_look, print_style, run_color, run_dash, run_marker
 from dsrs.reports.summary import method_name
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FIGURE_FORMATS = ("png", "svg", "pdf")
+LEAST_GAIN = 1.0  # percentage points that the axis of gains shows at least
 LEGEND_INSIDE = 3  # entries; a longer legend goes below the axes
 LEGEND_ROW_INCHES = 0.14
 LEGEND_LETTERS = 24  # longer names do not fit twice into the width
@@ -79,12 +80,19 @@ def accuracy_gain(report: Report) -> Figure | None:
     for band in bands:
         color, dash = line_look(names, band.run, band.method)
         low, high, gain = (100 * np.array(s) for s in (band.low, band.high, band.gain))
-        axes.fill_between(band.radius, low, high, color=color, alpha=0.15, linewidth=0)
-        axes.plot(band.radius, gain, color=color, dashes=dash, label=_label(report, band))
+        # A difference of step functions, computed at these radii.
+        axes.fill_between(band.radius, low, high, step="pre", color=color, alpha=0.1, linewidth=0)
+        for end in (low, high):
+            axes.step(band.radius, end, where="pre", color=color, linewidth=0.4)
+        axes.step(
+            band.radius, gain, where="pre", color=color, dashes=dash, label=_label(report, band)
+        )
     axes.set_xlabel(_radius_label(report))
     axes.set_ylabel("gain over Neyman-Pearson\n(percentage points)")
+    low, high = axes.get_ylim()
+    axes.set_ylim(min(low, -LEAST_GAIN), max(high, LEAST_GAIN))
     axes.set_xlim(left=0)
-    _legend(figure, axes)
+    place_legend(figure, axes)
     return figure
 
 
@@ -100,8 +108,8 @@ def radius_comparison(report: Report) -> Figure | None:
         _scatter(axes, report, seen, seen.baseline, seen.radius)
     axes.set(xlim=(0, limit), ylim=(0, limit), aspect="equal")
     axes.set_xlabel("radius by Neyman-Pearson")
-    axes.set_ylabel("radius by double sampling")
-    _legend(figure, axes)
+    axes.set_ylabel("radius by the other method")
+    place_legend(figure, axes)
     return figure
 
 
@@ -118,29 +126,30 @@ def gain_by_probability(report: Report) -> Figure | None:
         _scatter(axes, report, seen, shares, gains)
     axes.set_xlabel(r"estimate of $P_A$")
     axes.set_ylabel("gain in radius\nover Neyman-Pearson")
-    axes.set_xlim(0.5, 1.0)  # below one half nothing can be certified
-    _legend(figure, axes)
+    axes.set_xlim(0.49, 1.01)  # below one half nothing can be certified; points keep their edge
+    place_legend(figure, axes)
     return figure
 
 
-def probability_histogram(report: Report) -> Figure | None:
-    """How many inputs have which estimate of P_A."""
-    histograms = report.series.histograms
-    if not histograms:
+def probability_distribution(report: Report) -> Figure | None:
+    """The share of inputs whose estimate of P_A is at most a value: one curve a run."""
+    curves = report.series.probabilities
+    if not curves:
         return None
     figure, axes = _figure()
-    edges = np.linspace(0, 1, P_BINS + 1)
     places = {run.name: place for place, run in enumerate(report.runs)}
-    for seen in histograms:
-        counts = np.add(seen.right, seen.wrong)
-        color = run_color(places[seen.run])
-        axes.stairs(counts, edges, fill=True, color=color, alpha=0.15)
-        axes.stairs(counts, edges, color=color, linewidth=1.2, label=seen.run)
-    axes.set(xlim=(0, 1), ylim=(0, None))
+    for seen in curves:
+        color, dash = run_color(places[seen.run]), run_dash(places[seen.run])
+        shares = [0.0, *(100 * share for share in seen.share), 100.0]
+        axes.step(
+            [0.0, *seen.p, 1.0], shares, where="post", color=color, dashes=dash, label=seen.run
+        )
+    axes.axvline(0.5, color="black", linewidth=0.6)  # a majority is above
+    axes.set(xlim=(0, 1.01), ylim=(0, 102))
     axes.set_xlabel(r"estimate of $P_A$")
-    axes.set_ylabel("inputs")
-    if len(histograms) > 1:
-        _legend(figure, axes)
+    axes.set_ylabel("inputs with at most this (%)")
+    if len(curves) > 1:
+        place_legend(figure, axes)
     return figure
 
 
@@ -165,7 +174,7 @@ def accuracy_by_norm(report: Report) -> Figure | None:
     bottom.set_yticks([])
     bottom.set_xlabel("noise norm")
     if len(radial) > 1:
-        _legend(figure, top)
+        place_legend(figure, top)
     return figure
 
 
@@ -193,7 +202,7 @@ def attack_gap(report: Report) -> Figure | None:
     axes.set_ylabel("accuracy (%)")
     axes.set_xlim(left=0)
     axes.set_ylim(0, 102)
-    _legend(figure, axes)
+    place_legend(figure, axes)
     return figure
 
 
@@ -203,7 +212,7 @@ FIGURES: dict[str, Callable[[Report], Figure | None]] = {
     "accuracy-gain": accuracy_gain,
     "radius-comparison": radius_comparison,
     "gain-by-probability": gain_by_probability,
-    "probability-histogram": probability_histogram,
+    "probability-distribution": probability_distribution,
     "accuracy-by-norm": accuracy_by_norm,
     "attack-gap": attack_gap,
 }
@@ -211,7 +220,8 @@ FIGURES: dict[str, Callable[[Report], Figure | None]] = {
 
 def _radius_label(report: Report) -> str:
     place = {"l1": "1", "l2": "2", "linf": r"\infty"}[report.runs[0].norm]
-    return rf"$\ell_{{{place}}}$ radius $r$"
+    units = " (scaled units)" if in_scaled_units(report.runs) else ""
+    return rf"$\ell_{{{place}}}$ radius $r$" + units
 
 
 def _curves(report: Report, curves: Sequence[StepCurve], names: Sequence[str]) -> Figure:
@@ -230,7 +240,7 @@ def _curves(report: Report, curves: Sequence[StepCurve], names: Sequence[str]) -
     axes.set_ylabel("certified accuracy (%)")
     axes.set_xlim(left=0)
     axes.set_ylim(0, 102)
-    _legend(figure, axes)
+    place_legend(figure, axes)
     return figure
 
 
@@ -246,7 +256,7 @@ def _figure(
     return figure, axes
 
 
-def _legend(figure: Figure, axes: Axes) -> None:
+def place_legend(figure: Figure, axes: Axes) -> None:
     """Inside the axes while it is short; else below them, where it covers nothing."""
     handles, labels = axes.get_legend_handles_labels()
     if len(labels) <= LEGEND_INSIDE:

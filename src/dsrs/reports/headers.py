@@ -51,6 +51,17 @@ def legend_names(runs: Sequence[RunSummary]) -> dict[str, str]:
     }
 
 
+def in_scaled_units(runs: Sequence[RunSummary]) -> bool:
+    """Whether radii are in units of each feature (`--scale`)."""
+    return any(run.settings.get("model", {}).get("scaling") for run in runs)
+
+
+def radius_label(runs: Sequence[RunSummary]) -> str:
+    """`l2 radius r`: the title of an axis of radii, in the units of the inputs."""
+    norm = "l-infinity" if runs[0].norm == "linf" else runs[0].norm
+    return f"{norm} radius r" + (" (scaled units)" if in_scaled_units(runs) else "")
+
+
 def different_settings(runs: Sequence[RunSummary]) -> list[str]:
     """`n (1,000 and 2,000)` for each setting in which the runs differ, where all of them have it.
 

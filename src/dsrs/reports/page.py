@@ -19,10 +19,9 @@ from dsrs.proofs.counterexample import AttackedInput
 from dsrs.reports.attacks import SHOWN_DIGITS, attack_text
 from dsrs.reports.caveats import caveats
 from dsrs.reports.gate_tables import gate_section
-from dsrs.reports.headers import legend_names, settings_text
+from dsrs.reports.headers import legend_names, radius_label, settings_text
 from dsrs.reports.page_tables import comparison_section, rows_table
 from dsrs.reports.report import Report
-from dsrs.reports.series import P_BINS
 from dsrs.reports.style import DARK_PALETTE, PALETTE, method_place
 from dsrs.reports.summary import BASELINE, Outcome, RunSummary, method_name
 from dsrs.reports.tables import interval_note, summary_rows
@@ -32,8 +31,14 @@ NORM_MARKS: dict[Norm, str] = {"l1": "l<sub>1</sub>", "l2": "l<sub>2</sub>", "li
 PAGE_SCRIPTS = ("charts.js", "figures.js", "inputs.js")
 
 
-def html_page(report: Report, title: str = "Certified robustness") -> str:
-    """The whole page. All text of the runs is escaped, and the page may load nothing."""
+def html_page(report: Report, title: str = "Certified robustness", *, images: bool = True) -> str:
+    """The whole page. All text of the runs is escaped, and the page may load nothing.
+
+    Args:
+        report: what is shown.
+        title: of the page.
+        images: whether the page holds small pictures of the inputs.
+    """
     script = "\n".join(_asset(name) for name in PAGE_SCRIPTS)
     style = _palette_css() + _asset("page.css")
     below = parts_below(report)
@@ -47,25 +52,24 @@ def html_page(report: Report, title: str = "Certified robustness") -> str:
         "sections": "\n".join(_section(*part) for part in below),
         "links": "".join(f'<a href="#{name}">{title}</a>' for name, title, _ in below),
         "votes": _votes_table(report),
+        "norm": NORM_MARKS[report.runs[0].norm],
         "interval_note": escape(interval_note(report.resampling)),
         "caveats": "<br>\n".join(map(escape, caveats(report))),
         "settings": "\n".join(_settings(run) for run in report.runs),
-        "norm": NORM_MARKS[report.runs[0].norm],
-        "data": _json_text(page_data(report)),
+        "data": _json_text(page_data(report, images=images)),
         "style": style,
         "script": script,
     }
     return Template(_asset("page.html")).substitute(parts)
 
 
-def page_data(report: Report) -> dict[str, Any]:
+def page_data(report: Report, *, images: bool = True) -> dict[str, Any]:
     """What the scripts draw and list."""
     methods = list(dict.fromkeys(method for run in report.runs for method in run.methods))
     titles = legend_names(report.runs)
     return {
         "baseline": BASELINE,
-        "norm": report.runs[0].norm,
-        "p_bins": P_BINS,
+        "radius_label": radius_label(report.runs),
         "methods": {
             method: {"name": method_name(method), "color": method_place(method)}
             for method in methods
@@ -77,23 +81,23 @@ def page_data(report: Report) -> dict[str, Any]:
                 "title": titles[run.name],
                 "methods": run.methods,
                 "class_names": run.class_names,
-                "inputs": _inputs(run),
+                "inputs": _inputs(run, images),
             }
             for run in report.runs
         ],
     }
 
 
-def _inputs(run: RunSummary) -> list[dict[str, Any]]:
+def _inputs(run: RunSummary, images: bool) -> list[dict[str, Any]]:
     spent = run.spent.by_input if run.spent else [None] * run.size
     return [
-        _input_fields(outcome, run.methods)
-        | {"votes": votes, "attack": _attack_fields(run.attacks.get(outcome.index))}
+        _input_fields(outcome, run.methods, images)
+        | {"votes": votes, "attack": _attack_fields(run.attacks.get(outcome.index), images)}
         for outcome, votes in zip(run.outcomes, spent, strict=True)
     ]
 
 
-def _attack_fields(attack: AttackedInput | None) -> dict[str, Any] | None:
+def _attack_fields(attack: AttackedInput | None, images: bool) -> dict[str, Any] | None:
     """What the attack on one input found; None where it was not attacked."""
     if attack is None:
         return None
@@ -104,11 +108,11 @@ def _attack_fields(attack: AttackedInput | None) -> dict[str, Any] | None:
         "shown": None if counterexample is None else counterexample.shown,
         "rival": None if counterexample is None else counterexample.rival,
         "refuted": attack.refuted,
-        "pictures": [_data_uri(picture) for picture in attack.pictures or ()],
+        "pictures": [_data_uri(one) for one in (attack.pictures or ()) if images],
     }
 
 
-def _input_fields(outcome: Outcome, methods: tuple[str, ...]) -> dict[str, Any]:
+def _input_fields(outcome: Outcome, methods: tuple[str, ...], images: bool) -> dict[str, Any]:
     share = outcome.p_estimate
     return {
         "index": outcome.index,
@@ -116,7 +120,7 @@ def _input_fields(outcome: Outcome, methods: tuple[str, ...]) -> dict[str, Any]:
         "predicted": outcome.predicted,
         "p": None if share is None else floor_number(share, SHOWN_DIGITS),
         "methods": {method: _certificate_fields(outcome, method) for method in methods},
-        "thumbnail": _data_uri(outcome.thumbnail) if outcome.thumbnail else None,
+        "thumbnail": _data_uri(outcome.thumbnail) if images and outcome.thumbnail else None,
     }
 
 
@@ -200,7 +204,7 @@ def _settings(run: RunSummary) -> str:
     lines = "".join(
         f'<tr><th scope="row">{escape(key)}</th><td>{escape(str(value))}</td></tr>'
         for key, value in shown.items()
-        if value is not None
+        if value is not None and value != ""
     )
     return f"<details><summary>{escape(run.name)}</summary><table>{lines}</table></details>"
 

@@ -7,16 +7,16 @@ from html import escape
 
 from dsrs.reports.comparing import Comparison
 from dsrs.reports.comparison_tables import changes_lines, comparison_notes, comparison_rows
-from dsrs.reports.tables import SUMMARY_HEADS, Cell, Row
+from dsrs.reports.tables import AVERAGE_RADIUS_HEAD, SUMMARY_HEADS, Cell, Row
 
 
 def rows_table(rows: Sequence[Row], radii: Sequence[float]) -> str:
     """The head and the body of a table with one column for each radius."""
     heads = ["Run", "Certification", *(text[0].upper() + text[1:] for text in SUMMARY_HEADS)]
     span = f'<th colspan="{len(heads)}"></th><th colspan="{len(radii)}" scope="colgroup">'
-    heads += [f"{radius:g}" for radius in radii]
+    heads += [*(f"{radius:g}" for radius in radii), AVERAGE_RADIUS_HEAD]
     head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
-    top = f"<tr>{span}Certified accuracy (%) at radius r</th></tr>"
+    top = f"<tr>{span}Certified accuracy (%) at radius r</th><th></th></tr>"
     body = []
     for place, row in enumerate(rows):
         first = place == 0 or rows[place - 1].run != row.run

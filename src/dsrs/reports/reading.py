@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dsrs.errors import InvalidInput
+from dsrs.reports.privacy import without_places
 from dsrs.reports.summary import RunSummary
 from dsrs.reports.tabled import read_table
 from dsrs.store.attacks import attacked_inputs
@@ -13,17 +14,20 @@ from dsrs.store.reader import open_run
 from dsrs.store.spending import votes_spent
 
 
-def read_runs(texts: Sequence[str], families: Sequence[str] | None = ()) -> list[RunSummary]:
+def read_runs(
+    texts: Sequence[str], families: Sequence[str] | None = (), *, paths: bool = False
+) -> list[RunSummary]:
     """Read the runs that are written `PATH` or `NAME=PATH`.
 
-    Without a name a run is called by its folder, or by its whole path where two folders have the
-    same name.
+    Without a name a run is called by its folder, or by its path where two folders have the same
+    name.
 
     Args:
         texts: the runs.
         families: `FAMILY=RUN,RUN,...` each, where a run is named as here: the runs that have an
             upper envelope over sigma together. Without any, all runs are one family; None: no run
             belongs to one.
+        paths: keep absolute paths in the settings of a run; by default they are file names.
     """
     pairs = [split_name(text) for text in texts]
     places = [path.resolve() for _, path in pairs]
@@ -32,13 +36,13 @@ def read_runs(texts: Sequence[str], families: Sequence[str] | None = ()) -> list
             raise InvalidInput(f"the run {path} is given twice")
     folders = [place.name for place in places]
     names = [
-        name or (str(path) if folders.count(folder) > 1 else folder)
+        name or (_relative(path) if folders.count(folder) > 1 else folder)
         for folder, (name, path) in zip(folders, pairs, strict=True)
     ]
     members = family_of_each(families, names) if families else {}
     default = "" if families is not None and not families else None
     return [
-        read_run(path, name, members.get(name, default))
+        read_run(path, name, members.get(name, default), paths=paths)
         for name, (_, path) in zip(names, pairs, strict=True)
     ]
 
@@ -61,7 +65,13 @@ def family_of_each(families: Sequence[str], names: Sequence[str]) -> dict[str, s
     return members
 
 
-def read_run(path: str | Path, name: str | None = None, family: str | None = "") -> RunSummary:
+def _relative(path: Path) -> str:
+    return str(Path(*path.parts[-2:])) if path.is_absolute() else str(path)
+
+
+def read_run(
+    path: str | Path, name: str | None = None, family: str | None = "", *, paths: bool = False
+) -> RunSummary:
     """The finished inputs of one run folder, or the rows of a table."""
     if Path(path).is_file():
         return read_table(Path(path), name or Path(path).name, family)
@@ -75,7 +85,7 @@ def read_run(path: str | Path, name: str | None = None, family: str | None = "")
             family=family,
             data_fingerprint=data.get("fingerprint"),
             class_names=data.get("class_names", ()),
-            settings={**run.config, "started": started},
+            settings={**(run.config if paths else without_places(run.config)), "started": started},
             spent=votes_spent(results, run.sampled_plan),
             attacks=attacked_inputs(run),
         )

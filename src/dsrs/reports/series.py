@@ -21,7 +21,6 @@ from dsrs.reports.envelope import shared_methods, sigma_families
 from dsrs.reports.measures import measure_run
 from dsrs.reports.summary import BASELINE, Outcome, RunSummary
 
-P_BINS = 20
 GAIN_RADII = 60
 BAND = (0.1, 0.9)  # share of inputs that the band of the radial figure leaves out below and above
 
@@ -62,16 +61,13 @@ class InputPoints:
 
 
 @dataclass(frozen=True, slots=True)
-class ProbabilityHistogram:
-    """How many inputs have an estimate of P_A in each of `P_BINS` equal bins of [0, 1].
-
-    Without labels all of them count as `right`.
-    """
+class ProbabilityCurve:
+    """The share of `inputs` whose estimate of P_A is `p[i]` or less, which is `share[i]`."""
 
     run: str
-    labelled: bool
-    right: tuple[int, ...]
-    wrong: tuple[int, ...]
+    inputs: int
+    p: tuple[float, ...]
+    share: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +94,7 @@ class FigureSeries:
     envelopes: tuple[StepCurve, ...]
     gains: tuple[GainBand, ...]
     points: tuple[InputPoints, ...]
-    histograms: tuple[ProbabilityHistogram, ...]
+    probabilities: tuple[ProbabilityCurve, ...]
     radial: tuple[RadialAccuracy, ...]
     gaps: tuple[AttackGap, ...]
 
@@ -114,12 +110,12 @@ def figure_series(runs: Sequence[RunSummary], resampling: Resampling) -> FigureS
         envelopes=tuple(_envelope_curves(runs)),
         gains=tuple(band for run in runs for band in gain_bands(run, resampling)),
         points=tuple(input_points(run, method) for run in runs for method in run.challengers),
-        histograms=tuple(
-            probability_histogram(run)
+        probabilities=tuple(
+            probability_curve(run)
             for run in runs
             if any(outcome.trials for outcome in run.outcomes)
         ),
-        radial=tuple(radial_accuracy(run) for run in runs if _radially_voted(run)),
+        radial=on_one_axis([radial_accuracy(run) for run in runs if _radially_voted(run)]),
         gaps=tuple(attack_gap(run) for run in runs if has_gap(run)),
     )
 
@@ -186,15 +182,35 @@ def input_points(run: RunSummary, method: str) -> InputPoints:
     )
 
 
-def probability_histogram(run: RunSummary) -> ProbabilityHistogram:
-    """Inputs by their estimate of P_A, right and wrong predictions apart."""
+def probability_curve(run: RunSummary) -> ProbabilityCurve:
+    """The empirical distribution of the estimates of P_A over the inputs with votes under P."""
+    shares = [one.p_estimate for one in run.outcomes]
+    known = np.array([share for share in shares if share is not None])
+    values, counts = np.unique(known, return_counts=True)
+    return ProbabilityCurve(
+        run=run.name,
+        inputs=len(known),
+        p=tuple(floor_number(value, SHOWN_DIGITS) for value in values.tolist()),
+        share=tuple(
+            nearest_number(Fraction(count, len(known)), SHOWN_DIGITS)
+            for count in np.cumsum(counts).tolist()
+        ),
+    )
 
-    def count(right: bool) -> tuple[int, ...]:
-        shares = [outcome.p_estimate for outcome in run.outcomes if outcome.right == right]
-        known = [share for share in shares if share is not None]
-        return tuple(np.histogram(known, bins=P_BINS, range=(0.0, 1.0))[0].tolist())
 
-    return ProbabilityHistogram(run.name, run.labelled, right=count(True), wrong=count(False))
+def on_one_axis(found: Sequence[RadialAccuracy]) -> tuple[RadialAccuracy, ...]:
+    """These curves if one axis of noise norms shows them, else none.
+
+    Gaussian noise in many dimensions has hardly more than one norm: runs at different sigma would
+    be specks on an empty axis.
+    """
+    ranges = sorted((min(one.norm), max(one.norm)) for one in found)
+    reached = ranges[0][1] if ranges else 0.0
+    for low, high in ranges:
+        if low > reached:
+            return ()
+        reached = max(reached, high)
+    return tuple(found)
 
 
 def radial_accuracy(run: RunSummary) -> RadialAccuracy:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from fractions import Fraction
 from html import escape
 from importlib import resources
 from pathlib import Path
@@ -13,7 +14,7 @@ from dsrs.conformal.evaluation import Evaluation, SetExample, ShiftOutcome
 from dsrs.conformal.sets import Sets
 from dsrs.conformal.shifts import SHIFT_KINDS
 from dsrs.files.whole import write_whole
-from dsrs.measures.rounding import ceil_text, floor_text
+from dsrs.measures.rounding import ceil_text, floor_text, percent
 from dsrs.reports.page import GENERATOR
 from dsrs.reports.style import DARK_PALETTE, PALETTE
 from dsrs.reports.writing import check_page_path
@@ -100,7 +101,7 @@ def _row(outcome: ShiftOutcome) -> str:
     low, high = outcome.interval
     cells = (
         f"{outcome.inputs:,}",
-        floor_text(100 * outcome.coverage, 1),
+        percent(Fraction(outcome.held, outcome.inputs)),
         f"{floor_text(100 * low, 1)} to {ceil_text(100 * high, 1)}",
         f"{outcome.mean_size:.3f}",
         f"{outcome.sizes[0]:,}",

@@ -63,10 +63,13 @@ def method_color(method: str) -> str:
 
 
 def line_look(runs: Sequence[str], run: str, method: str) -> tuple[str, tuple[float, ...]]:
-    """Colour and dash of a line: by run where there are several, else by method."""
-    if len(runs) > 1:
-        return run_color(runs.index(run)), DASHES[method_place(method) % len(DASHES)]
-    return method_color(method), ()
+    """Colour and dash of a line: the dash says the method; so does the colour, of a single run.
+
+    Where there are several runs the colour says the run. Methods often have the same curve; the
+    dash lets the one below be seen.
+    """
+    dash = DASHES[method_place(method) % len(DASHES)]
+    return (run_color(runs.index(run)) if len(runs) > 1 else method_color(method)), dash
 
 
 def run_color(place: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -26,7 +26,8 @@ Quantity = Literal[
     "certified accuracy", "certified at 0", "average radius", "clean accuracy", "abstention"
 ]
 # The columns before the radii. A right prediction is one thing, a certificate for it another.
-SUMMARY_HEADS = ("clean: predicted", "clean: certified", "abstained", "ACR")
+SUMMARY_HEADS = ("clean: predicted", "clean: certified", "abstained")
+AVERAGE_RADIUS_HEAD = "ACR"  # the column behind the radii
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +58,8 @@ class Row:
 
     @property
     def cells(self) -> list[Cell | None]:
-        """Those of SUMMARY_HEADS, then one for each radius."""
-        return [self.clean, self.certified, self.abstention, self.average_radius, *self.accuracy]
+        """Those of SUMMARY_HEADS, one for each radius, and the average radius."""
+        return [self.clean, self.certified, self.abstention, *self.accuracy, self.average_radius]
 
 
 def summary_rows(report: Report) -> list[Row]:
@@ -96,9 +97,14 @@ def markdown_table(report: Report) -> str:
     return "\n".join(lines) + "\n"
 
 
+def column_heads(radii: Iterable[str]) -> list[str]:
+    """The heads of the cells of a row, with these texts for the radii."""
+    return [*SUMMARY_HEADS, *radii, AVERAGE_RADIUS_HEAD]
+
+
 def markdown_rows(rows: Sequence[Row], radii: Sequence[float]) -> list[str]:
     """The lines of a Markdown table."""
-    heads = ["run", "certification", *SUMMARY_HEADS, *(f"r = {radius:g}" for radius in radii)]
+    heads = ["run", "certification", *column_heads(f"r = {radius:g}" for radius in radii)]
     lines = [
         _markdown_line(heads),
         _markdown_line(["---", "---", *["---:"] * (len(heads) - 2)]),
@@ -119,18 +125,18 @@ def latex_table(report: Report) -> str:
         *(f"% {one_line(caveat)}" for caveat in caveats(report)),
         f"\\begin{{tabular}}{{ll{'r' * (columns + 1)}}}",
         "\\toprule",
-        f" & & & \\multicolumn{{{columns}}}{{c}}{{Certified accuracy (\\%) at radius $r$}} \\\\",
-        f"\\cmidrule(l){{4-{columns + 3}}}",
-        "Run & Certification & ACR & "
+        f" & & \\multicolumn{{{columns}}}{{c}}{{Certified accuracy (\\%) at radius $r$}} & \\\\",
+        f"\\cmidrule(lr){{3-{columns + 2}}}",
+        "Run & Certification & "
         + " & ".join(f"{radius:g}" for radius in report.radii)
-        + " \\\\",
+        + f" & {AVERAGE_RADIUS_HEAD} \\\\",
     ]
     last_run = None
     for row in summary_rows(report):
         new_run = row.run != last_run
         if new_run:
             lines.append("\\midrule")
-        cells = [row.average_radius, *row.accuracy]
+        cells = [*row.accuracy, row.average_radius]
         texts = [_latex_cell(cell) if cell else "" for cell in cells]
         name = latex_escape(row.run) if new_run else ""
         lines.append(" & ".join([name, latex_escape(row.label), *texts]) + " \\\\")
@@ -162,7 +168,7 @@ def csv_table(report: Report) -> str:
 def interval_note(resampling: Resampling) -> str:
     """What the intervals are, in a line."""
     return (
-        f"with {resampling.confidence * 100:g} % bootstrap intervals over the test inputs "
+        f"with {resampling.confidence * 100:g}% bootstrap intervals over the test inputs "
         f"({resampling.resamples} resamples, seed {resampling.seed}; gains are paired by input)"
     )
 

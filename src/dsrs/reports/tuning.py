@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dsrs.confidence.bootstrap import Floats
 from dsrs.files.whole import whole_file
-from dsrs.reports.figures import checked_formats
+from dsrs.reports.figures import checked_formats, place_legend
 from dsrs.reports.style import method_color, print_style
 from dsrs.reports.summary import method_name
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from dsrs.tuning import Forecast, Tuned
 
 
@@ -25,19 +28,15 @@ def draw_tuning(tuned: Tuned, path: Path) -> None:
 
         figure = Figure()
         axes = figure.subplots()
-        top = max(float(tuned.limits.max()), float(tuned.best.radii.max()))
-        radii = np.linspace(0, 1.05 * top, 400)
-        limit = [100 * np.mean(tuned.limits >= radius) for radius in radii]
-        axes.plot(radii, limit, color="#7F7F7F", dashes=(1, 1), label="limit of every law")
-        routed = [100 * np.mean(tuned.routed >= max(radius, 1e-12)) for radius in radii]
-        axes.plot(radii, routed, color="#7F7F7F", dashes=(4, 1), label="best law of each input")
+        _steps(axes, tuned.limits, color="#7F7F7F", dashes=(1, 1), label="no law exceeds this")
+        _steps(axes, tuned.routed, color="#7F7F7F", dashes=(4, 1), label="best law of each input")
         for name, forecast in (
             ("best", tuned.best),
             *(("now", each) for each in tuned.current[:1]),
         ):
-            axes.plot(
-                radii,
-                [100 * np.mean(forecast.radii >= max(radius, 1e-12)) for radius in radii],
+            _steps(
+                axes,
+                forecast.radii,
                 color=method_color(forecast.method.partition(":")[0]),
                 dashes=() if name == "best" else (5, 1.6),
                 label=f"{name}: {_law(forecast)}",
@@ -46,9 +45,18 @@ def draw_tuning(tuned: Tuned, path: Path) -> None:
         axes.set_ylabel("predicted certified accuracy (%)")
         axes.set_xlim(left=0)
         axes.set_ylim(0, 102)
-        axes.legend()
+        place_legend(figure, axes)
         with whole_file(path) as stream:
             figure.savefig(stream, format=suffix)
+
+
+def _steps(axes: Axes, radii: Floats, **look: Any) -> None:
+    """The share of inputs with at least each radius: a step down at every radius."""
+    proved = np.sort(radii[radii > 0])
+    shares = 100 * np.arange(len(proved), 0, -1) / len(radii)
+    if len(proved):
+        ends = [0.0, *proved, proved[-1]]
+        axes.step(ends, [shares[0], *shares, 0.0], where="pre", **look)
 
 
 def _law(forecast: Forecast) -> str:

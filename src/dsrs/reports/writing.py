@@ -52,16 +52,17 @@ def _check_path(path: Path, kind: str, mark: str, own: str) -> None:
             raise InvalidInput(f"{path} exists and is not {own}; choose another name")
 
 
-def write_page(report: Report, path: Path, title: str) -> None:
+def write_page(report: Report, path: Path, title: str, *, images: bool = True) -> None:
     """Write the HTML page of a report; an older report under that name is replaced in one step.
 
     Args:
         report: what `make_report` returned.
         path: the file to write.
         title: the title of the page.
+        images: whether the page holds small pictures of the inputs.
     """
     check_page_path(path)
-    _write_text(path, html_page(report, title))
+    _write_text(path, html_page(report, title, images=images))
 
 
 def table_names() -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -77,18 +77,18 @@ def check_same_run(stored: Mapping[str, Any], given: Mapping[str, Any], path: ob
         )
 
 
-def _remark(differences: Iterable[tuple[str, Any, Any]]) -> str:
+def _remark(differences: Sequence[tuple[str, Any, Any]]) -> str:
     """What may help: the reason, if the idea was more votes for inputs that have some."""
     names = [name for name, _, _ in differences]
     for name, was, now in differences:
-        if name == "model.fingerprint" and was.split()[:1] == now.split()[:1]:
+        same_weights = was.split()[:1] == now.split()[:1] if name == "model.fingerprint" else False
+        if same_weights and was.startswith("sha256:"):
             return (
                 "\nthe weights are the same, but not what is done with them: the precision, "
                 "torch.compile (--precision, --compile), a denoiser or a normalisation"
             )
-    if "plan.grid" in names and [was for name, was, _ in differences if name == "plan.grid"] == [
-        None
-    ]:
+    grids = [was for name, was, _ in differences if name == "plan.grid"]
+    if grids == [None]:
         return "\nthe stored run added noise in float32, as --grid none does"
     if "plan.n" not in names:
         return ""

@@ -16,6 +16,7 @@ from dsrs.files.readable import Readable
 from dsrs.methods import Plan
 from dsrs.methods.subject import subject_of
 from dsrs.proofs.certificate import CERTIFICATE_FORMAT, Certificate
+from dsrs.store.asked import ASKED, ranges_of
 from dsrs.store.format_2 import config_of_format_2, read_rows_of_format_2
 from dsrs.store.result import RunResult
 from dsrs.store.rows import CERTIFICATE_COLUMNS, INPUT_COLUMNS, InputRows, read_rows
@@ -106,10 +107,24 @@ class Run(Readable):
 
     @property
     def sessions(self) -> list[dict[str, Any]]:
-        """When the run was started or continued, and with which versions."""
+        """When the run was started or continued, with which versions, and for which inputs.
+
+        `asked` is None for sessions of earlier versions, and of runs that were not sampled.
+        """
         with damage_as_error(self.store):
             rows = self.connection.execute("SELECT started, versions FROM session ORDER BY rowid")
-            return [{"started": started, "versions": json.loads(text)} for started, text in rows]
+            found = []
+            for started, text in rows:
+                known = json.loads(text)
+                asked = known.pop(ASKED, None)
+                found.append({"started": started, "versions": known, ASKED: asked})
+            return found
+
+    @property
+    def asked(self) -> set[int] | None:
+        """The inputs that its sessions were asked for; None where one does not say it."""
+        texts = [session[ASKED] for session in self.sessions]
+        return None if None in texts else set().union(*map(ranges_of, texts))
 
     @property
     def settings(self) -> str | None:

@@ -14,6 +14,7 @@ from dsrs.errors import StoreError
 from dsrs.files.folders import make_folders, remove_empty
 from dsrs.files.whole import UNFINISHED, write_whole
 from dsrs.methods import Plan
+from dsrs.store.asked import ASKED, ranges_text
 from dsrs.store.config import check_same_run, versions
 from dsrs.store.result import RunResult
 from dsrs.store.rows import rows_of_result, write_rows
@@ -96,13 +97,23 @@ class RunWriter:
             connection.close()
             raise
 
+    def ask(self, indices: Iterable[int]) -> None:
+        """Keep which inputs this session shall finish, for `dsrs show`."""
+        text = json.dumps(versions() | {ASKED: ranges_text(indices)})
+        with damage_as_error(self.store), self._connection as transaction:
+            transaction.execute(
+                "UPDATE session SET versions = ? WHERE rowid = (SELECT max(rowid) FROM session)",
+                (text,),
+            )
+
     def add_sessions(self, sessions: Iterable[Mapping[str, Any]]) -> None:
         """Sessions of other runs whose results are added to this one, unless they are known."""
         with damage_as_error(self.store), self._connection as transaction:
             transaction.execute("BEGIN IMMEDIATE")
             known = set(transaction.execute("SELECT started, versions FROM session"))
             for each in sessions:
-                row = (each["started"], json.dumps(each["versions"]))
+                asked = {ASKED: each[ASKED]} if each[ASKED] is not None else {}
+                row = (each["started"], json.dumps(each["versions"] | asked))
                 if row not in known:
                     transaction.execute("INSERT INTO session VALUES (?, ?)", row)
                     known.add(row)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dsrs.classifiers.base import Classifier
+from dsrs.classifiers.onnx_device import available_providers
 from dsrs.classifiers.overlap import record_pass, switched
 from dsrs.classifiers.tensor_passes import imported_torch, is_apart
 from dsrs.classifiers.torch_module import from_torch
@@ -120,7 +121,7 @@ def examine(devices: Sequence[str] | None = None) -> Machine:
         raise InvalidInput("devices are tried with PyTorch: pip install 'dsrs[torch]'")
     system = f"{platform.system()} {platform.machine()}"
     python, cores = platform.python_version(), available_cores()
-    return Machine(version("dsrs"), python, system, cores, packages, _providers(), reports)
+    return Machine(version("dsrs"), python, system, cores, packages, available_providers(), reports)
 
 
 def known_devices() -> tuple[str, ...]:
@@ -172,7 +173,7 @@ def _overlap(classifier: Classifier, x: Any, place: Any, trusted: bool) -> bool 
     for said in ("off", "on"):
         with switched(said):
             found.append(count_votes(classifier, x, *_trial()).votes)
-    same = bool(np.array_equal(*found))
+    same = bool(np.array_equal(found[0], found[1]))
     record_pass(place, same and trusted)
     return same
 
@@ -227,15 +228,6 @@ def _most_rows(classifier: Classifier) -> int:
             break
         rows *= 2
     return rows
-
-
-def _providers() -> tuple[str, ...]:
-    """What ONNX Runtime can run on; nothing where it is missing."""
-    try:
-        import onnxruntime
-    except ImportError:
-        return ()
-    return tuple(onnxruntime.get_available_providers())
 
 
 def _version(package: str) -> str | None:

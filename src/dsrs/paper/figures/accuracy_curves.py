@@ -68,11 +68,13 @@ def accuracy_curves(recorded: RecordedAccuracy) -> list[AccuracyCurve]:
 
 
 def draw_accuracy_curves(curves: Sequence[AccuracyCurve], path: Path) -> None:
-    """One panel for each data set and training; its title says what is missing."""
+    """One panel for each data set and recorded training; its title says what is missing."""
+    recorded = {curve.training for curve in curves if len(curve.percents)}
+    trainings = [training for training in CURVE_TRAININGS if training in recorded]
     with canvas(
-        path, len(CURVE_TRAININGS), len(CURVE_DATASETS), width=2.6, height=2.0, dpi=150
+        path, len(trainings), len(CURVE_DATASETS), width=2.6, height=2.0, dpi=150
     ) as panels:
-        places = [(dataset, training) for dataset in CURVE_DATASETS for training in CURVE_TRAININGS]
+        places = [(dataset, training) for dataset in CURVE_DATASETS for training in trainings]
         for axes, (dataset, training) in zip(panels, places, strict=True):
             members = [c for c in curves if (c.dataset, c.training) == (dataset, training)]
             notes = dict.fromkeys(note for curve in members for note in _notes(curve))
@@ -95,9 +97,9 @@ def draw_accuracy_curves(curves: Sequence[AccuracyCurve], path: Path) -> None:
                 )
             axes.set(xlim=(0, CURVE_RADII[-1]), ylim=(0, 100))
             axes.legend(loc="upper right")
-        for axes in panels[:: len(CURVE_TRAININGS)]:
+        for axes in panels[:: len(trainings)]:
             axes.set_ylabel("certified accuracy (%)")
-        for axes in panels[-len(CURVE_TRAININGS) :]:
+        for axes in panels[-len(trainings) :]:
             axes.set_xlabel(r"$\ell_2$ radius")
 
 

@@ -12,13 +12,6 @@ from dsrs.paper.recorded import AccuracyByNorm
 from dsrs.paper.titles import model_title
 from dsrs.reports.style import method_color
 
-# The models of the paper's own figures come first.
-PAPER_MODELS = (
-    "salman-imagenet-0.50",
-    "cohen-imagenet-75260-1.00",
-    "cohen-cifar-1530-1.00",
-    "cohen-mnist-380-1.00",
-)
 PANELS_PER_ROW = 3
 
 
@@ -27,7 +20,7 @@ def draw_accuracy_by_norm(curves: Sequence[AccuracyByNorm], path: Path) -> None:
 
     P is the law that the model was trained for, and its density is scaled to height 1.
     """
-    ordered = sorted(curves, key=lambda curve: (_place(curve.model), curve.model))
+    ordered = sorted(curves, key=lambda curve: curve.model)
     columns = min(PANELS_PER_ROW, len(ordered))
     rows = -(-len(ordered) // columns)
     with canvas(path, columns, rows, width=2.9, height=2.2, dpi=130) as panels:
@@ -54,7 +47,3 @@ def draw_accuracy_by_norm(curves: Sequence[AccuracyByNorm], path: Path) -> None:
             axes.set_axis_off()
         for axes in panels[::columns]:
             axes.set_ylabel("accuracy")
-
-
-def _place(model: str) -> int:
-    return PAPER_MODELS.index(model) if model in PAPER_MODELS else len(PAPER_MODELS)

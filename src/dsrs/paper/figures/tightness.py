@@ -28,13 +28,15 @@ def draw_tightness(results: Sequence[Tightness], path: Path) -> None:
             _region(axes, regions()[result.region])
             _circle(axes, result.disc, "#808080", "support of truncated Q", dashes=(1, 1.5))
             circles = (
-                ("Neyman-Pearson", result.neyman_pearson, method_color("np")),
-                ("truncated Q", result.truncated, method_color("truncated")),
-                ("two truncated Q", result.two_discs, PALETTE[3]),
-                ("Q on the region", result.on_region, method_color("rescaled")),
+                ("Neyman-Pearson", result.neyman_pearson, method_color("np"), ()),
+                ("truncated Q", result.truncated, method_color("truncated"), ()),
+                # Dashed, because it may lie on the circle before.
+                ("two truncated Q", result.two_discs, PALETTE[3], (4, 3)),
+                ("Q on the region", result.on_region, method_color("rescaled"), ()),
             )
-            for label, radius, color in circles:
-                _circle(axes, radius, color, f"{label}: {radius:.3f}")
+            for label, radius, color, dashes in circles:
+                _circle(axes, radius, color, f"{label}: {radius:.3f}", dashes)
+            axes.set_title(f"class A: {result.region}", fontsize=8)
             _loss(axes, result.true_radius, result.worst_direction)
             _finish(axes)
 

@@ -59,7 +59,7 @@ def draw_votes(curves: Sequence[VotesCurve], path: Path) -> None:
     """Certified accuracy against the radius, one line a run."""
     end = max(float(curve.radii.max()) for curve in curves)
     grid = np.linspace(0, end * 1.02, 600)
-    with canvas(path, width=4.6) as [axes]:
+    with canvas(path, width=6.2) as [axes]:
         for double, colors, name in (
             (False, SINGLE_COLORS, "Neyman-Pearson"),
             (True, DOUBLE_COLORS, "double sampling"),
@@ -79,7 +79,7 @@ def draw_votes(curves: Sequence[VotesCurve], path: Path) -> None:
             xlim=(0, end * 1.02),
             ylim=(0, None),
         )
-        axes.legend()
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def _right(curve: VotesCurve) -> float:

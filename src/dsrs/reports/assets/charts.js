@@ -1,6 +1,6 @@
 "use strict";
 
-// Small SVG charts: axes, curves, bands, points and bars, with values on hover and by arrow key.
+// Small SVG charts: axes, curves, bands and points, with values on hover and by arrow key.
 // Numbers arrive rounded down to four decimals; whole ten-thousandths keep further rounding exact.
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -88,8 +88,6 @@ class Chart {
       const swatch = node("svg", { viewBox: "0 0 26 10", "aria-hidden": "true" });
       if (mark.kind === "points") {
         swatch.append(shape(mark.shape, 13, 5, 4, { fill: seriesColor(mark.color) }));
-      } else if (mark.kind === "bars") {
-        swatch.append(node("rect", { x: 6, y: 1, width: 14, height: 8, fill: seriesColor(mark.color) }));
       } else {
         swatch.append(node("path", {
           d: "M0 5H26", stroke: seriesColor(mark.color), "stroke-width": 2.2,
@@ -186,17 +184,6 @@ class Chart {
       class: "point", fill: seriesColor(mark.color),
     }));
     this.svg.append(...mark.nodes);
-  }
-
-  bars(mark) {
-    for (let i = 0; i < mark.y.length; i++) {
-      const left = this.px(mark.x[i]), right = this.px(mark.x[i] + mark.width);
-      const top = this.py(mark.base[i] + mark.y[i]);
-      this.svg.append(node("rect", {
-        class: "bar", x: left + 0.5, width: Math.max(0, right - left - 1), y: top,
-        height: Math.max(0, this.py(mark.base[i]) - top), fill: seriesColor(mark.color),
-      }));
-    }
   }
 
   point(event) {

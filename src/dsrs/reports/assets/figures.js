@@ -14,10 +14,10 @@ const named = (series, withRun = manyRuns) => {
   const name = report.methods[series.method].name;
   return withRun && series.run ? `${name}, ${runTitle(series.run)}` : name;
 };
-// Where runs are compared the colour says the run and the dash the method; else the colour the method.
+// The dash says the method; the colour says the run where there are several, else the method.
 const look = (place, method, many) => {
   const methodPlace = report.methods[method].color;
-  return many ? { color: place, dash: methodPlace } : { color: methodPlace, dash: 0 };
+  return { color: many ? place : methodPlace, dash: methodPlace };
 };
 const methodMark = (series) => ({ name: named(series), ...look(runPlace[series.run], series.method, manyRuns) });
 const runMark = (series) => ({ name: runTitle(series.run), color: runPlace[series.run], dash: runPlace[series.run] });
@@ -27,8 +27,12 @@ function nearestIndex(values, x) {
   return values.reduce((best, value, i) => (Math.abs(value - x) < Math.abs(values[best] - x) ? i : best), 0);
 }
 
+// Steps as corners of a line, so that the band between two of them is one shape.
+const corners = (values) => values.flatMap((value, i) => (i ? [value, value] : [value]));
+const ends = (radius) => radius.flatMap((r, i) => (i ? [radius[i - 1], r] : [r]));
+
 const radiusAxis = (max) => ({
-  label: `${report.norm} radius r`, min: 0, max, read: (r) => `radius ${r.toFixed(3)}`,
+  label: report.radius_label, min: 0, max, read: (r) => `radius ${r.toFixed(3)}`,
 });
 
 function accuracyChart(id, title, caption, curves, mark) {
@@ -42,7 +46,7 @@ function accuracyChart(id, title, caption, curves, mark) {
       ...mark(curve), kind: "steps", x: curve.radius, y: curve.accuracy,
       at: (r) => {
         const place = curve.radius.findIndex((end) => end >= r);
-        return `${place < 0 ? "0.0" : floorPercent(curve.accuracy[place])} %`;
+        return `${place < 0 ? "0.0" : floorPercent(curve.accuracy[place])}%`;
       },
     })),
   });
@@ -50,7 +54,7 @@ function accuracyChart(id, title, caption, curves, mark) {
 
 function gainChart(bands) {
   const max = 1.03 * largest(bands.map((band) => band.radius), 0.01);
-  const low = -largest(bands.map((band) => band.low.map((end) => -end)), 0);
+  const low = -largest(bands.map((band) => band.low.map((end) => -end)), 0.01);
   const high = largest(bands.map((band) => band.high), 0.01);
   return new Chart({
     id: "figure-accuracy-gain",
@@ -61,7 +65,8 @@ function gainChart(bands) {
     y: { label: "gain (percentage points)", min: low - 0.02 * (high - low), max: high + 0.04 * (high - low), tick: percentTick },
     references: [[0, 0, max, 0]],
     marks: bands.map((band) => ({
-      ...methodMark(band), kind: "line", x: band.radius, y: band.gain, low: band.low, high: band.high,
+      ...methodMark(band), kind: "line", x: ends(band.radius), y: corners(band.gain),
+      low: corners(band.low), high: corners(band.high),
       at: (r) => {
         if (r > band.radius[band.radius.length - 1]) return null;
         // A gain holds at the radius it was computed for, so the next one at or above r is shown.
@@ -94,10 +99,10 @@ function comparisonChart(groups) {
   return new Chart({
     id: "figure-radius-comparison",
     title: "Radius of each input",
-    caption: "One point an input; above the diagonal double sampling proves more than Neyman-Pearson. Radius 0 is an abstention.",
+    caption: "One point an input; above the diagonal the other method proves more than Neyman-Pearson. Radius 0 is an abstention.",
     read: "point",
     x: { label: "radius by Neyman-Pearson", min: 0, max },
-    y: { label: "radius by double sampling", min: 0, max, tick: String },
+    y: { label: "radius by the other method", min: 0, max, tick: String },
     references: [[0, 0, max, max]],
     marks: groups.map((points) => ({
       ...methodMark(points), kind: "points", shape: runPlace[points.run],
@@ -119,7 +124,7 @@ function gainByProbabilityChart(groups) {
     title: "Gain in radius by P_A",
     caption: "Inputs by the estimated probability of the certified class under noise; below one half nothing can be certified.",
     read: "point",
-    x: { label: "estimate of P_A", min: 0.5, max: 1 },
+    x: { label: "estimate of P_A", min: 0.49, max: 1.01 },
     y: { label: "gain in radius", min: low - 0.03 * (high - low), max: high + 0.05 * (high - low), tick: String },
     references: [[0.5, 0, 1, 0]],
     marks: kept.map(({ points, rows }) => ({
@@ -130,29 +135,26 @@ function gainByProbabilityChart(groups) {
   });
 }
 
-function histogramChart(histogram) {
-  const width = 1 / report.p_bins;
-  const left = histogram.right.map((_, i) => i * width);
-  const zero = histogram.right.map(() => 0);
-  const sums = histogram.right.map((count, i) => count + histogram.wrong[i]);
-  const bin = (x) => Math.min(report.p_bins - 1, Math.floor(x * report.p_bins));
-  const mark = (name, color, y, base) => ({
-    kind: "bars", name, color, x: left, width, y, base, at: (x) => `${y[bin(x)]} inputs`,
-  });
+function probabilityChart(curves) {
   return new Chart({
-    id: `figure-probability-histogram-${runPlace[histogram.run]}`,
-    title: "Histogram of P_A" + (manyRuns ? `, ${histogram.run}` : ""),
-    caption: `${sums.reduce((a, b) => a + b, 0)} inputs with votes of the bound under P, by the share of them for the certified class.`,
+    id: "figure-probability-distribution",
+    title: "Distribution of P_A",
+    caption: "How many inputs have at most this share of votes for the certified class. Below one half nothing can be certified by majority. It counts inputs with votes under the noise P; a run that samples another law has fewer.",
     read: "x",
-    snap: (x) => (bin(x) + 0.5) * width,
-    x: {
-      label: "estimate of P_A", min: 0, max: 1,
-      read: (x) => `${(bin(x) * width).toFixed(2)} to ${((bin(x) + 1) * width).toFixed(2)}`,
-    },
-    y: { label: "inputs", min: 0, max: 1.05 * largest([sums], 1), tick: String },
-    marks: histogram.labelled
-      ? [mark("predicted right", 0, histogram.right, zero), mark("predicted wrong", 1, histogram.wrong, histogram.right)]
-      : [mark("inputs", 0, histogram.right, zero)],
+    snap: (x) => Math.round(x * 1000) / 1000,
+    x: { label: "estimate of P_A", min: 0, max: 1.01, read: (x) => `at most ${x.toFixed(3)}` },
+    y: { label: "inputs (%)", min: 0, max: 1.02, tick: percentTick },
+    references: [[0.5, 0, 0.5, 1.02]],
+    marks: curves.map((curve) => ({
+      ...runMark(curve), kind: "line",
+      x: [0, ...curve.p.flatMap((p) => [p, p]), 1],
+      y: [0, ...curve.share.flatMap((share, i) => [i ? curve.share[i - 1] : 0, share]), 1],
+      at: (x) => {
+        const above = curve.p.findIndex((p) => p > x);
+        const share = above < 0 ? 1 : above ? curve.share[above - 1] : 0;
+        return `${nearestPercent(share)}% of ${curve.inputs} inputs`;
+      },
+    })),
   });
 }
 
@@ -164,7 +166,7 @@ function radialChart(groups) {
   return new Chart({
     id: "figure-accuracy-by-norm",
     title: "Accuracy by noise norm",
-    caption: "Share of votes for the right class among noise of each norm: mean over rightly predicted inputs, and the band of the middle 80 % of them. At the foot, the density of the norm under P.",
+    caption: "Share of votes for the right class among noise of each norm: mean over rightly predicted inputs, and the band of the middle 80% of them. At the foot, the density of the norm under P.",
     read: "x",
     x: { label: "noise norm", min: low - pad, max: high + pad, read: (norm) => `noise norm ${norm.toFixed(2)}` },
     y: { label: "accuracy (%)", min: 0, max: 1.02, tick: percentTick },
@@ -178,7 +180,7 @@ function radialChart(groups) {
           at: (x) => {
             if (x < group.norm[0] - pad || x > group.norm[last] + pad) return null;
             const i = nearestIndex(group.norm, x);
-            return `${floorPercent(group.mean[i])} % (${floorPercent(group.low[i])} to ${floorPercent(group.high[i])})`;
+            return `${floorPercent(group.mean[i])}% (${floorPercent(group.low[i])} to ${floorPercent(group.high[i])})`;
           },
         },
         { ...runMark(group), kind: "line", x: group.norm, y: foot, low: zero, high: foot, dash: 2, at: () => null },
@@ -188,9 +190,6 @@ function radialChart(groups) {
 }
 
 function gapChart(gaps) {
-  // Steps as corners of a line, so that the band between two of them is one shape.
-  const corners = (values) => values.flatMap((value, i) => (i ? [value, value] : [value]));
-  const ends = (radius) => radius.flatMap((r, i) => (i ? [radius[i - 1], r] : [r]));
   return new Chart({
     id: "figure-attack-gap",
     title: "Certified and attacked accuracy",
@@ -203,7 +202,7 @@ function gapChart(gaps) {
       const x = ends(gap.radius), low = corners(gap.certified), high = corners(gap.attacked);
       const at = (values, round) => (r) => {
         const place = gap.radius.findIndex((end) => end >= r);
-        return place < 0 ? null : `${round(values[place])} %`;
+        return place < 0 ? null : `${round(values[place])}%`;
       };
       return [
         { kind: "line", name: `attacked${name}`, color, dash: 2, x, y: high, low, high, at: at(gap.attacked, ceilPercent) },
@@ -214,7 +213,7 @@ function gapChart(gaps) {
 }
 
 function drawFigures() {
-  const { curves, envelopes, gains, points, histograms, radial, gaps } = report.series;
+  const { curves, envelopes, gains, points, probabilities, radial, gaps } = report.series;
   const charts = [];
   charts.push(accuracyChart(
     "figure-certified-accuracy", "Certified accuracy by radius",
@@ -232,7 +231,7 @@ function drawFigures() {
   if (gains.length) charts.push(gainChart(gains));
   if (points.length) charts.push(comparisonChart(points), gainByProbabilityChart(points));
   if (radial.length) charts.push(radialChart(radial));
-  charts.push(...histograms.map(histogramChart));
+  if (probabilities.length) charts.push(probabilityChart(probabilities));
   const shown = charts.filter((chart) => chart !== null);
   document.getElementById("figure-grid").append(...shown.map((chart) => chart.figure));
 }

@@ -199,4 +199,33 @@ function startInputs() {
   drawInputs();
 }
 
+// Paper has no filters and nothing to unfold: it shows all inputs of all runs, and all settings.
+function beforePrint() {
+  const place = document.getElementById("printed-inputs");
+  place.replaceChildren();
+  for (const run of report.runs) {
+    const columns = inputColumns(run);
+    const table = html("table", { class: "inputs" });
+    table.append(html("thead"), html("tbody"));
+    drawHead(table, run, columns);
+    table.tBodies[0].append(...run.inputs.map((input) => inputRow(input, columns)));
+    if (report.runs.length > 1) place.append(html("h3", {}, run.name));
+    place.append(table);
+  }
+  for (const details of document.querySelectorAll("details:not([open])")) {
+    details.open = true;
+    details.dataset.folded = "";
+  }
+}
+
+function afterPrint() {
+  document.getElementById("printed-inputs").replaceChildren();
+  for (const details of document.querySelectorAll("details[data-folded]")) {
+    details.open = false;
+    delete details.dataset.folded;
+  }
+}
+
 startInputs();
+window.addEventListener("beforeprint", beforePrint);
+window.addEventListener("afterprint", afterPrint);
