@@ -67,7 +67,7 @@ ALLOWED = {
         ),
         *("methods", "noise", "proofs", "reports", "store", "votes"),
     },
-    "routing": {"classifiers", "files", "smoothed"},
+    "routing": {"classifiers", "confidence", "files", "smoothed", "tuning"},
     "training": {"classifiers", "datasets", "files", "laws", "networks"},
     "adapting": {
         *("certifying", "classifiers", "confidence", "datasets", "files", "laws", "methods"),
