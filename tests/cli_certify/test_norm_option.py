@@ -152,3 +152,35 @@ def test_l_infinity_from_end_to_end_on_the_demo(
     found = json.loads(capsys.readouterr().out)
     assert found["refuted"] == []
     assert found["proved"] >= 3
+
+
+@pytest.mark.slow
+def test_l_infinity_from_end_to_end_on_mnist(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Train under l-infinity noise, certify, check, export, recertify and report."""
+    pytest.importorskip("torch")
+    pytest.importorskip("onnxruntime")
+    data = Path(__file__).parents[2] / "data" / "mnist"
+    if not data.exists():
+        pytest.skip("scripts/fetch-data fetches MNIST")
+    monkeypatch.chdir(tmp_path)
+    law = ["--norm", "linf", "--sigma", "0.5", "--k", "380"]
+    words = ["train", "--data", str(data), *law, "--architecture", "mnist-cnn", "--epochs", "1"]
+    words += ["--learning-rate", "0.05", "--recipe", "gaussian", "--workers", "1"]
+    assert main([*words, "--output", "model", "--quiet"]) == 0
+    words = ["certify", "--model", "model", "--data", str(data), *law, "--q", "truncated:0.5"]
+    words += ["--skip", "500", "--n", "2000", "--output", "run", "--quiet"]
+    assert main(words) == 0
+    with open_run("run") as opened:
+        radii = [one.certificates["np"].radius for one in opened.results()]
+    # Noise under which nine of ten images are recognised: P_A is well above 1/2 for most.
+    assert len(radii) == 20
+    assert sum(radius > 5e-4 for radius in radii) >= 12
+    assert main(["check", "run"]) == 0
+    assert main(["export", "run", "--format", "csv"]) == 0
+    assert main(["recertify", "run.csv", "--output", "radii.csv"]) == 0
+    rows = list(csv.DictReader(Path("radii.csv").read_text().splitlines()))
+    assert [row["certified_radius"] for row in rows] == [row["radius"] for row in rows]
+    assert main(["report", "run", "--output", "report.html"]) == 0
+    assert "with an l-infinity radius of at least r" in Path("report.html").read_text()

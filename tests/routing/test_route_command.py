@@ -70,7 +70,11 @@ def test_every_command_takes_a_routed_folder(
     assert main(["show", run, "--index", "1"]) == 0
     for form in ("csv", "jsonl"):
         assert main(["export", run, "--format", form, "--output", str(tmp_path / f"x.{form}")]) == 0
-    assert main(["report", run, "--output", str(tmp_path / "report")]) == 0
+    tables, page = tmp_path / "tables", tmp_path / "report.html"
+    assert main(["report", run, "--output", str(page), "--tables", str(tables)]) == 0
+    assert "Radius of expert 1" in page.read_text()
+    (reported,) = json.loads((tables / "summary.json").read_text())["runs"]
+    assert [one["named"] for one in reported["routing"]] == [0, 0, 1]
     predict = ["predict", "--model", folder, "--data", data, "--bounds", "-4", "4", "--json"]
     capsys.readouterr()
     assert main(predict) == 0

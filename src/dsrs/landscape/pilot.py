@@ -7,8 +7,9 @@ proportion to what a tailored law can gain: about 1/m of the radius, 10% at m = 
 nothing for a Gaussian; most where between one vote in five and one in a thousand misses, and nearly
 nothing outside of that. So the pilot goes by stages, each as long as all before it, and after
 each one weighs what the next would cost, which is known, against what a law could gain on the
-curves that the votes so far leave possible. It ends with `PILOT_MISSES` at the latest, or at a
-share of all votes that falls with m, half as large where none missed. (`benchmarks/tailored.py`.)
+curves that the votes so far leave possible. A long pilot of many votes also shows where misses are:
+what a stage may cost grows with n. It ends with `PILOT_MISSES` at the latest, or at a share of all
+votes that falls with m, half as large where none of few votes missed. (`benchmarks/tailored.py`.)
 
 What validity rests on: by induction over the stages every decision, to go on or to stop and with
 which law, is a function of the pilot votes so far, so the law and how many votes are left for its
@@ -27,14 +28,17 @@ from numpy.typing import ArrayLike
 from dsrs.errors import InvalidInput
 from dsrs.landscape.expected import checked_budget
 from dsrs.landscape.profile import profile_of_bins
-from dsrs.landscape.tailored import Tailored, cost_of_votes, tailored_law
+from dsrs.landscape.tailored import Tailored, cost_of_votes, in_many_votes, tailored_law
 from dsrs.laws import GeneralizedGaussian, Weighted
 
 LEAST_PILOT_SHARE, MOST_PILOT_SHARE = 0.005, 0.1
 PILOT_MISSES = 1000
 STAGE_GROWTH = 2.0  # from stage to stage
-# A stage is worth its cost if that is less than this part of what is within reach of a law.
+# A stage is worth its cost if that is less than this part of what is within reach of a law, times
+# n / MANY_VOTES beyond so many votes.
 WORTH = 0.25
+# Of so many votes and more, a pilot without a miss may be as long as any other.
+PLENTY_OF_VOTES = 50_000
 # Fewer pilot votes say nothing worth another law.
 FEWEST_PILOT_VOTES = 25
 
@@ -81,7 +85,8 @@ def pilot_step(
     choice = tailored_law(profile, base, left, alpha, votes)
     if (
         more
-        and cost_of_votes(profile, base, left, left - more, alpha) < WORTH * choice.within_reach
+        and cost_of_votes(profile, base, left, left - more, alpha)
+        < WORTH * in_many_votes(n) * choice.within_reach
     ):
         return PilotStep(more, None)
     return PilotStep(0, choice)
@@ -109,6 +114,7 @@ def _further(base: GeneralizedGaussian, n: int, votes: int, misses: float) -> in
 
 def most_pilot_votes(base: GeneralizedGaussian, n: int, misses: float) -> int:
     """At how many pilot votes the law is chosen at the latest, with so many misses among them."""
-    largest = MOST_PILOT_SHARE if misses >= 1 else 0.5 * MOST_PILOT_SHARE
+    short = misses < 1 and n < PLENTY_OF_VOTES
+    largest = 0.5 * MOST_PILOT_SHARE if short else MOST_PILOT_SHARE
     votes = math.floor(n * min(max(1 / base.m, LEAST_PILOT_SHARE), largest))
     return votes if votes >= FEWEST_PILOT_VOTES else 0

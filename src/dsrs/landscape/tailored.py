@@ -40,8 +40,10 @@ WORTHWHILE = 1e-3
 # The best lambda, and between it and P: lambda to these powers.
 LAMBDA_POWERS = np.array([1.0, 0.75, 0.5, 0.35, 0.2, 0.1])
 # What a law and its pilot may cost a class that is equally often right at all norms, as a share of
-# the radius that all votes under P have: laws are not to be chosen from noise.
+# the radius that all votes under P have: laws are not to be chosen from noise. Beyond MANY_VOTES
+# both this and what a pilot may cost grow with the votes, up to a factor.
 MOST_LOSS = 0.01
+MANY_VOTES, LARGEST_FACTOR_OF_MANY_VOTES = 10_000, 10.0
 LEARNED = 0.6
 # That class is given so many standard deviations less than the share of hits that was seen.
 FLAT_DOUBT = 0.5
@@ -73,6 +75,11 @@ class Tailored:
     why: str
 
 
+def in_many_votes(n: int) -> float:
+    """How much more may be risked for a better law with n votes, pilot included."""
+    return min(max(n / MANY_VOTES, 1.0), LARGEST_FACTOR_OF_MANY_VOTES)
+
+
 def tailored_law(
     profile: Profile, base: GeneralizedGaussian, n: int, alpha: float, pilot: int = 0
 ) -> Tailored:
@@ -84,10 +91,10 @@ def tailored_law(
 
     Two curves stand for what the votes may have hidden. Where no vote missed, a law must not fall
     below P for a class that is never wrong. Where votes missed, a class that misses equally often
-    at all norms may lose `MOST_LOSS` of the radius that n and the `pilot` votes would have had
-    under P, and e^(x * LEARNED) times as much if the votes are e^x times as likely under the fitted
-    curve. If the curve is flat, its two fitted numbers make x about standard exponential, so that
-    this factor is 1 / (1 - LEARNED) on average.
+    at all norms may lose `MOST_LOSS` (times `in_many_votes`) of the radius that n and the `pilot`
+    votes would have had under P, and e^(x * LEARNED) times as much if the votes are e^x times as
+    likely under the fitted curve. If the curve is flat, its two fitted numbers make x about
+    standard exponential, so that this factor is 1 / (1 - LEARNED) on average.
     """
     checked_budget(n, alpha)
     shells = shells_of(base)
@@ -114,7 +121,7 @@ def tailored_law(
         least = float(p_radii[NEVER_WRONG_ROW])
         means[radii[:, NEVER_WRONG_ROW] < least] = 0.0
     else:
-        loss = MOST_LOSS * np.exp(min(LEARNED * profile.evidence, 50.0))
+        loss = MOST_LOSS * in_many_votes(n + pilot) * np.exp(min(LEARNED * profile.evidence, 50.0))
         whole = neyman_pearson_radius(base, unproved_at(p_misses[[FLAT_ROW]], n + pilot, alpha))
         means[radii[:, FLAT_ROW] < (1 - loss) * float(whole[0])] = 0.0
     chosen = int(np.argmax(means))

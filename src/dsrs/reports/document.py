@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 from dsrs import __version__
 from dsrs.confidence.bootstrap import Estimate
@@ -38,6 +39,11 @@ def json_document(report: Report) -> str:
                 "inputs": measured.run.size,
                 "labels": measured.run.labelled,
                 "undecided": measured.undecided,
+                **(
+                    {"routing": [asdict(one) for one in measured.run.routing]}
+                    if measured.run.routing
+                    else {}
+                ),
                 "votes": measured.run.spent.total if measured.run.spent else None,
                 "seconds": round(sum(one.seconds for one in measured.run.outcomes), 3),
                 "attacked": attack_fields(measured.run),

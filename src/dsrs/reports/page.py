@@ -22,6 +22,7 @@ from dsrs.reports.gate_tables import gate_section
 from dsrs.reports.headers import legend_names, radius_label, settings_text
 from dsrs.reports.page_tables import comparison_section, rows_table
 from dsrs.reports.report import Report
+from dsrs.reports.routing import routing_section
 from dsrs.reports.style import DARK_PALETTE, PALETTE, method_place
 from dsrs.reports.summary import BASELINE, Outcome, RunSummary, method_name
 from dsrs.reports.tables import interval_note, summary_rows
@@ -155,6 +156,8 @@ def parts_below(report: Report) -> list[tuple[str, str, str]]:
     parts = []
     if report.gates:
         parts.append(("requirements", "Requirements", "\n".join(map(gate_section, report.gates))))
+    if any(run.routing for run in report.runs):
+        parts.append(("routing", "Routing", routing_section(report.runs)))
     if report.comparisons:
         content = "\n".join(map(comparison_section, report.comparisons))
         parts.append(("comparison", "Comparison", content))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from dsrs.errors import InvalidInput
+from dsrs.measures.routing import routed_inputs
 from dsrs.reports.privacy import without_places
 from dsrs.reports.summary import RunSummary
 from dsrs.reports.tabled import read_table
@@ -79,7 +81,7 @@ def read_run(
         data = run.config.get("data", {})
         started = [session["started"] for session in run.sessions]
         results = list(run.results())
-        return RunSummary.from_results(
+        summary = RunSummary.from_results(
             name or Path(path).resolve().name,
             results,
             family=family,
@@ -89,6 +91,8 @@ def read_run(
             spent=votes_spent(results, run.sampled_plan),
             attacks=attacked_inputs(run),
         )
+        routing = tuple(routed_inputs(results, run.plan)) if run.plan.experts else ()
+        return replace(summary, routing=routing)
 
 
 def split_name(text: str) -> tuple[str, Path]:

@@ -40,8 +40,7 @@ def draw_relaxed(curves: Sequence[DimensionCurve], path: Path) -> None:
             axes.plot(curve.dimensions, curve.radii, color=color, label=f"$a = {power:g}$")
             projected = [projected_radius(d, power) for d in dimensions]
             axes.plot(dimensions, projected, color=color, dashes=(4, 2), linewidth=0.8)
-        dashed = {"color": "#000000", "dashes": (4, 2), "linewidth": 0.8}
-        axes.plot([], [], label="projected in the paper", **dashed)
+        axes.plot([], [], "k", dashes=(4, 2), linewidth=0.8, label="projected in the paper")
         _exact_and_baseline(axes, curves)
         _finish(axes)
 
