@@ -28,7 +28,7 @@ from dsrs.routing.learning import LEARNERS, RouterHead, RoutingGoal, best_expert
 FOLDS = 5
 LEAST_INPUTS = 20  # fewer cannot be divided into folds that tell anything
 LEAST_ORACLE_GAIN = 0.05  # below it no router pays for its own doubt
-ROUTER_NAME, CARD_NAME = "router.onnx", "card.json"
+ROUTER_NAME, ROUTER_CARD_NAME = "router.onnx", "card.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ def write_router(
     whole = onnx_graph.in_series(network, _head_graph(head))
     write_whole(target / ROUTER_NAME, onnx_graph.bytes_of(whole))
     write_route(target, Member(str(target / ROUTER_NAME), source.sigma), experts)
-    write_whole(target / CARD_NAME, json.dumps(card, indent=1).encode())
+    write_whole(target / ROUTER_CARD_NAME, json.dumps(card, indent=1).encode())
 
 
 def router_card(
