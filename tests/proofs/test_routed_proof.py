@@ -95,6 +95,8 @@ FORGERIES: dict[str, Callable[[dict[str, Any]], None]] = {
     "a plain model with a proof": _set(3, "proof")(
         routed().to_dict()["proof"]["experts"][1]["proof"]
     ),
+    "no noise of an expert that is excluded": _set(2, "law", "sigma")(-1.0),
+    "an expert that is excluded in another dimension": _set(2, "law", "d")(5),
     "no proof of the named expert": _set(0, "proof")(None),
     "no exclusion of a rival": _set(2, "excluded")(None),
     "more than alpha for the named expert": _set(0, "alpha")(0.01),

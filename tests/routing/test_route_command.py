@@ -70,9 +70,13 @@ def test_every_command_takes_a_routed_folder(
     assert main(["show", run, "--index", "1"]) == 0
     for form in ("csv", "jsonl"):
         assert main(["export", run, "--format", form, "--output", str(tmp_path / f"x.{form}")]) == 0
-    tables, page = tmp_path / "tables", tmp_path / "report.html"
+    tables, page, single = tmp_path / "tables", tmp_path / "report.html", str(tmp_path / "single")
+    assert certify(f"{PLANTED}:expert", data, single, "--sigma", "0.25") == 0
+    assert main(["report", run, single, "--output", str(tmp_path / "both.html")]) == 0
+    assert "run (routed)" in (tmp_path / "both.html").read_text()
     assert main(["report", run, "--output", str(page), "--tables", str(tables)]) == 0
     assert "Radius of expert 1" in page.read_text()
+    assert "routed between sigma 0.25, 1, router: sigma = 0.5" in page.read_text()
     (reported,) = json.loads((tables / "summary.json").read_text())["runs"]
     assert [one["named"] for one in reported["routing"]] == [0, 0, 1]
     predict = ["predict", "--model", folder, "--data", data, "--bounds", "-4", "4", "--json"]

@@ -151,9 +151,10 @@ def failure(error: Exception, name: str, shape: tuple[int, ...]) -> ClassifierEr
 
 
 def raised(error: BaseException) -> str:
-    """An error of foreign code in a line: its type, and the first line of its message."""
+    """An error of foreign code in a line: its type, and the first line that says something."""
     lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+    told = " ".join(lines[:2]) if lines and lines[0].endswith(":") else "".join(lines[:1])
+    return f"{type(error).__name__}: {told}" if lines else type(error).__name__
 
 
 def checked_batch(batch: NDArray[np.float32], input_shape: tuple[int, ...]) -> None:

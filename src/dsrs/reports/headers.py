@@ -32,6 +32,9 @@ def settings_text(run: RunSummary) -> str:
         for name, value in values.items()
         if value is not None and value != USUAL.get(name)
     ]
+    if experts := plan_of(run).get("experts"):
+        sigmas = ", ".join("0" if law is None else f"{law['sigma']:g}" for law in experts)
+        parts = [f"routed between sigma {sigmas}", f"router: {parts[0]}", *parts[1:]]
     return ", ".join([*parts, f"{run.size:,} input{'s' * (run.size != 1)}"])
 
 
@@ -46,7 +49,9 @@ def legend_names(runs: Sequence[RunSummary]) -> dict[str, str]:
     if None in sigmas or len(set(sigmas)) == 1:
         return {run.name: run.name for run in runs}
     return {
-        run.name: f"{run.name} (\N{GREEK SMALL LETTER SIGMA} = {sigma:g})"
+        run.name: f"{run.name} (routed)"
+        if plan_of(run).get("experts")
+        else f"{run.name} (\N{GREEK SMALL LETTER SIGMA} = {sigma:g})"
         for run, sigma in zip(runs, sigmas, strict=True)
     }
 

@@ -144,15 +144,16 @@ class Routed(Proof):
             raise Refuted(f"the proof spends alpha = {self.alpha!r}, and the subject says {said!r}")
         needed = claim.beyond_move(claim.radius)
         for j, part in enumerate(self.experts):
+            # Also of an expert that the router holds off: the claim is about this noise.
+            noise = claim.law if part.law is None else SmoothingLaw.read(part.law)
+            if (noise.d, noise.norm) != (claim.law.d, claim.law.norm):
+                raise Refuted(f"the noise of expert {j} has another dimension or norm")
             if Fraction(part.reach) < needed:
                 raise Refuted(f"the proofs of expert {j} reach {part.reach!r}, below the radius")
             proved, doubts = Fraction(0), []
-            for proof, law in ((part.proof, part.law), (part.excluded, None)):
+            for proof, own in ((part.proof, noise), (part.excluded, claim.law)):
                 if proof is None or not proof.steps:
                     continue
-                own = claim.law if law is None else SmoothingLaw.read(law)
-                if (own.d, own.norm) != (claim.law.d, claim.law.norm):
-                    raise Refuted(f"the noise of expert {j} has another dimension or norm")
                 if own.norm not in proof.norms:
                     raise Refuted(f"expert {j}: a proof that is not for noise of {own.norm}")
                 try:

@@ -1,0 +1,87 @@
+"""The bounds of a routed certificate must follow from the votes of router and experts."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dsrs
+from dsrs.audit.checking import check_certificate
+from dsrs.audit.methods import BoundsFromVotes
+from routing import planted
+
+WAVERING = np.array([-0.3, 0.6, 0.0, 0.0], "f4")
+
+
+def made() -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """A plan, the votes of an input and its certificate, whose rival was asked."""
+    experts = [dsrs.smooth(planted.expert(), sigma) for sigma in (0.25, 1.0)]
+    router = dsrs.smooth(planted.router(), 0.5)
+    routed = dsrs.RoutedClassifier(router, experts, n=2000, seed=1, method="np")
+    votes = routed.sample(WAVERING, 1).to_dict()
+    return routed.plan.to_dict(), votes, routed.certify(WAVERING, 1).to_dict()
+
+
+def word(plan: dict[str, Any], votes: dict[str, Any], certificate: dict[str, Any]) -> str:
+    bounds = BoundsFromVotes(plan, plan, "np", votes)
+    return check_certificate(certificate, bounds=bounds).word
+
+
+def test_votes_of_router_and_experts_give_the_bounds() -> None:
+    assert word(*made()) == "verified"
+
+
+def _moved(place: int, purpose: str) -> Callable[[dict[str, Any], dict[str, Any]], None]:
+    """A tenth of the hits of a stream were misses."""
+
+    def change(votes: dict[str, Any], certificate: dict[str, Any]) -> None:
+        target = certificate["proof"]["named"] if place == 0 else votes["target"]
+        for unit in votes["votes"]:
+            if unit["classifier"] == place and unit["purpose"] == purpose:
+                counts, hits = unit["counts"], unit["hits"]
+                moved = counts[target] // 10
+                counts[target] -= moved
+                counts[1 - target] += moved
+                for b, hit in enumerate(hits):
+                    taken = min(hit, moved)
+                    hits[b], moved = hit - taken, moved - taken
+
+    return change
+
+
+def _another_expert(votes: dict[str, Any], certificate: dict[str, Any]) -> None:
+    for unit in votes["votes"]:
+        if unit["classifier"] == 0 and unit["purpose"] == "selection":
+            unit["counts"].reverse()
+
+
+def _another_noise(votes: dict[str, Any], certificate: dict[str, Any]) -> None:
+    for unit in votes["votes"]:
+        if unit["classifier"] == 2:
+            unit["base"]["sigma"] = 0.5
+
+
+def _all_of_alpha_twice(votes: dict[str, Any], certificate: dict[str, Any]) -> None:
+    rival = certificate["proof"]["experts"][1]
+    rival["alpha"], rival["router_alpha"] = 0.0009, 0.0001
+
+
+FORGED = {
+    "votes of the named expert": _moved(1, "estimation"),
+    "votes of the rival": _moved(2, "estimation"),
+    "votes of the router": _moved(0, "estimation"),
+    "another named expert": _another_expert,
+    "the noise of the rival": _another_noise,
+    "shares that the plan does not fix": _all_of_alpha_twice,
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_forged_votes_are_refuted(name: str) -> None:
+    plan, votes, certificate = copy.deepcopy(made())
+    FORGED[name](votes, certificate)
+    assert word(plan, votes, certificate) == "refuted"
