@@ -169,6 +169,17 @@ def test_other_code_may_not_switch_tf32(monkeypatch: pytest.MonkeyPatch) -> None
     refuse_other_precision("bfloat16", "net")
 
 
+def test_other_code_may_not_change_float32_on_the_processor() -> None:
+    model = from_torch(network(), SHAPE, engine="eager")
+    model.classify(rows())
+    torch.set_float32_matmul_precision("medium")
+    try:
+        with pytest.raises(ClassifierError, match=r"called torch\.set_float32_matmul"):
+            model.classify(rows())
+    finally:
+        torch.set_float32_matmul_precision("highest")
+
+
 def test_the_command_line_knows_every_precision() -> None:
     assert model_options.PRECISION_CHOICES == MODEL_PRECISIONS == get_args(Precision)
 

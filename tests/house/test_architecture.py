@@ -67,7 +67,7 @@ ALLOWED = {
         ),
         *("methods", "noise", "proofs", "reports", "store", "votes"),
     },
-    "routing": {"classifiers", "files", "smoothed"},
+    "routing": {"classifiers", "confidence", "files", "smoothed", "tuning"},
     "training": {"classifiers", "datasets", "files", "laws", "networks"},
     "adapting": {
         *("certifying", "classifiers", "confidence", "datasets", "files", "laws", "methods"),
@@ -90,7 +90,7 @@ ALLOWED = {
 # Frameworks are imported by these rooms alone.
 ADAPTERS = {
     *("classifiers", "datasets", "exchange", "networks", "noise", "paper", "reports", "store"),
-    *("smoothed", "training"),
+    *("routing", "smoothed", "training"),
 }
 MOST_LINES_OF_A_FILE, MOST_LINES_OF_A_FUNCTION, MOST_PARAMETERS = 400, 60, 9
 

@@ -100,14 +100,27 @@ def _set_tf32(wanted: bool) -> None:
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = wanted
 
 
-def refuse_other_precision(precision: str, title: str) -> None:
-    """Raise ClassifierError if another model or other code changed what float32 means on CUDA."""
+def refuse_other_precision(precision: str, title: str, kind: str = "cuda") -> None:
+    """Raise ClassifierError if another model or other code changed what float32 means here.
+
+    Args:
+        precision: one of MODEL_PRECISIONS; only float32 and tf32 can be changed so.
+        title: what messages call the module.
+        kind: the kind of device, such as `cuda` or `cpu`.
+    """
     import torch
 
-    found = torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32
-    if precision in ("float32", "tf32") and found != (precision == "tf32",) * 2:
+    if precision not in ("float32", "tf32"):
+        return
+    if kind == "cuda":
+        allowed = torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32
+        changed = allowed != (precision == "tf32",) * 2
+        how = f"has switched tf32 {'off' if precision == 'tf32' else 'on'}"
+    else:
+        changed = torch.get_float32_matmul_precision() != "highest"
+        how = "has called torch.set_float32_matmul_precision"
+    if changed:
         raise ClassifierError(
-            f"{title} is to be run in {precision}, but other code of this process has switched "
-            f"tf32 {'off' if precision == 'tf32' else 'on'}; run models of both in processes of "
-            "their own"
+            f"{title} is to be run in {precision}, but other code of this process {how}; run "
+            "models of both in processes of their own"
         )

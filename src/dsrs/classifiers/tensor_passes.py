@@ -61,17 +61,16 @@ def module_passes(
         module: the module on its device.
         place: the device.
         title: what messages call the module.
-        precision: what CUDA must be set to.
+        precision: the arithmetic that the process must be set to.
         call: calls the module otherwise than by itself, such as compiled.
     """
     torch = imported_torch()
-    on_cuda, ask = place.type == "cuda", module if call is None else call
+    ask = module if call is None else call
 
     def run(batch: Any) -> Any:
         if getattr(module, "training", False):
             raise ClassifierError(f"{title} was switched to training mode; call .eval()")
-        if on_cuda:
-            refuse_other_precision(precision, title)
+        refuse_other_precision(precision, title, place.type)
         with torch.inference_mode():
             try:
                 answer = ask(batch)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dsrs.cli.options import Commands
+from dsrs.cli.route_training import add_training_options, train
 from dsrs.cli.values import numbers, whole_numbers
 from dsrs.errors import InvalidInput
 
@@ -20,6 +21,9 @@ examples:
       One network under three noises, and a router of your own that answers 0, 1 or 2.
   dsrs route --experts experts.toml --router router.onnx --router-sigma 0.5 --output routed
       Experts with models of their own: tables [[experts]] with `model` and `sigma` (and `k`).
+  dsrs route --model net.onnx --sigmas 0.75,1 --data fashion-mnist/ --output routed
+      Train a router from inputs that `dsrs train --hold-out` kept out; nothing is written unless
+      the router is predicted to certify more than one noise.
   dsrs certify --model routed --data MNIST/ --output runs/routed
       Certify the whole: the answer of the expert that the router names.
 
@@ -45,13 +49,14 @@ def add_parser(commands: Commands) -> None:
     )
     group.add_argument("--k", type=float, default=0.0, help="exponent of their noise (default: 0)")
     router = parser.add_argument_group("router")
-    router.add_argument("--router", metavar="FILE", required=True, help="the model of the router")
     router.add_argument(
-        "--router-sigma", type=float, required=True, help="size of the router's noise"
+        "--router", metavar="FILE", help="the model of the router; without it, --data trains one"
     )
+    router.add_argument("--router-sigma", type=float, help="size of the router's noise")
     router.add_argument(
         "--router-k", type=float, default=0.0, help="exponent of its noise (default: 0)"
     )
+    add_training_options(parser.add_argument_group("training a router, in place of --router"))
     parser.add_argument("--output", required=True, help="folder to write route.toml into")
     parser.add_argument(
         "--input-shape",
@@ -69,6 +74,12 @@ def run(arguments: argparse.Namespace) -> int:
     from dsrs.routing import Member, write_route
 
     experts = _experts(arguments)
+    if (arguments.router is None) == (arguments.data is None):
+        raise InvalidInput("give a router with --router FILE, or --data to train one on")
+    if arguments.data is not None:
+        return train(arguments, experts)
+    if arguments.router_sigma is None:
+        raise InvalidInput("--router needs --router-sigma, the size of its noise")
     router = Member(arguments.router, arguments.router_sigma, arguments.router_k)
     shape = None if arguments.input_shape is None else tuple(arguments.input_shape)
     try:
