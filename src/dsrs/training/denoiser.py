@@ -124,6 +124,10 @@ class _Run:
         settings, started = self.settings, time.monotonic()
         generator = seed_epoch(settings.seed, epoch)
         stable = self.frozen is not None and epoch > settings.square_share * settings.epochs
+        if stable and epoch - 1 <= settings.square_share * settings.epochs:
+            # Adam's mean squares are those of the other objective, whose gradients are far
+            # smaller: kept, they make the first steps of this one so long that it diverges.
+            optimizer.state.clear()
         order, size = generator.permutation(self.rows), settings.batch_size
         steps, total, agreed = math.ceil(len(order) / size), 0.0, 0.0
         for step in range(steps):
