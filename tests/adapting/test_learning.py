@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dsrs.adapting import Adapted, Budget, Learning, adapt
+from dsrs.adapting import LEARNING_WAYS, Adapted, Budget, Learning, adapt
 from dsrs.classifiers import from_callable, load_classifier
 from dsrs.cli.main import main
 from dsrs.datasets import Dataset
@@ -74,6 +75,19 @@ def test_what_learns_helps_and_is_written_as_one_model(adapted: Adapted) -> None
     whole = load_classifier(adapted.folder)
     batch = np.random.default_rng(2).normal(0.5, 0.3, (50, *SHAPE)).astype(np.float32)
     assert whole.classify(batch).tolist() == adapted.best.classifier.classify(batch).tolist()
+
+
+def test_what_learned_is_chosen_only_where_its_gain_is_sure(adapted: Adapted) -> None:
+    learned = adapted.best
+    assert learned.name in LEARNING_WAYS
+    classes = np.asarray(learned.classes)
+    lucky = np.zeros(len(classes))
+    lucky[[np.argmax(classes == 0), np.argmax(classes == 1)]] = 100.0
+    guess = replace(learned.choice, radii=lucky, value=float(lucky.mean()))
+    risky = replace(learned, tuned=replace(learned.tuned, candidates=(guess,)))
+    assert risky.value > 10 * learned.value
+    candidates = tuple(risky if each is learned else each for each in adapted.candidates)
+    assert replace(adapted, candidates=candidates).best is not risky
 
 
 def test_the_same_call_goes_on_where_it_stopped(adapted: Adapted) -> None:

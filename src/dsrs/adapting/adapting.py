@@ -45,19 +45,23 @@ class Adapted:
 
     @property
     def best(self) -> Candidate:
-        """The candidate that is expected to certify most; the first of equals."""
-        return max(self.candidates, key=lambda each: each.value)
+        """The candidate that is expected to certify most; the first of equals.
+
+        One that learned has only seen noise of some sizes, and few inputs choose: it is taken only
+        if the paired 95% interval of its gain over the best other candidate lies above 0.
+        """
+        learned = [each for each in self.candidates if each.name in LEARNING_WAYS]
+        others = [each for each in self.candidates if each.name not in LEARNING_WAYS]
+        best = max(others, key=lambda each: each.value)
+        for each in sorted(learned, key=lambda each: -each.value):
+            if _gain(best, each)[1] > 0:
+                return each
+        return best
 
     @property
     def gain(self) -> tuple[float, float, float]:
         """What the best one adds to the model as it is, with its paired 95% interval."""
-        by_input = self.best.tuned.objective.by_input
-        first, best = (by_input(each.choice.radii) for each in (self.candidates[0], self.best))
-        resampling = Resampling()
-        low, high = interval(
-            resampled_means((best - first)[:, None], resampling), resampling.confidence
-        )
-        return float(np.mean(best - first)), float(low[0]), float(high[0])
+        return _gain(self.candidates[0], self.best)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was tried and chosen as JSON."""
@@ -74,6 +78,14 @@ class Adapted:
             "n": self.best.tuned.n,
             "alpha": self.best.tuned.alpha,
         }
+
+
+def _gain(first: Candidate, second: Candidate) -> tuple[float, float, float]:
+    """What the second candidate adds to the first on the same inputs, with its 95% interval."""
+    values = [each.tuned.objective.by_input(each.choice.radii) for each in (first, second)]
+    added, resampling = values[1] - values[0], Resampling()
+    low, high = interval(resampled_means(added[:, None], resampling), resampling.confidence)
+    return float(np.mean(added)), float(low[0]), float(high[0])
 
 
 def adapt(
