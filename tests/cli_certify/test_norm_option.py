@@ -86,7 +86,7 @@ def test_a_report_names_the_norm(folder: Path) -> None:
     assert main(["report", "run", "--output", "report.html"]) == 0
     page = Path("report.html").read_text()
     assert "with an l-infinity radius of at least r" in page
-    assert '"norm":"linf"' in page
+    assert '"radius_label":"l-infinity radius r"' in page
 
 
 def test_a_landscape_in_another_norm_is_refused(

@@ -86,7 +86,7 @@ def load_classifier(spec: str | Path | Sequence[str | Path], **options: Any) -> 
 
 
 # Before folders of one model: a routed folder may hold its router as model.onnx.
-ADAPTERS.insert(0, routed.adapter(load_classifier))
+ADAPTERS.insert(-1, routed.adapter(load_classifier))
 
 
 def _loaded(name: str, chosen: ModelOptions) -> Classifier:

@@ -89,8 +89,8 @@ def add_source_options(
         action="append",
         required=required,
         help="net.onnx, net.pt2, module:name, path/to/file.py:name, timm:NAME, torchvision:NAME, a "
-        "Hugging Face folder (config.json and safetensors), a folder with model.onnx, a routed "
-        "folder (route.toml, which has its own noise) or a network by name; given again, an "
+        "Hugging Face folder (config.json and safetensors), a folder with model.onnx, a "
+        "folder with route.toml (routed, with its own noise) or a network by name; given again, an "
         "ensemble that averages the models' scores",
     )
     group.add_argument(
