@@ -107,7 +107,9 @@ def test_the_command_reads_a_folder_one_model_of_it_and_several(
     (model,) = (tmp_path / "logs" / "sampling").iterdir()
     (model / "L1-gaussian.txt").write_text("")
     assert main(["import", str(tmp_path / "logs"), "--d", "16"]) == 0
-    assert "left out 1 files: noise for another norm" in capsys.readouterr().err
+    errors = capsys.readouterr().err
+    assert "left out 1 files: noise for another norm" in errors
+    assert f"  sampling/{model.name}/L1-gaussian.txt" in errors
     whole = import_rows(tmp_path / "logs.csv")
     assert {row.method for row in whole} == {"np", "truncated"}
     assert main(["import", str(model), "--d", "16", "--output", str(tmp_path / "one.csv")]) == 0
@@ -121,6 +123,21 @@ def test_the_command_reads_a_folder_one_model_of_it_and_several(
         main(["import", str(tmp_path / "logs"), "--d", "16", "--output", str(tmp_path / "t")]) == 0
     )
     assert import_rows(tmp_path / "t" / "other.csv") == whole
+
+
+def test_logs_without_an_input_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with open_run(run_of(tmp_path / "run", ("np",))) as run:
+        export_run(run, tmp_path / "logs", "dsrs-logs")
+    (model,) = (tmp_path / "logs" / "sampling").iterdir()
+    (log,) = model.iterdir()
+    other = model.with_name("cohen-mnist-380-1.00.pth")
+    other.mkdir()
+    header = "".join(line for line in log.read_text().splitlines(True) if not line.startswith("o"))
+    (other / log.name).write_text(header)
+    assert main(["import", str(tmp_path / "logs"), "--d", "16"]) == 0
+    assert f"  sampling/{other.name}/{log.name}" in capsys.readouterr().err
 
 
 def test_a_broken_log_is_named_and_the_others_are_read(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections import Counter
 from pathlib import Path
@@ -144,6 +145,8 @@ def _import_folder(folder: Path, arguments: argparse.Namespace) -> int:
         _write(rows, path)
     for what, count in sorted(Counter(why for _, why in imported.left_out).items()):
         print(f"left out {count} files: {what}", file=sys.stderr)
+        for path in sorted(path for path, why in imported.left_out if why == what):
+            print(f"  {os.path.relpath(path, folder)}", file=sys.stderr)
     for path, why in imported.broken:
         print(f"cannot use {path}: {why}", file=sys.stderr)
     return 1 if imported.broken else 0
