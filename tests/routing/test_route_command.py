@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import pytest
 
+from dsrs.classifiers import load_classifier
 from dsrs.classifiers.routed import read_route
 from dsrs.cli.main import main
 from dsrs.errors import ClassifierError
+from dsrs.noise.stream import Stream
+from dsrs.votes import InlineCollector, Setting, WorkUnit
+from dsrs.votes.executors import ModelSpec
+from dsrs.votes.executors.actor import VoteActor
 
 PLANTED = Path(__file__).parent / "planted.py"
 ROUTER = ("--router", f"{PLANTED}:router", "--router-sigma", "0.5")
@@ -99,6 +105,49 @@ def test_shards_of_a_routed_run_are_the_whole(folder: str, data: str, tmp_path: 
         rows = [json.loads(line) for line in out.read_text().splitlines()]
         tables.append([(row["index"], row["radius"], row["proof"]) for row in rows])
     assert tables[0] == tables[1]
+
+
+def test_an_actor_of_a_cluster_counts_the_same_votes(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every member has its own noise there too; the folder is named by its whole path."""
+    monkeypatch.chdir(tmp_path)
+    options = {"input_shape": (4,), "bounds": (-4.0, 4.0)}
+    here = load_classifier("routed", **options)
+    actor = VoteActor()
+    spec = ModelSpec.of("routed", options, here)
+    monkeypatch.chdir("/")
+    actor.prepare(spec, 1, "a node")
+    for place, law in enumerate((here.router_law, *here.expert_laws)):
+        assert law is not None
+        unit = WorkUnit(0, Stream("estimation", law, place), 0, 256)
+        x, setting = np.array([-0.05, 0.6, 0, 0], "f4"), Setting(seed=0, batch=64)
+        counts, _, _ = actor.count(x, setting, unit)
+        expected = InlineCollector(Event()).collect(here, x, setting, unit)
+        assert np.array_equal(counts.votes, expected.votes)
+        assert counts.votes.sum() == 256
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--bound", "randomized"], "routed models have plain bounds"),
+        (["--dry-run"], "`dsrs route --data` predicts"),
+        (["--budget", "1e6"], "`dsrs route --data` predicts"),
+    ],
+)
+def test_options_of_single_noises_are_refused_with_the_way_out(
+    options: list[str],
+    said: str,
+    folder: str,
+    data: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["certify", "--model", folder, "--data", data, "--bounds", "-4", "4", "--q", "none"]
+    assert main([*words, "--output", str(tmp_path / "run"), *options]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_router_of_ones_own_is_another_model(folder: str, data: str, tmp_path: Path) -> None:

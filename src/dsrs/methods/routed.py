@@ -78,7 +78,10 @@ class RoutedMethod(Method):
 
     def check_plan(self) -> None:
         if self.plan.bound != "plain":
-            raise InvalidInput("`bound` = randomized is not known for routed models; use plain")
+            raise InvalidInput(
+                "`bound` must be plain: routed models have plain bounds, for a randomized one uses "
+                "one uniform number, and router and experts would need one each"
+            )
         if len({law.measured_in for law in self.plan.smoothing_laws}) > 1:
             raise InvalidInput("the noise of router and experts must be round in one norm")
         for expert, law in enumerate(self.plan.experts):
