@@ -14,6 +14,7 @@ from dsrs.classifiers.routed import read_route
 from dsrs.cli.main import main
 from dsrs.errors import ClassifierError
 from dsrs.noise.stream import Stream
+from dsrs.store import open_run
 from dsrs.votes import InlineCollector, Setting, WorkUnit
 from dsrs.votes.executors import ModelSpec
 from dsrs.votes.executors.actor import VoteActor
@@ -89,6 +90,42 @@ def test_every_command_takes_a_routed_folder(
     capsys.readouterr()
     assert main(predict) == 0
     assert [one["class"] for one in json.loads(capsys.readouterr().out)] == [1, 1, 0]
+
+
+def test_a_report_shows_single_noises_and_the_oracle_beside_the_routed_run(
+    folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Small noise certifies more of the first input, large noise of the second.
+    images = np.array([[-0.05, 0.4, 0, 0], [0.5, 1.8, 0, 0]], dtype=np.float32)
+    data = str(tmp_path / "both.npz")
+    np.savez(data, images=images, labels=np.array([1, 1]))
+    runs = {name: str(tmp_path / name) for name in ("run", "small", "large")}
+    assert certify(folder, data, runs["run"]) == 0
+    for name, sigma in (("small", "0.25"), ("large", "1")):
+        assert certify(f"{PLANTED}:expert", data, runs[name], "--sigma", sigma) == 0
+    capsys.readouterr()
+    page = tmp_path / "page.html"
+    assert main(["report", *runs.values(), "--json", "--output", str(page)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [run["name"] for run in found["runs"]] == ["run", "small", "large", "oracle"]
+    means = {
+        one["run"]: one["value"]
+        for one in found["numbers"]
+        if one["quantity"] == "average radius" and not one["gain"]
+    }
+    radii = {}
+    for name, path in runs.items():
+        with open_run(path) as opened:
+            radii[name] = [one.certificates["np"].radius for one in opened.results()]
+    best = np.maximum(radii["small"], radii["large"])
+    assert means["oracle"] == pytest.approx(np.mean(best), abs=1e-3)
+    assert means["oracle"] > max(np.mean(radii["small"]), np.mean(radii["large"]))
+    assert any("No classifier knows the label" in one for one in found["caveats"])
+    assert "on each input the largest radius of small, large; 2 inputs" in page.read_text()
+    # With one single noise there is nothing to choose from; without a routed run, nobody asks.
+    for some in (("run", "small"), ("small", "large")):
+        assert main(["report", *(runs[name] for name in some), "--json"]) == 0
+        assert "oracle" not in capsys.readouterr().out
 
 
 def test_shards_of_a_routed_run_are_the_whole(folder: str, data: str, tmp_path: Path) -> None:
