@@ -97,13 +97,19 @@ def json_page() -> str:
     """The page of JSON fields, from the schemas."""
     parts = [
         "# JSON\n",
-        "Made from the schemas in the package; tests hold what the program writes to them.\n",
+        "Every field that commands print with `--json`, made from the JSON schemas in the package. "
+        "Tests hold the commands to them: a field that is not listed here is never printed. "
+        'A program gets a schema by `dsrs.cli.output.schema_of("gate")` and can hand it to '
+        "`jsonschema.validate(document, schema)`.\n",
     ]
     for name, schema in schemas().items():
-        parts.append(f"## {schema['title']}\n\n{_text(schema)}\n\nSchema: `{name}`\n")
+        head = f"## {schema['title']} {{: #{_anchor(name)} }}"
+        parts.append(f"{head}\n\n{_text(schema)}\n\nSchema: `{name}`\n")
         parts.append(_table(schema, name))
         for key, part in schema.get("$defs", {}).items():
-            parts.append(f"### {key} {{: #{_anchor(name, key)} }}\n\n{_text(part)}\n")
+            shape = f' Schema: `schema_of("{key}")`.' if "title" in part else ""
+            head = f"### {part.get('title', key)} {{: #{_anchor(name, key)} }}"
+            parts.append(f"{head}\n\n{_text(part)}{shape}\n")
             parts.append(_table(part, name) or f"{_kind(part, name)}\n")
     return "\n".join(parts)
 
@@ -112,8 +118,8 @@ def _text(part: dict[str, Any]) -> str:
     return str(part.get("description", "")).replace("|", "\\|")
 
 
-def _anchor(schema: str, key: str) -> str:
-    return f"{schema.partition('.')[0]}-{key}"
+def _anchor(schema: str, *key: str) -> str:
+    return "-".join([schema.partition(".")[0], *key])
 
 
 def _table(part: dict[str, Any], name: str) -> str:
@@ -139,10 +145,12 @@ def fields_of(part: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, dic
 def _kind(field: dict[str, Any], name: str) -> str:
     """The type of a field in words, with a link where it has a section of its own."""
     if "$ref" in field:
-        key = field["$ref"].rpartition("/")[2]
-        if not field["$ref"].startswith("#/$defs/"):
-            return f"as `{key}`"
-        return f"[{key}](#{_anchor(name, key)})"
+        file, _, pointer = field["$ref"].partition("#")
+        home = _anchor(file.removeprefix("urn:dsrs:") or name)
+        key = pointer.rpartition("/")[2]
+        if pointer.startswith("/$defs/"):
+            return f"[{key}](#{_anchor(home, key)})"
+        return f"`{key}` of a [{home}](#{home})" if key else f"[{home}](#{home})"
     if "anyOf" in field:
         return " or ".join(_kind(choice, name) for choice in field["anyOf"])
     if "const" in field or "enum" in field:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import TYPE_CHECKING
 
 from dsrs.certifying.progress import Progress
@@ -17,6 +16,7 @@ from dsrs.cli.model_options import (
     dataset_from,
 )
 from dsrs.cli.options import Commands, Options
+from dsrs.cli.output import print_json
 from dsrs.cli.split_note import note_on_split
 from dsrs.cli.tables import table
 from dsrs.cli.tune import forecast_row, round_radii
@@ -159,7 +159,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     page = write_candidates_page(arguments.output)
     if arguments.json:
-        print(json.dumps(adapted.to_dict(), indent=1))
+        print_json("adapt", adapted.to_dict())
         return 0
     print(adapted_text(adapted))
     if not arguments.quiet:

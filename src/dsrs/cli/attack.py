@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from dsrs.cli.model_options import (
     with_stored_source,
 )
 from dsrs.cli.options import Commands, Options
+from dsrs.cli.output import print_json
 from dsrs.cli.tables import table
 from dsrs.cli.values import whole_numbers
 from dsrs.measures.rounding import ceil_text, floor_text
@@ -144,7 +144,10 @@ def run(arguments: argparse.Namespace) -> int:
         output=arguments.output,
         progress=lambda total: Progress(total, "attacking", quiet=arguments.quiet),
     )
-    print(json.dumps(summary.to_dict(), indent=2) if arguments.json else attack_text(summary))
+    if arguments.json:
+        print_json("attack", summary.to_dict())
+    else:
+        print(attack_text(summary))
     if summary.refuted:
         print(refutation_text(summary.refuted, config["plan"]["alpha"]), file=sys.stderr)
         return EXIT_COUNTEREXAMPLE

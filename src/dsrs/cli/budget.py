@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.options import Options
+from dsrs.cli.output import print_json
 from dsrs.cli.radii import radii_from
 from dsrs.cli.tables import table
 from dsrs.errors import InvalidInput
@@ -164,7 +164,11 @@ def refuse_misfits(arguments: argparse.Namespace, plan: Plan) -> None:
     if plan.law.measured_in != "l2" and (arguments.dry_run or arguments.budget):
         raise InvalidInput("--dry-run and --budget predict l2 radii alone; give --n instead")
     if plan.experts and (arguments.dry_run or arguments.budget):
-        raise InvalidInput("--dry-run and --budget predict one noise, and a routed model has more")
+        raise InvalidInput(
+            "--dry-run and --budget predict one noise, and a routed model has several: "
+            "`dsrs route --data` predicts its radii, and a run of a few inputs (--stop 10) says "
+            "what it costs"
+        )
     if arguments.budget is None:
         return
     if "n" in arguments.texts:
@@ -237,7 +241,7 @@ def _adopt(arguments: argparse.Namespace, choice: Choice) -> None:
 def _print(arguments: argparse.Namespace, rehearsal: Rehearsal, choices: Sequence[Choice]) -> None:
     best = choices[0]
     if arguments.json and arguments.dry_run:
-        print(json.dumps(_fields(best, choices, rehearsal), indent=2))
+        print_json("certify-dry-run", _fields(best, choices, rehearsal))
         return
     text = expected_text(rehearsal, choices)
     if arguments.dry_run:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import sys
 from typing import TYPE_CHECKING
@@ -32,6 +31,7 @@ from dsrs.cli.model_options import (
     source_of,
 )
 from dsrs.cli.options import Commands, Options
+from dsrs.cli.output import print_json
 from dsrs.cli.radii import radii_from
 from dsrs.cli.seed_option import add_seed, seed_of_run
 from dsrs.cli.sharding import add_shard
@@ -318,7 +318,7 @@ def _conclude(arguments: argparse.Namespace, classifier: Classifier, dataset: Da
             "methods": [accuracy.to_dict() for accuracy in accuracies],
             **({"routing": routing_cost(results, plan).to_dict()} if plan.experts else {}),
         }
-        print(json.dumps(document, indent=2))
+        print_json("certify", document)
         return 0
     print(accuracy_table(accuracies, labelled, plan.law.measured_in))
     print("votes: " + spent.text() + randomized_note(plan))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import sys
@@ -18,6 +17,7 @@ from dsrs.cli.check_lines import verdict_lines
 from dsrs.cli.check_subject import compared, fingerprints_from, is_sets_file, retaken_votes
 from dsrs.cli.model_options import add_source_options
 from dsrs.cli.options import Commands
+from dsrs.cli.output import print_json
 from dsrs.errors import DataError, DsrsError, InvalidInput, MissingExtra
 from dsrs.files.csv_rows import open_csv
 from dsrs.files.foreign_text import one_line
@@ -261,7 +261,7 @@ def _report(
         times = {"processor_seconds": seconds, "wall_seconds": wall}
         listed = [verdict.to_dict() for verdict in verdicts]
         votes = {} if arguments.votes is None else {"votes": [asdict(part) for part in retaken]}
-        print(json.dumps({**counts, **times, "certificates": listed, **votes}))
+        print_json("check", {**counts, **times, "certificates": listed, **votes})
         return
     for line in verdict_lines(verdicts):
         print(line)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsrs.cli.options import Commands, Options
+from dsrs.cli.output import print_json
 from dsrs.cli.radii import add_radii, radii_from
 from dsrs.cli.tables import table
 
@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     old, new = reports.read_runs([arguments.old, arguments.new], families=None)
     comparison = reports.compare(old, new, radii, arguments.method, resampling)
     if arguments.json:
-        print(json.dumps(comparison_fields(comparison), indent=2))
+        print_json("compare", comparison_fields(comparison))
     else:
         print(comparison_text(comparison))
     if arguments.output:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import TYPE_CHECKING
 
 from dsrs.cli.options import Commands
+from dsrs.cli.output import print_json
 
 if TYPE_CHECKING:
     from dsrs.votes.machine import DeviceReport, Machine
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     machine = examine(arguments.devices)
     if arguments.json:
-        print(json.dumps(machine.to_dict(), indent=2))
+        print_json("doctor", machine.to_dict())
     else:
         _show(machine)
     return 0 if all(device.trusted for device in machine.devices) else 1

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from dsrs.cli.options import Commands, Options
+from dsrs.cli.output import print_json
 
 NOT_MET = 4
 
@@ -95,7 +95,10 @@ def run(arguments: argparse.Namespace) -> int:
         point=arguments.point,
         confidence=arguments.confidence,
     )
-    print(json.dumps(gate_fields(gate), indent=2) if arguments.json else gate_text(gate))
+    if arguments.json:
+        print_json("gate", gate_fields(gate))
+    else:
+        print(gate_text(gate))
     if arguments.junit:
         write_whole(arguments.junit, gate_junit(gate))
     if arguments.summary:

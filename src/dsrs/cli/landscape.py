@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import sys
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from dsrs.cli.model_options import (
     dataset_from,
 )
 from dsrs.cli.options import Commands, Options
+from dsrs.cli.output import print_json
 from dsrs.cli.split_note import note_on_split
 from dsrs.cli.tables import table
 from dsrs.errors import InvalidInput
@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
     look(arguments, arguments.output)
     summary = _summary(arguments.output)
     if arguments.json:
-        print(json.dumps({"run": arguments.output, **summary}, indent=2))
+        print_json("landscape", {"run": arguments.output, **summary})
         return 0
     print(_picture(summary))
     if not arguments.quiet:

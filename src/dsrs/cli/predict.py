@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from dsrs.cli.model_options import (
     model_and_data,
 )
 from dsrs.cli.options import Commands
+from dsrs.cli.output import print_json
 from dsrs.cli.seed_option import RANDOM, add_seed
 from dsrs.cli.tables import table
 from dsrs.files.foreign_text import one_line
@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
     answers = smoothed.predict(dataset, n=arguments.n, radius=arguments.radius, index=indices)
     numbered = list(zip(indices, answers, strict=True))
     if arguments.json:
-        print(json.dumps([_record(index, answer, dataset) for index, answer in numbered], indent=2))
+        print_json("predict", [_record(index, answer, dataset) for index, answer in numbered])
         return 0
     rows = [
         [index, _class(answer, dataset), max(answer.counts), sum(answer.counts)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from dsrs.cli.law_options import LAW_FORMS, add_law_options, law_from
 from dsrs.cli.options import Commands
+from dsrs.cli.output import print_json
 from dsrs.cli.second_law import add_second_law, votes_of
 from dsrs.cli.tables import table
 from dsrs.errors import InvalidInput
@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _print_least_probability(law, p, additional, arguments)
     certificate = certify(law, p, *additional)
     if arguments.json:
-        print(certificate.to_json())
+        print_json("radius", certificate.to_dict(), indent=None)
     else:
         print(describe(certificate))
     return 0
@@ -101,7 +101,7 @@ def _print_least_probability(
             "least_probability": step.dual_bound,
             "multipliers": step.multipliers,
         }
-        print(json.dumps(answer))
+        print_json("radius-at", answer)
         return 0
     values = _named_multipliers(step.multipliers)
     print(

@@ -6,7 +6,6 @@ import argparse
 import csv
 import gzip
 import io
-import json
 import sys
 import time
 from collections import deque
@@ -20,6 +19,7 @@ from dsrs.certifying.progress import Progress
 from dsrs.cli.accuracy_table import accuracy_table
 from dsrs.cli.model_options import add_workers
 from dsrs.cli.options import Commands
+from dsrs.cli.output import print_json
 from dsrs.cli.tables import table
 from dsrs.errors import DataError, InvalidInput
 from dsrs.files.csv_rows import ENCODING, KEPT_BYTES, CsvRow, open_csv
@@ -105,7 +105,7 @@ def _recertify_run(arguments: argparse.Namespace) -> int:
         progress=lambda total: Progress(total, "certifying again", quiet=arguments.quiet),
     )
     if arguments.json:
-        print(json.dumps([method.to_dict() for method in methods]))
+        print_json("recertify-run", [method.to_dict() for method in methods])
         return 0
     with open_run(arguments.source) as saved:
         labelled, norm = bool(saved.config["data"]["labels"]), saved.plan.law.measured_in
@@ -217,7 +217,7 @@ def _report(tally: Tally, target: Path, seconds: float, as_json: bool) -> None:
             "seconds": seconds,
             "output": str(target),
         }
-        print(json.dumps(summary))
+        print_json("recertify-table", summary)
         return
     rows = [
         ["Neyman-Pearson", floor_text(tally.np_total / compared, 6), "-"],

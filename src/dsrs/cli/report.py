@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dsrs.cli.compare import add_bootstrap, bootstrap_from, comparison_text, rows_text
 from dsrs.cli.gate import add_requirements
 from dsrs.cli.options import Commands
+from dsrs.cli.output import print_json
 from dsrs.cli.radii import add_radii, radii_from
 
 if TYPE_CHECKING:
@@ -90,7 +91,10 @@ def run(arguments: argparse.Namespace) -> int:
     runs = reports.read_runs(arguments.runs, families, paths=arguments.paths)
     gates = [reports.gate(run, arguments.require) for run in runs] if arguments.require else []
     report = reports.make_report(runs, radii, resampling, gates)
-    print(reports.json_document(report) if arguments.json else summary_text(report))
+    if arguments.json:
+        print_json("report", reports.report_fields(report))
+    else:
+        print(summary_text(report))
 
     written: list[Path] = []
     if arguments.output:

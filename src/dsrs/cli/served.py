@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from dsrs.cli.grid_option import add_grid, grid_from
 from dsrs.cli.law_options import add_law_options, law_from
 from dsrs.cli.model_options import add_source_options, classifier_options
 from dsrs.cli.options import Commands
+from dsrs.cli.output import print_json
 from dsrs.cli.tables import table
 from dsrs.errors import InvalidInput
 
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     compared = _compared(arguments)
     same = all(fact.same for fact in compared)
     if arguments.json:
-        print(json.dumps({"same": same, "facts": [asdict(fact) for fact in compared]}, indent=2))
+        print_json("served", {"same": same, "facts": [asdict(fact) for fact in compared]})
     else:
         rows = [
             [fact.name, "same" if fact.same else "DIFFERS", fact.quoted, fact.served]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from dsrs.cli.model_options import (
     model_and_data,
 )
 from dsrs.cli.options import Commands
+from dsrs.cli.output import print_json
 from dsrs.cli.seed_option import RANDOM, add_seed
 from dsrs.cli.set_options import (
     MARGINAL_HELP,
@@ -120,7 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         fields = sets.to_dict()
         del fields["calibration"]["scores"], fields["model"]["probes"]
-        print(json.dumps(fields, indent=2))
+        print_json("conformal-calibrate", fields)
     else:
         print(calibration_text(sets))
     print(f"wrote {arguments.output}", file=sys.stderr if arguments.json else sys.stdout)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -17,6 +16,7 @@ from dsrs.cli.model_options import (
     model_and_data,
 )
 from dsrs.cli.options import Commands
+from dsrs.cli.output import print_json
 from dsrs.cli.radii import FORMS, parse_radii
 from dsrs.cli.set_options import MARGINAL_HELP
 from dsrs.cli.tables import table
@@ -95,7 +95,8 @@ def run(arguments: argparse.Namespace) -> int:
         sizes = {name: [point.to_dict() for point in points] for name, points in curves.items()}
         certified = {name: found.to_dict() for name, found in accuracies.items()}
         guarantees = [sets.guarantee for sets in files]
-        print(json.dumps({"guarantees": guarantees, "sizes": sizes, "certified": certified}))
+        curve = {"guarantees": guarantees, "sizes": sizes, "certified": certified}
+        print_json("conformal-curve", curve)
     else:
         print(_text(radii, curves, accuracies))
         print(f"mean size of sets of {len(indices)} inputs as they are, one at each radius")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from dsrs.cli.model_options import (
     model_and_data,
 )
 from dsrs.cli.options import Commands, Options
+from dsrs.cli.output import print_json
 from dsrs.cli.seed_option import RANDOM, add_seed
 from dsrs.cli.set_options import MARGINAL_HELP
 from dsrs.cli.tables import table
@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         answers = [_record(index, answer, dataset) for index, answer in found]
         promise = {"guarantee": sets.guarantee, "caveats": sets.caveats}
-        print(json.dumps(promise | {"sets": answers}, indent=2))
+        print_json("conformal-predict", promise | {"sets": answers})
         return 0
     rows = [[index, len(answer), _names(answer, dataset)] for index, answer in found]
     print(table(rows, ["input", "size", "classes"]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -17,6 +16,7 @@ from dsrs.cli.model_options import (
     model_and_data,
 )
 from dsrs.cli.options import Commands
+from dsrs.cli.output import print_json
 from dsrs.cli.set_options import MARGINAL_HELP
 from dsrs.cli.set_predict import add_sets
 from dsrs.cli.tables import table
@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if arguments.json:
         promise = {"guarantee": sets.guarantee, "caveats": sets.caveats}
-        print(json.dumps(promise | evaluation.to_dict(), indent=2))
+        print_json("conformal-report", promise | evaluation.to_dict())
     else:
         print(evaluation_text(evaluation))
         print(f"promise: {sets.guarantee}")

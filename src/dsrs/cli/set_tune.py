@@ -17,6 +17,7 @@ from dsrs.cli.model_options import (
     model_and_data,
 )
 from dsrs.cli.options import Commands
+from dsrs.cli.output import print_json
 from dsrs.cli.set_options import MARGINAL_HELP, add_promise_options, add_score, plan_from
 from dsrs.cli.tables import table
 from dsrs.cli.values import numbers
@@ -105,12 +106,8 @@ def run(arguments: argparse.Namespace) -> int:
     best: dict[str, Any] = forecasts[0].to_dict() | {"radius": arguments.radius}
     best |= {"coverage": arguments.coverage, "tuning": looked}
     if arguments.json:
-        print(
-            json.dumps(
-                {"best": best, "forecasts": [forecast.to_dict() for forecast in forecasts]},
-                indent=2,
-            )
-        )
+        tried = [forecast.to_dict() for forecast in forecasts]
+        print_json("conformal-tune", {"best": best, "forecasts": tried})
     else:
         print(forecast_text(forecasts))
     if arguments.output:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dsrs.cli.accuracy_table import accuracy_table, print_diagnosis
 from dsrs.cli.input_text import input_text
 from dsrs.cli.options import Commands
+from dsrs.cli.output import print_json
 from dsrs.cli.radii import add_radii, radii_from
 from dsrs.cli.stopping import randomized_note
 from dsrs.errors import InvalidInput
@@ -86,7 +86,7 @@ def _show(arguments: argparse.Namespace) -> int:
 
     with open_run(arguments.run_folder) as opened:
         if arguments.index is not None:
-            print(_one_input(opened, arguments.index, arguments.json))
+            _show_input(opened, arguments.index, arguments.json)
             return 0
         results = list(opened.results())
         accuracies = certified_accuracy(results, radii_from(arguments) or opened.plan.goal.asked)
@@ -94,7 +94,7 @@ def _show(arguments: argparse.Namespace) -> int:
         if arguments.json:
             measures = [accuracy.to_dict() for accuracy in accuracies]
             known = {"config": opened.config, "votes": spent.total, "methods": measures}
-            print(json.dumps(known, indent=2))
+            print_json("show", known)
             return 0
         print(_settings(opened) + "\n")
         norm = opened.plan.law.measured_in
@@ -158,17 +158,18 @@ def _classes(names: Sequence[str]) -> list[str]:
     return [f"classes  {', '.join(few)}{more}"]
 
 
-def _one_input(opened: Run, index: int, as_json: bool) -> str:
+def _show_input(opened: Run, index: int, as_json: bool) -> None:
     from dsrs.store.attacks import attacked_inputs
 
     result = opened.result(index)
     attacked = attacked_inputs(opened).get(index)
     if not as_json:
         names = opened.config["data"].get("class_names") or ()
-        return input_text(result, names, opened.plan.law.measured_in, attacked)
+        print(input_text(result, names, opened.plan.law.measured_in, attacked))
+        return
     certificates = {
         name: certificate.to_dict() for name, certificate in result.certificates.items()
     }
     fields = result.sampled.to_dict() | {"certificates": certificates}
     fields |= {} if attacked is None else {"attack": attacked.to_dict()}
-    return json.dumps(fields, indent=2)
+    print_json("show-index", fields)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.options import Commands
+from dsrs.cli.output import print_json
 from dsrs.cli.tables import table
 from dsrs.cli.values import one_of
 from dsrs.files.new_file import check_figure
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         if not arguments.json:
             print(_text(checked))
     if arguments.json:
-        print(json.dumps(document, indent=2, allow_nan=False))
+        print_json("theory", document)
     if arguments.figure is not None:
         from dsrs.paper.figures.tightness import draw_tightness
         from dsrs.paper.tightness import check_theorem_1, regions

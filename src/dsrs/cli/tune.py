@@ -12,6 +12,7 @@ from dsrs.cli.landscape import add_look_options, look
 from dsrs.cli.law_options import law_of_card
 from dsrs.cli.model_options import add_model_options, card_of_model
 from dsrs.cli.options import Commands
+from dsrs.cli.output import print_json
 from dsrs.cli.tables import table
 from dsrs.cli.values import numbers
 from dsrs.errors import InvalidInput
@@ -132,7 +133,10 @@ def _answer(arguments: argparse.Namespace, folder: str) -> int:
         from dsrs.files.whole import write_whole
 
         write_whole(Path(arguments.output), json.dumps(answer, indent=1).encode())
-    print(json.dumps(answer, indent=1) if arguments.json else tuning_text(tuned))
+    if arguments.json:
+        print_json("tune", answer)
+    else:
+        print(tuning_text(tuned))
     if arguments.output and not (arguments.json or arguments.quiet):
         print(f"\nnext: dsrs certify --model ... --data ... --law {arguments.output} --output ...")
     return 0

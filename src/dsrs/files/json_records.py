@@ -29,6 +29,8 @@ def to_json(value: Any) -> Any:
         return value if math.isfinite(value) else str(value)
     if isinstance(value, (tuple, list)):
         return [to_json(item) for item in value]
+    if isinstance(value, Mapping):
+        return {name: to_json(item) for name, item in value.items()}
     if hasattr(value, "to_dict"):
         return value.to_dict()
     return record_to_json(value) if is_dataclass(value) else value

@@ -3,7 +3,7 @@
 from dsrs.confidence.bootstrap import Estimate, Resampling
 from dsrs.reports.comparing import Comparison, compare
 from dsrs.reports.comparison_tables import comparison_markdown
-from dsrs.reports.document import json_document
+from dsrs.reports.document import json_document, report_fields
 from dsrs.reports.gating import Gate, gate
 from dsrs.reports.page import html_page
 from dsrs.reports.reading import read_run, read_runs
@@ -31,6 +31,7 @@ __all__ = [
     "markdown_table",
     "read_run",
     "read_runs",
+    "report_fields",
     "write_figures",
     "write_page",
     "write_tables",

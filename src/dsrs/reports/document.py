@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from typing import Any
 
 from dsrs import __version__
 from dsrs.confidence.bootstrap import Estimate
@@ -16,14 +17,19 @@ from dsrs.reports.tables import CSV_DIGITS, printer, records_of
 
 
 def json_document(report: Report) -> str:
-    """Everything in the tables, for programs; accuracies are shares, not percent."""
+    """Everything in the tables, as text for programs."""
+    return json.dumps(report_fields(report), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def report_fields(report: Report) -> dict[str, Any]:
+    """Everything in the tables, for JSON; accuracies are shares, not percent."""
     numbers = []
     for record in records_of(report):
         text = printer(record["gain"], record["quantity"])
         one: Estimate = record.pop("estimate")
         ends = (("value", one.value), ("low", one.low), ("high", one.high))
         numbers.append({**record, **{key: float(text(end, CSV_DIGITS)) for key, end in ends}})
-    document = {
+    return {
         "generator": f"dsrs report {__version__}",
         "radii": list(report.radii),
         "bootstrap": {
@@ -57,4 +63,3 @@ def json_document(report: Report) -> str:
         "comparisons": [comparison_fields(one) for one in report.comparisons],
         "gates": [gate_fields(one) for one in report.gates],
     }
-    return json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
