@@ -113,7 +113,7 @@ def test_the_figure_has_a_point_at_radius_0(run: Path) -> None:
     pytest.importorskip("matplotlib", reason="needs the extra `report`")
     (axes,) = certified_accuracy(make_report(read_runs([str(run)]))).axes
     (point,) = (line for line in axes.get_lines() if line.get_label() == UNDEFENDED_TITLE)
-    assert (list(point.get_xdata()), list(point.get_ydata())) == ([0], [100 * RIGHT])
+    assert np.asarray(point.get_data()).tolist() == [[0], [100 * RIGHT]]
 
 
 def test_a_store_from_before_is_read_checked_continued_and_merged(

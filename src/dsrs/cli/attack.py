@@ -62,7 +62,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("run_folder", metavar="RUN", help="run folder of `dsrs certify`")
     options = parser.add_argument_group("the attack")
     options.add_argument(
-        "--budget", type=int, default=50_000, help="votes for each input, those of the proof included"
+        "--budget", type=int, default=50_000, help="votes for each input, including the proof"
     )
     options.add_argument(
         "--alpha",
