@@ -126,8 +126,8 @@ def block_of(d: int, rows: int, k: float = 0.0) -> NoiseBlock:
 
 def main() -> None:
     fused.TILE, fused.ROWS = fused.COMPILED_TILE  # as on a device
-    print(f"noise for {ROWS} rows of {D:,} values: float32 results, counted on a CPU\n")
-    print(f"{'way':<28}{'kernels':>8}{'bytes a value':>15}{'float64 operations a value':>28}")
+    print(f"noise for {ROWS} rows of {D:,} values: counted on a CPU\n")
+    print(f"{'way':<42}{'kernels':>8}{'bytes a value':>15}{'float64 operations a value':>28}")
     rows = []
     for name, k in (("Gaussian", 0.0), ("generalized, k = d/2 - 4", D / 2 - 4)):
         block = block_of(D, ROWS, k)
@@ -135,15 +135,18 @@ def main() -> None:
             noisy_batch(torch, block, torch.from_numpy(block.cells))
         with interpreted_traffic() as seen:
             fused.fused_batch(block, torch.from_numpy(block.cells), torch.float32)
+        with interpreted_traffic() as half:
+            fused.fused_batch(block, torch.from_numpy(block.cells), torch.bfloat16, channels=3)
         rows += [(f"{name}, eager", mode.seen), (f"{name}, fused", seen)]
+        rows += [(f"{name}, fused, bfloat16", half)]
     for name, seen in rows:
         values = D * ROWS
         print(
-            f"{name:<28}{seen.kernels:>8}{seen.bytes / values:>15.1f}"
+            f"{name:<42}{seen.kernels:>8}{seen.bytes / values:>15.1f}"
             f"{seen.operations / values:>28.1f}"
         )
     print(
-        f"\nleast time of a row, in microseconds\n{'way':<28}"
+        f"\nleast time of a row, in microseconds\n{'way':<42}"
         + "".join(f"{name:>22}" for name in DEVICES)
     )
     for name, seen in rows:
@@ -151,7 +154,7 @@ def main() -> None:
             f"{1e6 * seen.bytes / ROWS / bandwidth:.1f} / {1e6 * seen.operations / ROWS / rate:.1f}"
             for bandwidth, rate in DEVICES.values()
         )
-        print(f"{name:<28}" + "".join(f"{text:>22}" for text in bounds))
+        print(f"{name:<42}" + "".join(f"{text:>22}" for text in bounds))
     print("(memory / double precision)")
 
 

@@ -69,8 +69,9 @@ def test_two_thousand_recorded_rows() -> None:
 def test_every_certificate_of_the_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("onnxruntime")
     assert main(["demo", "--output", str(tmp_path / "demo"), "--quiet"]) == 0
-    for name in ("usual", "tuned", "look"):
+    # Votes of a look at other images certify nothing: there is nothing to verify in them.
+    for name, code in (("usual", 0), ("tuned", 0), ("look", 3)):
         capsys.readouterr()
-        assert main(["check", str(tmp_path / "demo" / name), "--quiet"]) == 0
+        assert main(["check", str(tmp_path / "demo" / name), "--quiet"]) == code
         said = capsys.readouterr().out
         assert " 0 refuted, 0 undecided" in said, said

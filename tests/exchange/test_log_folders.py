@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -105,11 +106,11 @@ def test_the_command_reads_a_folder_one_model_of_it_and_several(
     with open_run(run_of(tmp_path / "run", ("np", "truncated:0.8"))) as run:
         export_run(run, tmp_path / "logs", "dsrs-logs")
     (model,) = (tmp_path / "logs" / "sampling").iterdir()
-    (model / "L1-gaussian.txt").write_text("")
+    (model / "time-orig-rad-gaussian.txt").write_text("")
     assert main(["import", str(tmp_path / "logs"), "--d", "16"]) == 0
     errors = capsys.readouterr().err
-    assert "left out 1 files: noise for another norm" in errors
-    assert f"  sampling/{model.name}/L1-gaussian.txt" in errors
+    assert "left out 1 files: seconds" in errors
+    assert f"  sampling/{model.name}/time-orig-rad-gaussian.txt" in errors
     whole = import_rows(tmp_path / "logs.csv")
     assert {row.method for row in whole} == {"np", "truncated"}
     assert main(["import", str(model), "--d", "16", "--output", str(tmp_path / "one.csv")]) == 0
@@ -210,3 +211,48 @@ def test_a_report_of_logs_knows_that_the_class_is_the_label(
 def test_a_folder_without_logs_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no logs that can be read"):
         import_folder(tmp_path)
+
+
+def test_noise_of_another_norm_has_a_table_of_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Votes under l-infinity laws P and Q beside l2 logs, and a folder that was put too deep."""
+    with open_run(run_of(tmp_path / "run", ("np",))) as run:
+        export_run(run, tmp_path / "logs", "dsrs-logs")
+    for folder in list((tmp_path / "logs").glob("*/*.pth")):
+        folder.rename(folder.with_name("model-0.50.pth"))
+    model = tmp_path / "logs" / "sampling" / "model-0.50.pth"
+    (l2_log,) = model.iterdir()
+    header = sampling_name(l2_log)
+    for sigma in (header.sigma, 0.8 * header.sigma):
+        other = replace(header, norm="linf", k=4.0, sigma=sigma)
+        lines = [f"x {key} {value}" for key, value in other_keys(other).items()]
+        (model / f"{other.stem}.txt").write_text("\n".join([*lines, "o 0 0.9 1.0", ""]))
+    (model / "deeper.pth").mkdir()
+    (model / "deeper.pth" / l2_log.name).write_bytes(l2_log.read_bytes())
+    assert (
+        main(["import", str(tmp_path / "logs"), "--d", "16", "--output", str(tmp_path / "t")]) == 0
+    )
+    errors = capsys.readouterr().err
+    assert "left out 1 files: a folder inside of the folder of a model" in errors
+    l2_rows, linf_rows = (
+        import_rows(tmp_path / "t" / f"{model.stem}{ending}.csv") for ending in ("", "-linf")
+    )
+    assert {row.norm for row in l2_rows} == {None}
+    (row,) = linf_rows
+    assert (row.norm, row.method, row.q_law) == ("linf", "rescaled", f"rescaled:{sigma!r}")
+    table = str(tmp_path / "t" / f"{model.stem}-linf.csv")
+    assert main(["recertify", table, "--output", str(tmp_path / "radii.csv")]) == 0
+    (certified,) = import_rows(tmp_path / "radii.csv")
+    assert certified.radius
+
+
+def other_keys(header: LogHeader) -> dict[str, object]:
+    """The header lines of a log."""
+    return {
+        "disttype": header.law,
+        "k": header.k_text,
+        "std": header.sigma,
+        "N": header.n,
+        "alpha": header.alpha,
+    }

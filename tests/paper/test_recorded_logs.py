@@ -124,7 +124,7 @@ def test_an_interval_that_is_none_names_its_place(tmp_path: Path, ends: str) -> 
 
 def test_other_norms_are_left_out_and_broken_files_do_not_stop_the_rest(logs: Path) -> None:
     model = logs / "sampling" / "cohen-mnist-380-1.00.pth"
-    other = model / "infty-general-gaussian-1.txt"
+    other = model / "infty-general-gaussian-380-1.0-50000-0.0005.txt"
     other.write_text("")
     (logs / "sampling" / "cohen-tinyimagenet-4700-0.50.pth").mkdir()
     broken = model / "general-gaussian-380-1.0-50000-0.0005-0.5.txt"

@@ -39,3 +39,12 @@ def unsteady() -> Classifier:
         return ((batch[:, 1] > 0) ^ (batch[:, 0] > 1.5)).astype(np.int64)
 
     return from_callable(forward, (4,), num_classes=2, bounds=BOUNDS, fingerprint="unsteady")
+
+
+def router_of_three() -> Classifier:
+    """Expert 0 below -0.2 of the first value, expert 1 up to 1, expert 2 above."""
+
+    def forward(batch: Batch) -> NDArray[np.int64]:
+        return np.digitize(batch[:, 0], [-0.2, 1.0]).astype(np.int64)
+
+    return from_callable(forward, (4,), num_classes=3, bounds=BOUNDS, fingerprint="three")

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import pytest
 
+from dsrs.classifiers import load_classifier
 from dsrs.classifiers.routed import read_route
 from dsrs.cli.main import main
 from dsrs.errors import ClassifierError
+from dsrs.noise.stream import Stream
+from dsrs.store import open_run
+from dsrs.votes import InlineCollector, Setting, WorkUnit
+from dsrs.votes.executors import ModelSpec
+from dsrs.votes.executors.actor import VoteActor
 
 PLANTED = Path(__file__).parent / "planted.py"
 ROUTER = ("--router", f"{PLANTED}:router", "--router-sigma", "0.5")
@@ -85,6 +92,42 @@ def test_every_command_takes_a_routed_folder(
     assert [one["class"] for one in json.loads(capsys.readouterr().out)] == [1, 1, 0]
 
 
+def test_a_report_shows_single_noises_and_the_oracle_beside_the_routed_run(
+    folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Small noise certifies more of the first input, large noise of the second.
+    images = np.array([[-0.05, 0.4, 0, 0], [0.5, 1.8, 0, 0]], dtype=np.float32)
+    data = str(tmp_path / "both.npz")
+    np.savez(data, images=images, labels=np.array([1, 1]))
+    runs = {name: str(tmp_path / name) for name in ("run", "small", "large")}
+    assert certify(folder, data, runs["run"]) == 0
+    for name, sigma in (("small", "0.25"), ("large", "1")):
+        assert certify(f"{PLANTED}:expert", data, runs[name], "--sigma", sigma) == 0
+    capsys.readouterr()
+    page = tmp_path / "page.html"
+    assert main(["report", *runs.values(), "--json", "--output", str(page)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [run["name"] for run in found["runs"]] == ["run", "small", "large", "oracle"]
+    means = {
+        one["run"]: one["value"]
+        for one in found["numbers"]
+        if one["quantity"] == "average radius" and not one["gain"]
+    }
+    radii = {}
+    for name, path in runs.items():
+        with open_run(path) as opened:
+            radii[name] = [one.certificates["np"].radius for one in opened.results()]
+    best = np.maximum(radii["small"], radii["large"])
+    assert means["oracle"] == pytest.approx(np.mean(best), abs=1e-3)
+    assert means["oracle"] > max(np.mean(radii["small"]), np.mean(radii["large"]))
+    assert any("No classifier knows the label" in one for one in found["caveats"])
+    assert "on each input the largest radius of small, large; 2 inputs" in page.read_text()
+    # With one single noise there is nothing to choose from; without a routed run, nobody asks.
+    for some in (("run", "small"), ("small", "large")):
+        assert main(["report", *(runs[name] for name in some), "--json"]) == 0
+        assert "oracle" not in capsys.readouterr().out
+
+
 def test_shards_of_a_routed_run_are_the_whole(folder: str, data: str, tmp_path: Path) -> None:
     parts = [str(tmp_path / f"part{n}") for n in (1, 2)]
     for n, part in enumerate(parts, 1):
@@ -99,6 +142,49 @@ def test_shards_of_a_routed_run_are_the_whole(folder: str, data: str, tmp_path: 
         rows = [json.loads(line) for line in out.read_text().splitlines()]
         tables.append([(row["index"], row["radius"], row["proof"]) for row in rows])
     assert tables[0] == tables[1]
+
+
+def test_an_actor_of_a_cluster_counts_the_same_votes(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every member has its own noise there too; the folder is named by its whole path."""
+    monkeypatch.chdir(tmp_path)
+    options = {"input_shape": (4,), "bounds": (-4.0, 4.0)}
+    here = load_classifier("routed", **options)
+    actor = VoteActor()
+    spec = ModelSpec.of("routed", options, here)
+    monkeypatch.chdir("/")
+    actor.prepare(spec, 1, "a node")
+    for place, law in enumerate((here.router_law, *here.expert_laws)):
+        assert law is not None
+        unit = WorkUnit(0, Stream("estimation", law, place), 0, 256)
+        x, setting = np.array([-0.05, 0.6, 0, 0], "f4"), Setting(seed=0, batch=64)
+        counts, _, _ = actor.count(x, setting, unit)
+        expected = InlineCollector(Event()).collect(here, x, setting, unit)
+        assert np.array_equal(counts.votes, expected.votes)
+        assert counts.votes.sum() == 256
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--bound", "randomized"], "routed models have plain bounds"),
+        (["--dry-run"], "`dsrs route --data` predicts"),
+        (["--budget", "1e6"], "`dsrs route --data` predicts"),
+    ],
+)
+def test_options_of_single_noises_are_refused_with_the_way_out(
+    options: list[str],
+    said: str,
+    folder: str,
+    data: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["certify", "--model", folder, "--data", data, "--bounds", "-4", "4", "--q", "none"]
+    assert main([*words, "--output", str(tmp_path / "run"), *options]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_router_of_ones_own_is_another_model(folder: str, data: str, tmp_path: Path) -> None:

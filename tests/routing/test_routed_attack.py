@@ -8,6 +8,7 @@ import pytest
 import dsrs
 from dsrs.attack import AttackSettings, attack_input
 from dsrs.classifiers import Classifier
+from dsrs.errors import InvalidInput
 from routing import planted
 
 BUDGET = AttackSettings(budget=40_000, seed=1)
@@ -44,6 +45,19 @@ def test_the_end_at_the_border_of_the_router_is_found() -> None:
     certificate, distance = attacked([-0.5, 1.5, 0.0, 0.0], wrong)
     assert distance is not None
     assert 0.4 < certificate.radius <= 0.5 <= distance < 0.8
+
+
+def test_a_budget_that_cannot_be_split_is_refused_and_the_least_is_named() -> None:
+    experts = [dsrs.smooth(planted.expert(), sigma) for sigma in (0.25, 1.0)]
+    router = dsrs.smooth(planted.router(), 0.5)
+    routed = dsrs.RoutedClassifier(router, experts, n=1000, seed=0, method="np", batch=64)
+    image, plan = np.array([-2.0, 0.6, 0.0, 0.0], "f4"), routed.plan
+    known = (routed.classifier, image, 1, routed.certify(image, 1))
+    # Three searches of 16 batches each have three fifths of the budget.
+    least = 3 * 16 * 64 * 5 // 3
+    with pytest.raises(InvalidInput, match=f"at least {least} votes for a routed model"):
+        attack_input(*known, AttackSettings(budget=least - 1), plan=plan)
+    assert attack_input(*known, AttackSettings(budget=least), plan=plan).votes > 0
 
 
 @pytest.mark.slow

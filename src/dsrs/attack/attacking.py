@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from dsrs.attack.aim import Aim
 from dsrs.attack.box import Room
 from dsrs.attack.pursuit import check_budget, pursue
-from dsrs.attack.routed import RoutedAim, pursue_routed
+from dsrs.attack.routed import RoutedAim, check_routed_budget, pursue_routed
 from dsrs.attack.summary import AttackSummary, EpsRates, summarised
 from dsrs.certifying.in_flight import keep_all
 from dsrs.certifying.many_inputs import Counter, Watch
@@ -120,7 +120,7 @@ def attack_input(
     grid = None if certificate.grid is None or plan is not None else certificate.grid.grid
     laws = classifier.expert_laws
     sampled = plan or Plan(certificate.law, (NEYMAN_PEARSON,), grid=grid, experts=laws)
-    check_budget(chosen.budget, sampled.batch)
+    _check_budget(chosen.budget, sampled)
     image = checked_input(classifier, x, sampled, index)
     setting, claim = _setting(sampled, chosen), certificate.claim
     norm = chosen.norm or certificate.law.measured_in
@@ -173,7 +173,7 @@ def attack_run(
     with open_run(path) as run:
         _check_source(run, classifier, dataset)
         sampled, targets = run.sampled_plan, _targets(run, indices, chosen.method)
-        check_budget(chosen.budget, sampled.batch)
+        _check_budget(chosen.budget, sampled)
 
         def attacked(index: int, stop: Event) -> AttackedInput:
             target, name, certificate = targets[index]
@@ -248,6 +248,13 @@ def attacked_certificate(result: RunResult, method: str | None) -> tuple[str, Ce
         return None
     name = max(claims, key=lambda name: claims[name].radius)
     return name, claims[name]
+
+
+def _check_budget(budget: int, plan: Plan) -> None:
+    if plan.experts:
+        check_routed_budget(budget, plan)
+    else:
+        check_budget(budget, plan.batch)
 
 
 def _setting(plan: Plan, chosen: AttackSettings) -> Setting:

@@ -11,8 +11,10 @@ except with probability a; the points of an input share alpha.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from threading import Event
 from time import perf_counter
 
@@ -23,6 +25,7 @@ from dsrs.attack.box import Room
 from dsrs.attack.pursuit import LEAST_BATCHES, pursue
 from dsrs.attack.verification import proved
 from dsrs.confidence import clopper_pearson_lower
+from dsrs.errors import InvalidInput
 from dsrs.methods import Plan
 from dsrs.methods.experts import expert_stream, place_of, router_stream
 from dsrs.noise.stream import PLAIN, Stream
@@ -30,7 +33,18 @@ from dsrs.proofs.counterexample import AttackedInput, Candidate, Shown
 from dsrs.proofs.routed import Routed
 from dsrs.votes import InlineCollector, WorkUnit
 
-ROUTED_SEARCH_SHARE = 0.6  # of the budget: the rest proves
+ROUTED_SEARCH_SHARE = Fraction(3, 5)  # of the budget: the rest proves
+
+
+def check_routed_budget(budget: int, plan: Plan) -> None:
+    """Refuse a budget that cannot be split between the searches of router and experts."""
+    searches, batch = len(plan.smoothing_laws), plan.batch
+    least = math.ceil(LEAST_BATCHES * batch * searches / ROUTED_SEARCH_SHARE)
+    if budget < least:
+        raise InvalidInput(
+            f"`budget` must be at least {least} votes for a routed model with {searches} smoothed "
+            f"members (router and experts) where a forward pass has {batch} rows, got {budget}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +120,6 @@ def _searched(
     each = int(ROUTED_SEARCH_SHARE * budget) // len(known)
     found, spent = {}, 0
     for place, aim in known.items():
-        if each < LEAST_BATCHES * aim.setting.batch:
-            continue
         one = pursue(aim, of.room, 0.0, method, budget=each, alpha=alpha, stop=of.stop)
         spent += one.votes
         if one.perturbation is not None:

@@ -62,6 +62,13 @@ def in_precision(module: Any, precision: str, place: Any, title: str) -> Any:
     return _converting()(converted.to(memory_format=torch.channels_last), kind)
 
 
+def takes_bfloat16(module: Any) -> bool:
+    """Whether `in_precision` made a module that rounds its batches to bfloat16."""
+    import torch
+
+    return isinstance(module, _converting()) and module.kind == torch.bfloat16
+
+
 @functools.cache
 def _converting() -> Any:
     """The class of modules that convert their batches, made once PyTorch is there."""

@@ -21,7 +21,7 @@ from dsrs.classifiers.base import failure
 from dsrs.classifiers.precision import refuse_other_precision
 from dsrs.errors import ClassifierError, MissingExtra
 from dsrs.noise.normals import NoiseBlock
-from dsrs.noise.on_device import device_noise
+from dsrs.noise.on_device import Stored, device_noise
 
 LOG = logging.getLogger("dsrs.counting")
 # From a batch as a tensor on the device to logits or class ids, there as well.
@@ -107,11 +107,20 @@ def on_arrays(
     return forward
 
 
-def noise_beside(run: Run, place: Any, title: str, shape: tuple[int, ...]) -> NoisyForward | None:
+def noise_beside(
+    run: Run, place: Any, title: str, shape: tuple[int, ...], *, half_precision: bool = False
+) -> NoisyForward | None:
     """Noise made where the model is, for the model to be run on; None: the sampler makes it.
 
     On the CPU the sampler's kernels are faster; elsewhere no batch need be moved. A device whose
     noise is not the sampler's, bit for bit, is not trusted with it.
+
+    Args:
+        run: the model.
+        place: the device.
+        title: what messages call the model.
+        shape: the shape of one input.
+        half_precision: whether the model takes batches in bfloat16, and images channels last.
     """
     if not is_apart(place):
         return None
@@ -122,10 +131,17 @@ def noise_beside(run: Run, place: Any, title: str, shape: tuple[int, ...]) -> No
     torch, make = imported_torch(), noise.make
     moved = _Moved(place)
 
+    channels = shape[0] if half_precision and len(shape) == 3 else 1
+    as_taken = Stored(half_precision, channels)
+
     def prepare(block: NoiseBlock, units: Units) -> Prepared:
+        # A shift or a scale is computed in float32, before anything is rounded.
+        stored = Stored() if units else as_taken
         try:
             with torch.inference_mode():
-                batch, norms = make(block, moved.cells(block.cells))
+                batch, norms = make(block, moved.cells(block.cells), stored)
+                if stored.channels > 1:
+                    batch = batch.reshape(-1, *shape[1:], shape[0]).movedim(-1, 1)
                 batch = batch.reshape(-1, *shape)
                 for shift, scale in units:
                     batch = (batch - moved.constant(shift)) / moved.constant(scale)

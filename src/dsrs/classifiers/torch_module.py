@@ -38,6 +38,7 @@ from dsrs.classifiers.precision import (
     arithmetic_text,
     compiled,
     in_precision,
+    takes_bfloat16,
 )
 from dsrs.classifiers.tensor_passes import (
     Run,
@@ -158,7 +159,9 @@ class _Placed:
             bounds=bounds,
             name=f"{self.title} ({self.place}, {how}{note})",
             fingerprint=self.fingerprint,
-            noisy=noise_beside(run, self.place, self.title, shape),
+            noisy=noise_beside(
+                run, self.place, self.title, shape, half_precision=takes_bfloat16(self.module)
+            ),
         )
 
         def behind(denoiser: Denoiser) -> CallableClassifier:

@@ -23,7 +23,7 @@ GIVE_DIMENSION = (
 
 @dataclass(frozen=True, slots=True)
 class ImportedFolder:
-    """The rows of each model; files as in `ModelLogs`."""
+    """The rows of each table of `ModelLogs`, by its name, and files as there."""
 
     tables: dict[str, list[ResultRow]]
     broken: list[tuple[Path, str]]
@@ -63,7 +63,7 @@ def import_rows(
 def import_folder(
     folder: Path, *, d: int | None = None, dimensions: Mapping[str, int] | None = None
 ) -> ImportedFolder:
-    """The rows of all DSRS logs in a folder, a table for each model.
+    """The rows of all DSRS logs in a folder, a table for each model and norm of the noise.
 
     Args:
         folder: The folder above `sampling`, or one of logs of one model.
@@ -88,7 +88,7 @@ def import_folder(
             why = f"no data set in {logs.model!r} is known; {GIVE_DIMENSION}"
             imported.broken.append((folder, why))
             continue
-        imported.tables[logs.model] = _with_dimensions(rows, own, folder)
+        imported.tables[logs.table] = _with_dimensions(rows, own, folder)
     if not imported.tables:
         raise DataError(
             imported.broken[0][1] if imported.broken else f"the logs in {folder} are empty"

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dsrs.errors import DataError
 from dsrs.exchange.dsrs_logs import RadiusLog, SamplingLog, read_radius_log, read_sampling_log
-from dsrs.exchange.log_names import MODEL_ENDING, radius_name, sampling_name
+from dsrs.exchange.log_names import MODEL_ENDING, radius_name
+from dsrs.laws.norms import Norm
 
 SAMPLING = "sampling"
 RADIUS_KINDS = ("orig-radius", "new-radius")
 _RADIUS_PREFIXES = ("orig-rad-", "new-rad-", "time-")
-_OTHER_NORMS = ("L1-", "infty-")  # noise for l1 and l-infinity certificates
-OTHER_NORM = "noise for another norm than l2"
+INNER_FOLDER = "a folder inside of the folder of a model"
 
 
 @dataclass(frozen=True, slots=True)
 class ModelLogs:
     """The logs of one model.
 
-    `broken` are files that should have been read and could not be; `left_out` are no l2 logs by
-    their names: those of other norms, of rules that are not known, and of seconds.
+    Args:
+        model: the name of the model.
+        sampling: logs of votes; `of_norms` gives those of one norm.
+        radii: logs of radii, which are in the l2 norm.
+        broken: files that should have been read and could not be, with the reason.
+        left_out: files that are not read by their names or places, with the reason: radii of other
+            norms or of rules that are not known, seconds, folders inside of a model's folder.
+        norm: the norm of the noise, after `of_norms`.
     """
 
     model: str
@@ -30,6 +36,20 @@ class ModelLogs:
     radii: dict[Path, RadiusLog] = field(default_factory=dict)
     broken: list[tuple[Path, str]] = field(default_factory=list)
     left_out: list[tuple[Path, str]] = field(default_factory=list)
+    norm: Norm = "l2"
+
+    def of_norms(self) -> dict[Norm, ModelLogs]:
+        """Return the logs of each norm that there are; l2 comes first, with all that is no vote."""
+        parts: dict[Norm, ModelLogs] = {"l2": replace(self, sampling={})}
+        for path, log in self.sampling.items():
+            norm = log.name.norm
+            parts.setdefault(norm, ModelLogs(self.model, norm=norm)).sampling[path] = log
+        return parts
+
+    @property
+    def table(self) -> str:
+        """What the table of these logs is called: noise for another norm has one of its own."""
+        return self.model if self.norm == "l2" else f"{self.model}-{self.norm}"
 
 
 def model_folders(folder: Path) -> dict[str, list[Path]]:
@@ -47,27 +67,20 @@ def read_model_logs(model: str, folders: Iterable[Path]) -> ModelLogs:
     logs = ModelLogs(model)
     for folder in folders:
         for path in sorted(folder.iterdir()):
-            if path.name.removesuffix(".gz").endswith(".txt") and path.is_file():
+            if path.is_dir():
+                logs.left_out.extend((file, INNER_FOLDER) for file in sorted(path.rglob("*.txt")))
+            elif path.name.removesuffix(".gz").endswith(".txt"):
                 _read(path, logs)
     return logs
 
 
 def _read(path: Path, logs: ModelLogs) -> None:
-    of_radii = path.name.startswith(_RADIUS_PREFIXES)
-    try:
-        name = radius_name(path).p if of_radii else sampling_name(path)
-    except DataError as error:
-        reason = _other_kind(path.name)
-        if reason is None:
-            logs.broken.append((path, str(error)))
-        else:
-            logs.left_out.append((path, reason))
-        return
-    if name.norm != "l2":
-        logs.left_out.append((path, OTHER_NORM))
+    reason = _not_meant(path)
+    if reason is not None:
+        logs.left_out.append((path, reason))
         return
     try:
-        if of_radii:
+        if path.name.startswith(_RADIUS_PREFIXES):
             logs.radii[path] = read_radius_log(path)
         else:
             logs.sampling[path] = read_sampling_log(path)
@@ -75,10 +88,13 @@ def _read(path: Path, logs: ModelLogs) -> None:
         logs.broken.append((path, str(error)))
 
 
-def _other_kind(name: str) -> str | None:
-    """What a file of this name holds, if it was never meant to be read here."""
-    if name.startswith("time-"):
+def _not_meant(path: Path) -> str | None:
+    """Why a file is not read, if its name says that it was never meant to be."""
+    if path.name.startswith("time-"):
         return "seconds"
-    if name.startswith(_RADIUS_PREFIXES):
-        return "radii of another norm, or of a rule that is not known here"
-    return OTHER_NORM if name.startswith(_OTHER_NORMS) else None
+    if path.name.startswith(_RADIUS_PREFIXES):
+        try:
+            radius_name(path)
+        except DataError:
+            return "radii of another norm, or of a rule that is not known here"
+    return None

@@ -35,7 +35,7 @@ Logged = tuple[Path, SamplingLog]
 
 
 def logs_in(folder: Path) -> list[ModelLogs]:
-    """The logs of each model in a folder.
+    """The logs of each model in a folder, those of each norm apart.
 
     It is the folder above `sampling`, `orig-radius` and `new-radius`, that of one model in one of
     these, or any other folder with logs of one model.
@@ -53,7 +53,7 @@ def logs_in(folder: Path) -> list[ModelLogs]:
             f"{folder} holds no logs that can be read; expected {SAMPLING}/MODEL{MODEL_ENDING}/"
             "LAW-K-SIGMA-N-ALPHA[-RULE].txt, or such files themselves"
         )
-    return logs
+    return [part for one in logs for part in one.of_norms().values()]
 
 
 def rows_of_logs(logs: ModelLogs) -> list[ResultRow]:

@@ -78,7 +78,10 @@ class RoutedMethod(Method):
 
     def check_plan(self) -> None:
         if self.plan.bound != "plain":
-            raise InvalidInput("`bound` = randomized is not known for routed models; use plain")
+            raise InvalidInput(
+                "`bound` must be plain: routed models have plain bounds, for a randomized one uses "
+                "one uniform number, and router and experts would need one each"
+            )
         if len({law.measured_in for law in self.plan.smoothing_laws}) > 1:
             raise InvalidInput("the noise of router and experts must be round in one norm")
         for expert, law in enumerate(self.plan.experts):
@@ -253,8 +256,11 @@ class RoutedMethod(Method):
 
     def _exclusion(self, seen: SampledInput, expert: int, j: int, rival: Rival) -> Proof:
         """The proof that the router prefers the named expert to expert j; e_j is its reach."""
-        law, known = self.plan.law, preference(seen, self.plan, expert, j, rival)
-        if known not in self.known:
+        law, stream = self.plan.law, router_stream(self.plan, ESTIMATION)
+        taken = ((one.stop, one.counts) for one in seen.votes if one.stream == stream)
+        key = (expert, j, rival, *taken)
+        if key not in self.known:
+            known = preference(seen, self.plan, expert, j, rival)
             lower = self.charged(Interval(known.lower, 1.0), law)
             if known.leads:
                 most = self.charged(Interval(0.0, known.upper), law).upper
@@ -262,8 +268,8 @@ class RoutedMethod(Method):
             else:
                 proof = certify_or_abstain(law, lower).proof
             assert proof is not None
-            self.known[known] = proof
-        found = self.known[known]
+            self.known[key] = proof
+        found = self.known[key]
         assert isinstance(found, Proof)
         return found
 

@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 from dsrs.confidence import clopper_pearson_lower, clopper_pearson_upper
 from dsrs.methods.experts import router_stream
 from dsrs.methods.looks import schedule
 from dsrs.methods.plan import Plan
 from dsrs.votes.records import ESTIMATION, SampledInput
+
+# The looks before the last are looked at again with each new one.
+_lower = lru_cache(maxsize=4096)(clopper_pearson_lower)
+_upper = lru_cache(maxsize=4096)(clopper_pearson_upper)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +70,9 @@ def preference(seen: SampledInput, plan: Plan, expert: int, j: int, rival: Rival
             continue
         votes = seen.first(stream, look.votes)
         share = look.alpha / 2 if rival.leads else look.alpha
-        lower = max(lower, clopper_pearson_lower(votes.counts[expert], votes.total, share))
+        lower = max(lower, _lower(votes.counts[expert], votes.total, share))
         if rival.leads:
-            upper = min(upper, clopper_pearson_upper(votes.counts[j], votes.total, share))
+            upper = min(upper, _upper(votes.counts[j], votes.total, share))
     # What the named expert leaves bounds the rival too, and needs no more alpha.
     upper = min(upper, 1.0 if lower == 0 else math.nextafter(1 - lower, 1.0))
     return Preference(lower, upper, rival.leads)

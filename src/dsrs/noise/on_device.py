@@ -21,9 +21,25 @@ from dsrs.noise.normals import NoiseBlock
 from dsrs.noise.stream import NoiseLaw, NoiseStream, Stream
 
 Way = Literal["fused", "eager", "host"]
-# From a block and its cells on a device: the noisy copies as a float32 tensor (count, d) there, and
-# their noise norms.
-Maker = Callable[[NoiseBlock, Any], tuple[Any, Any]]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """How noisy copies are written to memory.
+
+    Args:
+        half_precision: rounds them from float32 to bfloat16.
+        channels: more than 1 puts the channels of each pixel side by side, although the input
+            has one channel after the other.
+    """
+
+    half_precision: bool = False
+    channels: int = 1
+
+
+# From a block, its cells on a device and how copies are stored: the noisy copies as a tensor
+# (count, d) there, and their noise norms.
+Maker = Callable[[NoiseBlock, Any, Stored], tuple[Any, Any]]
 
 CHECKED_ROWS = 16
 CHECKED_DIMENSIONS = (21, 784, 3072)
@@ -74,24 +90,38 @@ def device_noise(place: str) -> DeviceNoise:
     return DeviceNoise("host", None, tuple(notes))
 
 
-def _fused(block: NoiseBlock, cells: Any) -> tuple[Any, Any]:
+def _fused(block: NoiseBlock, cells: Any, stored: Stored) -> tuple[Any, Any]:
     if block.norm != "l2":
-        return _eager(block, cells)
+        return _eager(block, cells, stored)
     import torch
 
     from dsrs.noise.fused import fused_batch
 
+    kind = torch.bfloat16 if stored.half_precision else torch.float32
     # Triton starts kernels on the current device of the thread.
     with torch.cuda.device(cells.device) if cells.is_cuda else nullcontext():
-        return fused_batch(block, cells, torch.float32)
+        return fused_batch(block, cells, kind, stored.channels)
 
 
-def _eager(block: NoiseBlock, cells: Any) -> tuple[Any, Any]:
+def _eager(block: NoiseBlock, cells: Any, stored: Stored) -> tuple[Any, Any]:
     import torch
 
     from dsrs.noise.tensors import noisy_batch
 
-    return noisy_batch(torch, block, cells)
+    batch, norms = noisy_batch(torch, block, cells)
+    return _as_stored(batch, stored), norms
+
+
+def _as_stored(batch: Any, stored: Stored) -> Any:
+    """Convert a float32 tensor (count, d) by tensor operations."""
+    import torch
+
+    if stored.half_precision:
+        batch = batch.to(torch.bfloat16)
+    if stored.channels > 1:
+        pixels = batch.reshape(len(batch), stored.channels, -1).transpose(1, 2)
+        batch = pixels.reshape(len(batch), -1)
+    return batch
 
 
 def first_difference(make: Maker, place: Any) -> str | None:
@@ -111,11 +141,14 @@ def first_difference(make: Maker, place: Any) -> str | None:
             expected, norms = np.empty((CHECKED_ROWS, d), np.float32), np.empty(CHECKED_ROWS)
             stream.add_to(x, 0, expected, norms)
             block = stream.block(x, 0, CHECKED_ROWS)
-            batch, lengths = make(block, torch.from_numpy(block.cells).to(place))
-            wrong = int((batch.cpu().numpy() != expected).sum())
-            wrong += int((lengths.cpu().numpy() != norms).sum())
-            if wrong:
-                return f"differs from the processor's in {wrong:,} numbers (d = {d}, {law})"
+            cells = torch.from_numpy(block.cells).to(place)
+            for stored in (Stored(), Stored(half_precision=True, channels=3 if d % 3 == 0 else 1)):
+                batch, lengths = make(block, cells, stored)
+                wanted = _as_stored(torch.from_numpy(expected), stored)
+                wrong = int((batch.cpu() != wanted).sum())
+                wrong += int((lengths.cpu().numpy() != norms).sum())
+                if wrong:
+                    return f"differs from the processor's in {wrong:,} numbers (d = {d}, {law})"
     return None
 
 

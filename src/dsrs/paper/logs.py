@@ -64,7 +64,10 @@ def read_logs(folder: Path) -> LogFolder:
         except DataError as error:
             found.left_out.extend((path, str(error)) for path in paths)
             continue
-        logs = read_model_logs(model, paths)
+        norms = read_model_logs(model, paths).of_norms()
+        logs = norms.pop("l2")
+        other_norms = [path for part in norms.values() for path in part.sampling]
+        found.left_out.extend((path, "noise for another norm than l2") for path in other_norms)
         found.broken.extend(logs.broken)
         found.left_out.extend(one for one in logs.left_out if not one[0].name.startswith("time-"))
         radii = recorded_radii(model, d, logs.radii.values())
