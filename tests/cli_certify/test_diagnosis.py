@@ -46,11 +46,7 @@ def told(folder: Path, model: Classifier, data: Dataset, sigma: float, n: int) -
     plan = Plan(GeneralizedGaussian(SIDE**2, sigma), ("np",), n=n, batch=64)
     certify_run(model, data, plan, range(INPUTS), folder, workers=1)
     with open_run(folder) as run:
-        return diagnose(
-            run.results(),
-            Setting(n, 0.001, sigma),
-            lambda one: int(model.classify(data.input(one.index)[None])[0]),
-        )
+        return diagnose(run.results(), Setting(n, 0.001, sigma))
 
 
 def model_of(function: object) -> Classifier:

@@ -30,6 +30,7 @@ INPUT_COLUMNS_BY_FORMAT = {
         *("moved", "fingerprint"),
     ),
 }
+LATER_COLUMN = "undefended"  # in the checksum of an input where it is not null
 CERTIFICATE_COLUMNS_BY_FORMAT = {
     2: ("method", "status", "radius", "body"),
     3: (
@@ -134,13 +135,16 @@ class RunFolder:
     def _read(
         self, connection: sqlite3.Connection, index: Any
     ) -> tuple[Fields, list[tuple[Any, ...]]]:
-        columns = ", ".join(INPUT_COLUMNS_BY_FORMAT[self.format])
+        names = INPUT_COLUMNS_BY_FORMAT[self.format]
+        present = {name for _, name, *_ in connection.execute("PRAGMA table_info(input)")}
+        columns = ", ".join([*names, LATER_COLUMN if LATER_COLUMN in present else "NULL"])
         rows = connection.execute(
             f"SELECT {columns}, thumbnail, checksum FROM input WHERE idx = ?", (index,)
         ).fetchall()
         if len(rows) != 1:
             raise Refuted(f"its input has {len(rows)} rows, not one of its own")
-        *own, thumbnail, checksum = rows[0]
+        *own, later, thumbnail, checksum = rows[0]
+        kept = own if later is None else [*own, later]
         votes, certificates = (
             connection.execute(
                 f"SELECT {columns} FROM {table} WHERE idx = ? ORDER BY position", (index,)
@@ -151,10 +155,10 @@ class RunFolder:
             )
         )
         bodies = votes if self.format == 2 else [body for (body,) in votes]
-        content = json.dumps([[index, *own], bodies, certificates], default=repr)
+        content = json.dumps([[index, *kept], bodies, certificates], default=repr)
         if checksum != _checksum(content, thumbnail):
             raise Refuted("what is stored of its input was changed: the checksum does not match")
-        known = dict(zip(INPUT_COLUMNS_BY_FORMAT[self.format], own, strict=True))
+        known = dict(zip(names, own, strict=True))
         fields = known | {
             "index": index,
             "choices": parsed(known["choices"]),

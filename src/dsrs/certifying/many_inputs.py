@@ -11,7 +11,12 @@ from threading import Event
 from typing import Any, Protocol
 
 from dsrs.certifying.in_flight import keep_all
-from dsrs.certifying.one_input import note_on_distance, refuse_other_noise, sample_input
+from dsrs.certifying.one_input import (
+    note_on_distance,
+    refuse_other_noise,
+    sample_input,
+    with_undefended,
+)
 from dsrs.classifiers.base import Classifier, checked_classifier
 from dsrs.classifiers.function_check import refuse_unless_function
 from dsrs.datasets.dataset import Dataset
@@ -126,6 +131,8 @@ class _Work:
         x, label = self.dataset.input(index), self.dataset.label(index)
         collector = self.executor.collector(stop)
         sampled = sample_input(self.classifier, x, self.plan, index, label, collector)
+        if label is not None:
+            sampled = with_undefended(sampled, self.classifier, x)
         certificates = certificates_of(sampled, self.plan)
         return RunResult(sampled, certificates, thumbnail(x, self.classifier.bounds))
 

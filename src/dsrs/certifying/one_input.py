@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dsrs.classifiers import Classifier
+from dsrs.classifiers.base import answer_of
 from dsrs.errors import DataError, InvalidInput
 from dsrs.methods import Plan, Session
 from dsrs.proofs.subject import input_fingerprint
@@ -53,6 +54,17 @@ def sample_input(
     sampled = session.finish(perf_counter() - started, queries)
     salt = (plan.seed, index) if image.ndim == 1 else None
     return replace(sampled, model=classifier.fingerprint, input=input_fingerprint(image, salt))
+
+
+def with_undefended(
+    sampled: SampledInput, classifier: Classifier, x: NDArray[np.float32]
+) -> SampledInput:
+    """The record with the model's answer to the input `x` without noise, for one query more.
+
+    It is what people have who do not smooth the model: reports show it beside certified accuracy.
+    """
+    answer = answer_of(classifier.classify, np.asarray(x)[None], classifier.description)
+    return replace(sampled, undefended=int(answer[0]), queries=(sampled.queries or 0) + 1)
 
 
 def refuse_other_noise(classifier: Classifier, plan: Plan) -> None:

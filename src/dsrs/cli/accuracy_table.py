@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -46,11 +46,9 @@ def accuracy_table(accuracies: Sequence[MethodAccuracy], labelled: bool, norm: s
     return f"{what} at {norm} radius r, {first.total} inputs\n{table(rows, headers)}"
 
 
-def print_diagnosis(
-    results: Sequence[RunResult], plan: Plan, clean: Callable[[RunResult], int] | None = None
-) -> None:
-    """Say why hardly anything is certified, where that is so; `clean` answers without noise."""
+def print_diagnosis(results: Sequence[RunResult], plan: Plan) -> None:
+    """Say why hardly anything is certified, where that is so."""
     from dsrs.measures.diagnosis import Setting, diagnose
 
-    for sentence in diagnose(results, Setting(plan.n, plan.alpha, plan.law.sigma), clean):
+    for sentence in diagnose(results, Setting(plan.n, plan.alpha, plan.law.sigma)):
         print(f"why so little: {sentence}")

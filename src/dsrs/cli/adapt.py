@@ -96,7 +96,7 @@ def _add_budget(group: Options) -> None:
     group.add_argument(
         "--objective", default="acr", help="acr (average certified radius) or accuracy@R"
     )
-    group.add_argument("--votes", type=int, default=1000, help="votes an input and candidate")
+    group.add_argument("--votes", type=int, default=1000, help="votes for each input and candidate")
     group.add_argument(
         "--reach",
         type=float,

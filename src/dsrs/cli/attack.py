@@ -31,7 +31,7 @@ EPILOG = f"""\
 examples:
   dsrs attack runs/mine
       For every certified input, the nearest perturbation that provably ends its claim, with 50,000
-      votes an input. Stop it with Ctrl-C and give the same command again: it continues.
+      votes for each. Stop it with Ctrl-C and give the same command again: it continues.
   dsrs attack runs/mine --budget 200000 --clip --json
       More votes, perturbed images that are still images, and numbers for a program.
   dsrs attack theirs/run --output runs/attacked --model net.onnx --data MNIST/
@@ -62,7 +62,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("run_folder", metavar="RUN", help="run folder of `dsrs certify`")
     options = parser.add_argument_group("the attack")
     options.add_argument(
-        "--budget", type=int, default=50_000, help="votes an input, those of the proof included"
+        "--budget", type=int, default=50_000, help="votes for each input, including the proof"
     )
     options.add_argument(
         "--alpha",

@@ -224,7 +224,7 @@ def run(arguments: argparse.Namespace) -> int:
             origin=Origin(arguments.device, source_of(arguments), _settings(arguments, plan)),
             progress=progress if planned is None else planned.watching(progress),
         )
-    return _conclude(arguments, classifier, dataset)
+    return _conclude(arguments)
 
 
 def _settings(arguments: argparse.Namespace, plan: Plan) -> str:
@@ -299,7 +299,7 @@ def _describe(classifier: Classifier, dataset: Dataset, plan: Plan, count: int) 
     print("\n".join(lines), file=sys.stderr)
 
 
-def _conclude(arguments: argparse.Namespace, classifier: Classifier, dataset: Dataset) -> int:
+def _conclude(arguments: argparse.Namespace) -> int:
     from dsrs.measures.certified_accuracy import certified_accuracy
     from dsrs.measures.routing import routing_cost, routing_lines
     from dsrs.store import open_run, votes_spent
@@ -324,9 +324,7 @@ def _conclude(arguments: argparse.Namespace, classifier: Classifier, dataset: Da
     print("votes: " + spent.text() + randomized_note(plan))
     for line in routing_lines(results, plan):
         print(line)
-    print_diagnosis(
-        results, plan, lambda result: int(classifier.classify(dataset.input(result.index)[None])[0])
-    )
+    print_diagnosis(results, plan)
     if not arguments.quiet:
         print(
             f"\nnext: dsrs report {arguments.output}       pictures and numbers of this run\n"

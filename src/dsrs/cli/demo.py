@@ -39,7 +39,7 @@ def add_parser(commands: Commands) -> None:
         help="certify the embedded model and images, and write a report",
         description=DESCRIPTION,
     )
-    parser.add_argument("--n", type=int, default=10_000, help="votes an image")
+    parser.add_argument("--n", type=int, default=10_000, help="votes for each image")
     parser.add_argument("--images", type=int, default=100, help="how many of the 100 images")
     parser.add_argument(
         "--output", type=Path, default=Path("runs/demo"), help="folder of its three runs"

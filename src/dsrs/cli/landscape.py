@@ -80,7 +80,7 @@ def add_look_options(group: Options) -> None:
         help="largest noise of interest: the votes tell of noise sizes up to about 2.5 times this, "
         "in the units of the inputs",
     )
-    group.add_argument("--votes", type=int, default=4000, help="votes an input")
+    group.add_argument("--votes", type=int, default=4000, help="votes for each input")
     group.add_argument("--seed", type=int, default=0, help="same seed, same votes")
     add_batch_size(group)
     add_grid(group)

@@ -59,7 +59,7 @@ def add_parser(commands: Commands) -> None:
     group = parser.add_argument_group("noise and votes")
     add_law_options(group, from_file=True)
     group.add_argument(
-        "--n", type=int, default=defaults.PREDICTION_VOTES, help="most votes of an input"
+        "--n", type=int, default=defaults.PREDICTION_VOTES, help="most votes for an input"
     )
     group.add_argument("--alpha", type=float, default=defaults.ALPHA, help="failure probability")
     group.add_argument(

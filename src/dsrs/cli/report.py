@@ -121,10 +121,9 @@ def summary_text(report: Report) -> str:
 
     Where runs are over different inputs, what they have in common is compared below.
     """
-    from dsrs.reports.attacks import attack_text
     from dsrs.reports.caveats import caveats
     from dsrs.reports.gate_tables import gate_text
-    from dsrs.reports.headers import header_lines
+    from dsrs.reports.headers import header_lines, run_notes
     from dsrs.reports.tables import interval_note, summary_rows
 
     lines = [
@@ -136,8 +135,7 @@ def summary_text(report: Report) -> str:
         + interval_note(report.resampling),
         "* the interval of this gain excludes zero; any other gain may be chance",
         *caveats(report),
-        *(f"{run.name}: {run.spent.text()}" for run in report.runs if run.spent),
-        *(f"{run.name}: {attack_text(run)}" for run in report.runs if run.attacks),
+        *(f"{name}: {text}" for name, text in run_notes(report.runs)),
     ]
     lines += [f"\n{gate_text(gate)}" for gate in report.gates]
     for comparison in report.comparisons:

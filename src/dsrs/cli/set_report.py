@@ -31,7 +31,7 @@ examples:
 
 `attack` moves each input against its true class: along gradients of the model where it can
 back-propagate (PyTorch modules and networks by name), else along those that its answers tell, with
-some 1,500 queries an input. Such a search need not find the worst shift; the promise covers it.
+some 1,500 queries per input. Such a search need not find the worst shift; the promise covers it.
 
 {MARGINAL_HELP}"""
 

@@ -41,7 +41,7 @@ class ResultRow:
     the certificate's proof, for `dsrs check`. `note` says what a reader should know of a row whose
     record was not taken as it stands. `for_label` is 1 where the class is the label, although
     neither has a number: so it is in the logs of the DSRS scripts. `class_name` is what `target` is
-    called, if it has a name.
+    called, if it has a name, `undefended` the class that the model gives without noise.
     """
 
     index: int
@@ -77,9 +77,10 @@ class ResultRow:
     note: str | None = None
     for_label: int | None = None
     class_name: str | None = None
+    undefended: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("index", "label", "predicted", "target", "queries"):
+        for name in ("index", "label", "predicted", "target", "queries", "undefended"):
             value = getattr(self, name)
             if value is not None and value < 0:
                 raise DataError(f"`{name}` must not be negative, got {value}")
@@ -206,6 +207,7 @@ def _row(
         grid=None if certificate.grid is None else certificate.grid.step,
         moved=None if certificate.grid is None else certificate.grid.moved,
         class_name=None if class_name is None else csv_name(class_name),
+        undefended=result.sampled.undefended,
         **({} if proof is None else proof.columns()),
     )
 

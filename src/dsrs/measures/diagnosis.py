@@ -1,9 +1,9 @@
-"""Why hardly anything was certified, and what to try: what the votes and the clean answers tell."""
+"""Why hardly anything was certified, and what to try: what votes and answers without noise tell."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,13 +16,12 @@ from dsrs.store.result import RunResult
 from dsrs.votes.records import ESTIMATION
 
 Classes = NDArray[np.int64]
-Answer = Callable[[RunResult], int]
 
 FEW_CERTIFIED = 0.1  # share of certified inputs up to which something is wrong, and not only hard
 SHUFFLES = 199  # of the labels; the answers must fit better than with all but one of them
 SHOWN_CLASS_PAIRS = 5  # pairs of classes that are named
 MOST_ADVISED_VOTES = 10**8
-MOST_ASKED = 500
+MOST_JUDGED = 500  # inputs whose answers are compared with their labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,22 +53,18 @@ def hopeless_votes(n: int, alpha: float) -> str | None:
     )
 
 
-def diagnose(
-    results: Iterable[RunResult], setting: Setting, clean: Answer | None = None
-) -> list[str]:
+def diagnose(results: Iterable[RunResult], setting: Setting) -> list[str]:
     """Sentences on why hardly any input is certified for its label; none where enough are.
 
     Args:
         results: the finished inputs of a run.
         setting: votes, alpha and sigma of the run.
-        clean: the class that the model gives to an input without noise; asked only where hardly
-            anything is certified, of MOST_ASKED inputs at most.
     """
     seen = list(results)
     if not seen or _certified(seen) > FEW_CERTIFIED * len(seen):
         return []
     counted = _counted(seen)
-    answers = [*_of_labels(seen, setting, clean), *_of_votes(counted, len(seen), setting)]
+    answers = [*_of_labels(seen, setting), *_of_votes(counted, len(seen), setting)]
     return answers or [
         "no class has a majority of the votes: under this noise the model does not know; use a "
         "smaller --sigma, or a model that was trained with such noise (`dsrs tune` tells which "
@@ -109,18 +104,19 @@ def _best_assignment(answers: Classes, labels: Classes) -> tuple[int, dict[int, 
     return int(table[rows, columns].sum()), pairs
 
 
-def _of_labels(seen: Sequence[RunResult], setting: Setting, clean: Answer | None) -> list[str]:
+def _of_labels(seen: Sequence[RunResult], setting: Setting) -> list[str]:
     """What labels and answers tell together; nothing without labels."""
     known = [
-        (one.label, one.predicted, None if clean is None else clean(one))
-        for one in seen[:MOST_ASKED]
+        (one.label, one.predicted, one.sampled.undefended)
+        for one in seen[:MOST_JUDGED]
         if one.label is not None and one.predicted is not None
     ]
     if not known:
         return []
     labels, noisy = (np.array([row[column] for row in known]) for column in (0, 1))
-    answers = noisy if clean is None else np.array([row[2] for row in known])
-    without = "" if clean is None else " without noise"
+    undefended = None not in (row[2] for row in known)
+    answers = np.array([row[2] for row in known]) if undefended else noisy
+    without = " without noise" if undefended else ""
     renamed = renamed_classes(answers, labels)
     size, right = len(labels), int(np.count_nonzero(answers == labels))
     if renamed is not None:
@@ -133,7 +129,7 @@ def _of_labels(seen: Sequence[RunResult], setting: Setting, clean: Answer | None
             "as they are; model and data number their classes in different orders, so give the "
             "labels in the model's order"
         ]
-    if clean is None:
+    if not undefended:
         return []
     under_noise = int(np.count_nonzero(noisy == labels))
     if right > 0.5 * size and under_noise < 0.5 * right:

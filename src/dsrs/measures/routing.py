@@ -11,6 +11,7 @@ from typing import Any
 from dsrs.measures.rounding import floor_text
 from dsrs.methods import Plan
 from dsrs.methods.experts import ROUTER, named_expert, place_of
+from dsrs.proofs.certificate import distance_in, radius_less
 from dsrs.proofs.routed import Routed
 from dsrs.store.result import RunResult
 
@@ -91,7 +92,7 @@ def _routed_input(result: RunResult, plan: Plan, method: str) -> RoutedInput | N
         proof.router_reach,
         tuple(None if part.proof is None else part.expert_reach for part in proof.experts),
         certificate.radius,
-        proof.published_reach,
+        radius_less(proof.published_reach, distance_in(plan.law, result.sampled.moved)),
         own > 0 and proof.router_reach >= own,
         (
             places[ROUTER],
@@ -136,10 +137,11 @@ def routing_lines(results: Sequence[RunResult], plan: Plan) -> list[str]:
             f"where the router excludes all rivals ({cost.such} inputs): {times} times the votes "
             "of the named expert (median)"
         )
+    least = [one for one in found if one.radius >= one.published]
     larger = [one for one in found if one.radius > one.published]
     gain = sum(one.radius - one.published for one in larger) / max(1, len(found))
     lines.append(
-        f"larger than min(expert, router) on {len(larger)} of {len(found)} inputs, by "
-        f"{floor_text(gain, 4)} on average over all"
+        f"compared with min(expert, router): at least as large on {len(least)} of {len(found)} "
+        f"inputs, larger on {len(larger)}, by {floor_text(gain, 4)} on average over all"
     )
     return lines

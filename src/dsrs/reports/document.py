@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from fractions import Fraction
 from typing import Any
 
 from dsrs import __version__
 from dsrs.confidence.bootstrap import Estimate
-from dsrs.reports.attacks import attack_fields
+from dsrs.measures.rounding import floor_number
+from dsrs.reports.attacks import SHOWN_DIGITS, attack_fields
 from dsrs.reports.caveats import caveats
 from dsrs.reports.comparison_tables import comparison_fields
 from dsrs.reports.gate_tables import gate_fields
@@ -45,6 +47,7 @@ def report_fields(report: Report) -> dict[str, Any]:
                 "inputs": measured.run.size,
                 "labels": measured.run.labelled,
                 "undecided": measured.undecided,
+                "undefended_accuracy": _share(measured.run.undefended_accuracy),
                 **(
                     {"routing": [asdict(one) for one in measured.run.routing]}
                     if measured.run.routing
@@ -63,3 +66,7 @@ def report_fields(report: Report) -> dict[str, Any]:
         "comparisons": [comparison_fields(one) for one in report.comparisons],
         "gates": [gate_fields(one) for one in report.gates],
     }
+
+
+def _share(value: Fraction | None) -> float | None:
+    return None if value is None else floor_number(value, SHOWN_DIGITS)

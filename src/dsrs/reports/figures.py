@@ -13,8 +13,14 @@ from dsrs.errors import InvalidInput
 from dsrs.files.whole import whole_file
 from dsrs.reports.headers import in_scaled_units, legend_names
 from dsrs.reports.report import Report
-from dsrs.reports.series import GainBand, InputPoints, StepCurve
-from dsrs.reports.style import line_look, print_style, run_color, run_dash, run_marker
+from dsrs.reports.series import (
+    UNDEFENDED_TITLE,
+    GainBand,
+    InputPoints,
+    StepCurve,
+    Undefended,
+)
+from dsrs.reports.style import PALETTE, line_look, print_style, run_color, run_dash, run_marker
 from dsrs.reports.summary import method_name
 
 if TYPE_CHECKING:
@@ -23,6 +29,7 @@ if TYPE_CHECKING:
 
 FIGURE_FORMATS = ("png", "svg", "pdf")
 LEAST_GAIN = 1.0  # percentage points that the axis of gains shows at least
+UNDEFENDED_COLOR = PALETTE[-1]
 LEGEND_INSIDE = 3  # entries; a longer legend goes below the axes
 LEGEND_ROW_INCHES = 0.14
 LEGEND_LETTERS = 24  # longer names do not fit twice into the width
@@ -59,7 +66,8 @@ def checked_formats(formats: Iterable[str]) -> None:
 
 def certified_accuracy(report: Report) -> Figure:
     """Certified accuracy against radius: one curve a method and run."""
-    return _curves(report, report.series.curves, [run.name for run in report.runs])
+    names = [run.name for run in report.runs]
+    return _curves(report, report.series.curves, names, report.series.undefended)
 
 
 def envelope(report: Report) -> Figure | None:
@@ -224,7 +232,12 @@ def _radius_label(report: Report) -> str:
     return rf"$\ell_{{{place}}}$ radius $r$" + units
 
 
-def _curves(report: Report, curves: Sequence[StepCurve], names: Sequence[str]) -> Figure:
+def _curves(
+    report: Report,
+    curves: Sequence[StepCurve],
+    names: Sequence[str],
+    undefended: Sequence[Undefended] = (),
+) -> Figure:
     figure, axes = _figure()
     for curve in curves:
         color, dash = line_look(names, curve.run, curve.method)
@@ -236,6 +249,14 @@ def _curves(report: Report, curves: Sequence[StepCurve], names: Sequence[str]) -
             dashes=dash,
             label=_label(report, curve, len(names) > 1),
         )
+    for one in undefended:
+        color = run_color(names.index(one.run)) if one.run else UNDEFENDED_COLOR
+        # Half of the marker would be cut off at the axis.
+        look = {"marker": "D", "markersize": 3.5, "linestyle": "none", "clip_on": False}
+        title = ", ".join(
+            [UNDEFENDED_TITLE, *filter(None, [legend_names(report.runs).get(one.run)])]
+        )
+        axes.plot([0], [100 * one.accuracy], color=color, label=title, zorder=3, **look)
     axes.set_xlabel(_radius_label(report))
     axes.set_ylabel("certified accuracy (%)")
     axes.set_xlim(left=0)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from dsrs.measures.rounding import percent
+from dsrs.reports.attacks import attack_text
 from dsrs.reports.summary import RunSummary
 
 # What runs are compared by before their numbers are, in the order of a header.
@@ -82,6 +84,20 @@ def radius_label(runs: Sequence[RunSummary]) -> str:
     """`l2 radius r`: the title of an axis of radii, in the units of the inputs."""
     norm = "l-infinity" if runs[0].norm == "linf" else runs[0].norm
     return f"{norm} radius r" + (" (scaled units)" if in_scaled_units(runs) else "")
+
+
+def run_notes(runs: Sequence[RunSummary]) -> list[tuple[str, str]]:
+    """Name and sentence: accuracy without noise, model queries, and the attack, where known."""
+    shares = [(run.name, run.undefended_accuracy) for run in runs]
+    return [
+        *(
+            (name, f"the model without noise is right on {percent(share)}%, without any guarantee")
+            for name, share in shares
+            if share is not None
+        ),
+        *((run.name, run.spent.text()) for run in runs if run.spent),
+        *((run.name, attack_text(run)) for run in runs if run.attacks),
+    ]
 
 
 def different_settings(runs: Sequence[RunSummary]) -> list[str]:

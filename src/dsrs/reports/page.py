@@ -16,13 +16,14 @@ from dsrs import __version__
 from dsrs.laws.norms import Norm
 from dsrs.measures.rounding import ceil_number, floor_number, nearest_number
 from dsrs.proofs.counterexample import AttackedInput
-from dsrs.reports.attacks import SHOWN_DIGITS, attack_text
+from dsrs.reports.attacks import SHOWN_DIGITS
 from dsrs.reports.caveats import caveats
 from dsrs.reports.gate_tables import gate_section
-from dsrs.reports.headers import legend_names, radius_label, settings_text
+from dsrs.reports.headers import legend_names, radius_label, run_notes, settings_text
 from dsrs.reports.page_tables import comparison_section, rows_table
 from dsrs.reports.report import Report
 from dsrs.reports.routing import routing_section
+from dsrs.reports.series import UNDEFENDED_TITLE
 from dsrs.reports.style import DARK_PALETTE, PALETTE, method_place
 from dsrs.reports.summary import BASELINE, Outcome, RunSummary, method_name
 from dsrs.reports.tables import interval_note, summary_rows
@@ -76,6 +77,7 @@ def page_data(report: Report, *, images: bool = True) -> dict[str, Any]:
             for method in methods
         },
         "series": asdict(report.series),
+        "undefended_title": UNDEFENDED_TITLE,
         "runs": [
             {
                 "name": run.name,
@@ -181,16 +183,10 @@ def _header_list(runs: Sequence[RunSummary]) -> str:
 
 
 def _votes_table(report: Report) -> str:
-    """What each run cost in model queries, and how it withstood an attack, where that is known."""
+    """The notes on each run, below the summary."""
     lines = [
-        f'<tr><th scope="row">{escape(run.name)}</th><td>{escape(run.spent.text())}</td></tr>'
-        for run in report.runs
-        if run.spent
-    ]
-    lines += [
-        f'<tr><th scope="row">{escape(run.name)}</th><td>{escape(attack_text(run))}</td></tr>'
-        for run in report.runs
-        if run.attacks
+        f'<tr><th scope="row">{escape(name)}</th><td>{escape(text)}</td></tr>'
+        for name, text in run_notes(report.runs)
     ]
     return f'<table class="votes">{"".join(lines)}</table>' if lines else ""
 

@@ -22,6 +22,7 @@ from dsrs.reports.measures import measure_run
 from dsrs.reports.summary import BASELINE, Outcome, RunSummary
 
 GAIN_RADII = 60
+UNDEFENDED_TITLE = "model without noise (no guarantee)"
 BAND = (0.1, 0.9)  # share of inputs that the band of the radial figure leaves out below and above
 
 
@@ -33,6 +34,17 @@ class StepCurve:
     method: str
     radius: tuple[float, ...]
     accuracy: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Undefended:
+    """The accuracy of the model without noise, of which nothing is guaranteed.
+
+    `run` is empty where all runs that know it have the same.
+    """
+
+    run: str
+    accuracy: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +103,7 @@ class FigureSeries:
     """Everything that is drawn."""
 
     curves: tuple[StepCurve, ...]
+    undefended: tuple[Undefended, ...]
     envelopes: tuple[StepCurve, ...]
     gains: tuple[GainBand, ...]
     points: tuple[InputPoints, ...]
@@ -107,6 +120,7 @@ def figure_series(runs: Sequence[RunSummary], resampling: Resampling) -> FigureS
             for run in runs
             for method in run.methods
         ),
+        undefended=undefended(runs),
         envelopes=tuple(_envelope_curves(runs)),
         gains=tuple(band for run in runs for band in gain_bands(run, resampling)),
         points=tuple(input_points(run, method) for run in runs for method in run.challengers),
@@ -118,6 +132,19 @@ def figure_series(runs: Sequence[RunSummary], resampling: Resampling) -> FigureS
         radial=on_one_axis([radial_accuracy(run) for run in runs if _radially_voted(run)]),
         gaps=tuple(attack_gap(run) for run in runs if has_gap(run)),
     )
+
+
+def undefended(runs: Sequence[RunSummary]) -> tuple[Undefended, ...]:
+    """The accuracy of the models of these runs without noise, where it is known."""
+    known = {run.name: run.undefended_accuracy for run in runs}
+    shares = {
+        name: floor_number(share, SHOWN_DIGITS)
+        for name, share in known.items()
+        if share is not None
+    }
+    if len(set(shares.values())) == 1:
+        return (Undefended("", next(iter(shares.values()))),)
+    return tuple(Undefended(name, share) for name, share in shares.items())
 
 
 def step_curve(run: str, method: str, *proved: Floats) -> StepCurve:

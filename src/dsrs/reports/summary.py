@@ -70,7 +70,8 @@ class Outcome(Readable):
     """What is known of one input; its answers are for the class `target`.
 
     Without a label the class that was predicted stands for it. `trials` and `hits` count all votes
-    under P and those for `target`, by noise norm.
+    under P and those for `target`, by noise norm. `undefended` is the class that the model gives
+    without noise, where it is known.
     """
 
     index: int
@@ -82,6 +83,7 @@ class Outcome(Readable):
     hits: tuple[int, ...] = ()
     seconds: float = 0.0
     thumbnail: bytes | None = None
+    undefended: int | None = None
 
     def facts(self) -> dict[str, object]:
         """What a person wants to know first."""
@@ -233,6 +235,17 @@ class RunSummary(Readable):
         return self.labelled and any(outcome.predicted is not None for outcome in self.outcomes)
 
     @property
+    def undefended_accuracy(self) -> Fraction | None:
+        """How often the model without noise is right; None where that is not known of all inputs.
+
+        Nothing is guaranteed of these answers.
+        """
+        known = [(one.undefended, one.label) for one in self.outcomes]
+        if any(None in pair for pair in known):
+            return None
+        return Fraction(sum(answer == label for answer, label in known), len(known))
+
+    @property
     def norm(self) -> Norm:
         """The norm that its radii are measured in."""
         return "l2" if self.law is None else self.law.measured_in
@@ -291,6 +304,7 @@ def _outcome(run: str, seen: RunResult) -> Outcome:
         hits=hits,
         seconds=seen.seconds,
         thumbnail=seen.thumbnail,
+        undefended=seen.sampled.undefended,
     )
 
 

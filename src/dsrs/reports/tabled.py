@@ -50,6 +50,7 @@ def _outcome(index: int, rows: dict[str, ResultRow], path: Path) -> Outcome:
         target=targets[0] if targets else None,
         answers={method: _answer(row, path) for method, row in rows.items()},
         seconds=first.seconds or 0.0,
+        undefended=first.undefended,
     )
 
 

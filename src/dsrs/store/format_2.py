@@ -48,7 +48,7 @@ def read_rows_of_format_2(
     moved = max((grid["moved"] for grid in grids), default=0.0)
     parts = {"choices": json.loads(fields[4]), "votes": [json.loads(body) for (body,) in votes]}
     sampled = of_format_2(parts)
-    own = [*fields[:4], json.dumps(sampled["choices"]), *fields[5:], moved, None]
+    own = [*fields[:4], json.dumps(sampled["choices"]), *fields[5:], moved, None, None]
     return InputRows(own, [json.dumps(part) for part in sampled["votes"]], rows, thumbnail)
 
 

@@ -12,14 +12,14 @@ from dsrs.errors import InvalidInput, StoreCorrupted, StoreError
 from dsrs.files.json_records import to_json
 from dsrs.methods import Plan
 from dsrs.store.result import RunResult
-from dsrs.store.schema import checksum_of, damaged
+from dsrs.store.schema import checksum_of, columns_of_input, damaged
 from dsrs.votes.records import choices_fields
 
 LARGEST_INDEX = 2**63 - 1  # of SQLite's integers
 # The columns of an input and of a certificate, in their order.
 INPUT_COLUMNS = (
     *("idx", "label", "predicted", "target", "choices", "seconds", "queries"),
-    *("moved", "fingerprint"),
+    *("moved", "fingerprint", "undefended"),
 )
 CERTIFICATE_COLUMNS = (
     *("method", "status", "radius", "np_radius", "complete", "variation", "uniform"),
@@ -39,7 +39,9 @@ class InputRows(NamedTuple):
     @property
     def checksum(self) -> str:
         """Return the checksum of all rows of the input."""
-        content = [list(self.fields), list(self.votes), [list(row) for row in self.certificates]]
+        # Rows from before the last column was kept have their checksum without it.
+        fields = list(self.fields if self.fields[-1] is not None else self.fields[:-1])
+        content = [fields, list(self.votes), [list(row) for row in self.certificates]]
         return checksum_of(json.dumps(content), self.thumbnail)
 
 
@@ -56,6 +58,7 @@ def rows_of_result(result: RunResult, plan: Plan) -> InputRows:
         sampled.queries,
         float(sampled.moved),
         sampled.input,
+        sampled.undefended,
     ]
     votes = [json.dumps(votes.to_dict()) for votes in sampled.votes]
     texts = {plan.name_of(text): text for text in plan.methods}
@@ -86,8 +89,10 @@ def rows_of_result(result: RunResult, plan: Plan) -> InputRows:
 
 def read_rows(connection: sqlite3.Connection, index: int, store: Path) -> InputRows:
     """The rows of one input, after their checksum was compared."""
+    known = columns_of_input(connection)
+    columns = [name if name in known else "NULL" for name in INPUT_COLUMNS]
     fields, votes, certificates = rows_of_index(
-        connection, index, store, INPUT_COLUMNS, CERTIFICATE_COLUMNS
+        connection, index, store, columns, CERTIFICATE_COLUMNS
     )
     *own, thumbnail, checksum = fields
     rows = InputRows(own, [body for (body,) in votes], certificates, thumbnail)
@@ -123,7 +128,9 @@ def write_rows(transaction: sqlite3.Connection, rows: InputRows) -> None:
     """Insert the rows of one input."""
     index = rows.fields[0]
     parts = {
-        "input": [(*rows.fields, rows.thumbnail, rows.checksum)],
+        f"input ({', '.join((*INPUT_COLUMNS, 'thumbnail', 'checksum'))})": [
+            (*rows.fields, rows.thumbnail, rows.checksum)
+        ],
         "votes": [(index, position, body) for position, body in enumerate(rows.votes)],
         "certificate": [(index, position, *row) for position, row in enumerate(rows.certificates)],
     }

@@ -4,8 +4,9 @@
 An input is one row of `input`, with its `votes` and `certificate` rows; the three are written in
 one transaction. `method` is the method as the plan writes it, `proof` is JSON with the `kind` of
 the proof; what a certificate shares with others is kept once, in the plan or in `input`. `moved` is
-the distance to the grid, and `variation` is null without a grid. The checksums of a run and of an
-input cover all of it, so damage is found even where SQLite itself sees nothing wrong.
+the distance to the grid, and `variation` is null without a grid. `undefended` is the answer without
+noise; stores from before it was kept do not have the column. The checksums of a run and of an input
+cover all of it, so damage is found even where SQLite itself sees nothing wrong.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ CREATE TABLE input (
     queries INTEGER,
     moved REAL NOT NULL,
     fingerprint TEXT,
+    undefended INTEGER,
     thumbnail BLOB,
     checksum TEXT NOT NULL
 );
@@ -123,6 +125,11 @@ def read_config(connection: sqlite3.Connection, path: Path) -> dict[str, Any]:
         raise StoreCorrupted(damaged(path, "the checksum of its config does not match"))
     config: dict[str, Any] = json.loads(rows[0][0])
     return config
+
+
+def columns_of_input(connection: sqlite3.Connection) -> set[str]:
+    """The columns that this store has for an input."""
+    return {name for _, name, *_ in connection.execute("PRAGMA table_info(input)")}
 
 
 def checksum_of(text: str, blob: bytes | None = None) -> str:

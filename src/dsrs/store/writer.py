@@ -21,6 +21,7 @@ from dsrs.store.rows import rows_of_result, write_rows
 from dsrs.store.schema import (
     SETTINGS_NAME,
     STORE_NAME,
+    columns_of_input,
     connect,
     create_store,
     damage_as_error,
@@ -86,6 +87,8 @@ class RunWriter:
         try:
             with damage_as_error(self.store):
                 check_same_run(read_config(connection, self.store), config, path)
+                if "undefended" not in columns_of_input(connection):
+                    connection.execute("ALTER TABLE input ADD COLUMN undefended INTEGER")
                 connection.execute(
                     "INSERT INTO session VALUES (?, ?)",
                     (

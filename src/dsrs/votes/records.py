@@ -117,7 +117,8 @@ class SampledInput:
     fill a batch and were not counted; None where they were not counted. `moved` is how far (l2,
     rounded up) the point that was sampled lies from the input: the distance to its grid point.
     `grid` is what input and noise were rounded to, `model` and `input` are the fingerprints of the
-    classifier and of the input, where they are known.
+    classifier and of the input, where they are known. `undefended` is the class that the model
+    gives to the input without noise, where it was asked: one row more in `queries`.
     """
 
     index: int
@@ -132,6 +133,7 @@ class SampledInput:
     grid: Grid | None = None
     model: str | None = None
     input: str | None = None
+    undefended: int | None = None
 
     def taken(self, stream: Stream) -> int:
         """How many votes of this stream there are."""
@@ -185,6 +187,7 @@ class SampledInput:
             "grid": None if self.grid is None else self.grid.to_dict(),
             "model": self.model,
             "input": self.input,
+            "undefended": self.undefended,
         }
 
     @classmethod
@@ -204,6 +207,7 @@ class SampledInput:
                 grid=Grid.from_dict(fields["grid"]),
                 model=fields["model"],
                 input=fields["input"],
+                undefended=fields.get("undefended"),
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise DataError(f"expected the fields of one sampled input, got {fields!r}") from error

@@ -180,8 +180,8 @@ class Chart {
   }
 
   points(mark) {
-    mark.nodes = mark.x.map((x, i) => shape(mark.shape, this.px(x), this.py(mark.y[i]), 3, {
-      class: "point", fill: seriesColor(mark.color),
+    mark.nodes = mark.x.map((x, i) => shape(mark.shape, this.px(x), this.py(mark.y[i]), mark.size ?? 3, {
+      class: mark.size ? "point single" : "point", fill: seriesColor(mark.color),
     }));
     this.svg.append(...mark.nodes);
   }

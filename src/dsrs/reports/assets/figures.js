@@ -35,7 +35,14 @@ const radiusAxis = (max) => ({
   label: report.radius_label, min: 0, max, read: (r) => `radius ${r.toFixed(3)}`,
 });
 
-function accuracyChart(id, title, caption, curves, mark) {
+// The model without noise at radius 0: nothing is guaranteed of it beyond.
+const undefendedMarks = (undefended) => undefended.map((one) => ({
+  kind: "points", name: [report.undefended_title, ...(one.run ? [runTitle(one.run)] : [])].join(", "),
+  color: one.run ? runPlace[one.run] : 6, shape: 3, size: 5, x: [0], y: [one.accuracy],
+  at: (r) => (r === 0 ? `${floorPercent(one.accuracy)}%` : null),
+}));
+
+function accuracyChart(id, title, caption, curves, mark, more = []) {
   const max = 1.03 * largest(curves.map((curve) => curve.radius), 0.01);
   return new Chart({
     id, title, caption, read: "x",
@@ -48,7 +55,7 @@ function accuracyChart(id, title, caption, curves, mark) {
         const place = curve.radius.findIndex((end) => end >= r);
         return `${place < 0 ? "0.0" : floorPercent(curve.accuracy[place])}%`;
       },
-    })),
+    })).concat(more),
   });
 }
 
@@ -213,11 +220,13 @@ function gapChart(gaps) {
 }
 
 function drawFigures() {
-  const { curves, envelopes, gains, points, probabilities, radial, gaps } = report.series;
+  const { curves, undefended, envelopes, gains, points, probabilities, radial, gaps } = report.series;
   const charts = [];
   charts.push(accuracyChart(
     "figure-certified-accuracy", "Certified accuracy by radius",
-    "Share of inputs that are certified for their label at least to this radius.", curves, methodMark,
+    "Share of inputs that are certified for their label at least to this radius."
+      + (undefended.length ? " The diamond is the accuracy of the model itself, without noise and without any guarantee." : ""),
+    curves, methodMark, undefendedMarks(undefended),
   ));
   if (envelopes.length) {
     const names = [...new Set(envelopes.map((curve) => curve.run))];
