@@ -23,11 +23,18 @@ from dsrs.networks.denoiser import ResidualDenoiser
 from dsrs.training import Machine
 from dsrs.training.denoiser import train_denoiser
 from dsrs.training.denoiser_settings import DenoiserSettings
+from dsrs.training.export import save_safetensors
 
 SHAPE = (1, 8, 8)
 MACHINE = Machine("cpu", "float32", 1)
 TINY = DenoiserSettings(
-    smallest=0.1, largest=0.4, epochs=4, learning_rate=0.02, batch_size=16, channels=8, layers=3
+    smallest=0.1,
+    largest=0.4,
+    epochs=4,
+    square_share=0.5,
+    learning_rate=0.02,
+    batch_size=16,
+    channels=8,
 )
 
 
@@ -111,6 +118,31 @@ def test_the_model_with_its_denoiser_is_one_onnx_file(trained: Path) -> None:
     assert whole.classify(batch).tolist() == model.classify(denoiser.rows(batch)).tolist()
     black_box = from_callable(model.forward, SHAPE)
     assert denoised(black_box, denoiser).classify(batch).tolist() == whole.classify(batch).tolist()
+
+
+def test_gradients_pass_through_a_trained_denoiser(trained: Path, tmp_path: Path) -> None:
+    def behind(file: Path) -> Any:
+        return denoised(from_torch(sides(), SHAPE), denoiser_from(file, SHAPE, (0.0, 1.0)))
+
+    model = behind(trained)
+    point = smooth_images(1).input(0)[None]
+    scores = np.array([0.0, 1.0])
+    assert model.score_gradient is not None
+    slope = model.score_gradient(point, scores)
+    step = 1e-2 * slope / np.linalg.norm(slope)
+
+    def share(batch: Any) -> float:
+        first, second = model.scores(batch)[0]
+        return float(1 / (1 + np.exp(first - second)))
+
+    rise = share(point + step) - share(point - step)
+    assert rise == pytest.approx(2e-2 * np.linalg.norm(slope), rel=0.1)
+    for name in ("denoiser.onnx", "denoiser.json"):
+        (tmp_path / name).write_bytes((trained.parent / name).read_bytes())
+    assert behind(tmp_path / "denoiser.onnx").score_gradient is None
+    fresh = ResidualDenoiser(SHAPE, (0.0, 1.0), TINY.channels)
+    save_safetensors(fresh, tmp_path / "denoiser.safetensors")
+    assert behind(tmp_path / "denoiser.onnx").score_gradient is None  # other weights
 
 
 def test_a_stopped_training_ends_with_the_same_weights(trained: Path, tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 STATISTICS_ROWS, STATISTICS_BATCH = 512, 64
 # Statistics are for somewhat more noise than was best before, which they make bearable.
 MORE_NOISE = 1.25
-# What learns bears about twice the noise that was best before it.
-LEARNT_NOISE = 2.0
+# What learns bears about three times the noise that was best before it.
+LEARNT_NOISE = 3.0
 
 
 @dataclass(frozen=True)

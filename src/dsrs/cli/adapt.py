@@ -108,12 +108,12 @@ def _add_budget(group: Options) -> None:
 
 def _add_learning(group: Options) -> None:
     group.add_argument(
-        "--epochs", type=int, default=10, help="passes over the data to learn from (default: 10)"
+        "--epochs", type=int, default=16, help="passes over the data to learn from (default: 16)"
     )
     group.add_argument(
         "--sigma",
         type=float,
-        help="noise to learn under (default: twice the best noise of the ways that do not learn)",
+        help="noise to learn under (default: three times the best of the ways that do not learn)",
     )
     group.add_argument(
         "--recipe",

@@ -28,6 +28,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 import dsrs
+from dsrs.classifiers.denoisers.network import DENOISER_CARD, DENOISER_WEIGHTS
 from dsrs.classifiers.torch_module import fingerprint_of_module
 from dsrs.datasets.dataset import Dataset
 from dsrs.errors import ClassifierError
@@ -43,12 +44,9 @@ from dsrs.training.loop import Watcher
 from dsrs.training.models import parameter_count
 from dsrs.training.schedules import one_cycle
 
-DENOISER_ONNX, DENOISER_WEIGHTS, DENOISER_CARD = (
-    "denoiser.onnx",
-    "denoiser.safetensors",
-    "denoiser.json",
-)
+DENOISER_ONNX = "denoiser.onnx"
 DENOISER_FORMAT = 1
+MIRRORED_SHARE = 0.5  # images that are shown with left and right exchanged, without any label
 
 
 def train_denoiser(
@@ -78,10 +76,13 @@ def train_denoiser(
     device, precision = prepared(machine or Machine())
     seed_epoch(settings.seed, 0)
     shape = dataset.input_shape
-    network = ResidualDenoiser(shape, dataset.bounds, settings.channels, settings.layers)
+    network = ResidualDenoiser(shape, dataset.bounds, settings.channels)
     made = make_folders(folder)
-    frozen = None if model is None else copy.deepcopy(model).eval().requires_grad_(False).to(device)
-    run = _Run(dataset, np.asarray(rows), settings, network.to(device), frozen, device, precision)
+    frozen = None if model is None else copy.deepcopy(model).eval().requires_grad_(False)
+    for each in (network, frozen):
+        if each is not None:
+            each.to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    run = _Run(dataset, np.asarray(rows), settings, network, frozen, device, precision)
     sources = {"data": dataset.fingerprint}
     if model is not None:
         sources["model"] = fingerprint_of_module(model)
@@ -128,15 +129,18 @@ class _Run:
             # Adam's mean squares are those of the other objective, whose gradients are far
             # smaller: kept, they make the first steps of this one so long that it diverges.
             optimizer.state.clear()
+        self.network.train()
         order, size = generator.permutation(self.rows), settings.batch_size
         steps, total, agreed = math.ceil(len(order) / size), 0.0, 0.0
         for step in range(steps):
             images = images_of(self.dataset, order[step * size : (step + 1) * size])
+            mirrored = torch.from_numpy(generator.random((len(images), 1, 1, 1)) < MIRRORED_SHARE)
+            images = torch.where(mirrored, images.flip(-1), images)
             share = (epoch - 1 + (step + 1) / steps) / settings.epochs
-            rate = one_cycle(settings.learning_rate, share) * (settings.stable_rate**stable)
             for group in optimizer.param_groups:
-                group["lr"] = rate
-            loss, same = self._step(images.to(self.device), stable, optimizer)
+                group["lr"] = one_cycle(settings.learning_rate, share)
+            images = images.to(self.device, memory_format=torch.channels_last)
+            loss, same = self._step(images, stable, optimizer)
             total, agreed = total + loss * len(images), agreed + same * len(images)
             if watcher is not None:
                 watcher.batch_done(len(images))

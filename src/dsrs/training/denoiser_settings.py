@@ -17,26 +17,22 @@ class DenoiserSettings:
         largest: Greatest sigma; each image of a batch has a size of its own in between.
         epochs: Passes over the data.
         square_share: Share of the epochs that begin, by the mean square error. The others ask for
-            stability where gradients of the model can be had: from fresh weights that diverges.
+            stability where gradients of the model can be had.
         learning_rate: The peak of `one_cycle`, for Adam.
-        stable_rate: What the rate is multiplied by while stability is asked for.
         most_gradient: Norm to which longer gradients are cut.
         batch_size: Images of one step.
-        channels: Channels of the network.
-        layers: Its convolutions.
+        channels: Channels of the network where it has fewest, see `ResidualDenoiser`.
         seed: Of weights, order and noise.
     """
 
     smallest: float
     largest: float
-    epochs: int = 10
-    square_share: float = 0.5
+    epochs: int = 16
+    square_share: float = 0.125
     learning_rate: float = 2e-3
-    stable_rate: float = 0.5
     most_gradient: float = 1.0
     batch_size: int = 128
-    channels: int = 32
-    layers: int = 5
+    channels: int = 24
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -50,7 +46,7 @@ class DenoiserSettings:
         for name in ("epochs", "batch_size", "channels"):
             if getattr(self, name) < 1:
                 raise InvalidInput(f"`{name}` must be at least 1, got {getattr(self, name)}")
-        for name in ("learning_rate", "stable_rate", "most_gradient"):
+        for name in ("learning_rate", "most_gradient"):
             if not getattr(self, name) > 0:
                 raise InvalidInput(f"`{name}` must be positive, got {getattr(self, name)}")
 
