@@ -50,7 +50,7 @@ from dsrs.tuning import Objective
 
 GOAL = RoutingGoal(Objective(), 10_000, 0.001)
 LEARNT_VOTES = 8  # noisy copies of each input that regressions learn from
-MARGIN_VOTES, MARGIN_FOLDS = 32, 3  # that choose the margin below
+MARGIN_FOLDS = 3  # of the inputs that choose the margin
 MARGINS = np.linspace(0.0, 1.0, 21)  # quantiles of the predicted gain from which a router changes
 THRESHOLDS = np.linspace(0.01, 0.99, 40)
 REGRESSIONS: dict[str, Callable[[], Ridge | HistGradientBoostingRegressor]] = {
@@ -125,6 +125,7 @@ class Probe:
     noisy: dict[str, Rows]
     clean_logits: Rows | None
     still: dict[str, Rows]
+    margin_votes: int  # of the router, that choose the margin of regressions
 
     def between(self, experts: Sequence[int]) -> Probe:
         """The same with some of the experts."""
@@ -160,6 +161,7 @@ def main() -> None:
     options.add_argument("--held-out", type=int, default=1000)
     options.add_argument("--test", type=int, default=500)
     options.add_argument("--votes", type=int, default=128)
+    options.add_argument("--margin-votes", type=int, help="that choose margins (default: all)")
     whole = look_at(options.parse_args())
     count = len(whole.look.sigmas)
     measure(whole)
@@ -216,7 +218,8 @@ def look_at(given: argparse.Namespace) -> Probe:
         calm.scores(images[first : first + 64])
     calm_parts = {name: np.concatenate(list(part)) for name, part in _parts(calm).items()}
     behind = np.stack(seen.clean_logits) if clean is not None else None
-    return Probe(look, seen.sources(), behind, calm_parts)
+    margin = given.margin_votes or given.votes
+    return Probe(look, seen.sources(), behind, calm_parts, margin)
 
 
 def _parts(seen: Seen) -> dict[str, list[Rows]]:
@@ -278,7 +281,7 @@ def regression(probe: Probe, source: str, name: str) -> Router:
         def routed(gain: Floats, margin: float) -> Integers:
             return np.where(gain.max(axis=2) > margin, others[gain.argmax(axis=2)], expert)
 
-        inner, few = np.arange(len(own)) % MARGIN_FOLDS, own[:, :MARGIN_VOTES]
+        inner, few = np.arange(len(own)) % MARGIN_FOLDS, own[:, : probe.margin_votes]
         honest = np.zeros((*few.shape[:2], len(others)))
         for place in range(MARGIN_FOLDS):
             honest[inner == place] = told(few[inner == place], inner != place)

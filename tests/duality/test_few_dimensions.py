@@ -91,3 +91,18 @@ def test_a_curve_that_ends_in_a_point_adds_nothing_on_the_far_side() -> None:
         multipliers = np.array([own, 2.111479920388223])
         found = dual_bound(problem, multipliers, 0.010197909681418038 / law.scale)
         assert true - 2e-6 < found < true
+
+
+def test_a_strip_that_ends_next_to_a_zero_of_g_is_cut_towards_it() -> None:
+    """Where R begins to have a part of a shell the strips are cut; g vanishes 2e-6 further on.
+
+    The mass of p on the steep end of the curve, 3e-9, once fell between the nodes. The true value
+    is that of an enclosure in ball arithmetic (`dsrs.audit.bound`).
+    """
+    law = GeneralizedGaussian(3, 1.0, 0.0, 1.0)
+    wide = Observation(Rescaled(law, 3.3981801146260984), Interval(0.95, 0.96))
+    problem = problem_of(law, constraints_of(law, Interval(0.93, 0.94), (wide,)))
+    multipliers = np.array([197.3454517097539, -0.05468495239579301])
+    for radius, true in ((2.65, -12.81776345973), (2.7, -12.82004018323)):
+        bound = dual_bound(problem, multipliers, radius / law.scale)
+        assert true - 1e-9 < bound < true

@@ -88,6 +88,13 @@ def test_pieces_of_many_weighted_laws_have_their_masses() -> None:
     assert compare_weights(range(1000, 1800)) > 400
 
 
+def test_a_piece_where_numbers_are_too_far_apart_is_refused() -> None:
+    """It was once cut into halves for ever, until memory ran out."""
+    base = GeneralizedGaussian(2, 1.0, 0.9985842919525806, 1.0)
+    with pytest.raises(InvalidInput, match="cannot tell its shells apart"):
+        Weighted(base, (5e-05, 1.5e14), (1.2, 0.8), inner=0.0024, outer=-917.67)
+
+
 def test_truncated_laws_have_their_mass_down_to_the_smallest_percentile() -> None:
     generator = np.random.default_rng(5)
     for trial in range(30):

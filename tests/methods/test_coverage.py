@@ -79,7 +79,7 @@ CASES = {
 SAMPLES = [
     *((name, profile, 20 if "tailored" in CASES[name]["methods"] else 60)
       for name in CASES for profile in list(PROFILES)[:4]),
-    *(pytest.param(name, profile, 300 if "tailored" in CASES[name]["methods"] else 3000,
+    *(pytest.param(name, profile, 100 if "tailored" in CASES[name]["methods"] else 1000,
                    marks=pytest.mark.slow)
       for name in CASES for profile in PROFILES),
 ]  # fmt: skip
@@ -157,7 +157,7 @@ def test_bounds_miss_at_most_alpha_often(name: str, profile: str, runs: int) -> 
     assert max(found.values()) <= most_misses(ALPHA, runs), found
 
 
-@pytest.mark.parametrize("runs", [60, pytest.param(3000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [60, pytest.param(1000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("profile", ["rising", "wrong in the centre", "nearly sure"])
 @pytest.mark.parametrize("name", ["np", "fallback", "early stop"])
 def test_a_ball_of_votes_misses_at_most_alpha_often(name: str, profile: str, runs: int) -> None:

@@ -19,7 +19,7 @@ from dsrs.errors import InvalidInput
 from dsrs.methods import Plan
 from dsrs.methods.defaults import ALPHA, N
 from dsrs.store.profiles import Landscape, read_landscape, wide_law
-from dsrs.tuning import Forecast, Tuned, tune
+from dsrs.tuning import Forecast, Objective, Tuned, tune
 
 # Sizes of noise that are tried to see how far to look, as shares of the range of the data.
 SIZES = 2.0 ** np.arange(-7, 1.5, 0.5)
@@ -56,6 +56,9 @@ class Budget:
     seed: int = 0
     batch: int = 0
     workers: int | None = None
+
+    def __post_init__(self) -> None:
+        Objective.parse(self.objective)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
@@ -40,6 +39,7 @@ from dsrs.store.thumbnail import thumbnail
 from dsrs.votes import Setting
 
 MOST_BUDGET = 2**31
+MOST_EPS = 1e30  # points at this distance are finite in float32
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,8 @@ class AttackSettings:
         check_seed(self.seed)
         if self.norm is not None:
             check_norm(self.norm)
-        if self.eps is not None and not 0 < self.eps < math.inf:
-            raise InvalidInput(f"`eps` must be a positive distance, got {self.eps!r}")
+        if self.eps is not None and not 0 < self.eps <= MOST_EPS:
+            raise InvalidInput(f"`eps` must be a distance up to {MOST_EPS:g}, got {self.eps!r}")
 
     @property
     def limits(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from dsrs.cli.gate import add_requirements
 from dsrs.cli.options import Commands
 from dsrs.cli.output import print_json
 from dsrs.cli.radii import add_radii, radii_from
+from dsrs.errors import InvalidInput
 
 if TYPE_CHECKING:
     from dsrs.reports import Report
@@ -82,6 +83,11 @@ def run(arguments: argparse.Namespace) -> int:
     # Everything that can be refused is refused before the work starts.
     if arguments.output:
         writing.check_page_path(arguments.output)
+    if arguments.output and arguments.output in (arguments.tables, arguments.figures):
+        raise InvalidInput(
+            f"--output is a page, and --tables and --figures are folders; {arguments.output} "
+            "cannot be both"
+        )
     if arguments.tables:
         writing.check_folder(arguments.tables, writing.table_names())
     if arguments.figures:

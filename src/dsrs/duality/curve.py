@@ -155,27 +155,68 @@ def graded_end(start: float, stop: float, first: float, last: float, step: int) 
 
 
 @inlined
+def segments(cutting: Cutting, active: Integers, low: float, high: float) -> Floats:
+    """Rows of start, stop and state: an interval cut where R takes up whole shells, if wanted."""
+    rows = np.empty((8, 3))
+    n, start = whole(0), low
+    while start < high:
+        stop, state_there = high, PART
+        if cutting.edge > 0.0:
+            stop, state_there = state_change(cutting, active, start, high)
+        rows = room_for(rows, n, whole(1))
+        rows[n, 0], rows[n, 1], rows[n, 2] = start, stop, state_there
+        n += 1
+        start = stop
+    return rows[:n]
+
+
+@kernel
+def cuts_towards(half: float, distance: float, most: float) -> float:
+    """How many ever thinner strips lead to the end of a segment, of which `half` is half the width.
+
+    At this distance beyond the end V runs to infinity. It changes as fast there as the logarithm of
+    the distance, so that the last strip must not be much wider than it: for a distance of 0 there
+    are `most` of them.
+    """
+    if half <= distance:
+        return 0.0
+    if distance <= 0.0:
+        return most
+    return min(most, 1.0 + math.ceil(0.5 * math.log2(half / distance)))
+
+
+@kernel
+def cuts_of(cutting: Cutting, found: Floats, i: int, ends: Ends) -> tuple[float, float]:
+    """How many thinner strips lead to the start and to the end of segment i: to zeros of g at the
+    ends of the interval, and to points where the curve ends, beside the segment or near it."""
+    start, stop = found[i, 0], found[i, 1]
+    half = 0.5 * (stop - start)
+    first, last = 0.0, 0.0
+    if ends.zero_before:
+        first = cuts_towards(half, start - ends.low, cutting.thinning)
+    if ends.zero_after:
+        last = cuts_towards(half, ends.high - stop, cutting.thinning)
+    if cutting.base.kappa == 0.0 and found[i, 2] != POINT:
+        for j in range(len(found)):
+            if found[j, 2] == POINT and j < i:
+                first = max(first, cuts_towards(half, start - found[j, 1], POINT_THINNING))
+            elif found[j, 2] == POINT:
+                last = max(last, cuts_towards(half, found[j, 0] - stop, POINT_THINNING))
+    return first, last
+
+
+@inlined
 def add_positive(
     cutting: Cutting, rows: Floats, n: int, active: Integers, piece: int, ends: Ends
 ) -> tuple[Floats, int]:
     """Append the strips of an interval on which g is positive; rows as in `strips`."""
     base, parts, multipliers = cutting.base, cutting.parts, cutting.multipliers
-    start, after_point = ends.low, False
-    while start < ends.high:
-        stop, state_there = ends.high, PART
-        before_point = False
-        if cutting.edge > 0.0:
-            stop, state_there = state_change(cutting, active, start, ends.high)
-            if base.kappa == 0.0 and stop < ends.high and state_there != POINT:
-                edge = cutting.edge
-                next_state = state(base, parts, active, multipliers, cutting.rho, edge, stop)
-                before_point = next_state == POINT
-        first = cutting.thinning if start == ends.low and ends.zero_before else 0.0
-        last = cutting.thinning if stop == ends.high and ends.zero_after else 0.0
-        # Beside a point V runs to minus infinity.
-        first, last = POINT_THINNING * after_point + first, POINT_THINNING * before_point + last
+    found = segments(cutting, active, ends.low, ends.high)
+    for i in range(len(found)):
+        start, stop, state_there = found[i]
+        first, last = cuts_of(cutting, found, i, ends)
         rows = room_for(rows, n, int(first + last) + 1)
-        at_point = after_point = state_there == POINT
+        at_point = state_there == POINT
         end, v = start, -np.inf if at_point else curve_at(base, parts, active, multipliers, start)
         for step in range(int(first + last) + 1):
             cut = graded_end(start, stop, first, last, step)
@@ -186,7 +227,6 @@ def add_positive(
                 rows[n, 3], rows[n, 4], rows[n, 5], rows[n, 6] = v, piece, POSITIVE, state_there
                 end = cut
                 n += 1
-        start = stop
     return rows, n
 
 

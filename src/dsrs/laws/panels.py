@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dsrs.errors import InvalidInput
 from dsrs.laws.component import Component
 
 Floats = NDArray[np.float64]
@@ -166,7 +167,10 @@ def _distance(exponent: Floats, pull: Floats, most: Floats) -> Floats:
 def _cut(
     start: Floats, end: Floats, exponent: Floats, pull_at_0: Floats
 ) -> tuple[Floats, Floats, NDArray[np.intp]]:
-    """Halve the ranges until every panel is short: starts, widths, and the component of each."""
+    """Halve the ranges until every panel is short: starts, widths, and the component of each.
+
+    Raises InvalidInput for a range that would have to be shorter than the spacing of numbers.
+    """
     owner = np.flatnonzero(end > start)
     start, end = start[owner], end[owner]
     done = []
@@ -181,6 +185,11 @@ def _cut(
         done.append((start[fits], width[fits], owner[fits]))
         start, end, owner = start[~fits], end[~fits], owner[~fits]
         middle = 0.5 * (start + end)
+        if np.any((middle <= start) | (middle >= end)):
+            raise InvalidInput(
+                "a weighted law has a piece so far outside of P that double precision cannot tell "
+                "its shells apart; move its knots nearer to P"
+            )
         start, end = np.concatenate([start, middle]), np.concatenate([middle, end])
         owner = np.concatenate([owner, owner])
     starts, widths, owners = (np.concatenate(parts) for parts in zip(*done, strict=True))

@@ -27,7 +27,7 @@ from dsrs.classifiers.function_check import refuse_unless_function
 from dsrs.datasets import Dataset, select
 from dsrs.errors import InvalidInput, ShapeNeeded
 from dsrs.files.readable import Readable
-from dsrs.kernels.threads import available_cores
+from dsrs.kernels.threads import available_cores, thread_count
 from dsrs.laws import GeneralizedGaussian
 from dsrs.laws.grid import DEFAULT_GRID, Grid
 from dsrs.methods import Plan, certificates_of, defaults, methods_of
@@ -101,7 +101,7 @@ class SmoothedClassifier(Readable):
         **options: Any,
     ) -> None:
         refuse_unknown(options, [*OPTIONS], "SmoothedClassifier")
-        self.workers = workers
+        self.workers = None if workers is None else thread_count(workers)
         self._seed = seed
         self._settings: dict[str, Any] = options | {
             **{"methods": (method,), "n": n, "n0": n0, "alpha": alpha, "grid": grid}
