@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # Sizes of the noise that a denoiser learns from, as multiples of the one that it is for.
 LEAST_SIZE, GREATEST_SIZE = 0.5, 1.25
-# A quarter of what fresh weights of a network with batch normalisation bear: others diverge above.
+# A quarter of what fresh weights of a network with batch normalisation are trained with.
 FINE_TUNE_RATE, FINE_TUNE_BATCH = 0.05, 128
 
 
