@@ -232,12 +232,15 @@ class RoutedMethod(Method):
         return Certificate(plan.law, status, radius, None, proof, note)
 
     def choices(self, seen: SampledInput) -> dict[str, NoiseLaw]:
-        chosen = {}
+        chosen, named = {}, named_expert(seen, self.plan)
+        rivals = {} if named is None else rivals_of(self.plan, named)
         for expert, law in enumerate(self.plan.experts):
             if law is None:
                 continue
             own = of_expert(seen, expert)
-            for text, law_ in self._of(expert, self.plan.alpha).choices(own).items():
+            # At the share of alpha that the expert is certified with: another may choose otherwise.
+            alpha = rivals[expert].alpha if expert in rivals else self.plan.alpha
+            for text, law_ in self._of(expert, alpha).choices(own).items():
                 chosen[choice_name(expert, text)] = law_
         return chosen
 
