@@ -127,6 +127,29 @@ def test_all_of_alpha_at_every_look_fails_more_often(monkeypatch: pytest.MonkeyP
     assert false_share(planted, planted.plan(**LOOKS), trials) > most(trials)
 
 
+def test_the_law_of_a_rival_is_recorded_as_it_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A law is chosen at the share of alpha that a certificate has; another may choose another."""
+    planted = PLANTED["a router that wavers, rivals wrong where it ends"]
+    plan = planted.plan()
+    seen = planted.sampled(plan, np.random.default_rng(1))
+    named = dsrs.methods.routed.named_expert(seen, plan)
+    assert named is not None
+    asked: dict[int, float] = {}
+    method_of_expert = dsrs.methods.routed.RoutedMethod._of
+
+    def spied(self: Any, expert: int, alpha: float, *goal: Any) -> Any:
+        asked[expert] = alpha
+        return method_of_expert(self, expert, alpha, *goal)
+
+    method = dsrs.methods.routed.RoutedMethod(plan, "np")
+    monkeypatch.setattr(dsrs.methods.routed.RoutedMethod, "_of", spied)
+    method.choices(seen)
+    rivals = {j: rival.alpha for j, rival in dsrs.methods.router.rivals_of(plan, named).items()}
+    assert rivals
+    assert asked == {named: ALPHA} | rivals
+    assert all(alpha < ALPHA for alpha in rivals.values())
+
+
 def test_both_parts_of_a_rival_at_alpha_fail_more_often(monkeypatch: pytest.MonkeyPatch) -> None:
     planted, trials = PLANTED["a router that wavers, rivals wrong where it ends"], 400
     plan = planted.plan()
