@@ -22,6 +22,7 @@ from dsrs.confidence import clopper_pearson_lower
 from dsrs.laws import GeneralizedGaussian
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.methods import Plan, Session, certificates_of
+from dsrs.methods.experts import named_expert
 from dsrs.methods.looks import Look, schedule
 from dsrs.methods.router import Rival
 from dsrs.proofs.certificate import Certificate
@@ -132,7 +133,7 @@ def test_the_law_of_a_rival_is_recorded_as_it_was_chosen(monkeypatch: pytest.Mon
     planted = PLANTED["a router that wavers, rivals wrong where it ends"]
     plan = planted.plan()
     seen = planted.sampled(plan, np.random.default_rng(1))
-    named = dsrs.methods.routed.named_expert(seen, plan)
+    named = named_expert(seen, plan)
     assert named is not None
     asked: dict[int, float] = {}
     method_of_expert = dsrs.methods.routed.RoutedMethod._of
