@@ -137,6 +137,20 @@ def test_the_measurement_of_opt() -> None:
     assert f"instead of {means['opt_radius']}." in other
 
 
+def test_the_measurement_of_opt_on_cifar10() -> None:
+    """The rows belong to the inputs that `dsrs paper opt --inputs 20` printed."""
+    rows, page = measured_inputs("opt-cifar10-0.25.csv"), stated("differences")
+    assert f"Gaussian training, {len(rows)} inputs" in page
+    for title, name in (("Neyman-Pearson", "np"), ("heuristic", "heuristic"), ("Opt", "opt")):
+        radii = [row[f"{name}_radius"] for row in rows]
+        cells = [f"{sum(r >= at / 10 for r in radii) / len(radii):.0%}"[:-1] for at in range(1, 8)]
+        assert f"{title} | {' | '.join(cells)} | {sum(radii) / len(radii):.4f} |" in page
+    certified = [row for row in rows if row["np_radius"] > 0]
+    better = sum(row["heuristic_radius"] > row["opt_radius"] for row in certified)
+    assert f"of {len(certified)} inputs that are certified at all" in page
+    assert f"more for {better} and Opt for {len(certified) - better}" in page
+
+
 def measured_inputs(name: str) -> list[dict[str, float]]:
     with (DOCS / "measurements" / name).open(encoding="utf-8") as lines:
         return [{head: float(text) for head, text in r.items()} for r in csv.DictReader(lines)]
