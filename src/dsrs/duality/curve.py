@@ -174,15 +174,15 @@ def segments(cutting: Cutting, active: Integers, low: float, high: float) -> Flo
 def cuts_towards(half: float, distance: float, most: float) -> float:
     """How many ever thinner strips lead to the end of a segment, of which `half` is half the width.
 
-    At this distance beyond the end V runs to infinity. It changes as fast there as the logarithm of
-    the distance, so that the last strip must not be much wider than it: for a distance of 0 there
-    are `most` of them.
+    At this distance beyond the end V runs to infinity, as fast as the logarithm of the distance:
+    nodes see that on a strip that is at most 16 times as wide. For a distance of 0 there are `most`
+    strips.
     """
-    if half <= distance:
+    if half <= 4.0 * distance:
         return 0.0
     if distance <= 0.0:
         return most
-    return min(most, 1.0 + math.ceil(0.5 * math.log2(half / distance)))
+    return min(most, math.ceil(0.5 * math.log2(half / distance)) - 1.0)
 
 
 @kernel
