@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 from dsrs.certifying.progress import Progress
 from dsrs.cli.model_options import (
     add_batch_size,
-    add_selection_options,
-    add_source_options,
+    add_model_options,
     add_workers,
     chosen_inputs,
-    classifier_from,
-    dataset_from,
+    model_and_data,
 )
 from dsrs.cli.options import Commands, Options
 from dsrs.cli.output import print_json
@@ -51,17 +49,16 @@ model. The inputs that choose are a part of the test split, which the model has 
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "adapt",
+        run=run,
         help="make a model that was never trained under noise bear it",
         description="Try what helps a model under noise, without touching its training, and write "
         "the best as a model that every other command takes.",
         epilog=EPILOG,
     )
     source = parser.add_argument_group("model and data")
-    add_source_options(source)
-    add_selection_options(source)
+    add_model_options(source)
     source.add_argument(
         "--inputs",
-        type=int,
         default=INPUTS,
         help=f"how many inputs choose, spread over the data (default: {INPUTS}), where --start, "
         "--stop, --skip and --indices do not say which",
@@ -73,7 +70,6 @@ def add_parser(commands: Commands) -> None:
     group.add_argument("--json", action="store_true", help="print the answer as JSON")
     group.add_argument("--quiet", action="store_true", help="no progress, no advice")
     add_workers(group)
-    parser.set_defaults(run=run)
 
 
 def _add_budget(group: Options) -> None:
@@ -90,25 +86,25 @@ def _add_budget(group: Options) -> None:
         "names take the train split of --data by default",
     )
     group.add_argument(
-        "--n", type=int, default=defaults.N, help="votes that an input will have when certified"
+        "--n", default=defaults.N, help="votes that an input will have when certified"
     )
-    group.add_argument("--alpha", type=float, default=defaults.ALPHA, help="failure probability")
+    group.add_argument("--alpha", default=defaults.ALPHA, help="failure probability")
     group.add_argument(
         "--objective", default="acr", help="acr (average certified radius) or accuracy@R"
     )
-    group.add_argument("--votes", type=int, default=1000, help="votes for each input and candidate")
+    group.add_argument("--votes", default=1000, help="votes for each input and candidate")
     group.add_argument(
         "--reach",
         type=float,
         help="largest noise of interest (default: as far as each candidate bears noise)",
     )
-    group.add_argument("--seed", type=int, default=0, help="same seed, same votes")
+    group.add_argument("--seed", default=0, help="same seed, same votes")
     add_batch_size(group)
 
 
 def _add_learning(group: Options) -> None:
     group.add_argument(
-        "--epochs", type=int, default=16, help="passes over the data to learn from (default: 16)"
+        "--epochs", default=16, help="passes over the data to learn from (default: 16)"
     )
     group.add_argument(
         "--sigma",
@@ -124,7 +120,6 @@ def _add_learning(group: Options) -> None:
     group.add_argument("--learning-rate", type=float, help="its peak (default: by the way)")
     group.add_argument(
         "--hold-out",
-        type=float,
         default=0.0,
         help="share of the data that is not learned from, as for dsrs train (default: 0)",
     )
@@ -140,8 +135,7 @@ def run(arguments: argparse.Namespace) -> int:
     from dsrs.adapting import Budget, adapt
     from dsrs.reports.candidates_page import write_candidates_page
 
-    dataset = dataset_from(arguments)
-    model = classifier_from(arguments, dataset)
+    model, dataset = model_and_data(arguments)
     if not arguments.quiet:
         note_on_split(arguments, model, dataset)
     names = ("votes", "n", "alpha", "objective", "reach", "seed", "batch", "workers")

@@ -12,8 +12,7 @@ from dsrs.cli.law_options import NORM_NAMES
 from dsrs.cli.model_options import (
     add_source_options,
     add_workers,
-    classifier_from,
-    dataset_from,
+    model_and_data,
     with_stored_source,
 )
 from dsrs.cli.options import Commands, Options
@@ -54,6 +53,7 @@ its radius), 2 bad arguments or input, 130 interrupted (Ctrl-C; what was finishe
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "attack",
+        run=run,
         help="look for the nearest provable counterexamples to a run's certificates",
         description="For every certified input of a run, look for the nearest perturbation that "
         "changes the smoothed answer, prove it with fresh votes, and keep it in the run.",
@@ -62,15 +62,12 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("run_folder", metavar="RUN", help="run folder of `dsrs certify`")
     options = parser.add_argument_group("the attack")
     options.add_argument(
-        "--budget", type=int, default=50_000, help="votes for each input, including the proof"
+        "--budget", default=50_000, help="votes for each input, including the proof"
     )
     options.add_argument(
-        "--alpha",
-        type=float,
-        default=0.001,
-        help="failure probability of what is proved of one input",
+        "--alpha", default=0.001, help="failure probability of what is proved of one input"
     )
-    options.add_argument("--seed", type=int, default=0, help="same seed, same attack")
+    options.add_argument("--seed", default=0, help="same seed, same attack")
     options.add_argument(
         "--clip",
         action="store_true",
@@ -97,7 +94,6 @@ def add_parser(commands: Commands) -> None:
         parser.add_argument_group("model and data, where the run does not know them"),
         required=False,
     )
-    parser.set_defaults(run=run)
 
 
 def _add_question(options: Options) -> None:
@@ -131,11 +127,10 @@ def run(arguments: argparse.Namespace) -> int:
     )
     with open_run(arguments.run_folder) as opened:
         config = opened.config
-    sourced = with_stored_source(arguments, config)
-    dataset = dataset_from(sourced)
+    classifier, dataset = model_and_data(with_stored_source(arguments, config))
     summary = attack_run(
         arguments.run_folder,
-        classifier_from(sourced, dataset),
+        classifier,
         dataset,
         settings,
         indices=arguments.indices,

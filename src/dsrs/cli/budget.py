@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from dsrs.errors import InvalidInput
 from dsrs.methods.defaults import NEYMAN_PEARSON
 
 if TYPE_CHECKING:
-    from dsrs.certifying.budget import Budget, Choice, Deadline
+    from dsrs.certifying.budget import Choice
     from dsrs.certifying.many_inputs import Counter
     from dsrs.certifying.rehearsal import Rehearsal
     from dsrs.classifiers.base import Classifier
@@ -55,30 +55,23 @@ def add_budget_options(group: Options) -> None:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """The budget of a run and the way that was chosen to spend it; `start` is when it began."""
+Watch = Callable[[int], AbstractContextManager["Counter"]]
 
-    budget: Budget | None
-    choice: Choice
-    start: float
 
-    def watching(
-        self, progress: Callable[[int], AbstractContextManager[Counter]]
-    ) -> Callable[[int], AbstractContextManager[Counter]]:
-        """The counters of `progress`, which end the work when the time of the budget is over."""
-        if self.budget is None or self.budget.seconds is None:
-            return progress
-        from dsrs.certifying.budget import Deadline
+def watching(progress: Watch, end: float | None) -> Watch:
+    """The counters of `progress`, which end the work at the time `end` of the clock."""
+    from dsrs.certifying.budget import Deadline
 
-        end = self.start + self.budget.seconds
-        return lambda total: _Timed(
-            progress(total), lambda inner: Deadline(inner, end, total, clock)
-        )
+    @contextmanager
+    def timed(total: int) -> Iterator[Counter]:
+        with progress(total) as counter:
+            yield counter if end is None else Deadline(counter, end, total, clock)
+
+    return timed
 
 
 @contextmanager
-def noted_end(planned: Planned | None) -> Iterator[None]:
+def noted_end() -> Iterator[None]:
     """Say that the time of the budget is over, where it ends the work."""
     from dsrs.certifying.budget import TimeIsUp
 
@@ -92,33 +85,29 @@ def noted_end(planned: Planned | None) -> Iterator[None]:
         )
 
 
-@dataclass(slots=True)
-class _Timed(AbstractContextManager["Deadline"]):
-    """A counter inside a deadline, which is closed with it."""
-
-    inner: AbstractContextManager[Counter]
-    around: Callable[[Counter], Deadline]
-
-    def __enter__(self) -> Deadline:
-        return self.around(self.inner.__enter__())
-
-    def __exit__(self, *failure: Any) -> bool | None:
-        return self.inner.__exit__(*failure)
-
-
 def planned_run(
     arguments: argparse.Namespace,
     classifier: Classifier,
     dataset: Dataset,
     plan: Plan,
     indices: Sequence[int],
-) -> Planned:
+) -> float | None:
     """Look at the model, choose how to spend the budget, and print what to expect.
 
-    The choice is written into `arguments`: n, the methods, and which inputs.
+    The choice is written into `arguments`: n, the methods, and which inputs. Returns when the time
+    of the budget is over, if it is a time.
     """
-    from dsrs.certifying.budget import REHEARSED, Budget, best_use
+    from dsrs.certifying.budget import (
+        REHEARSED,
+        Budget,
+        Choice,
+        best_use,
+        cost,
+        largest_expected,
+    )
+    from dsrs.certifying.forecast import expected_table
     from dsrs.certifying.rehearsal import rehearse
+    from dsrs.measures.certified_accuracy import radius_grid
 
     start = clock()
     budget = None if arguments.budget is None else Budget.parse(arguments.budget)
@@ -134,10 +123,13 @@ def planned_run(
         clock=clock,
     )
     rehearsal = _with_landscape(arguments, rehearsal, plan)
-    radii = _radii(arguments, rehearsal, plan)
+    asked = radii_from(arguments) or plan.goal.asked
+    radii = list(asked or radius_grid(largest_expected(rehearsal, plan)))
     labelled = dataset.labels is not None
     if budget is None:
-        choices = [_as_it_is(plan, len(indices), rehearsal, radii, labelled)]
+        votes, seconds = cost(plan, len(indices), rehearsal, labelled)
+        expected = tuple(expected_table(rehearsal.profiles, plan, radii))
+        choices = [Choice(plan, 1, len(indices), votes, seconds, expected, 0.0)]
     else:
         alone = plan.replace(methods=(NEYMAN_PEARSON,))
         plans = [plan] if arguments.methods or alone == plan else [plan, alone]
@@ -148,22 +140,29 @@ def planned_run(
             len(indices),
             radii,
             labelled=labelled,
-            may_skip=_chose_no_inputs(arguments),
+            may_skip=not {"start", "stop", "skip", "indices"} & arguments.texts.keys(),
         )
         _adopt(arguments, choices[0])
-    _print(arguments, rehearsal, choices)
-    return Planned(budget, choices[0], start)
+    if arguments.json and arguments.dry_run:
+        print_json("certify-dry-run", _fields(choices, rehearsal))
+    elif arguments.dry_run:
+        print(expected_text(rehearsal, choices))
+    elif not arguments.quiet:
+        print(expected_text(rehearsal, choices) + "\n", file=sys.stderr)
+    return None if budget is None or budget.seconds is None else start + budget.seconds
 
 
 def refuse_misfits(arguments: argparse.Namespace, plan: Plan) -> None:
     """Raise InvalidInput where --dry-run or --budget cannot be used with the other options."""
-    if arguments.landscape is not None and not (arguments.dry_run or arguments.budget):
-        raise InvalidInput("--landscape predicts for --dry-run and --budget; give one of them")
-    if arguments.cluster is not None and (arguments.dry_run or arguments.budget):
+    if not (arguments.dry_run or arguments.budget):
+        if arguments.landscape is not None:
+            raise InvalidInput("--landscape predicts for --dry-run and --budget; give one of them")
+        return
+    if arguments.cluster is not None:
         raise InvalidInput("--dry-run and --budget look at this machine, not at a --cluster")
-    if plan.law.measured_in != "l2" and (arguments.dry_run or arguments.budget):
+    if plan.law.measured_in != "l2":
         raise InvalidInput("--dry-run and --budget predict l2 radii alone; give --n instead")
-    if plan.experts and (arguments.dry_run or arguments.budget):
+    if plan.experts:
         raise InvalidInput(
             "--dry-run and --budget predict one noise, and a routed model has several: "
             "`dsrs route --data` predicts its radii, and a run of a few inputs (--stop 10) says "
@@ -190,8 +189,6 @@ def refuse_misfits(arguments: argparse.Namespace, plan: Plan) -> None:
 
 def _with_landscape(arguments: argparse.Namespace, rehearsal: Rehearsal, plan: Plan) -> Rehearsal:
     """The rehearsal with the profiles of --landscape in the place of its own."""
-    from dataclasses import replace
-
     if arguments.landscape is None:
         return rehearsal
     from dsrs.store.profiles import read_landscape
@@ -205,29 +202,6 @@ def _with_landscape(arguments: argparse.Namespace, rehearsal: Rehearsal, plan: P
     return replace(rehearsal, profiles=landscape.profiles)
 
 
-def _radii(arguments: argparse.Namespace, rehearsal: Rehearsal, plan: Plan) -> list[float]:
-    from dsrs.certifying.budget import largest_expected
-    from dsrs.measures.certified_accuracy import radius_grid
-
-    asked = radii_from(arguments) or plan.goal.asked
-    return list(asked or radius_grid(largest_expected(rehearsal, plan)))
-
-
-def _as_it_is(
-    plan: Plan, inputs: int, rehearsal: Rehearsal, radii: Sequence[float], labelled: bool
-) -> Choice:
-    from dsrs.certifying.budget import Choice, cost
-    from dsrs.certifying.forecast import expected_table
-
-    votes, seconds = cost(plan, inputs, rehearsal, labelled)
-    expected = tuple(expected_table(rehearsal.profiles, plan, radii))
-    return Choice(plan, 1, inputs, votes, seconds, expected, 0.0)
-
-
-def _chose_no_inputs(arguments: argparse.Namespace) -> bool:
-    return not {"start", "stop", "skip", "indices"} & arguments.texts.keys()
-
-
 def _adopt(arguments: argparse.Namespace, choice: Choice) -> None:
     """Go on as if the choice had been typed."""
     arguments.n = choice.plan.n
@@ -236,18 +210,6 @@ def _adopt(arguments: argparse.Namespace, choice: Choice) -> None:
     if choice.every > 1:
         arguments.skip = choice.every
         arguments.texts["skip"] = str(choice.every)
-
-
-def _print(arguments: argparse.Namespace, rehearsal: Rehearsal, choices: Sequence[Choice]) -> None:
-    best = choices[0]
-    if arguments.json and arguments.dry_run:
-        print_json("certify-dry-run", _fields(best, choices, rehearsal))
-        return
-    text = expected_text(rehearsal, choices)
-    if arguments.dry_run:
-        print(text)
-    elif not arguments.quiet:
-        print(text + "\n", file=sys.stderr)
 
 
 def expected_text(rehearsal: Rehearsal, choices: Sequence[Choice]) -> str:
@@ -288,7 +250,8 @@ def expected_text(rehearsal: Rehearsal, choices: Sequence[Choice]) -> str:
     return "\n".join(lines)
 
 
-def _fields(best: Choice, choices: Sequence[Choice], rehearsal: Rehearsal) -> dict[str, Any]:
+def _fields(choices: Sequence[Choice], rehearsal: Rehearsal) -> dict[str, Any]:
+    best = choices[0]
     return {
         "inputs": best.inputs,
         "every": best.every,

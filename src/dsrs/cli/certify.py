@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 
 from dsrs.certifying.progress import Progress
 from dsrs.cli.accuracy_table import accuracy_table, print_diagnosis
-from dsrs.cli.budget import add_budget_options, noted_end, planned_run, refuse_misfits
+from dsrs.cli.budget import (
+    add_budget_options,
+    noted_end,
+    planned_run,
+    refuse_misfits,
+    watching,
+)
 from dsrs.cli.cluster_options import add_cluster_options, counted_model
 from dsrs.cli.config_file import add_config_option, config_text
 from dsrs.cli.data_options import note_on_units
@@ -90,6 +96,7 @@ The command that continues the run writes this file anew."""
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "certify",
+        run=run,
         help="certify inputs of a classifier by sampling it under noise",
         description="Sample a classifier under noise, certify every chosen input by "
         "Neyman-Pearson and other methods, and keep votes and certificates in a run folder.",
@@ -115,7 +122,6 @@ def add_parser(commands: Commands) -> None:
     level.add_argument(
         "--verbose", action="store_true", kept=False, help="also what is done, in detail"
     )
-    parser.set_defaults(run=run)
 
 
 def _methods_help() -> str:
@@ -126,10 +132,8 @@ def _methods_help() -> str:
 
 def _add_plan_options(group: Options) -> None:
     add_law_options(group, from_file=True)
-    group.add_argument(
-        "--n", type=int, default=defaults.N, help="votes of each method, up to 2^32 - 2^16"
-    )
-    group.add_argument("--n0", type=int, default=defaults.N0, help="votes that choose the class")
+    group.add_argument("--n", default=defaults.N, help="votes of each method, up to 2^32 - 2^16")
+    group.add_argument("--n0", default=defaults.N0, help="votes that choose the class")
     spent = group.add_mutually_exclusive_group()
     spent.add_argument(
         "--alpha",
@@ -168,7 +172,6 @@ def _add_plan_options(group: Options) -> None:
 def _add_double_sampling_options(group: Options) -> None:
     group.add_argument(
         "--share",
-        type=float,
         default=defaults.SAMPLE_SHARE,
         dest="sample_share",
         help="double sampling: share of the votes that are taken under P; the others are taken "
@@ -176,7 +179,6 @@ def _add_double_sampling_options(group: Options) -> None:
     )
     group.add_argument(
         "--alpha-share",
-        type=float,
         default=defaults.ALPHA_SHARE,
         help="double sampling: share of alpha for the bounds under P",
     )
@@ -195,9 +197,9 @@ def run(arguments: argparse.Namespace) -> int:
     indices, plan = arguments.shard.of(chosen), _plan(arguments, dataset, len(chosen))
     refuse_misfits(arguments, plan)
     classifier, executor = counted_model(arguments, dataset)
-    planned = None
+    dataset, end = dataset.named_for(classifier), None
     if arguments.dry_run or arguments.budget is not None:
-        planned = planned_run(arguments, classifier, dataset, plan, indices)
+        end = planned_run(arguments, classifier, dataset, plan, indices)
         if arguments.dry_run:
             return 0
         indices = chosen_inputs(arguments, dataset)
@@ -209,10 +211,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.verbose:
         _describe(classifier, dataset, plan, len(indices))
 
-    def progress(total: int) -> Progress:
-        return Progress(total, "certifying", quiet=arguments.quiet)
-
-    with noted_end(planned):
+    with noted_end():
         certify_run(
             classifier,
             dataset,
@@ -222,7 +221,9 @@ def run(arguments: argparse.Namespace) -> int:
             workers=arguments.workers,
             executor=executor,
             origin=Origin(arguments.device, source_of(arguments), _settings(arguments, plan)),
-            progress=progress if planned is None else planned.watching(progress),
+            progress=watching(
+                lambda total: Progress(total, "certifying", quiet=arguments.quiet), end
+            ),
         )
     return _conclude(arguments)
 

@@ -61,6 +61,7 @@ exit codes: 0 all verified, 1 any refuted, 3 none refuted but any undecided, or 
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "check",
+        run=run,
         help="prove certificates again in ball arithmetic, sharing no code with the solver",
         description=DESCRIPTION,
         epilog=EPILOG,
@@ -71,12 +72,9 @@ def add_parser(commands: Commands) -> None:
         "table of `dsrs recertify` or `dsrs export` (CSV, JSON lines, Parquet)",
     )
     parser.add_argument("--sample", type=int, metavar="N", help="only N of them, drawn at random")
-    parser.add_argument("--seed", type=int, default=0, help="of --sample")
+    parser.add_argument("--seed", default=0, help="of --sample")
     parser.add_argument(
-        "--seconds",
-        type=float,
-        default=30.0,
-        help="processor seconds after which a certificate is undecided",
+        "--seconds", default=30.0, help="processor seconds after which a certificate is undecided"
     )
     parser.add_argument(
         "--fast",
@@ -99,7 +97,6 @@ def add_parser(commands: Commands) -> None:
         "compare them with those stored; of prediction sets: the scores of K calibration inputs",
     )
     add_source_options(doubts, required=False)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -107,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise InvalidInput(f"`sample` must be at least 1, got {arguments.sample}")
     if not arguments.seconds > 0:
         raise InvalidInput(f"`seconds` must be positive, got {arguments.seconds}")
-    from dsrs.audit import is_of_flint
+    from dsrs.audit import NOTHING_PROVED, is_of_flint
     from dsrs.audit.verdicts import Unreadable
 
     try:
@@ -117,7 +114,8 @@ def run(arguments: argparse.Namespace) -> int:
     except ImportError as error:
         if not is_of_flint(error):
             raise
-        return _nothing_proved()
+        print(f"dsrs: {NOTHING_PROVED}", file=sys.stderr)
+        return EXIT_UNDECIDED
     if not items:
         raise DataError(f"{arguments.source} holds no certificates")
     if arguments.sample is not None and arguments.sample < len(items):
@@ -150,13 +148,6 @@ def exit_code(verdicts: list[Verdict]) -> int:
     if "refuted" in words:
         return EXIT_REFUTED
     return EXIT_VERIFIED if words - {"abstained"} == {"verified"} else EXIT_UNDECIDED
-
-
-def _nothing_proved() -> int:
-    from dsrs.audit import NOTHING_PROVED
-
-    print(f"dsrs: {NOTHING_PROVED}", file=sys.stderr)
-    return EXIT_UNDECIDED
 
 
 def _items_of(source: str) -> list[Item]:

@@ -10,7 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsrs.certifying.progress import Progress
-from dsrs.cli.model_options import classifier_from, dataset_from, with_stored_source
+from dsrs.cli.model_options import (
+    classifier_from,
+    dataset_from,
+    model_and_data,
+    with_stored_source,
+)
 from dsrs.errors import DataError, InvalidInput
 
 if TYPE_CHECKING:
@@ -22,22 +27,32 @@ Given = Callable[[Mapping[str, Any]], str]
 
 
 def retaken_votes(arguments: argparse.Namespace) -> list[Retaken]:
-    """The votes of --votes inputs of a run, taken again from its seed."""
+    """The votes of --votes inputs of a run, taken again from its seed; of sets, their scores."""
     from dsrs.certifying.votes_again import retake_votes
+    from dsrs.conformal import Sets
+    from dsrs.conformal.scores_again import retake_scores
     from dsrs.store import open_run
 
-    if is_sets_file(arguments.source):
-        return _retaken_scores(arguments)
-    if not Path(arguments.source).is_dir():
+    source, count = arguments.source, arguments.votes
+    if is_sets_file(source):
+        if arguments.model is None or arguments.data is None:
+            raise InvalidInput(
+                "--votes of prediction sets needs --model and --data of the calibration"
+            )
+        sets, what = Sets.load(source), "scoring again"
+        classifier, dataset = model_and_data(arguments)
+        most = sets.calibration.inputs
+        again = retake_scores(sets, classifier, dataset, count, device=arguments.device)
+    elif Path(source).is_dir():
+        with open_run(source) as opened:
+            config, most, what = opened.config, len(opened), "voting again"
+        classifier, dataset = model_and_data(with_stored_source(arguments, config))
+        again = retake_votes(source, classifier, dataset, count)
+    else:
         raise InvalidInput("--votes needs a run folder, which has the votes, or prediction sets")
-    with open_run(arguments.source) as opened:
-        config, most = opened.config, len(opened)
-    sourced = with_stored_source(arguments, config)
-    dataset = dataset_from(sourced)
-    classifier = classifier_from(sourced, dataset)
     found = []
-    with Progress(min(arguments.votes, most), "voting again", quiet=arguments.quiet) as bar:
-        for retaken in retake_votes(arguments.source, classifier, dataset, arguments.votes):
+    with Progress(min(count, most), what, quiet=arguments.quiet) as bar:
+        for retaken in again:
             found.append(retaken)
             bar.advance(votes=retaken.votes)
     return found
@@ -50,26 +65,6 @@ def is_sets_file(source: str) -> bool:
         return False
     with path.open("rb") as stream:
         return stream.read(64).startswith(b'{"kind": "prediction sets"')
-
-
-def _retaken_scores(arguments: argparse.Namespace) -> list[Retaken]:
-    """The calibration scores of --votes inputs, taken again from their seed."""
-    from dsrs.conformal import Sets
-    from dsrs.conformal.scores_again import retake_scores
-
-    if arguments.model is None or arguments.data is None:
-        raise InvalidInput("--votes of prediction sets needs --model and --data of the calibration")
-    sets, dataset = Sets.load(arguments.source), dataset_from(arguments)
-    classifier = classifier_from(arguments, dataset)
-    found = []
-    most = min(arguments.votes, sets.calibration.inputs)
-    with Progress(most, "scoring again", quiet=arguments.quiet) as bar:
-        for retaken in retake_scores(
-            *(sets, classifier, dataset, arguments.votes), device=arguments.device
-        ):
-            found.append(retaken)
-            bar.advance(votes=retaken.votes)
-    return found
 
 
 def fingerprint_of_input(values: Any, subject: Mapping[str, Any]) -> str:

@@ -32,6 +32,7 @@ excludes zero; any other gain may be chance.
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "compare",
+        run=run,
         help="what a new run gains over an old one, on the inputs of both",
         description="Compare two runs of the same data over the inputs that both have: certified "
         "accuracy, average radius and clean accuracy, the gains with paired bootstrap intervals, "
@@ -51,16 +52,13 @@ def add_parser(commands: Commands) -> None:
         help='append the answer as Markdown, such as to "$GITHUB_STEP_SUMMARY"',
     )
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
-    parser.set_defaults(run=run)
 
 
 def add_bootstrap(group: Options) -> None:
     """--resamples, --confidence and --seed of bootstrap intervals."""
-    group.add_argument(
-        "--resamples", type=int, default=2000, help="of the bootstrap, 100 to 100000"
-    )
-    group.add_argument("--confidence", type=float, default=0.95, help="of intervals")
-    group.add_argument("--seed", type=int, default=0, help="of the bootstrap")
+    group.add_argument("--resamples", default=2000, help="of the bootstrap, 100 to 100000")
+    group.add_argument("--confidence", default=0.95, help="of intervals")
+    group.add_argument("--seed", default=0, help="of the bootstrap")
 
 
 def bootstrap_from(arguments: argparse.Namespace) -> Resampling:

@@ -31,6 +31,7 @@ complete -F _dsrs dsrs
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "completion",
+        run=run,
         help="a script that completes commands and options in your shell",
         description="Print a script for the shell, made from the commands as they are.",
         epilog=EPILOG,
@@ -38,7 +39,6 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "shell", choices=tuple(COMPLETION_SCRIPTS), help="the shell that reads the script"
     )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

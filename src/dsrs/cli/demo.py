@@ -36,17 +36,17 @@ DEMO_RADII = (0.25, 0.5, 1.0, 1.5, 2.0)
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "demo",
+        run=run,
         help="certify the embedded model and images, and write a report",
         description=DESCRIPTION,
     )
-    parser.add_argument("--n", type=int, default=10_000, help="votes for each image")
-    parser.add_argument("--images", type=int, default=100, help="how many of the 100 images")
+    parser.add_argument("--n", default=10_000, help="votes for each image")
+    parser.add_argument("--images", default=100, help="how many of the 100 images")
     parser.add_argument(
         "--output", type=Path, default=Path("runs/demo"), help="folder of its three runs"
     )
     parser.add_argument("--workers", type=int, help="threads (default: all cores)")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

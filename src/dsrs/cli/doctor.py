@@ -34,6 +34,7 @@ exit codes: 0 all devices can be used, 1 a device answers otherwise than the CPU
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "doctor",
+        run=run,
         help="what is installed here, and which devices can be trusted",
         description="Say what is installed, try every device, and compare its noise and its "
         "answers with those of the CPU.",
@@ -47,7 +48,6 @@ def add_parser(commands: Commands) -> None:
         help="a device to try, such as cuda:0; give it again for several (default: all)",
     )
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

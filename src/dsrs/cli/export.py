@@ -30,6 +30,7 @@ formats:
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "export",
+        run=run,
         help="write the results of a run for other programs",
         description="Write the results of a run in a format that other programs read.",
         epilog=EPILOG,
@@ -47,7 +48,6 @@ def add_parser(commands: Commands) -> None:
         help="file (for dsrs-logs: folder), or - for standard output; default: beside the run",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace files of the same kind")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -29,6 +29,7 @@ exit codes: 0 all requirements hold, 4 one is not met, 2 bad arguments or input.
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "gate",
+        run=run,
         help="does a run reach what is required of it? For CI",
         description="Judge a run by what is required of it: by exact bounds for the population "
         "that its inputs were drawn from, or with --point by these inputs alone.",
@@ -45,7 +46,7 @@ def add_parser(commands: Commands) -> None:
         help="judge the numbers of these inputs, and not what they show of the population",
     )
     parser.add_argument(
-        "--confidence", type=float, default=0.95, help="of each bound for the population, one-sided"
+        "--confidence", default=0.95, help="of each bound for the population, one-sided"
     )
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML")
     parser.add_argument(
@@ -58,7 +59,6 @@ def add_parser(commands: Commands) -> None:
         "--output", type=Path, metavar="FILE", help="also write the HTML page of the run"
     )
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
-    parser.set_defaults(run=run)
 
 
 def add_requirements(group: Options, required: bool = False) -> None:

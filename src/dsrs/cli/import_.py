@@ -39,6 +39,7 @@ log holds intervals and no radii.
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "import",
+        run=run,
         help="read logs and tables of other programs",
         description="Read a log, a folder of logs or a table of another program, check it, and "
         "write it as a table.",
@@ -61,7 +62,6 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--q-log", help="DSRS sampling log of the additional law")
     parser.add_argument("--output", help="table to write: .csv, .jsonl, .parquet or .tsv, also .gz")
     parser.add_argument("--overwrite", action="store_true", help="replace a table of that name")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -14,9 +14,7 @@ from dsrs.cli.model_options import (
     add_batch_size,
     add_model_options,
     add_workers,
-    chosen_inputs,
-    classifier_from,
-    dataset_from,
+    model_and_inputs,
 )
 from dsrs.cli.options import Commands, Options
 from dsrs.cli.output import print_json
@@ -48,6 +46,7 @@ reported like any other.
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "landscape",
+        run=run,
         help="sample accuracy against noise norm once, to predict every law",
         description="Sample a model under noise of many norms and keep the votes in a run folder.",
         epilog=EPILOG,
@@ -68,25 +67,25 @@ def add_parser(commands: Commands) -> None:
     add_workers(run_options)
     run_options.add_argument("--json", action="store_true", help="print the curve as JSON")
     run_options.add_argument("--quiet", action="store_true", help="no progress, no advice")
-    parser.set_defaults(run=run)
 
 
 def add_look_options(group: Options) -> None:
     """How far and how closely to look."""
     group.add_argument(
         "--reach",
-        type=float,
         default=1.0,
         help="largest noise of interest: the votes tell of noise sizes up to about 2.5 times this, "
         "in the units of the inputs",
     )
-    group.add_argument("--votes", type=int, default=4000, help="votes for each input")
-    group.add_argument("--seed", type=int, default=0, help="same seed, same votes")
+    group.add_argument("--votes", default=4000, help="votes for each input")
+    group.add_argument("--seed", default=0, help="same seed, same votes")
     add_batch_size(group)
     add_grid(group)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from dsrs.store.profiles import read_landscape
+
     if arguments.norm != "l2":
         raise InvalidInput(
             f"`dsrs landscape` samples l2 noise only, got --norm {arguments.norm}: predictions of "
@@ -94,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
             f"norm, compare runs of `dsrs certify --norm {arguments.norm}` on a few inputs"
         )
     look(arguments, arguments.output)
-    summary = _summary(arguments.output)
+    summary = landscape_summary(read_landscape(arguments.output))
     if arguments.json:
         print_json("landscape", {"run": arguments.output, **summary})
         return 0
@@ -110,7 +109,7 @@ def look(arguments: argparse.Namespace, output: str) -> None:
     from dsrs.methods import Plan
     from dsrs.store.profiles import wide_law
 
-    dataset = dataset_from(arguments)
+    model, dataset, indices = model_and_inputs(arguments)
     plan = Plan(
         law=wide_law(math.prod(dataset.input_shape), arguments.reach),
         methods=("landscape",),
@@ -120,7 +119,6 @@ def look(arguments: argparse.Namespace, output: str) -> None:
         batch=arguments.batch,
         grid=grid_from(arguments, dataset.bounds),
     )
-    model = classifier_from(arguments, dataset)
     if arguments.split == "test" and not arguments.quiet:
         print(
             "note: looking at the test split; report certificates of other inputs than these",
@@ -132,19 +130,12 @@ def look(arguments: argparse.Namespace, output: str) -> None:
         model,
         dataset,
         plan,
-        chosen_inputs(arguments, dataset),
+        indices,
         output,
         workers=arguments.workers,
         origin=Origin(arguments.device),
         progress=lambda total: Progress(total, "looking", quiet=arguments.quiet),
     )
-
-
-def _summary(path: str) -> dict[str, Any]:
-    from dsrs.store.profiles import read_landscape
-
-    landscape = read_landscape(path)
-    return landscape_summary(landscape)
 
 
 def landscape_summary(landscape: Landscape) -> dict[str, Any]:

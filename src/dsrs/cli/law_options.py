@@ -53,12 +53,9 @@ def add_law_options(
 
 def add_shape_options(group: Options) -> None:
     """--k and --eta of the smoothing law P."""
-    group.add_argument(
-        "--k", type=float, default=0.0, help="exponent, 0 <= k < d/2; 0 (default) is Gaussian"
-    )
+    group.add_argument("--k", default=0.0, help="exponent, 0 <= k < d/2; 0 (default) is Gaussian")
     group.add_argument(
         "--eta",
-        type=float,
         default=2.0,
         help="density |x|^(-2k) exp(-(|x|/s)^eta), eta from 0.5 to 8; 2 (default) is Gaussian",
     )

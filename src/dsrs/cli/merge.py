@@ -20,6 +20,7 @@ parts; nothing is written then. The parts are not changed.
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "merge",
+        run=run,
         help="put the parts of a run together",
         description="Copy the inputs of several runs of the same settings into one run folder.",
         epilog=EPILOG,
@@ -28,7 +29,6 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--output", required=True, help="new run folder, or one of these settings to add to"
     )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -42,32 +42,26 @@ PATHS = ("weights", "data", "labels", "denoise", "class_names", "router")
 
 
 def add_model_options(
-    group: Options, *, voters: str, split: str = "test", required: bool = True
+    group: Options, *, voters: str = "", split: str = "test", required: bool = True
 ) -> None:
-    """--model, --data, how to read them, and which inputs and classes to take.
+    """--model, --data, how to read them, and which inputs to take.
 
-    `voters` says in the help which votes choose a class where no label does.
+    Where votes choose a class, `voters` says in the help which ones, and --target whether they do.
     """
-    add_source_options(
-        group,
-        split=split,
-        required=required,
-        no_labels=f"do not use labels: take the class that {voters} choose",
-    )
-    group.add_argument(
-        "--target",
-        choices=defaults.TARGETS,
-        default=defaults.TARGETS[0],
-        help=f"with labels: take the label (default), or the class that {voters} choose",
-    )
-    add_selection_options(group)
-
-
-def add_selection_options(group: Options) -> None:
-    """Which inputs to take."""
-    group.add_argument("--start", type=int, default=0, help="number of the first input")
+    if not voters:
+        add_source_options(group, split=split, required=required)
+    else:
+        no_labels = f"do not use labels: take the class that {voters} choose"
+        add_source_options(group, split=split, required=required, no_labels=no_labels)
+        group.add_argument(
+            "--target",
+            choices=defaults.TARGETS,
+            default=defaults.TARGETS[0],
+            help=f"with labels: take the label (default), or the class that {voters} choose",
+        )
+    group.add_argument("--start", default=0, help="number of the first input")
     group.add_argument("--stop", type=int, help="stop before this input (default: the end)")
-    group.add_argument("--skip", type=int, default=1, help="take every SKIP-th input")
+    group.add_argument("--skip", default=1, help="take every SKIP-th input")
     group.add_argument("--indices", type=whole_numbers, help="these inputs, such as 3,14,15 or 0-9")
     group.add_argument(
         "--leave-out",
@@ -157,7 +151,6 @@ def add_batch_size(group: Options) -> None:
     """--batch-size of the forward passes."""
     group.add_argument(
         "--batch-size",
-        type=int,
         default=0,
         dest="batch",
         help="rows of a forward pass: a power of two up to 1024 (default: by the input's size)",
@@ -206,9 +199,8 @@ def chosen_inputs(arguments: argparse.Namespace, dataset: Dataset) -> list[int]:
     from dsrs.datasets import select
 
     chosen = select(dataset, arguments.start, arguments.stop, arguments.skip, arguments.indices)
-    left_out = (
-        set() if arguments.leave_out is None else inputs_that_chose(arguments.leave_out, dataset)
-    )
+    file = arguments.leave_out
+    left_out = set() if file is None else inputs_that_chose(file, dataset)
     kept = [int(index) for index in chosen if int(index) not in left_out]
     if not kept:
         raise InvalidInput("--leave-out leaves no input: all of them chose the law")
@@ -240,24 +232,22 @@ def model_and_data(arguments: argparse.Namespace) -> tuple[Classifier, Dataset]:
     return classifier, dataset.named_for(classifier)
 
 
+def model_and_inputs(arguments: argparse.Namespace) -> tuple[Classifier, Dataset, list[int]]:
+    """The model, the data and the inputs of it that these options name."""
+    classifier, dataset = model_and_data(arguments)
+    return classifier, dataset, chosen_inputs(arguments, dataset)
+
+
 def classifier_options(
     arguments: argparse.Namespace, input_shape: tuple[int, ...], scaling: Scaling | None
 ) -> dict[str, Any]:
     """The options of `load_classifier` that these are."""
-    return {
+    same = [name for name in MODEL_SOURCE if name not in ("model", "compile")]
+    return {name: getattr(arguments, name) for name in same} | {
         "input_shape": input_shape,
-        "num_classes": arguments.num_classes,
         "bounds": tuple(arguments.bounds),
         "scaling": scaling,
-        "device": arguments.device,
-        "precision": arguments.precision,
         "engine": "compiled" if arguments.compile else "auto",
-        "weights": arguments.weights,
-        "channels_last": arguments.channels_last,
-        "mean": arguments.mean,
-        "std": arguments.std,
-        "denoise": arguments.denoise,
-        "router": arguments.router,
     }
 
 

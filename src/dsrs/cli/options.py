@@ -29,7 +29,8 @@ class Option:
     Attributes:
         name: `--batch-size`; without dashes it is a word that stands by itself.
         help: what it does, in a line or two.
-        type: reads one text; `int` and `float` also read 1e5.
+        type: reads one text, by default as a number if the default is one; `int` and `float` also
+            read 1e5.
         default: the value where the option is not given.
         action: `store_true` for a flag, `append` for an option that may be repeated.
         nargs: how many texts follow, `+` for at least one (of a word without a name).
@@ -38,7 +39,7 @@ class Option:
         dest: the parameter that it fills, by default its name.
         required: whether the command needs it.
         kept: whether run.toml keeps it, which repeats what is computed and not where.
-        rivals: the names of options of which only one can be given, this one included.
+        rivals: the options of which only one can be given, this one included.
     """
 
     name: str
@@ -102,7 +103,7 @@ class Option:
             return typed
         if self.choices and typed not in self.choices:
             raise InvalidInput(f"{label}: expected one of {', '.join(self.choices)}, got {typed!r}")
-        read = READERS.get(self.type, self.type)
+        read = READERS.get(self.type or type(self.default), self.type)
         try:
             return typed if read is None else read(typed)
         except (argparse.ArgumentTypeError, ValueError) as error:
@@ -117,40 +118,42 @@ class Rivals:
     options: list[Option] = field(default_factory=list)
 
 
+@dataclass(eq=False)
 class Options:
-    """A list of options under a title of the help."""
+    """A list of options under a title of the help; `rivals` cannot be given together."""
 
-    def __init__(self, title: str = "", rivals: Rivals | None = None) -> None:
-        self.title = title
-        self.options: list[Option] = []
-        self._rivals = rivals
+    title: str = ""
+    rivals: Rivals | None = None
+    options: list[Option] = field(default_factory=list)
 
     def add_argument(self, name: str, **fields: Any) -> None:
         """Declare an option; the fields are those of `Option`."""
-        option = Option(name, rivals=self._rivals, **fields)
+        option = Option(name, rivals=self.rivals, **fields)
         self.options.append(option)
-        if self._rivals is not None:
-            self._rivals.options.append(option)
+        if self.rivals is not None:
+            self.rivals.options.append(option)
 
     def add_mutually_exclusive_group(self, required: bool = False) -> Options:
         """Options of which at most one can be given, under the same title."""
-        group = Options(self.title, Rivals(required))
-        group.options = self.options
-        return group
+        return Options(self.title, Rivals(required), self.options)
 
 
+@dataclass(eq=False)
 class Command(Options):
-    """A command: its texts, its options, and what it runs or the commands below it."""
+    """A command: its texts, its options, and what it runs or the commands below it.
 
-    def __init__(self, name: str, help: str, description: str, epilog: str) -> None:
-        super().__init__()
-        self.name = name
-        self.help = help
-        self.description = description
-        self.epilog = epilog
-        self.run: Run | None = None
+    `help` is its line in the list of commands.
+    """
+
+    name: str = ""
+    run: Run | None = None
+    help: str = ""
+    description: str = ""
+    epilog: str = ""
+    commands: Commands | None = None
+
+    def __post_init__(self) -> None:
         self.groups: list[Options] = [self]
-        self.commands: Commands | None = None
 
     def add_argument_group(self, title: str) -> Options:
         """Options under a title of their own."""
@@ -161,10 +164,6 @@ class Command(Options):
         """The commands below this one."""
         self.commands = Commands(self.name)
         return self.commands
-
-    def set_defaults(self, run: Run) -> None:
-        """Say what the command runs."""
-        self.run = run
 
     def all_options(self) -> list[Option]:
         """The options of all groups."""
@@ -178,13 +177,10 @@ class Commands:
         self.prefix = prefix
         self.by_name: dict[str, Command] = {}
 
-    def add_parser(
-        self, name: str, *, help: str, description: str = "", epilog: str = ""
-    ) -> Command:
-        """Declare a command; `help` is its line in the list of commands."""
-        command = Command(f"{self.prefix} {name}", help, description, epilog)
-        self.by_name[name] = command
-        return command
+    def add_parser(self, name: str, **fields: Any) -> Command:
+        """Declare a command; the fields are those of `Command`."""
+        self.by_name[name] = Command(name=f"{self.prefix} {name}", **fields)
+        return self.by_name[name]
 
     def leaves(self) -> Iterator[Command]:
         """The commands that run something, those below others included."""

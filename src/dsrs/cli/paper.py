@@ -36,6 +36,7 @@ def add_parser(commands: Commands) -> None:
 def _add_tables(verbs: Commands) -> None:
     tables = verbs.add_parser(
         "tables",
+        run=run_tables,
         help="the paper's tables beside ours, from the recorded intervals",
         description="Recertify every recorded input and print the paper's tables: its figure, "
         "ours, and the gain. Exit code 1 if a cell falls short of the paper's figure by more than "
@@ -63,12 +64,12 @@ def _add_tables(verbs: Commands) -> None:
     tables.add_argument("--output", type=Path, metavar="FILE", help="write to a file")
     tables.add_argument("--overwrite", action="store_true", help="replace a text of that name")
     tables.add_argument("--quiet", action="store_true", help="no progress")
-    tables.set_defaults(run=run_tables)
 
 
 def _add_figures(verbs: Commands) -> None:
     figures = verbs.add_parser(
         "figures",
+        run=run_figures,
         help="the paper's figures, redrawn",
         description="Redraw the paper's figures that show data: dimension, relaxed, theorem-1, "
         "multiclass, probability-plane, densities and ideal-bound from nothing; votes, curves, "
@@ -96,46 +97,39 @@ def _add_figures(verbs: Commands) -> None:
         "--format", choices=("png", "pdf", "svg"), default="png", help="kind of the files"
     )
     figures.add_argument("--quiet", action="store_true", help="no progress")
-    figures.set_defaults(run=run_figures)
 
 
 def _add_time(verbs: Commands) -> None:
     times = verbs.add_parser(
         "time",
+        run=run_time,
         help="seconds a certificate takes, beside the paper's",
         description="Certify recorded inputs one after another on one thread, from P alone and "
         "from P and truncated Q, and print the mean seconds beside the paper's.",
     )
     _add_source(times)
-    times.add_argument(
-        "--inputs", type=int, default=200, metavar="N", help="inputs of each data set"
-    )
+    times.add_argument("--inputs", default=200, metavar="N", help="inputs of each data set")
     times.add_argument("--quiet", action="store_true", help="no progress")
-    times.set_defaults(run=run_time)
 
 
 def _add_opt(verbs: Commands) -> None:
     opt = verbs.add_parser(
         "opt",
+        run=run_opt,
         help="truncation by heuristic against truncation by optimisation, on a trained model",
         description="Choose T for each input by the heuristic and by the appendix's optimisation "
         "(Opt), certify both from fresh votes, and print the radii.",
     )
     opt.add_argument("--model", type=Path, required=True, metavar="DIR", help="from `dsrs train`")
     opt.add_argument("--data", type=Path, required=True, metavar="PATH", help="labelled test data")
-    opt.add_argument(
-        "--inputs", type=int, default=30, metavar="N", help="inputs, spread over the data"
-    )
-    opt.add_argument("--votes", type=int, default=10_000, help="votes under P, and under each Q")
-    opt.add_argument(
-        "--alpha", type=float, default=0.001, help="failure probability of a certificate"
-    )
-    opt.add_argument("--seed", type=int, default=0, help="same seed, same votes")
+    opt.add_argument("--inputs", default=30, metavar="N", help="inputs, spread over the data")
+    opt.add_argument("--votes", default=10_000, help="votes under P, and under each Q")
+    opt.add_argument("--alpha", default=0.001, help="failure probability of a certificate")
+    opt.add_argument("--seed", default=0, help="same seed, same votes")
     opt.add_argument("--weight", type=float, help="weight lambda of Opt (default: the paper's)")
     opt.add_argument("--steps", type=int, help="steps of Opt (default: the paper's)")
     opt.add_argument("--samples", type=int, help="samples of a step of Opt (default: the paper's)")
     opt.add_argument("--quiet", action="store_true", help="no progress")
-    opt.set_defaults(run=run_opt)
 
 
 def run_tables(arguments: argparse.Namespace) -> int:

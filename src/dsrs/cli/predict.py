@@ -11,15 +11,13 @@ from dsrs.cli.grid_option import add_grid, grid_from
 from dsrs.cli.law_options import add_law_options, noise_from
 from dsrs.cli.model_options import (
     add_batch_size,
-    add_selection_options,
-    add_source_options,
+    add_model_options,
     add_workers,
-    chosen_inputs,
-    model_and_data,
+    model_and_inputs,
 )
 from dsrs.cli.options import Commands
 from dsrs.cli.output import print_json
-from dsrs.cli.seed_option import RANDOM, add_seed
+from dsrs.cli.seed_option import add_seed, noise_text
 from dsrs.cli.tables import table
 from dsrs.files.foreign_text import one_line
 from dsrs.measures.rounding import floor_text
@@ -49,19 +47,16 @@ where the votes are close. --json prints its seed, with which the votes can be t
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "predict",
+        run=run,
         help="the class of the smoothed classifier, for data or one image",
         description="Take votes under noise and print the class that wins, or an abstention.",
         epilog=EPILOG,
     )
-    source = parser.add_argument_group("model and data")
-    add_source_options(source)
-    add_selection_options(source)
+    add_model_options(parser.add_argument_group("model and data"))
     group = parser.add_argument_group("noise and votes")
     add_law_options(group, from_file=True)
-    group.add_argument(
-        "--n", type=int, default=defaults.PREDICTION_VOTES, help="most votes for an input"
-    )
-    group.add_argument("--alpha", type=float, default=defaults.ALPHA, help="failure probability")
+    group.add_argument("--n", default=defaults.PREDICTION_VOTES, help="most votes for an input")
+    group.add_argument("--alpha", default=defaults.ALPHA, help="failure probability")
     group.add_argument(
         "--radius",
         type=float,
@@ -71,7 +66,7 @@ def add_parser(commands: Commands) -> None:
     )
     add_seed(
         group,
-        default=RANDOM,
+        default=None,
         help="for experiments: same seed, same votes (default: random, fresh for each answer)",
     )
     add_batch_size(group)
@@ -79,25 +74,23 @@ def add_parser(commands: Commands) -> None:
     add_workers(group)
     parser.add_argument("--json", action="store_true", help="predictions with votes as JSON")
     parser.add_argument("--verbose", action="store_true", help="where an error came from")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     from dsrs.smoothed.classifier import SmoothedClassifier
 
-    classifier, dataset = model_and_data(arguments)
+    classifier, dataset, indices = model_and_inputs(arguments)
     smoothed = SmoothedClassifier(
         classifier,
         noise_from(arguments, math.prod(dataset.input_shape))["law"],
         method=defaults.NEYMAN_PEARSON,
         n=max(arguments.n, 2),
         alpha=arguments.alpha,
-        seed=None if arguments.seed == RANDOM else arguments.seed,
+        seed=arguments.seed,
         batch=arguments.batch,
         workers=arguments.workers,
         grid=grid_from(arguments, dataset.bounds),
     )
-    indices = chosen_inputs(arguments, dataset)
     answers = smoothed.predict(dataset, n=arguments.n, radius=arguments.radius, index=indices)
     numbered = list(zip(indices, answers, strict=True))
     if arguments.json:
@@ -116,10 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.radius is not None:
         norm = smoothed.plan.law.measured_in
         print(f"answered only where certified at radius {arguments.radius:g} ({norm})")
-    if smoothed.plan.seed_public:
-        print(f"noise: public seed {arguments.seed}, for experiments")
-    else:
-        print("noise: fresh for each answer")
+    print(noise_text(arguments.seed))
     return 0
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from dsrs.cli.law_options import LAW_FORMS, add_law_options, law_from
 from dsrs.cli.options import Commands
 from dsrs.cli.output import print_json
-from dsrs.cli.second_law import add_second_law, votes_of
 from dsrs.cli.tables import table
 from dsrs.errors import InvalidInput
 from dsrs.measures.rounding import floor_text, nearest_text
@@ -49,6 +48,7 @@ examples:
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "radius",
+        run=run,
         help="the largest provable radius of one input, from intervals or votes",
         description="Compute the largest radius that can be proved from what sampling has "
         "learned: an interval for P_A, the probability of the class under the smoothing noise P, "
@@ -62,13 +62,35 @@ def add_parser(commands: Commands) -> None:
     first = seen.add_mutually_exclusive_group(required=True)
     first.add_argument("--p", nargs=2, type=float, metavar=("LOW", "HIGH"), help="interval of P_A")
     first.add_argument("--p-votes", metavar="RIGHT/ALL", help="votes under P, e.g. 48750/50000")
-    add_second_law(seen, numbers="--q-interval", count=2)
+    seen.add_argument(
+        "--q",
+        action="append",
+        dest="q_law",
+        default=[],
+        metavar="LAW",
+        help="additional law (see below); give it again for several",
+    )
+    seen.add_argument(
+        "--q-interval",
+        nargs=2,
+        type=float,
+        action="append",
+        default=[],
+        metavar=("LOW", "HIGH"),
+        help="interval of Q_A under --q",
+    )
+    seen.add_argument(
+        "--q-votes",
+        action="append",
+        default=[],
+        metavar="RIGHT/ALL",
+        help="votes under --q, e.g. 49800/50000",
+    )
     seen.add_argument("--alpha", type=float, help="failure probability of the votes' bounds")
     parser.add_argument(
         "--at", type=float, metavar="R", help="the least class probability at a shift of length R"
     )
     parser.add_argument("--json", action="store_true", help="the answer as JSON")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -118,9 +140,9 @@ def _observed(
     from dsrs.laws import parse_additional_law
     from dsrs.proofs.interval import Interval, Observation
 
-    if arguments.q_numbers and arguments.q_votes:
+    if arguments.q_interval and arguments.q_votes:
         raise InvalidInput("give either --q-interval or --q-votes, not both")
-    given = arguments.q_numbers or arguments.q_votes
+    given = arguments.q_interval or arguments.q_votes
     if len(given) != len(arguments.q_law):
         raise InvalidInput(
             f"each --q needs one --q-interval or --q-votes: got {len(arguments.q_law)} law(s) and "
@@ -151,6 +173,14 @@ def _observed(
         q = interval(seen, text) if arguments.q_votes else _named("--q-interval", seen)
         observations.append(Observation(parse_additional_law(text, law, p.lower), q))
     return p, observations
+
+
+def votes_of(text: str) -> tuple[int, int]:
+    """48750/50000 as two numbers."""
+    right, slash, trials = (part.strip() for part in text.partition("/"))
+    if not (slash and right.isdecimal() and trials.isdecimal()):
+        raise InvalidInput(f"votes are written RIGHT/ALL, such as 48750/50000, got {text!r}")
+    return int(right), int(trials)
 
 
 def _named(option: str, ends: list[float]) -> Interval:

@@ -48,6 +48,7 @@ line number and does not stop the others.
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "recertify",
+        run=run,
         help="certify a table of intervals, or a run again from its saved votes",
         description=DESCRIPTION,
         epilog="examples:\n  dsrs recertify intervals.csv.gz --output radii.csv\n"
@@ -68,7 +69,6 @@ def add_parser(commands: Commands) -> None:
         metavar="LAW",
         help="another additional law, such as truncated:0.8; give it again for several",
     )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -134,7 +134,8 @@ def _recertify_table(source: Path, target: Path, arguments: argparse.Namespace) 
     from dsrs.duality.kernel import prepare
     from dsrs.proofs.table import REQUIRED_COLUMNS, RESULT_COLUMNS
 
-    count = _count_rows(source)
+    with open_csv(source) as rows:
+        count = sum(1 for _ in rows.rows)
     tally = Tally()
     began = time.monotonic()
     interrupted = False
@@ -153,7 +154,7 @@ def _recertify_table(source: Path, target: Path, arguments: argparse.Namespace) 
                 fields = outcome.fields()
                 _count(tally, fields, row.line)
                 values = [row.cells.get(name, "") for name in kept]
-                writer.writerow([*values, *(_text(fields[name]) for name in RESULT_COLUMNS)])
+                writer.writerow([*values, *(fields[name] for name in RESULT_COLUMNS)])
                 bar.advance()
         except KeyboardInterrupt:
             interrupted = True
@@ -236,15 +237,6 @@ def _report(tally: Tally, target: Path, seconds: float, as_json: bool) -> None:
         f"\n{tally.rows:,} rows, {tally.certified:,} certified, {tally.errors:,} bad, "
         f"in {seconds:.1f} s; written to {target}"
     )
-
-
-def _text(value: float | str) -> str:
-    return value if isinstance(value, str) else repr(value)
-
-
-def _count_rows(path: Path) -> int:
-    with open_csv(path) as rows:
-        return sum(1 for _ in rows.rows)
 
 
 @contextmanager

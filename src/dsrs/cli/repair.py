@@ -20,6 +20,7 @@ the damaged run is not changed. Exit code 1 if anything was dropped.
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "repair",
+        run=run,
         help="save the sound inputs of a damaged run",
         description="Copy every input whose checksum holds into a new run folder, and say what "
         "was dropped.",
@@ -27,7 +28,6 @@ def add_parser(commands: Commands) -> None:
     )
     parser.add_argument("run_folder", metavar="RUN", help="damaged run folder")
     parser.add_argument("--output", help="new run folder (default: RUN-repaired)")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -33,6 +33,7 @@ examples:
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "report",
+        run=run,
         help="tables, figures and an HTML page from runs",
         description="Certified accuracy, average radius and gains of one or more runs, with "
         "bootstrap intervals. Several runs are also compared with the first one, over the inputs "
@@ -71,7 +72,6 @@ def add_parser(commands: Commands) -> None:
     add_requirements(parser)
     add_bootstrap(parser)
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -36,6 +36,7 @@ is smoothed too, and certified with each input (docs/routing.md).
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "route",
+        run=run,
         help="a router and its experts as one model, which chooses its noise by the input",
         description="Write a folder that names a router, its experts and their noise; --model "
         "takes the folder wherever it takes a model.",
@@ -47,15 +48,13 @@ def add_parser(commands: Commands) -> None:
     group.add_argument(
         "--sigmas", type=numbers, help="the noise of each expert, such as 0.25,0.5,1; 0 is none"
     )
-    group.add_argument("--k", type=float, default=0.0, help="exponent of their noise (default: 0)")
+    group.add_argument("--k", default=0.0, help="exponent of their noise (default: 0)")
     router = parser.add_argument_group("router")
     router.add_argument(
         "--router", metavar="FILE", help="the model of the router; without it, --data trains one"
     )
     router.add_argument("--router-sigma", type=float, help="size of the router's noise")
-    router.add_argument(
-        "--router-k", type=float, default=0.0, help="exponent of its noise (default: 0)"
-    )
+    router.add_argument("--router-k", default=0.0, help="exponent of its noise (default: 0)")
     add_training_options(parser.add_argument_group("training a router, in place of --router"))
     parser.add_argument("--output", required=True, help="folder to write route.toml into")
     parser.add_argument(
@@ -63,7 +62,6 @@ def add_parser(commands: Commands) -> None:
         type=whole_numbers,
         help="shape of one input, such as 1,28,28, where a model does not say it",
     )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

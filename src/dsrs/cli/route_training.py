@@ -29,22 +29,14 @@ def add_training_options(group: Options) -> None:
         help="these inputs, such as 3,14,15 or 0-999 (default: those that `dsrs train --hold-out` "
         "kept out, as the cards beside the models say)",
     )
-    group.add_argument(
-        "--inputs", type=int, default=1000, help="at most so many inputs (default: 1000)"
-    )
-    group.add_argument(
-        "--votes", type=int, default=128, help="of each input and expert (default: 128)"
-    )
-    group.add_argument(
-        "--n", type=int, default=10_000, help="votes of the certificates (default: 10000)"
-    )
-    group.add_argument(
-        "--alpha", type=float, default=defaults.ALPHA, help=f"default: {defaults.ALPHA:g}"
-    )
+    group.add_argument("--inputs", default=1000, help="at most so many inputs (default: 1000)")
+    group.add_argument("--votes", default=128, help="of each input and expert (default: 128)")
+    group.add_argument("--n", default=10_000, help="votes of the certificates (default: 10000)")
+    group.add_argument("--alpha", default=defaults.ALPHA, help=f"default: {defaults.ALPHA:g}")
     group.add_argument(
         "--objective", default="acr", help="acr (average certified radius) or accuracy@R"
     )
-    group.add_argument("--seed", type=int, default=0, help="same seed, same router (default: 0)")
+    group.add_argument("--seed", default=0, help="same seed, same router (default: 0)")
 
 
 def train(arguments: argparse.Namespace, experts: Sequence[Member]) -> int:

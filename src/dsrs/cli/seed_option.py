@@ -8,23 +8,21 @@ from dsrs.cli.options import Options
 from dsrs.cli.values import whole_number
 from dsrs.errors import InvalidInput
 
-RANDOM = "random"
 
-
-def add_seed(group: Options, *, default: int | str, help: str) -> None:
-    """--seed of the votes; `help` says what the default means."""
+def add_seed(group: Options, *, default: int | None, help: str) -> None:
+    """--seed of the votes, None for one that is drawn; `help` says what the default means."""
     group.add_argument("--seed", type=seed_text, default=default, metavar="SEED", help=help)
 
 
-def seed_text(text: str) -> int | str:
-    """A whole number, or `random`."""
+def seed_text(text: str) -> int | None:
+    """A whole number, or None for `random`."""
     try:
-        return RANDOM if text == RANDOM else whole_number(text)
+        return None if text == "random" else whole_number(text)
     except InvalidInput:
-        raise InvalidInput(f"expected a whole number or {RANDOM}, got {text!r}") from None
+        raise InvalidInput(f"expected a whole number or random, got {text!r}") from None
 
 
-def seed_of_run(seed: int | str, output: str) -> dict[str, Any]:
+def seed_of_run(seed: int | None, output: str) -> dict[str, Any]:
     """The fields of the plan of a run in the folder `output`.
 
     A random seed is drawn once: a run that exists is continued with the one that it has.
@@ -32,7 +30,14 @@ def seed_of_run(seed: int | str, output: str) -> dict[str, Any]:
     from dsrs.noise.seeds import fresh_seed
     from dsrs.store.reader import drawn_seed
 
-    if seed != RANDOM:
+    if seed is not None:
         return {"seed": seed}
     drawn = drawn_seed(output)
     return {"seed": fresh_seed() if drawn is None else drawn, "seed_public": False}
+
+
+def noise_text(seed: int | None) -> str:
+    """Who knows the noise of the answers that were given."""
+    if seed is None:
+        return "noise: fresh for each answer"
+    return f"noise: public seed {seed}, for experiments"

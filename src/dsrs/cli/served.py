@@ -37,6 +37,7 @@ exit codes: 0 all the same, 1 something differs, 2 bad arguments or input.
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "served",
+        run=run,
         help="whether what is served is what a run or prediction sets speak of",
         description="Compare a model, its device, noise and grid with those of a run folder or of "
         "a file of `dsrs conformal calibrate`.",
@@ -48,7 +49,6 @@ def add_parser(commands: Commands) -> None:
     add_law_options(group, from_file=True)
     add_grid(group)
     parser.add_argument("--json", action="store_true", help="print the comparison as JSON")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

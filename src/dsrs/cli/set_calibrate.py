@@ -8,16 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsrs.certifying.progress import Progress
-from dsrs.cli.model_options import (
-    add_selection_options,
-    add_source_options,
-    add_workers,
-    chosen_inputs,
-    model_and_data,
-)
+from dsrs.cli.model_options import add_model_options, add_workers, model_and_inputs
 from dsrs.cli.options import Commands
 from dsrs.cli.output import print_json
-from dsrs.cli.seed_option import RANDOM, add_seed
+from dsrs.cli.seed_option import add_seed
 from dsrs.cli.set_options import (
     MARGINAL_HELP,
     add_promise_options,
@@ -52,20 +46,18 @@ choice of the noise may have seen them.
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "calibrate",
+        run=run,
         help="find the threshold of prediction sets on labelled inputs",
         description="Ask the model once for each calibration input under noise, find the threshold "
         "of the scores, and keep it with the proof of its coverage under shifts.",
         epilog=EPILOG,
     )
-    source = parser.add_argument_group("model and data")
-    add_source_options(source)
-    add_selection_options(source)
+    add_model_options(parser.add_argument_group("model and data"))
     group = parser.add_argument_group("what is promised")
     add_promise_options(group)
     add_score(group, "threshold unless --law says otherwise")
     group.add_argument(
         "--calibration-draws",
-        type=int,
         default=1,
         help="noisy queries of each calibration input: more make the threshold steadier",
     )
@@ -83,12 +75,11 @@ def add_parser(commands: Commands) -> None:
     )
     group.add_argument(
         "--batch-size",
-        type=int,
         default=1,
         dest="batch",
         help="rows of every forward pass here and in answers, filled up with copies",
     )
-    add_seed(group, default=RANDOM, help="of the noise, which may be public (default: random)")
+    add_seed(group, default=None, help="of the noise, which may be public (default: random)")
     add_workers(group)
     parser.add_argument(
         "--output", type=Path, required=True, metavar="FILE", help="file of the sets to write"
@@ -96,22 +87,20 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--overwrite", action="store_true", help="replace a file of that name")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--quiet", action="store_true", help="no progress")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     from dsrs.conformal import calibrate
 
     check_new_file(arguments.output, arguments.overwrite)
-    classifier, dataset = model_and_data(arguments)
-    chosen = chosen_inputs(arguments, dataset)
+    classifier, dataset, chosen = model_and_inputs(arguments)
     refuse_tuning_inputs(arguments.law, dataset, chosen)
     sets = calibrate(
         classifier,
         dataset,
         plan_from(arguments, dataset),
         chosen,
-        seed=None if arguments.seed == RANDOM else arguments.seed,
+        seed=arguments.seed,
         device=arguments.device,
         workers=arguments.workers or 1,
         progress=lambda total: Progress(total, "calibrating", quiet=arguments.quiet),

@@ -9,12 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsrs.certifying.progress import Progress
-from dsrs.cli.model_options import (
-    add_selection_options,
-    add_source_options,
-    chosen_inputs,
-    model_and_data,
-)
+from dsrs.cli.model_options import add_model_options, model_and_inputs
 from dsrs.cli.options import Commands
 from dsrs.cli.output import print_json
 from dsrs.cli.radii import FORMS, parse_radii
@@ -40,6 +35,7 @@ again, for the same model under other noise.
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "curve",
+        run=run,
         help="mean size of sets against radius, beside certified accuracy",
         description="Answer for inputs as they are, at many radii from one query each, and print "
         "or draw how the sets grow with the radius.",
@@ -62,13 +58,10 @@ def add_parser(commands: Commands) -> None:
         metavar="RUN",
         help="run folder, whose certified accuracy stands beside the sizes; may be given again",
     )
-    source = parser.add_argument_group("model and data, not those of the calibration")
-    add_source_options(source)
-    add_selection_options(source)
+    add_model_options(parser.add_argument_group("model and data, not those of the calibration"))
     parser.add_argument("--figure", type=Path, metavar="FILE", help=".png, .svg or .pdf to draw")
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
     parser.add_argument("--quiet", action="store_true", help="no progress")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -77,8 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     radii = parse_radii(arguments.radii)
     files = [Sets.load(path) for path in arguments.sets]
     accuracies = _accuracies(arguments.runs, radii)
-    classifier, dataset = model_and_data(arguments)
-    indices = chosen_inputs(arguments, dataset)
+    classifier, dataset, indices = model_and_inputs(arguments)
     curves = {}
     for path, sets in zip(arguments.sets, files, strict=True):
         predictor = SetPredictor(classifier, sets, device=arguments.device)

@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import argparse
-import json
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+import math
+from typing import TYPE_CHECKING
 
 from dsrs.cli.grid_option import add_grid, grid_from
 from dsrs.cli.law_options import add_law_options, add_shape_options, law_from
 from dsrs.cli.options import Options
+from dsrs.cli.tuned_file import read_tuned
 from dsrs.cli.values import one_of
-from dsrs.errors import DataError, InvalidInput
+from dsrs.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from dsrs.conformal import SetPlan
+    from dsrs.conformal import SetPlan, Sets
     from dsrs.datasets import Dataset
 
 MARGINAL_HELP = """\
 The promise holds on average over inputs, calibration sets and noise, not for each single input:
 it is about all answers together, and may be kept better for some kinds of inputs than for others.
 """
+
+
+def add_sets(group: Options) -> None:
+    """--sets, the file of `dsrs conformal calibrate`."""
+    group.add_argument(
+        "--sets", required=True, metavar="FILE", help="file of `dsrs conformal calibrate`"
+    )
+
+
+def promise_text(sets: Sets) -> str:
+    """What sets promise, and what is to be known of it."""
+    notes = (f"note: {caveat}" for caveat in sets.caveats)
+    return "\n".join([f"promise: {sets.guarantee}", *notes])
 
 
 def add_promise_options(group: Options, *, sigma: bool = True) -> None:
@@ -37,13 +50,11 @@ def add_promise_options(group: Options, *, sigma: bool = True) -> None:
     )
     group.add_argument(
         "--coverage",
-        type=float,
         default=0.9,
         help="probability with which a set holds the true class, on average",
     )
     group.add_argument(
         "--draws",
-        type=int,
         default=1,
         help="noisy queries of an answer: with more than one it is the majority of as many sets, "
         "each of which may miss half as often",
@@ -63,12 +74,10 @@ def add_score(group: Options, absent: str) -> None:
 
 def plan_from(arguments: argparse.Namespace, dataset: Dataset) -> SetPlan:
     """The plan that these options make."""
-    import math
-
     from dsrs.conformal import SetPlan
 
     file = getattr(arguments, "law", None)
-    tuned = {} if file is None else tuned_sets(file)
+    tuned = {} if file is None else read_tuned(file)
     return SetPlan(
         law_from(arguments, math.prod(dataset.input_shape)),
         arguments.radius,
@@ -83,20 +92,9 @@ def plan_from(arguments: argparse.Namespace, dataset: Dataset) -> SetPlan:
     )
 
 
-def tuned_sets(file: str) -> dict[str, Any]:
-    """What `dsrs conformal tune --output` wrote, or a law alone."""
-    try:
-        content = json.loads(Path(file).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise DataError(f"{file} cannot be read as a law: {error}") from None
-    if not isinstance(content, dict):
-        raise DataError(f"{file} is not a file of `dsrs conformal tune`")
-    return content
-
-
 def refuse_tuning_inputs(file: str | None, dataset: Dataset, indices: list[int]) -> None:
     """Raise InvalidInput if some of these inputs chose the noise: they are not like new ones."""
-    looked = {} if file is None else tuned_sets(file).get("tuning", {})
+    looked = {} if file is None else read_tuned(file).get("tuning", {})
     if not isinstance(looked, dict) or looked.get("data_fingerprint") != dataset.fingerprint:
         return
     both = set(indices) & {i for i in looked.get("indices", ()) if isinstance(i, int)}

@@ -6,16 +6,11 @@ import argparse
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dsrs.cli.model_options import (
-    add_selection_options,
-    add_source_options,
-    chosen_inputs,
-    model_and_data,
-)
-from dsrs.cli.options import Commands, Options
+from dsrs.cli.model_options import add_model_options, model_and_inputs
+from dsrs.cli.options import Commands
 from dsrs.cli.output import print_json
-from dsrs.cli.seed_option import RANDOM, add_seed
-from dsrs.cli.set_options import MARGINAL_HELP
+from dsrs.cli.seed_option import add_seed, noise_text
+from dsrs.cli.set_options import MARGINAL_HELP, add_sets, promise_text
 from dsrs.cli.tables import table
 from dsrs.measures.rounding import floor_text
 
@@ -39,6 +34,7 @@ Another model than the one that was calibrated is refused. A set may be empty.
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "predict",
+        run=run,
         help="a set of classes for each input, from one noisy query",
         description="Ask the model under noise and print the classes within the threshold.",
         epilog=EPILOG,
@@ -47,39 +43,26 @@ def add_parser(commands: Commands) -> None:
     add_sets(group)
     add_seed(
         group,
-        default=RANDOM,
+        default=None,
         help="for experiments: same seed, same noise (default: random, fresh for each answer)",
     )
-    source = parser.add_argument_group("model and data")
-    add_source_options(source)
-    add_selection_options(source)
+    add_model_options(parser.add_argument_group("model and data"))
     parser.add_argument("--json", action="store_true", help="print the sets as JSON")
     parser.add_argument("--verbose", action="store_true", help="where an error came from")
-    parser.set_defaults(run=run)
-
-
-def add_sets(group: Options) -> None:
-    """--sets, the file of `dsrs conformal calibrate`."""
-    group.add_argument(
-        "--sets", required=True, metavar="FILE", help="file of `dsrs conformal calibrate`"
-    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     from dsrs.conformal import SetPredictor, Sets
 
     sets = Sets.load(arguments.sets)
-    classifier, dataset = model_and_data(arguments)
+    classifier, dataset, indices = model_and_inputs(arguments)
     predictor = SetPredictor(
         classifier,
         sets,
-        seed=None if arguments.seed == RANDOM else arguments.seed,
+        seed=arguments.seed,
         device=arguments.device,
     )
-    found = [
-        (index, predictor.predict(dataset.input(index), index=index))
-        for index in chosen_inputs(arguments, dataset)
-    ]
+    found = [(index, predictor.predict(dataset.input(index), index=index)) for index in indices]
     if arguments.json:
         answers = [_record(index, answer, dataset) for index, answer in found]
         promise = {"guarantee": sets.guarantee, "caveats": sets.caveats}
@@ -92,13 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
         held = sum(dataset.label(index) in answer for index, answer in found)
         share = floor_text(Fraction(100 * held, len(found)), 1)
         print(f"labels: in {held} of {len(found)} sets ({share} %), for inputs as they are")
-    print(f"promise: {sets.guarantee}")
-    for caveat in sets.caveats:
-        print(f"note: {caveat}")
-    if predictor.seed_public:
-        print(f"noise: public seed {arguments.seed}, for experiments")
-    else:
-        print("noise: fresh for each answer")
+    print(promise_text(sets))
+    print(noise_text(arguments.seed))
     return 0
 
 

@@ -9,16 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsrs.certifying.progress import Progress
-from dsrs.cli.model_options import (
-    add_selection_options,
-    add_source_options,
-    chosen_inputs,
-    model_and_data,
-)
+from dsrs.cli.model_options import add_model_options, model_and_inputs
 from dsrs.cli.options import Commands
 from dsrs.cli.output import print_json
-from dsrs.cli.set_options import MARGINAL_HELP
-from dsrs.cli.set_predict import add_sets
+from dsrs.cli.set_options import MARGINAL_HELP, add_sets, promise_text
 from dsrs.cli.tables import table
 
 if TYPE_CHECKING:
@@ -39,6 +33,7 @@ some 1,500 queries per input. Such a search need not find the worst shift; the p
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "report",
+        run=run,
         help="sizes and coverage of sets on labelled data, as it is and moved",
         description="Answer for labelled inputs, as they are and moved by the radius, compare the "
         "sets with the labels, and write a page with examples.",
@@ -52,16 +47,13 @@ def add_parser(commands: Commands) -> None:
         metavar="LIST",
         help="none, random and attack, with commas between",
     )
-    group.add_argument("--examples", type=int, default=12, help="inputs with pictures on the page")
-    group.add_argument("--seed", type=int, default=0, help="of the shifts")
-    source = parser.add_argument_group("model and data, not those of the calibration")
-    add_source_options(source)
-    add_selection_options(source)
+    group.add_argument("--examples", default=12, help="inputs with pictures on the page")
+    group.add_argument("--seed", default=0, help="of the shifts")
+    add_model_options(parser.add_argument_group("model and data, not those of the calibration"))
     parser.add_argument("--output", type=Path, metavar="FILE", help="HTML page to write")
     parser.add_argument("--title", default="Prediction sets", help="title of the page")
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
     parser.add_argument("--quiet", action="store_true", help="no progress")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -71,12 +63,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output:
         check_page_path(arguments.output)
     sets = Sets.load(arguments.sets)
-    classifier, dataset = model_and_data(arguments)
+    classifier, dataset, indices = model_and_inputs(arguments)
     predictor = SetPredictor(classifier, sets, device=arguments.device)
     evaluation = evaluate_sets(
         predictor,
         dataset,
-        chosen_inputs(arguments, dataset),
+        indices,
         tuple(filter(None, arguments.shifts.split(","))),
         examples=arguments.examples,
         seed=arguments.seed,
@@ -87,9 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_json("conformal-report", promise | evaluation.to_dict())
     else:
         print(evaluation_text(evaluation))
-        print(f"promise: {sets.guarantee}")
-        for caveat in sets.caveats:
-            print(f"note: {caveat}")
+        print(promise_text(sets))
     if arguments.output:
         from dsrs.reports.sets_page import write_sets_page
 

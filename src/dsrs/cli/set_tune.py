@@ -9,13 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsrs.certifying.progress import Progress
-from dsrs.cli.model_options import (
-    add_selection_options,
-    add_source_options,
-    add_workers,
-    chosen_inputs,
-    model_and_data,
-)
+from dsrs.cli.model_options import add_model_options, add_workers, model_and_inputs
 from dsrs.cli.options import Commands
 from dsrs.cli.output import print_json
 from dsrs.cli.set_options import MARGINAL_HELP, add_promise_options, add_score, plan_from
@@ -44,14 +38,15 @@ and no promise: inputs that chose the noise are no longer like new ones, so cali
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "tune",
+        run=run,
         help="predict which noise gives the smallest sets",
         description="Try sizes of noise on labelled inputs and predict the mean size of sets at "
         "this radius and coverage, for each of them and each score.",
         epilog=EPILOG,
     )
-    source = parser.add_argument_group("model and data, other than those of calibration and tests")
-    add_source_options(source)
-    add_selection_options(source)
+    add_model_options(
+        parser.add_argument_group("model and data, other than those of calibration and tests")
+    )
     group = parser.add_argument_group("what will be promised")
     add_promise_options(group, sigma=False)
     group.add_argument(
@@ -60,10 +55,9 @@ def add_parser(commands: Commands) -> None:
         help="sizes of noise to try, such as 0.12,0.25,0.5 (default: 0.5 to 4 times the radius)",
     )
     add_score(group, "all are tried unless one is named")
-    group.add_argument("--n", type=int, default=1000, help="calibration inputs that there will be")
+    group.add_argument("--n", default=1000, help="calibration inputs that there will be")
     group.add_argument(
         "--calibration-draws",
-        type=int,
         default=1,
         help="noisy queries of each input, here and in calibration",
     )
@@ -80,7 +74,6 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--overwrite", action="store_true", help="replace a file of that name")
     parser.add_argument("--json", action="store_true", help="print the predictions as JSON")
     parser.add_argument("--quiet", action="store_true", help="no progress")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -88,8 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.output:
         check_new_file(arguments.output, arguments.overwrite)
-    classifier, dataset = model_and_data(arguments)
-    chosen = chosen_inputs(arguments, dataset)
+    classifier, dataset, chosen = model_and_inputs(arguments)
     arguments.sigma = arguments.sigmas[0] if arguments.sigmas else max(arguments.radius, 1e-9)
     forecasts = tune_sets(
         classifier,

@@ -33,6 +33,7 @@ examples:
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "show",
+        run=run,
         help="show what a run folder holds",
         description="Show the settings and results of a run folder; also while it is written.",
         epilog=EPILOG,
@@ -49,7 +50,6 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--json", action="store_true", help="settings and accuracy, or all of the --index, as JSON"
     )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

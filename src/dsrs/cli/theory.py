@@ -28,6 +28,7 @@ Checks of the paper's theorems, computed here and not taken from it:
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "theory",
+        run=run,
         help="check the paper's theorems numerically",
         description=DESCRIPTION,
         epilog="exit code 1 if a check fails",
@@ -43,7 +44,6 @@ def add_parser(commands: Commands) -> None:
     )
     parser.add_argument("--overwrite", action="store_true", help="replace a figure of that name")
     parser.add_argument("--json", action="store_true", help="numbers for programs")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

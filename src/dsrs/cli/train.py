@@ -39,6 +39,7 @@ example:
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "train",
+        run=run,
         help="train a base classifier for smoothing (extra `train`)",
         description=DESCRIPTION,
         epilog=EXAMPLE,
@@ -49,7 +50,6 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--resume", action="store_true", help="go on from the last epoch")
     parser.add_argument(
         "--hold-out",
-        type=float,
         default=0.0,
         help="share of the training inputs that is not trained on; the card names them",
     )
@@ -57,7 +57,6 @@ def add_parser(commands: Commands) -> None:
     _add_recipe_options(parser)
     _add_settings(parser.add_argument_group("settings (default: the recommended ones)"))
     _add_machine_options(parser.add_argument_group("machine"))
-    parser.set_defaults(run=run)
 
 
 def _add_recipe_options(parser: Command) -> None:
@@ -131,7 +130,7 @@ def _add_settings(group: Options) -> None:
 
 
 def _add_machine_options(group: Options) -> None:
-    group.add_argument("--seed", type=int, default=0, help="seed of weights and noise")
+    group.add_argument("--seed", default=0, help="seed of weights and noise")
     group.add_argument(
         "--device",
         choices=("auto", "cuda", "mps", "cpu"),

@@ -45,6 +45,7 @@ makes its own inputs look better than they are: certify and report others.
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "tune",
+        run=run,
         help="predict what every noise law would certify, and choose one",
         description="From a landscape (or a model and data to look at), predict what every law on "
         "a grid of sigma and k would certify with every method, and name the best.",
@@ -57,14 +58,14 @@ def add_parser(commands: Commands) -> None:
         "the original DSRS scripts",
     )
     group = parser.add_argument_group("what is asked")
-    group.add_argument("--n", type=int, default=defaults.N, help="votes that an input will have")
-    group.add_argument("--alpha", type=float, default=defaults.ALPHA, help="failure probability")
+    group.add_argument("--n", default=defaults.N, help="votes that an input will have")
+    group.add_argument("--alpha", default=defaults.ALPHA, help="failure probability")
     group.add_argument(
         "--objective", default="acr", help="acr (average certified radius) or accuracy@R"
     )
     group.add_argument("--sigma", type=float, help="the current choice, to compare with")
-    group.add_argument("--k", type=float, default=0.0, help="exponent k of the current choice")
-    group.add_argument("--eta", type=float, default=2.0, help="exponent eta of the current choice")
+    group.add_argument("--k", default=0.0, help="exponent k of the current choice")
+    group.add_argument("--eta", default=2.0, help="exponent eta of the current choice")
     group.add_argument(
         "--etas",
         type=numbers,
@@ -83,7 +84,6 @@ def add_parser(commands: Commands) -> None:
     group = parser.add_argument_group("instead of --landscape, a model to look at")
     add_model_options(group, voters="the first votes", split="train", required=False)
     add_look_options(group)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
