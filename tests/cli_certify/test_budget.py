@@ -47,6 +47,28 @@ def test_what_is_no_budget_is_refused(text: str) -> None:
         Budget.parse(text)
 
 
+def test_labels_are_numbered_as_the_model_numbers_its_classes(
+    certify: Certify, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # In the order of the alphabet `bright` is class 0; the model calls its class 1 so.
+    with np.load("data.npz") as data:
+        images, labels = data["images"].reshape(-1, 16), data["labels"]
+    rows = [
+        ",".join([*map(repr, image.tolist()), ("dark", "bright")[label]])
+        for image, label in zip(images, labels, strict=True)
+    ]
+    head = ",".join([*(f"pixel{place}" for place in range(16)), "label"])
+    Path("named.csv").write_text("\n".join([head, *rows, ""]))
+    words = ["--q", "none", "--dry-run", "--json", "--quiet", "--radii", "0.1"]
+    expected = []
+    for own in ([], ["--model", "tiny_classifier:named", "--data", "named.csv"]):
+        assert certify(*words, *own) == 0
+        (method,) = json.loads(capsys.readouterr().out)["expected"]
+        expected.append(method["certified_accuracy"][0]["value"])
+    assert expected[0] == pytest.approx(expected[1], abs=0.1)
+    assert expected[0] > 0.5
+
+
 def taken(folder: str | Path) -> int:
     with open_run(folder) as run:
         return sum(votes.total for result in run.results() for votes in result.votes)

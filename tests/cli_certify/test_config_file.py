@@ -119,6 +119,22 @@ def test_what_cannot_be_used_with_a_typed_option_is_left_out() -> None:
 
 
 @pytest.mark.usefixtures("certify")
+def test_the_precision_of_the_model_is_not_that_of_a_radius() -> None:
+    text = "precision = 'bfloat16'\nradius-precision = 0.1\nadaptive = true\nn = 400"
+    for typed in (["--radius", "2"], ["--radii", "1,2"]):
+        read = arguments_of(text, *typed, *NEEDED)
+        assert (read.precision, read.radius_precision) == ("bfloat16", None)
+    read = arguments_of("radii = '1,2'\nadaptive = true", "--precision", "bfloat16", *NEEDED)
+    assert read.radii == "1,2"
+
+
+@pytest.mark.usefixtures("certify")
+def test_a_typed_budget_takes_the_place_of_a_number_of_votes() -> None:
+    # Every run.toml has an `n`.
+    assert "n" not in arguments_of("n = 400", "--budget", "1e6", *NEEDED).texts
+
+
+@pytest.mark.usefixtures("certify")
 @pytest.mark.parametrize("name", ['a"b\\c', "tab\t", "\x7f\x1b", "caf\u00e9 \U0001f600"])
 def test_any_name_survives(name: str) -> None:
     text = config_text({"model": name}, "two\nlines")

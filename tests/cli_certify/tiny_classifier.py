@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dsrs.classifiers import from_callable
 
 
 def bright(batch: NDArray[np.float32]) -> NDArray[np.float32]:
     """Class 1 if the mean pixel is above one half."""
     score = batch.reshape(len(batch), -1).mean(axis=1) - np.float32(0.5)
     return np.stack([-score, score], axis=1)
+
+
+named = replace(from_callable(bright, (16,), 2), class_names=("dark", "bright"))
 
 
 def dark(batch: NDArray[np.float32]) -> NDArray[np.float32]:

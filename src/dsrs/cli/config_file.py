@@ -20,15 +20,16 @@ TOML_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?(e[-+]?\d+)?")
 CONFIG_OPTION = "config"
 # What is typed (by parameter) -> what of the file it makes void: they cannot be used together.
 INSTEAD_OF = {
-    "law": ("sigma", "k", "eta", "methods"),
+    "law": ("sigma", "k", "eta", "norm", "methods"),
     "sigma": ("law",),
-    "radius": ("adaptive", "radii", "precision"),
+    "budget": ("n",),
+    "radius": ("adaptive", "radii", "radius_precision"),
     "adaptive": ("radius",),
     "alpha": ("family_alpha",),
     "family_alpha": ("alpha",),
-    "radii": ("precision",),
-    "precision": ("radii",),
-    "no_labels": ("labels", "target"),
+    "radii": ("radius_precision",),
+    "radius_precision": ("radii",),
+    "no_labels": ("labels", "label_column", "target"),
     "indices": ("start", "stop", "skip"),
     **dict.fromkeys(("start", "stop", "skip"), ("indices",)),
 }
