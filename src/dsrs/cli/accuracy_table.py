@@ -11,7 +11,7 @@ from dsrs.measures.rounding import floor_text, percent
 
 if TYPE_CHECKING:
     from dsrs.measures.certified_accuracy import MethodAccuracy
-    from dsrs.methods import Plan
+    from dsrs.store import Run, VotesSpent
     from dsrs.store.result import RunResult
 
 
@@ -46,9 +46,34 @@ def accuracy_table(accuracies: Sequence[MethodAccuracy], labelled: bool, norm: s
     return f"{what} at {norm} radius r, {first.total} inputs\n{table(rows, headers)}"
 
 
-def print_diagnosis(results: Sequence[RunResult], plan: Plan) -> None:
-    """Say why hardly anything is certified, where that is so."""
-    from dsrs.measures.diagnosis import Setting, diagnose
+def measured(
+    opened: Run, radii: Sequence[float] | None
+) -> tuple[list[RunResult], list[MethodAccuracy], VotesSpent]:
+    """The results of a run, its certified accuracy at these radii, and the votes it took."""
+    from dsrs.measures.certified_accuracy import certified_accuracy
+    from dsrs.store import votes_spent
 
+    results = list(opened.results())
+    accuracies = certified_accuracy(results, radii or opened.plan.goal.asked)
+    return results, accuracies, votes_spent(results, opened.sampled_plan)
+
+
+def print_measured(
+    opened: Run,
+    results: Sequence[RunResult],
+    accuracies: Sequence[MethodAccuracy],
+    spent: VotesSpent,
+) -> None:
+    """Print the table, the votes, and why hardly anything is certified, where that is so."""
+    from dsrs.measures.diagnosis import Setting, diagnose
+    from dsrs.measures.routing import routing_lines
+
+    plan = opened.plan
+    print(accuracy_table(accuracies, opened.config["data"]["labels"], plan.law.measured_in))
+    print("votes: " + spent.text())
+    if plan.bound == "randomized":
+        print("bounds: randomized Clopper-Pearson")
+    for line in routing_lines(results, plan):
+        print(line)
     for sentence in diagnose(results, Setting(plan.n, plan.alpha, plan.law.sigma)):
         print(f"why so little: {sentence}")

@@ -12,20 +12,20 @@ from dsrs.cli.model_options import (
     add_workers,
     chosen_inputs,
     model_and_data,
+    other_split,
 )
 from dsrs.cli.options import Commands, Options
 from dsrs.cli.output import print_json
 from dsrs.cli.split_note import note_on_split
-from dsrs.cli.tables import table
-from dsrs.cli.tune import forecast_row, round_radii
+from dsrs.cli.tune import add_goal, forecast_row, forecast_table, round_radii
 from dsrs.cli.values import one_of
 from dsrs.errors import DataError, InvalidInput
-from dsrs.methods import defaults
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dsrs.adapting import Adapted, Learning
+    from dsrs.classifiers.base import Classifier
     from dsrs.datasets import Dataset
 
 INPUTS = 24
@@ -85,13 +85,7 @@ def _add_budget(group: Options) -> None:
         help="data to learn from, of which nothing is reported; statistics and a way that --by "
         "names take the train split of --data by default",
     )
-    group.add_argument(
-        "--n", default=defaults.N, help="votes that an input will have when certified"
-    )
-    group.add_argument("--alpha", default=defaults.ALPHA, help="failure probability")
-    group.add_argument(
-        "--objective", default="acr", help="acr (average certified radius) or accuracy@R"
-    )
+    add_goal(group)
     group.add_argument("--votes", default=1000, help="votes for each input and candidate")
     group.add_argument(
         "--reach",
@@ -147,13 +141,13 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.output,
         ways=tuple(arguments.by or ()),
         budget=Budget(**{name: getattr(arguments, name) for name in names}),
-        unlabelled=_unlabelled(arguments, dataset, indices),
+        unlabelled=_unlabelled(arguments, model, dataset, indices),
         learning=_learning(arguments),
         watch=lambda total, name: Progress(total, name, quiet=arguments.quiet),
     )
     page = write_candidates_page(arguments.output)
     if arguments.json:
-        print_json("adapt", adapted.to_dict())
+        print_json("adapt", adapted)
         return 0
     print(adapted_text(adapted))
     if not arguments.quiet:
@@ -185,28 +179,22 @@ def _choosing_inputs(arguments: argparse.Namespace, dataset: Dataset) -> list[in
 
 
 def _unlabelled(
-    arguments: argparse.Namespace, dataset: Dataset, indices: Sequence[int]
+    arguments: argparse.Namespace, model: Classifier, dataset: Dataset, indices: Sequence[int]
 ) -> tuple[Dataset, Sequence[int]]:
     """Inputs to estimate and to learn from, none of which is reported."""
-    from dsrs.datasets import load_dataset
-
-    size, crop, bounds = arguments.size, arguments.crop, tuple(arguments.bounds)
+    own = arguments.train_data
+    changed = {"data": own, "labels": None} if own else {}
     try:
-        unlabelled = load_dataset(
-            arguments.train_data or arguments.data, "train", bounds=bounds, size=size, crop=crop
-        )
+        found = other_split(arguments, dataset, model, split="train", no_labels=False, **changed)
     except DataError:
-        if arguments.train_data:
+        if own:
             raise
         return dataset, indices
-    if (
-        unlabelled.input_shape != dataset.input_shape
-        or unlabelled.fingerprint == dataset.fingerprint
-    ):
-        if arguments.train_data:
+    if found is None or found.input_shape != dataset.input_shape:
+        if own:
             raise InvalidInput("--train-data must be of the shape of --data, and other inputs")
         return dataset, indices
-    return unlabelled, range(len(unlabelled))
+    return found, range(len(found))
 
 
 def adapted_text(adapted: Adapted) -> str:
@@ -215,11 +203,8 @@ def adapted_text(adapted: Adapted) -> str:
     tops = [float(each.choice.radii.max()) for each in adapted.candidates]
     radii = round_radii(max(tops))
     rows = [forecast_row(each.name, each.choice, radii) for each in adapted.candidates]
-    heads = ["", "sigma", "k", "method", first.tuned.objective.text, "interval (95%)"]
     lines = [
-        f"predicted for n = {first.tuned.n:,} votes, alpha = {first.tuned.alpha:g}, from "
-        f"{len(first.tuned.limits)} inputs; certified accuracy (%) at radius r",
-        table(rows, [*heads, *(f"r={radius:g}" for radius in radii)]),
+        forecast_table(first.tuned, rows, radii),
         "",
         *(f"{name} was left out: {reason}" for name, reason in adapted.failed.items()),
     ]

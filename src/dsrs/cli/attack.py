@@ -140,7 +140,7 @@ def run(arguments: argparse.Namespace) -> int:
         progress=lambda total: Progress(total, "attacking", quiet=arguments.quiet),
     )
     if arguments.json:
-        print_json("attack", summary.to_dict())
+        print_json("attack", summary)
     else:
         print(attack_text(summary))
     if summary.refuted:

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from dsrs.certifying.progress import Progress
-from dsrs.cli.accuracy_table import accuracy_table, print_diagnosis
+from dsrs.cli.accuracy_table import measured, print_measured
 from dsrs.cli.budget import (
     add_budget_options,
     noted_end,
@@ -41,11 +41,7 @@ from dsrs.cli.output import print_json
 from dsrs.cli.radii import radii_from
 from dsrs.cli.seed_option import add_seed, seed_of_run
 from dsrs.cli.sharding import add_shard
-from dsrs.cli.stopping import (
-    add_stopping_options,
-    randomized_note,
-    stopping_from,
-)
+from dsrs.cli.stopping import add_stopping_options, stopping_from
 from dsrs.errors import InvalidInput
 from dsrs.methods import defaults
 from dsrs.methods.defaults import NEYMAN_PEARSON
@@ -301,32 +297,25 @@ def _describe(classifier: Classifier, dataset: Dataset, plan: Plan, count: int) 
 
 
 def _conclude(arguments: argparse.Namespace) -> int:
-    from dsrs.measures.certified_accuracy import certified_accuracy
-    from dsrs.measures.routing import routing_cost, routing_lines
-    from dsrs.store import open_run, votes_spent
+    from dsrs.measures.routing import routing_cost
+    from dsrs.store import open_run
 
     with open_run(arguments.output) as finished:
-        plan, labelled = finished.plan, finished.config["data"]["labels"]
-        results = list(finished.results())
-    accuracies = certified_accuracy(results, radii_from(arguments) or plan.goal.asked)
-    spent = votes_spent(results, plan)
+        plan = finished.plan
+        results, accuracies, spent = measured(finished, radii_from(arguments))
+        if not arguments.json:
+            print_measured(finished, results, accuracies, spent)
     if arguments.json:
         document = {
             "run": arguments.output,
             "votes": spent.total,
             "most_votes": spent.most,
             "bound": plan.bound,
-            "methods": [accuracy.to_dict() for accuracy in accuracies],
-            **({"routing": routing_cost(results, plan).to_dict()} if plan.experts else {}),
+            "methods": accuracies,
+            **({"routing": routing_cost(results, plan)} if plan.experts else {}),
         }
         print_json("certify", document)
-        return 0
-    print(accuracy_table(accuracies, labelled, plan.law.measured_in))
-    print("votes: " + spent.text() + randomized_note(plan))
-    for line in routing_lines(results, plan):
-        print(line)
-    print_diagnosis(results, plan)
-    if not arguments.quiet:
+    elif not arguments.quiet:
         print(
             f"\nnext: dsrs report {arguments.output}       pictures and numbers of this run\n"
             f"      dsrs export {arguments.output} --format csv   for other programs"

@@ -8,7 +8,6 @@ import random
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -250,9 +249,8 @@ def _report(
     seconds = sum(verdict.seconds for verdict in verdicts)
     if arguments.json:
         times = {"processor_seconds": seconds, "wall_seconds": wall}
-        listed = [verdict.to_dict() for verdict in verdicts]
-        votes = {} if arguments.votes is None else {"votes": [asdict(part) for part in retaken]}
-        print_json("check", {**counts, **times, "certificates": listed, **votes})
+        votes = {} if arguments.votes is None else {"votes": retaken}
+        print_json("check", {**counts, **times, "certificates": verdicts, **votes})
         return
     for line in verdict_lines(verdicts):
         print(line)

@@ -194,6 +194,15 @@ def dataset_from(arguments: argparse.Namespace) -> Dataset:
     return dataclasses.replace(dataset, labels=None) if arguments.no_labels else dataset
 
 
+def other_split(
+    arguments: argparse.Namespace, dataset: Dataset, model: Classifier, **changed: Any
+) -> Dataset | None:
+    """Data that is read as `dataset` is but for the `changed` options; None if it is the same."""
+    scale = None if dataset.scaling is None else dataset.scaling.to_dict()
+    read = dataset_from(argparse.Namespace(**vars(arguments) | {"scale": scale} | changed))
+    return None if read.fingerprint == dataset.fingerprint else read.named_for(model)
+
+
 def chosen_inputs(arguments: argparse.Namespace, dataset: Dataset) -> list[int]:
     """The inputs that these options choose."""
     from dsrs.datasets import select

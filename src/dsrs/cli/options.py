@@ -80,6 +80,14 @@ class Option:
         return self.key.replace("-", "_").upper()
 
     @property
+    def words(self) -> list[str]:
+        """What is typed in its place in the usage: its name, if it has one, and its values."""
+        name = [self.name] if self.named else []
+        if self.action == "store_true":
+            return name
+        return [*name, self.shown] if isinstance(self.shown, str) else [*name, *self.shown]
+
+    @property
     def described(self) -> str:
         """Its text, which says whether the option is needed, and its default."""
         if self.named and self.required:

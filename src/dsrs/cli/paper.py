@@ -63,7 +63,6 @@ def _add_tables(verbs: Commands) -> None:
     )
     tables.add_argument("--output", type=Path, metavar="FILE", help="write to a file")
     tables.add_argument("--overwrite", action="store_true", help="replace a text of that name")
-    tables.add_argument("--quiet", action="store_true", help="no progress")
 
 
 def _add_figures(verbs: Commands) -> None:
@@ -96,7 +95,6 @@ def _add_figures(verbs: Commands) -> None:
     figures.add_argument(
         "--format", choices=("png", "pdf", "svg"), default="png", help="kind of the files"
     )
-    figures.add_argument("--quiet", action="store_true", help="no progress")
 
 
 def _add_time(verbs: Commands) -> None:
@@ -109,7 +107,6 @@ def _add_time(verbs: Commands) -> None:
     )
     _add_source(times)
     times.add_argument("--inputs", default=200, metavar="N", help="inputs of each data set")
-    times.add_argument("--quiet", action="store_true", help="no progress")
 
 
 def _add_opt(verbs: Commands) -> None:
@@ -142,9 +139,7 @@ def run_tables(arguments: argparse.Namespace) -> int:
 
     if arguments.output is not None:
         check_new_file(arguments.output, arguments.overwrite)
-    source = _source(arguments)
-    if source is None:
-        raise InvalidInput("the tables need recorded intervals: give --logs DIR or --reference DIR")
+    source = _needed_source(arguments, "the tables")
     recorded = source.recorded
     wanted = arguments.table or list(TITLES)
     needed = runs_needed(recorded.runs, wanted)
@@ -209,9 +204,7 @@ def run_time(arguments: argparse.Namespace) -> int:
     from dsrs.duality.kernel import compile_kernels, switch
     from dsrs.paper.certification_time import TIME_HEADS, certification_time, runs_to_time
 
-    source = _source(arguments)
-    if source is None:
-        raise InvalidInput("the times need recorded intervals: give --logs DIR or --reference DIR")
+    source = _needed_source(arguments, "the times")
     if arguments.inputs < 1:
         raise InvalidInput(f"`--inputs` must be at least 1, got {arguments.inputs}")
     if switch() != "interpreted":
@@ -257,6 +250,7 @@ def _add_source(parser: Command) -> None:
     source.add_argument(
         "--reference", type=Path, metavar="DIR", help="the same runs as compact .csv.gz tables"
     )
+    parser.add_argument("--quiet", action="store_true", help="no progress")
 
 
 def _source(arguments: argparse.Namespace) -> RecordedSource | None:
@@ -265,6 +259,13 @@ def _source(arguments: argparse.Namespace) -> RecordedSource | None:
     if arguments.reference is not None:
         return CompactTables(arguments.reference)
     return None if arguments.logs is None else PublicLogs(arguments.logs)
+
+
+def _needed_source(arguments: argparse.Namespace, what: str) -> RecordedSource:
+    source = _source(arguments)
+    if source is None:
+        raise InvalidInput(f"{what} need recorded intervals: give --logs DIR or --reference DIR")
+    return source
 
 
 def _report_files(recorded: LogFolder, needed: Sequence[RecordedRun], quiet: bool) -> None:

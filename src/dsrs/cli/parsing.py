@@ -126,7 +126,7 @@ def _check_presence(command: Command, typed: Mapping[str, Typed]) -> None:
         if group is None:
             needed = option.required or not option.named
             if needed and option.parameter not in typed:
-                missing.append(_name(option))
+                missing.append(option.name if option.named else " ".join(option.words))
         elif group.options[0] is option:
             given = [rival.name for rival in group.options if rival.parameter in typed]
             if len(given) > 1:
@@ -137,10 +137,6 @@ def _check_presence(command: Command, typed: Mapping[str, Typed]) -> None:
         raise InvalidInput(
             f"`{command.name}` needs {', '.join(missing)}; see {command.name} --help"
         )
-
-
-def _name(option: Option) -> str:
-    return option.name if option.named else " ".join(_shown(option))
 
 
 def _splitter(command: Command, for_help: bool = False) -> _Splitter:
@@ -179,12 +175,6 @@ def _declare(parser: argparse.ArgumentParser | Any, option: Option) -> None:
     parser.add_argument(option.name, **fields)
 
 
-def _shown(option: Option) -> list[str]:
-    """What stands in a usage line for an option's value, or for a word without a name."""
-    shown = [option.shown] if isinstance(option.shown, str) else [*option.shown]
-    return [] if option.action == "store_true" else shown
-
-
 def usage(command: Command) -> str:
     """One line: what the command needs. The rest is listed below it."""
     parts, told = [command.name], []
@@ -199,7 +189,5 @@ def usage(command: Command) -> str:
 
 
 def _inusage(option: Option) -> str:
-    if option.named:
-        return " ".join([option.name, *_shown(option)])
-    word = " ".join(_shown(option))
+    word = " ".join(option.words)
     return f"{word} [{word} ...]" if option.nargs == "+" else word

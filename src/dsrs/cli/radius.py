@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _print_least_probability(law, p, additional, arguments)
     certificate = certify(law, p, *additional)
     if arguments.json:
-        print_json("radius", certificate.to_dict(), indent=None)
+        print_json("radius", certificate, indent=None)
     else:
         print(describe(certificate))
     return 0

@@ -105,7 +105,7 @@ def _recertify_run(arguments: argparse.Namespace) -> int:
         progress=lambda total: Progress(total, "certifying again", quiet=arguments.quiet),
     )
     if arguments.json:
-        print_json("recertify-run", [method.to_dict() for method in methods])
+        print_json("recertify-run", methods)
         return 0
     with open_run(arguments.source) as saved:
         labelled, norm = bool(saved.config["data"]["labels"]), saved.plan.law.measured_in

@@ -32,15 +32,17 @@ def _section(command: Command) -> str:
 
 
 def _table(group: Options) -> str:
-    rows = [f"| {_names(option)} | {_markdown(option.described)} |" for option in group.options]
+    rows = [
+        f"| {_code(option.words)} | {_markdown(option.described)} |" for option in group.options
+    ]
     head = f"| {group.title or 'options'} | |\n|---|---|"
     return "\n".join([head, *rows]) + "\n"
 
 
-def _names(option: Option) -> str:
-    values = option.shown if isinstance(option.shown, tuple) else (option.shown,)
-    words = [] if option.action == "store_true" else [_markdown(f"`{' '.join(values)}`")]
-    return " ".join([f"`{option.name}`", *words]) if option.named else words[0]
+def _code(words: list[str]) -> str:
+    """The name of an option and its values, each as code."""
+    parts = words if len(words) < 3 else [words[0], " ".join(words[1:])]
+    return " ".join(_markdown(f"`{part}`") for part in parts)
 
 
 def _markdown(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     compared = _compared(arguments)
     same = all(fact.same for fact in compared)
     if arguments.json:
-        print_json("served", {"same": same, "facts": [asdict(fact) for fact in compared]})
+        print_json("served", {"same": same, "facts": compared})
     else:
         rows = [
             [fact.name, "same" if fact.same else "DIFFERS", fact.quoted, fact.served]
@@ -103,8 +103,6 @@ def _loaded(arguments: argparse.Namespace, facts: dict[str, Any]) -> Classifier:
 
 def _noise(arguments: argparse.Namespace, model: Classifier) -> dict[str, Any]:
     """The noise and the grid that are served, where they are named."""
-    import math
-
     from dsrs.methods.plan import Plan
 
     if arguments.sigma is None and arguments.law is None:

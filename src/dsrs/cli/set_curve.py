@@ -84,10 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
             progress=lambda total: Progress(total, "answering", quiet=arguments.quiet),
         )
     if arguments.json:
-        sizes = {name: [point.to_dict() for point in points] for name, points in curves.items()}
-        certified = {name: found.to_dict() for name, found in accuracies.items()}
         guarantees = [sets.guarantee for sets in files]
-        curve = {"guarantees": guarantees, "sizes": sizes, "certified": certified}
+        curve = {"guarantees": guarantees, "sizes": curves, "certified": accuracies}
         print_json("conformal-curve", curve)
     else:
         print(_text(radii, curves, accuracies))

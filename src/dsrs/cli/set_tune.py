@@ -98,8 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
     best: dict[str, Any] = forecasts[0].to_dict() | {"radius": arguments.radius}
     best |= {"coverage": arguments.coverage, "tuning": looked}
     if arguments.json:
-        tried = [forecast.to_dict() for forecast in forecasts]
-        print_json("conformal-tune", {"best": best, "forecasts": tried})
+        print_json("conformal-tune", {"best": best, "forecasts": forecasts})
     else:
         print(forecast_text(forecasts))
     if arguments.output:

@@ -8,12 +8,11 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dsrs.cli.accuracy_table import accuracy_table, print_diagnosis
+from dsrs.cli.accuracy_table import measured, print_measured
 from dsrs.cli.input_text import input_text
 from dsrs.cli.options import Commands
 from dsrs.cli.output import print_json
 from dsrs.cli.radii import add_radii, radii_from
-from dsrs.cli.stopping import randomized_note
 from dsrs.errors import InvalidInput
 from dsrs.files.foreign_text import one_line
 
@@ -81,26 +80,19 @@ def _watch(arguments: argparse.Namespace) -> int:
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    from dsrs.measures.certified_accuracy import certified_accuracy
-    from dsrs.store import open_run, votes_spent
+    from dsrs.store import open_run
 
     with open_run(arguments.run_folder) as opened:
         if arguments.index is not None:
             _show_input(opened, arguments.index, arguments.json)
             return 0
-        results = list(opened.results())
-        accuracies = certified_accuracy(results, radii_from(arguments) or opened.plan.goal.asked)
-        spent = votes_spent(results, opened.sampled_plan)
+        results, accuracies, spent = measured(opened, radii_from(arguments))
         if arguments.json:
-            measures = [accuracy.to_dict() for accuracy in accuracies]
-            known = {"config": opened.config, "votes": spent.total, "methods": measures}
+            known = {"config": opened.config, "votes": spent.total, "methods": accuracies}
             print_json("show", known)
-            return 0
-        print(_settings(opened) + "\n")
-        norm = opened.plan.law.measured_in
-        print(accuracy_table(accuracies, opened.config["data"]["labels"], norm))
-        print("votes: " + spent.text() + randomized_note(opened.plan))
-        print_diagnosis(results, opened.plan)
+        else:
+            print(_settings(opened) + "\n")
+            print_measured(opened, results, accuracies, spent)
     return 0
 
 
@@ -167,9 +159,6 @@ def _show_input(opened: Run, index: int, as_json: bool) -> None:
         names = opened.config["data"].get("class_names") or ()
         print(input_text(result, names, opened.plan.law.measured_in, attacked))
         return
-    certificates = {
-        name: certificate.to_dict() for name, certificate in result.certificates.items()
-    }
-    fields = result.sampled.to_dict() | {"certificates": certificates}
-    fields |= {} if attacked is None else {"attack": attacked.to_dict()}
+    fields = result.sampled.to_dict() | {"certificates": result.certificates}
+    fields |= {} if attacked is None else {"attack": attacked}
     print_json("show-index", fields)

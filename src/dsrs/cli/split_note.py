@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from dsrs.cli.model_options import other_split
 from dsrs.errors import DataError
 from dsrs.measures.rounding import floor_text
 
@@ -20,14 +21,11 @@ def note_on_split(arguments: argparse.Namespace, model: Classifier, dataset: Dat
     """Say that the train split may flatter, and how accuracies without noise differ."""
     if arguments.split != "train" or dataset.labels is None:
         return
-    from dsrs.datasets import load_dataset
-
-    options = {"bounds": tuple(arguments.bounds), "size": arguments.size, "crop": arguments.crop}
     try:
-        test = load_dataset(arguments.data, "test", **options)
+        test = other_split(arguments, dataset, model, split="test")
     except DataError:
         return
-    if test.fingerprint == dataset.fingerprint or test.labels is None:
+    if test is None or test.labels is None:
         return
     seen, other = (floor_text(100 * clean_accuracy(model, data), 1) for data in (dataset, test))
     print(

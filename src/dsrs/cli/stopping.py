@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dsrs.cli.options import Options
 from dsrs.cli.radii import add_radii, radii_from
 from dsrs.errors import InvalidInput
 from dsrs.methods import defaults
-
-if TYPE_CHECKING:
-    from dsrs.methods import Plan
 
 
 def add_stopping_options(group: Options) -> None:
@@ -73,8 +70,3 @@ def stopping_from(arguments: argparse.Namespace) -> dict[str, Any]:
         "classes": arguments.classes,
         "bound": arguments.bound,
     }
-
-
-def randomized_note(plan: Plan) -> str:
-    """What every summary says of bounds that used a random number; nothing for plain ones."""
-    return "\nbounds: randomized Clopper-Pearson" if plan.bound == "randomized" else ""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dsrs.cli.landscape import add_look_options, look
 from dsrs.cli.law_options import law_of_card
 from dsrs.cli.model_options import add_model_options, card_of_model
-from dsrs.cli.options import Commands
+from dsrs.cli.options import Commands, Options
 from dsrs.cli.output import print_json
 from dsrs.cli.tables import table
 from dsrs.cli.values import numbers
@@ -58,11 +58,7 @@ def add_parser(commands: Commands) -> None:
         "the original DSRS scripts",
     )
     group = parser.add_argument_group("what is asked")
-    group.add_argument("--n", default=defaults.N, help="votes that an input will have")
-    group.add_argument("--alpha", default=defaults.ALPHA, help="failure probability")
-    group.add_argument(
-        "--objective", default="acr", help="acr (average certified radius) or accuracy@R"
-    )
+    add_goal(group)
     group.add_argument("--sigma", type=float, help="the current choice, to compare with")
     group.add_argument("--k", default=0.0, help="exponent k of the current choice")
     group.add_argument("--eta", default=2.0, help="exponent eta of the current choice")
@@ -84,6 +80,17 @@ def add_parser(commands: Commands) -> None:
     group = parser.add_argument_group("instead of --landscape, a model to look at")
     add_model_options(group, voters="the first votes", split="train", required=False)
     add_look_options(group)
+
+
+def add_goal(group: Options) -> None:
+    """--n, --alpha and --objective of what is predicted."""
+    group.add_argument(
+        "--n", default=defaults.N, help="votes that an input will have when certified"
+    )
+    group.add_argument("--alpha", default=defaults.ALPHA, help="failure probability")
+    group.add_argument(
+        "--objective", default="acr", help="acr (average certified radius) or accuracy@R"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -183,12 +190,16 @@ def tuning_text(tuned: Tuned) -> str:
             [name, "", "", "", f"{tuned.objective.of(largest):.4f}", ""]
             + [f"{100 * np.mean(largest >= radius):.1f}" for radius in radii]
         )
+    return f"{forecast_table(tuned, rows, radii)}\n{routing_line(tuned.routing_gain)}"
+
+
+def forecast_table(tuned: Tuned, rows: list[list[str]], radii: list[float]) -> str:
+    """Rows of `forecast_row` under their heads."""
     heads = ["", "sigma", "k", "method", tuned.objective.text, "interval (95%)"]
     heads += [f"r={radius:g}" for radius in radii]
     return (
         f"predicted for n = {tuned.n:,} votes, alpha = {tuned.alpha:g}, from "
-        f"{len(tuned.limits)} inputs; certified accuracy (%) at radius r\n"
-        f"{table(rows, heads)}\n{routing_line(tuned.routing_gain)}"
+        f"{len(tuned.limits)} inputs; certified accuracy (%) at radius r\n{table(rows, heads)}"
     )
 
 
