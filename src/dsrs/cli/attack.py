@@ -116,15 +116,8 @@ def run(arguments: argparse.Namespace) -> int:
     from dsrs.attack import AttackSettings, attack_run
     from dsrs.store import open_run
 
-    settings = AttackSettings(
-        arguments.budget,
-        arguments.alpha,
-        arguments.seed,
-        arguments.clip,
-        arguments.method,
-        arguments.norm,
-        arguments.eps,
-    )
+    names = ("budget", "alpha", "seed", "clip", "method", "norm", "eps")
+    settings = AttackSettings(**{name: getattr(arguments, name) for name in names})
     with open_run(arguments.run_folder) as opened:
         config = opened.config
     classifier, dataset = model_and_data(with_stored_source(arguments, config))

@@ -252,19 +252,13 @@ def _plan(arguments: argparse.Namespace, dataset: Dataset, inputs: int) -> Plan:
         raise InvalidInput("np always runs; give --q none for np alone")
     if "none" in methods and len(methods) > 1:
         raise InvalidInput(f"--q none cannot be used with other methods, got {', '.join(methods)}")
+    same = ("n", "n0", "sample_share", "alpha_share", "fallback", "early_stop", "target", "batch")
     plan = Plan(
         **noise_from(arguments, math.prod(dataset.input_shape)),
-        n=arguments.n,
-        n0=arguments.n0,
+        **{name: getattr(arguments, name) for name in same},
         **({} if arguments.alpha is None else {"alpha": arguments.alpha}),
         **seed_of_run(arguments.seed, arguments.output),
         methods=(NEYMAN_PEARSON, *(() if methods == ("none",) else methods)),
-        sample_share=arguments.sample_share,
-        alpha_share=arguments.alpha_share,
-        fallback=arguments.fallback,
-        early_stop=arguments.early_stop,
-        target=arguments.target,
-        batch=arguments.batch,
         grid=grid_from(arguments, dataset.bounds),
         **stopping_from(arguments),
     ).on_grid_of(dataset.bounds)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,10 +14,12 @@ from dsrs.cli.law_options import law_of_card
 from dsrs.cli.options import Commands
 from dsrs.cli.tables import table
 from dsrs.errors import InvalidInput, MissingExtra
+from dsrs.measures.rounding import floor_text
 from dsrs.methods import defaults
 
 if TYPE_CHECKING:
     from dsrs.datasets import Dataset
+    from dsrs.measures.certified_accuracy import MethodAccuracy
     from dsrs.store import RunResult
     from dsrs.tuning import Forecast
 
@@ -113,16 +115,19 @@ def _take_runs(arguments: argparse.Namespace, folder: Path) -> dict[str, Forecas
 
 def _show(arguments: argparse.Namespace, forecasts: Mapping[str, Forecast]) -> None:
     """Print the prediction beside what was certified, and write the page."""
+    from dsrs.measures.certified_accuracy import certified_accuracy
     from dsrs.reports import make_report, read_runs, write_page
     from dsrs.store import open_run
 
     rows = []
     for name, forecast in forecasts.items():
         with open_run(arguments.output / name) as run:
-            rows.append(_row(name, forecast, list(run.results())))
+            results = list(run.results())
+            (certified,) = certified_accuracy(results, DEMO_RADII)
+            rows.append(_row(name, forecast, certified, _votes(results)))
             alpha = run.plan.alpha
     with open_run(arguments.output / "look") as run:
-        looked = sum(votes.total for result in run.results() for votes in result.votes)
+        looked = _votes(run.results())
     heads = ["choice", "noise", "method", "votes", "predicted mean r", "certified mean r"]
     heads += [f"r={radius:g}" for radius in DEMO_RADII]
     print(table(rows, heads))
@@ -137,23 +142,19 @@ def _show(arguments: argparse.Namespace, forecasts: Mapping[str, Forecast]) -> N
     print(f"open {page.resolve().as_uri()} in a browser")
 
 
-def _row(name: str, forecast: Forecast, results: list[RunResult]) -> list[str]:
-    """What was predicted and what was certified with one choice of noise."""
-    from dsrs.measures.rounding import floor_text
+def _votes(results: Iterable[RunResult]) -> int:
+    return sum(votes.total for result in results for votes in result.votes)
 
-    radii = [
-        next(iter(result.certificates.values())).radius if result.label == result.target else 0.0
-        for result in results
-    ]
-    votes = sum(votes.total for result in results for votes in result.votes)
+
+def _row(name: str, forecast: Forecast, certified: MethodAccuracy, votes: int) -> list[str]:
+    """What was predicted and what was certified with one choice of noise."""
     shape = "" if forecast.law.k == 0 else f", k {forecast.law.k:g}"
-    shares = [100 * sum(proved >= radius for proved in radii) / len(radii) for radius in DEMO_RADII]
     return [
         name,
         f"sigma {forecast.law.sigma:.3g}{shape}",
         forecast.method,
         f"{votes:,}",
         f"{forecast.value:.3f} ({forecast.low:.2f} to {forecast.high:.2f})",
-        floor_text(sum(radii) / len(radii), 3),
-        *(f"{share:.0f}" for share in shares),
+        floor_text(certified.average_radius, 3),
+        *(f"{100 * count / certified.total:.0f}" for count in certified.correct),
     ]

@@ -123,7 +123,7 @@ def tuned_method(arguments: argparse.Namespace) -> tuple[str, ...]:
 def note_on_law(arguments: argparse.Namespace, law: GeneralizedGaussian) -> None:
     """Advice where the noise is not that of the training, and nobody tuned it."""
     card = card_of_model(arguments)
-    if getattr(arguments, "law", None) or card is None:
+    if arguments.law or card is None:
         return
     try:
         trained = law_of_card(card)

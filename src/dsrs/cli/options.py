@@ -178,12 +178,12 @@ class Command(Options):
         return [option for group in self.groups for option in group.options]
 
 
+@dataclass(eq=False)
 class Commands:
     """The commands of the program, or those below one of them, by name."""
 
-    def __init__(self, prefix: str) -> None:
-        self.prefix = prefix
-        self.by_name: dict[str, Command] = {}
+    prefix: str
+    by_name: dict[str, Command] = field(default_factory=dict)
 
     def add_parser(self, name: str, **fields: Any) -> Command:
         """Declare a command; the fields are those of `Command`."""

@@ -17,7 +17,9 @@ def print_json(shape: str, document: Any, indent: int | None = 2) -> None:
         document: what to print.
         indent: spaces of each level; None: all in one line.
     """
-    print(json.dumps(checked(shape, to_json(document)), indent=indent, allow_nan=False))
+    # What a record's own `to_dict` gives may still hold infinity.
+    plain = to_json(to_json(document))
+    print(json.dumps(checked(shape, plain), indent=indent, allow_nan=False))
 
 
 def checked(shape: str, document: Any) -> Any:

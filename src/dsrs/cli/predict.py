@@ -19,7 +19,6 @@ from dsrs.cli.options import Commands
 from dsrs.cli.output import print_json
 from dsrs.cli.seed_option import add_seed, noise_text
 from dsrs.cli.tables import table
-from dsrs.files.foreign_text import one_line
 from dsrs.measures.rounding import floor_text
 from dsrs.methods import defaults
 
@@ -97,7 +96,12 @@ def run(arguments: argparse.Namespace) -> int:
         print_json("predict", [_record(index, answer, dataset) for index, answer in numbered])
         return 0
     rows = [
-        [index, _class(answer, dataset), max(answer.counts), sum(answer.counts)]
+        [
+            index,
+            "abstained" if answer.label is None else _named(answer.label, dataset) or answer.label,
+            max(answer.counts),
+            sum(answer.counts),
+        ]
         for index, answer in numbered
     ]
     print(table(rows, ["input", "class", "votes", "of"]))
@@ -111,12 +115,6 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"answered only where certified at radius {arguments.radius:g} ({norm})")
     print(noise_text(arguments.seed))
     return 0
-
-
-def _class(answer: Prediction, dataset: Dataset) -> str:
-    if answer.label is None:
-        return "abstained"
-    return one_line(_named(answer.label, dataset) or str(answer.label))
 
 
 def _named(label: int, dataset: Dataset) -> str | None:

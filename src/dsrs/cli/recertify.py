@@ -242,13 +242,11 @@ def _report(tally: Tally, target: Path, seconds: float, as_json: bool) -> None:
 @contextmanager
 def _writing(path: Path) -> Iterator[IO[str]]:
     """A table that appears whole at the end, compressed if its name ends in .gz."""
-    with ExitStack() as stack:
-        stream = stack.enter_context(whole_file(path))
-        # Without a name and a time inside, the same rows give the same bytes.
-        packed = gzip.GzipFile("", "wb", fileobj=stream, mtime=0) if path.suffix == ".gz" else None
-        if packed is not None:
-            stack.enter_context(packed)
-        text = io.TextIOWrapper(packed or stream, ENCODING, KEPT_BYTES, newline="")
+    with whole_file(path) as stream, ExitStack() as stack:
+        raw: IO[bytes] = stream
+        if path.suffix == ".gz":
+            # Without a name and a time inside, the same rows give the same bytes.
+            raw = stack.enter_context(gzip.GzipFile("", "wb", fileobj=stream, mtime=0))
+        text = io.TextIOWrapper(raw, ENCODING, KEPT_BYTES, newline="")
         yield text
-        text.flush()
         text.detach()

@@ -32,17 +32,15 @@ def _section(command: Command) -> str:
 
 
 def _table(group: Options) -> str:
-    rows = [
-        f"| {_code(option.words)} | {_markdown(option.described)} |" for option in group.options
-    ]
+    rows = [f"| {_code(option)} | {_markdown(option.described)} |" for option in group.options]
     head = f"| {group.title or 'options'} | |\n|---|---|"
     return "\n".join([head, *rows]) + "\n"
 
 
-def _code(words: list[str]) -> str:
-    """The name of an option and its values, each as code."""
-    parts = words if len(words) < 3 else [words[0], " ".join(words[1:])]
-    return " ".join(_markdown(f"`{part}`") for part in parts)
+def _code(option: Option) -> str:
+    """What is typed for an option: its name and its values, each as code."""
+    name, *values = option.words
+    return " ".join(_markdown(f"`{part}`") for part in (name, " ".join(values)) if part)
 
 
 def _markdown(text: str) -> str:

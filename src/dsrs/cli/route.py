@@ -100,5 +100,4 @@ def _experts(arguments: argparse.Namespace) -> Sequence[Member]:
         return read_experts(arguments.experts)
     if arguments.model is None or arguments.sigmas is None:
         raise InvalidInput("name the experts with --experts FILE, or with --model and --sigmas")
-    shape = {sigma: arguments.k if sigma else 0.0 for sigma in arguments.sigmas}
-    return [Member(arguments.model, sigma, shape[sigma]) for sigma in arguments.sigmas]
+    return [Member(arguments.model, s, arguments.k if s else 0.0) for s in arguments.sigmas]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -158,7 +158,7 @@ def run(arguments: argparse.Namespace) -> int:
     output: Path = arguments.output
     machine = Machine(arguments.device, arguments.precision, arguments.threads)
     dataset = load_dataset(arguments.data, "train")
-    start, teacher = _saved(arguments, "start"), _saved(arguments, "teacher")
+    start, teacher = _saved(arguments)
     settings = settings_from(arguments, dataset)
     images = len(trained_on(len(dataset), settings.hold_out))
     with Progress(settings.epochs * images, "training", arguments.quiet) as progress:
@@ -207,21 +207,20 @@ def settings_from(arguments: argparse.Namespace, dataset: Dataset) -> TrainingSe
     return with_recipe(settings, **_given(arguments, recipe_options()))
 
 
-def _saved(arguments: argparse.Namespace, role: str) -> SavedModel | None:
-    """The model that the option of this role names."""
-    path = getattr(arguments, role)
-    if path is None:
-        if role == "start" and (arguments.mean or arguments.std):
-            raise InvalidInput("--mean and --std go with the weights of --from")
-        return None
+def _saved(arguments: argparse.Namespace) -> tuple[SavedModel | None, SavedModel | None]:
+    """The models that --from and --teacher name."""
+    if arguments.start is None and (arguments.mean or arguments.std):
+        raise InvalidInput("--mean and --std go with the weights of --from")
+    if arguments.start is None and arguments.teacher is None:
+        return None, None
     try:
         from dsrs.training import saved_model
     except ImportError:
         raise MissingExtra("torch", "train") from None
-    if role == "teacher":
-        return saved_model(path)
-    return saved_model(
-        path, architecture=arguments.architecture, mean=arguments.mean, std=arguments.std
+    normalised = {name: getattr(arguments, name) for name in ("architecture", "mean", "std")}
+    return (
+        None if arguments.start is None else saved_model(arguments.start, **normalised),
+        None if arguments.teacher is None else saved_model(arguments.teacher),
     )
 
 
@@ -241,14 +240,14 @@ def _test_split(path: str, dataset: Dataset) -> Dataset | None:
     return None if test.fingerprint == dataset.fingerprint or test.labels is None else test
 
 
+@dataclass
 class _Printer:
     """Shows a run on the terminal: a bar on standard error, a line an epoch on standard output."""
 
-    def __init__(self, progress: Progress, images: int, epochs: int, quiet: bool) -> None:
-        self.progress = progress
-        self.images = images
-        self.epochs = epochs
-        self.quiet = quiet
+    progress: Progress
+    images: int
+    epochs: int
+    quiet: bool
 
     def started(self, finished_epochs: int) -> None:
         self.progress.skip(finished_epochs * self.images)
