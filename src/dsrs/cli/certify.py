@@ -16,7 +16,7 @@ from dsrs.cli.budget import (
     refuse_misfits,
     watching,
 )
-from dsrs.cli.cluster_options import add_cluster_options, counted_model
+from dsrs.cli.cluster_options import add_cluster_options, add_shard, counted_model
 from dsrs.cli.config_file import add_config_option, config_text
 from dsrs.cli.data_options import note_on_units
 from dsrs.cli.grid_option import add_grid, grid_from
@@ -40,7 +40,6 @@ from dsrs.cli.options import Commands, Options
 from dsrs.cli.output import print_json
 from dsrs.cli.radii import radii_from
 from dsrs.cli.seed_option import add_seed, seed_of_run
-from dsrs.cli.sharding import add_shard
 from dsrs.cli.stopping import add_stopping_options, stopping_from
 from dsrs.errors import InvalidInput
 from dsrs.methods import defaults

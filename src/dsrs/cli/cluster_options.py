@@ -1,9 +1,10 @@
-"""--cluster: who counts the votes of `dsrs certify`."""
+"""--cluster and --shard: who counts the votes of `dsrs certify`, and of which inputs."""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dsrs.cli.model_options import classifier_options
 from dsrs.cli.options import Options
@@ -13,6 +14,40 @@ if TYPE_CHECKING:
     from dsrs.classifiers.base import Classifier
     from dsrs.datasets import Dataset
     from dsrs.votes.executors import Executor
+
+
+SHARD = re.compile(r"(\d+)/(\d+)")
+
+
+class Shard(NamedTuple):
+    """Part `number` (from 1) of `parts`."""
+
+    number: int
+    parts: int
+
+    def of(self, indices: list[int]) -> list[int]:
+        """Every `parts`-th input, so that all parts have about as many, and as hard ones."""
+        return indices[self.number - 1 :: self.parts]
+
+
+def add_shard(group: Options) -> None:
+    """--shard of the inputs."""
+    group.add_argument(
+        "--shard",
+        type=shard,
+        default=Shard(1, 1),
+        metavar="I/N",
+        kept=False,
+        help="only the I-th of N parts of the inputs, as 3/16; join the parts with `dsrs merge`",
+    )
+
+
+def shard(text: str) -> Shard:
+    """3/16 as a part."""
+    match = SHARD.fullmatch(text)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
+        raise InvalidInput(f"expected I/N with I from 1 to N, such as 3/16, got {text!r}")
+    return Shard(int(match[1]), int(match[2]))
 
 
 def add_cluster_options(group: Options) -> None:

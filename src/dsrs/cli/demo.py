@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsrs.certifying.progress import Progress
-from dsrs.cli.law_options import law_of_card
+from dsrs.cli.law_options import trained_law
 from dsrs.cli.options import Commands
 from dsrs.cli.tables import table
 from dsrs.errors import InvalidInput, MissingExtra
@@ -76,7 +76,8 @@ def _take_runs(arguments: argparse.Namespace, folder: Path) -> dict[str, Forecas
     from dsrs.store.profiles import read_landscape, wide_law
     from dsrs.tuning import tune
 
-    trained = law_of_card(folder / "card.json")
+    trained = trained_law([str(folder)])
+    assert trained is not None
     images, others = (load_dataset(folder / name) for name in ("images.npz", "tuning.npz"))
     if not 1 <= arguments.images <= len(images):
         raise InvalidInput(f"--images must be from 1 to {len(images)}, got {arguments.images}")

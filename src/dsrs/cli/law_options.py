@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsrs.cli.model_options import card_of_model
 from dsrs.cli.options import Options
-from dsrs.cli.tuned_file import read_tuned
 from dsrs.errors import DataError, InvalidInput
 from dsrs.methods.defaults import NEYMAN_PEARSON
 
@@ -122,14 +121,11 @@ def tuned_method(arguments: argparse.Namespace) -> tuple[str, ...]:
 
 def note_on_law(arguments: argparse.Namespace, law: GeneralizedGaussian) -> None:
     """Advice where the noise is not that of the training, and nobody tuned it."""
-    card = card_of_model(arguments)
-    if arguments.law or card is None:
-        return
     try:
-        trained = law_of_card(card)
+        trained = None if arguments.law else trained_law(arguments.model)
     except DataError:
         return  # a file of that name may be another program's
-    if trained.sigma != law.sigma:
+    if trained is not None and trained.sigma != law.sigma:
         print(
             f"note: the model was trained with sigma = {trained.sigma:g}, not {law.sigma:g}. "
             "That may be right; `dsrs tune` tells which noise certifies most.",
@@ -137,11 +133,29 @@ def note_on_law(arguments: argparse.Namespace, law: GeneralizedGaussian) -> None
         )
 
 
-def law_of_card(card: Path) -> GeneralizedGaussian:
-    """The law that a model was trained for, from the card that `dsrs train` writes beside it."""
+def trained_law(models: Sequence[str] | None) -> GeneralizedGaussian | None:
+    """The law that a model was trained for, from the card of `dsrs train` beside it, or in its
+    folder; None for ensembles, and where there is no card."""
     from dsrs.laws import smoothing_law_from_dict
 
+    if models is None or len(models) != 1:
+        return None
+    model = Path(models[0])
+    card = (model if model.is_dir() else model.parent) / "card.json"
+    if not card.is_file():
+        return None
     try:
         return smoothing_law_from_dict(json.loads(card.read_text(encoding="utf-8"))["law"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise DataError(f"{card} is not a card of `dsrs train`: {error}") from None
+
+
+def read_tuned(file: str) -> dict[str, Any]:
+    """What `dsrs tune`, `dsrs adapt` or `dsrs conformal tune` wrote: a law, and what chose it."""
+    try:
+        content = json.loads(Path(file).read_text())
+    except (OSError, ValueError, RecursionError) as error:
+        raise DataError(f"{file} cannot be read as a file of `dsrs tune`: {error}") from None
+    if not isinstance(content, dict):
+        raise DataError(f"{file} is not a file of `dsrs tune`")
+    return content

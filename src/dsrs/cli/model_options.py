@@ -15,8 +15,8 @@ from dsrs.cli.data_options import (
     frame_from,
     scaling_from,
 )
+from dsrs.cli.law_options import read_tuned
 from dsrs.cli.options import Options
-from dsrs.cli.tuned_file import read_tuned
 from dsrs.cli.values import numbers, whole_numbers
 from dsrs.errors import DataError, InvalidInput
 from dsrs.methods import defaults
@@ -277,15 +277,6 @@ def whole_path(name: str) -> str:
     if colon and Path(file).is_file():  # path/to/file.py:name
         return f"{Path(file).resolve()}:{inside}"
     return str(Path(name).resolve()) if Path(name).exists() else name
-
-
-def card_of_model(arguments: argparse.Namespace) -> Path | None:
-    """The card beside the model, or in its folder; None for ensembles, and where there is none."""
-    if len(arguments.model or ()) != 1:
-        return None
-    model = Path(arguments.model[0])
-    card = (model if model.is_dir() else model.parent) / "card.json"
-    return card if card.is_file() else None
 
 
 def with_stored_source(

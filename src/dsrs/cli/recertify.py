@@ -243,7 +243,7 @@ def _report(tally: Tally, target: Path, seconds: float, as_json: bool) -> None:
 def _writing(path: Path) -> Iterator[IO[str]]:
     """A table that appears whole at the end, compressed if its name ends in .gz."""
     with whole_file(path) as stream, ExitStack() as stack:
-        raw: IO[bytes] = stream
+        raw: IO[bytes] | gzip.GzipFile = stream
         if path.suffix == ".gz":
             # Without a name and a time inside, the same rows give the same bytes.
             raw = stack.enter_context(gzip.GzipFile("", "wb", fileobj=stream, mtime=0))

@@ -7,9 +7,8 @@ import math
 from typing import TYPE_CHECKING
 
 from dsrs.cli.grid_option import add_grid, grid_from
-from dsrs.cli.law_options import add_law_options, add_shape_options, law_from
+from dsrs.cli.law_options import add_law_options, add_shape_options, law_from, read_tuned
 from dsrs.cli.options import Options
-from dsrs.cli.tuned_file import read_tuned
 from dsrs.cli.values import one_of
 from dsrs.errors import InvalidInput
 

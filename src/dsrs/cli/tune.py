@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsrs.cli.landscape import add_look_options, look
-from dsrs.cli.law_options import law_of_card
-from dsrs.cli.model_options import add_model_options, card_of_model
+from dsrs.cli.law_options import read_tuned, trained_law
+from dsrs.cli.model_options import add_model_options
 from dsrs.cli.options import Commands, Options
 from dsrs.cli.output import print_json
 from dsrs.cli.tables import table
@@ -151,7 +151,6 @@ def _answer(arguments: argparse.Namespace, folder: str) -> int:
 
 def _check_output(path: Path, overwrite: bool) -> None:
     """Refuse to replace a file unasked, or one that is not an answer of this command."""
-    from dsrs.cli.tuned_file import read_tuned
     from dsrs.exchange.outputs import refuse_run_folder
 
     refuse_run_folder(path.parent)
@@ -169,8 +168,7 @@ def _current(arguments: argparse.Namespace, d: int) -> GeneralizedGaussian | Non
 
     if arguments.sigma is not None:
         return GeneralizedGaussian(d, arguments.sigma, arguments.k, arguments.eta)
-    card = card_of_model(arguments)
-    return None if card is None else law_of_card(card)
+    return trained_law(arguments.model)
 
 
 def tuning_text(tuned: Tuned) -> str:
