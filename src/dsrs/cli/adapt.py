@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dsrs.certifying.progress import Progress
 from dsrs.cli.model_options import (
     add_batch_size,
+    add_goal,
     add_model_options,
     add_workers,
     chosen_inputs,
@@ -17,7 +18,7 @@ from dsrs.cli.model_options import (
 from dsrs.cli.options import Commands, Options
 from dsrs.cli.output import print_json
 from dsrs.cli.split_note import note_on_split
-from dsrs.cli.tune import add_goal, forecast_row, forecast_table, round_radii
+from dsrs.cli.tune import forecast_row, forecast_table, round_radii
 from dsrs.cli.values import one_of
 from dsrs.errors import DataError, InvalidInput
 

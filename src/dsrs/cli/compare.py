@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dsrs.cli.gate import add_summary
 from dsrs.cli.options import Commands, Options
 from dsrs.cli.output import print_json
 from dsrs.cli.radii import add_radii, radii_from
@@ -45,12 +46,7 @@ def add_parser(commands: Commands) -> None:
     add_radii(parser)
     add_bootstrap(parser)
     parser.add_argument("--output", type=Path, metavar="FILE", help="also write an HTML page")
-    parser.add_argument(
-        "--summary",
-        type=Path,
-        metavar="FILE",
-        help='append the answer as Markdown, such as to "$GITHUB_STEP_SUMMARY"',
-    )
+    add_summary(parser)
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
 
 

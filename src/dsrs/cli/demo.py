@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from dsrs.certifying.progress import Progress
 from dsrs.cli.law_options import trained_law
+from dsrs.cli.model_options import add_workers
 from dsrs.cli.options import Commands
 from dsrs.cli.tables import table
 from dsrs.errors import InvalidInput, MissingExtra
@@ -47,7 +48,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--output", type=Path, default=Path("runs/demo"), help="folder of its three runs"
     )
-    parser.add_argument("--workers", type=int, help="threads (default: all cores)")
+    add_workers(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
 
 

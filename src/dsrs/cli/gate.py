@@ -49,12 +49,7 @@ def add_parser(commands: Commands) -> None:
         "--confidence", default=0.95, help="of each bound for the population, one-sided"
     )
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML")
-    parser.add_argument(
-        "--summary",
-        type=Path,
-        metavar="FILE",
-        help='append the answer as Markdown, such as to "$GITHUB_STEP_SUMMARY"',
-    )
+    add_summary(parser)
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="also write the HTML page of the run"
     )
@@ -69,6 +64,16 @@ def add_requirements(group: Options, required: bool = False) -> None:
         metavar="REQUIREMENT",
         required=required,
         help="such as 'accuracy@0.5>=0.60'; give it again for several",
+    )
+
+
+def add_summary(group: Options) -> None:
+    """--summary of a gate or a comparison."""
+    group.add_argument(
+        "--summary",
+        type=Path,
+        metavar="FILE",
+        help='append the answer as Markdown, such as to "$GITHUB_STEP_SUMMARY"',
     )
 
 

@@ -25,14 +25,14 @@ sigma), weighted:T:W,T:W,... (P weighted by a line through the log weights W at 
 """
 
 
-def add_law_options(
-    group: Options,
-    *,
-    size: str = "size of the noise: RMS of one coordinate, in the units of the inputs",
-    from_file: bool = False,
-) -> None:
+def add_law_options(group: Options, *, from_file: bool = False) -> None:
     """--sigma, --k, --eta, --norm of the smoothing law P, or --law with a file of `dsrs tune`."""
-    group.add_argument("--sigma", type=float, required=not from_file, help=size)
+    group.add_argument(
+        "--sigma",
+        type=float,
+        required=not from_file,
+        help="size of the noise: RMS of one coordinate, in the units of the inputs",
+    )
     add_shape_options(group)
     group.add_argument(
         "--norm",

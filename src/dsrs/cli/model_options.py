@@ -157,6 +157,15 @@ def add_batch_size(group: Options) -> None:
     )
 
 
+def add_goal(group: Options, n: int = defaults.N) -> None:
+    """--n, --alpha and --objective of what is predicted."""
+    group.add_argument("--n", default=n, help="votes that an input will have when certified")
+    group.add_argument("--alpha", default=defaults.ALPHA, help="failure probability")
+    group.add_argument(
+        "--objective", default="acr", help="acr (average certified radius) or accuracy@R"
+    )
+
+
 def add_workers(group: Options) -> None:
     """--workers that share the work out."""
     group.add_argument(

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dsrs.cli.model_options import add_goal
 from dsrs.cli.options import Options
 from dsrs.cli.values import whole_numbers
 from dsrs.errors import InvalidInput
-from dsrs.methods import defaults
 
 if TYPE_CHECKING:
     from dsrs.datasets import Dataset
@@ -31,11 +31,7 @@ def add_training_options(group: Options) -> None:
     )
     group.add_argument("--inputs", default=1000, help="at most so many inputs (default: 1000)")
     group.add_argument("--votes", default=128, help="of each input and expert (default: 128)")
-    group.add_argument("--n", default=10_000, help="votes of the certificates (default: 10000)")
-    group.add_argument("--alpha", default=defaults.ALPHA, help=f"default: {defaults.ALPHA:g}")
-    group.add_argument(
-        "--objective", default="acr", help="acr (average certified radius) or accuracy@R"
-    )
+    add_goal(group, n=10_000)
     group.add_argument("--seed", default=0, help="same seed, same router (default: 0)")
 
 

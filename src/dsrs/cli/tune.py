@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 
 from dsrs.cli.landscape import add_look_options, look
 from dsrs.cli.law_options import read_tuned, trained_law
-from dsrs.cli.model_options import add_model_options
-from dsrs.cli.options import Commands, Options
+from dsrs.cli.model_options import add_goal, add_model_options, add_workers
+from dsrs.cli.options import Commands
 from dsrs.cli.output import print_json
 from dsrs.cli.tables import table
 from dsrs.cli.values import numbers
 from dsrs.errors import InvalidInput
 from dsrs.files.new_file import check_figure
-from dsrs.methods import defaults
 
 if TYPE_CHECKING:
     from dsrs.laws import GeneralizedGaussian
@@ -76,21 +75,10 @@ def add_parser(commands: Commands) -> None:
     group.add_argument("--figure", help="draw the predicted curves into this .pdf, .png or .svg")
     group.add_argument("--json", action="store_true", help="print the answer as JSON")
     group.add_argument("--quiet", action="store_true", help="no progress, no advice")
-    group.add_argument("--workers", type=int, help="threads (default: all cores)")
+    add_workers(group)
     group = parser.add_argument_group("instead of --landscape, a model to look at")
     add_model_options(group, voters="the first votes", split="train", required=False)
     add_look_options(group)
-
-
-def add_goal(group: Options) -> None:
-    """--n, --alpha and --objective of what is predicted."""
-    group.add_argument(
-        "--n", default=defaults.N, help="votes that an input will have when certified"
-    )
-    group.add_argument("--alpha", default=defaults.ALPHA, help="failure probability")
-    group.add_argument(
-        "--objective", default="acr", help="acr (average certified radius) or accuracy@R"
-    )
 
 
 def run(arguments: argparse.Namespace) -> int:
