@@ -56,6 +56,12 @@ BAD: list[tuple[str, Callable[[], None], tuple[str, ...], str]] = [
         ("--q", "truncated:0.5", "--q", "truncated:0.5"),
         "--q names one twice",
     ),
+    (
+        "inputs without numbers",
+        replace("tuned.json", b'{"landscape": {"inputs": ["a", null]}}'),
+        ("--leave-out", "tuned.json"),
+        "tuned.json must list inputs by their numbers",
+    ),
     ("share", nothing, ("--share", "1"), "--share must be in (0, 1)"),
     ("start past the end", nothing, ("--start", "8"), "--start must be in [0, 8)"),
     ("stop before start", nothing, ("--start", "4", "--stop", "4"), "--stop must be greater"),

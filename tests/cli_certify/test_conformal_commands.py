@@ -219,6 +219,15 @@ def test_served_compares_sets_and_runs(run: Run) -> None:
     assert run("served", "run")[0] == 2
 
 
+def test_curve_refuses_a_figure_before_the_work(run: Run) -> None:
+    Path("notes.png").write_text("not a picture")
+    words = ["conformal", "curve", *NET, "--sets", "missing.json", "--radii", "0,1", "--figure"]
+    code, _, err = run(*words, "sizes.txt")
+    assert (code, "must end in .png" in err) == (2, True)
+    code, _, err = run(*words, "notes.png")
+    assert (code, "file of another kind" in err) == (2, True)
+
+
 def test_curve_prints_draws_and_names_the_run_beside_it(run: Run) -> None:
     assert calibrate(run)[0] == 0
     assert calibrate(run, "--sigma", "0.2", output="more.json")[0] == 0

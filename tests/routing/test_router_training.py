@@ -112,3 +112,32 @@ def test_a_trained_router_is_a_folder_that_answers_as_predicted(tmp_path: Path) 
     words += ["--data", str(tmp_path / "data.npz"), "--indices", "0-39", "--votes", "32"]
     assert main([*words, "--output", str(tmp_path / "new")]) == 1
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("card", "message"),
+    [
+        ("{", "cannot be read as a card of `dsrs train`"),
+        ("[]", "is not a card of `dsrs train`"),
+        ('{"held_out": null}', "says which inputs were held out"),
+        ('{"held_out": {"indices": ["a"]}}', "must list inputs by their numbers"),
+        ('{"held_out": {"indices": []}}', "a router needs inputs"),
+    ],
+)
+@pytest.mark.parametrize("model", ["expert", "expert/model.onnx"])
+def test_the_card_of_a_model_is_found_in_its_folder_and_read_with_care(
+    card: str,
+    message: str,
+    model: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.savez("data.npz", images=np.eye(4, dtype=np.float32), labels=np.arange(4))
+    Path("expert").mkdir()
+    Path("expert/model.onnx").touch()
+    Path("expert/card.json").write_text(card)
+    words = ["route", "--model", model, "--sigmas", "0.1,0.2", "--data", "data.npz"]
+    assert main([*words, "--output", "routed"]) == 2
+    assert message in capsys.readouterr().err

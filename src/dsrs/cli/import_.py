@@ -158,7 +158,8 @@ def _places(imported: ImportedFolder, output: Path) -> dict[Path, list[ResultRow
 
     if format_of(output):
         if len(imported.tables) == 1:
-            return dict.fromkeys([output], *imported.tables.values())
+            (rows,) = imported.tables.values()
+            return {output: rows}
         models = ", ".join(list(imported.tables)[:3])
         raise InvalidInput(
             f"the folder has logs of {len(imported.tables)} models ({models}, ...); name a folder "

@@ -62,7 +62,7 @@ def add_shape_options(group: Options) -> None:
 
 def law_from(arguments: argparse.Namespace, d: int) -> GeneralizedGaussian:
     """The smoothing law of these options in dimension d."""
-    from dsrs.laws import GeneralizedGaussian, law_in_norm, smoothing_law_from_dict
+    from dsrs.laws import law_in_norm, smoothing_law_from_dict
 
     file = getattr(arguments, "law", None)
     norm: Any = getattr(arguments, "norm", "l2")
@@ -81,9 +81,7 @@ def law_from(arguments: argparse.Namespace, d: int) -> GeneralizedGaussian:
         raise DataError(f"{file} is not a file of `dsrs tune`: it has no `law` with `sigma`")
     if law.get("d", d) != d:
         raise InvalidInput(f"{file} was tuned for d = {law['d']}, but the inputs have d = {d}")
-    if "kind" in law:
-        return smoothing_law_from_dict(law)
-    return GeneralizedGaussian(d, law["sigma"], law.get("k", 0.0), law.get("eta", 2.0))
+    return smoothing_law_from_dict({"d": d, "k": 0.0} | law)
 
 
 def noise_from(arguments: argparse.Namespace, d: int) -> dict[str, Any]:
@@ -134,28 +132,41 @@ def note_on_law(arguments: argparse.Namespace, law: GeneralizedGaussian) -> None
 
 
 def trained_law(models: Sequence[str] | None) -> GeneralizedGaussian | None:
-    """The law that a model was trained for, from the card of `dsrs train` beside it, or in its
-    folder; None for ensembles, and where there is no card."""
+    """The law that a model was trained for, as its card says; None for ensembles, and where there
+    is no card."""
     from dsrs.laws import smoothing_law_from_dict
 
-    if models is None or len(models) != 1:
-        return None
-    model = Path(models[0])
-    card = (model if model.is_dir() else model.parent) / "card.json"
-    if not card.is_file():
-        return None
+    card = card_of(models[0]) if models is not None and len(models) == 1 else None
     try:
-        return smoothing_law_from_dict(json.loads(card.read_text(encoding="utf-8"))["law"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise DataError(f"{card} is not a card of `dsrs train`: {error}") from None
+        return None if card is None else smoothing_law_from_dict(card["law"])
+    except (DataError, KeyError, ValueError) as error:
+        raise DataError(f"the card of {models} is not one of `dsrs train`: {error}") from None
+
+
+def card_of(model: str) -> dict[str, Any] | None:
+    """The card that `dsrs train` wrote beside a model, or in its folder; None if there is none."""
+    folder = Path(model) if Path(model).is_dir() else Path(model).parent
+    card = folder / "card.json"
+    return _json_object(card, "a card of `dsrs train`") if card.is_file() else None
 
 
 def read_tuned(file: str) -> dict[str, Any]:
     """What `dsrs tune`, `dsrs adapt` or `dsrs conformal tune` wrote: a law, and what chose it."""
+    return _json_object(Path(file), "a file of `dsrs tune`")
+
+
+def _json_object(file: Path, what: str) -> dict[str, Any]:
     try:
-        content = json.loads(Path(file).read_text())
+        content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise DataError(f"{file} cannot be read as a file of `dsrs tune`: {error}") from None
+        raise DataError(f"{file} cannot be read as {what}: {error}") from None
     if not isinstance(content, dict):
-        raise DataError(f"{file} is not a file of `dsrs tune`")
+        raise DataError(f"{file} is not {what}")
     return content
+
+
+def inputs_listed(listed: Any, where: str) -> set[int]:
+    """The numbers of inputs that a file lists."""
+    if not isinstance(listed, list) or not all(type(index) is int for index in listed):
+        raise DataError(f"{where} must list inputs by their numbers")
+    return set(listed)

@@ -15,7 +15,7 @@ from dsrs.cli.data_options import (
     frame_from,
     scaling_from,
 )
-from dsrs.cli.law_options import read_tuned
+from dsrs.cli.law_options import inputs_listed, read_tuned
 from dsrs.cli.options import Options
 from dsrs.cli.values import numbers, whole_numbers
 from dsrs.errors import DataError, InvalidInput
@@ -228,11 +228,12 @@ def chosen_inputs(arguments: argparse.Namespace, dataset: Dataset) -> list[int]:
 def inputs_that_chose(file: str, dataset: Dataset) -> set[int]:
     """The inputs of this data that a file of `dsrs tune` or `dsrs adapt` was chosen on."""
     looked = read_tuned(file).get("landscape")
-    if not isinstance(looked, dict) or not isinstance(looked.get("inputs"), list):
+    if not isinstance(looked, dict) or "inputs" not in looked:
         raise DataError(f"{file} does not say which inputs chose its law")
+    listed = inputs_listed(looked["inputs"], file)
     # Other data has other inputs under these numbers. Older files do not say their data.
     same = looked.get("data", dataset.fingerprint) == dataset.fingerprint
-    return {int(index) for index in looked["inputs"]} if same else set()
+    return listed if same else set()
 
 
 def classifier_from(arguments: argparse.Namespace, dataset: Dataset) -> Classifier:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dsrs.cli.law_options import card_of, inputs_listed
 from dsrs.cli.model_options import add_goal
 from dsrs.cli.options import Options
 from dsrs.cli.values import whole_numbers
@@ -102,11 +102,10 @@ def _inputs(
 
 def _held_out(model: str) -> set[int]:
     """The inputs that the card beside a model says were held out of its training."""
-    card = Path(model).parent / "card.json"
-    kept = json.loads(card.read_text()).get("held_out") if card.is_file() else None
-    if not kept:
+    kept = (card_of(model) or {}).get("held_out")
+    if not isinstance(kept, dict) or "indices" not in kept:
         raise InvalidInput(
             f"no card beside {model} says which inputs were held out of its training: name inputs "
             "that no expert was trained on with --indices, or take --split test and report others"
         )
-    return set(kept["indices"])
+    return inputs_listed(kept["indices"], f"the card of {model}")

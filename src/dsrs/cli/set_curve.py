@@ -15,6 +15,7 @@ from dsrs.cli.output import print_json
 from dsrs.cli.radii import FORMS, parse_radii
 from dsrs.cli.set_options import MARGINAL_HELP
 from dsrs.cli.tables import table
+from dsrs.files.new_file import check_figure
 
 if TYPE_CHECKING:
     from dsrs.conformal import CurvePoint
@@ -67,6 +68,8 @@ def add_parser(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from dsrs.conformal import SetPredictor, Sets, size_curve
 
+    if arguments.figure:
+        check_figure(arguments.figure, overwrite=True)
     radii = parse_radii(arguments.radii)
     files = [Sets.load(path) for path in arguments.sets]
     accuracies = _accuracies(arguments.runs, radii)
