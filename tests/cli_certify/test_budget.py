@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from cli_certify.small_run import Certify
+from cli_certify.small_run import Certify, make_named_data
 from dsrs.certifying.budget import Budget
 from dsrs.certifying.one_input import sample_input
 from dsrs.cli import budget as budget_cli
@@ -50,15 +50,7 @@ def test_what_is_no_budget_is_refused(text: str) -> None:
 def test_labels_are_numbered_as_the_model_numbers_its_classes(
     certify: Certify, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # In the order of the alphabet `bright` is class 0; the model calls its class 1 so.
-    with np.load("data.npz") as data:
-        images, labels = data["images"].reshape(-1, 16), data["labels"]
-    rows = [
-        ",".join([*map(repr, image.tolist()), ("dark", "bright")[label]])
-        for image, label in zip(images, labels, strict=True)
-    ]
-    head = ",".join([*(f"pixel{place}" for place in range(16)), "label"])
-    Path("named.csv").write_text("\n".join([head, *rows, ""]))
+    make_named_data(Path("named.csv"))
     words = ["--q", "none", "--dry-run", "--json", "--quiet", "--radii", "0.1"]
     expected = []
     for own in ([], ["--model", "tiny_classifier:named", "--data", "named.csv"]):

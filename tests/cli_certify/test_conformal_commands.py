@@ -178,6 +178,13 @@ def test_tune_then_calibrate_on_others(run: Run) -> None:
     assert code == 2
     assert "20 of these inputs chose the noise" in err
     assert run("conformal", "calibrate", *NET, "--stop", "60", *tuned)[0] == 0
+    # A file of `dsrs tune` names the inputs that chose the noise in another way.
+    looked = {"inputs": [3, 4, 99]}
+    law = json.loads(Path("tuned.json").read_text())["law"]
+    Path("other.json").write_text(json.dumps({"law": law, "landscape": looked}))
+    other = ["--radius", "0.05", "--law", "other.json", "--quiet", "--output", "other-sets.json"]
+    code, _, err = run("conformal", "calibrate", *NET, "--stop", "60", *other)
+    assert (code, "2 of these inputs chose the noise" in err) == (2, True)
     best = json.loads(Path("tuned.json").read_text())
     sets = json.loads(Path("sets.json").read_text())
     assert (sets["law"], sets["score"]) == (best["law"], best["score"])

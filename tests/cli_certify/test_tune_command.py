@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli_certify.small_run import Certify
+from cli_certify.small_run import Certify, make_named_data
 from dsrs.cli.main import main
 from dsrs.cli.tune import RADIUS_COLUMNS, round_radii
 from dsrs.store import open_run
@@ -97,3 +97,15 @@ def test_the_columns_are_round_radii_that_something_reaches(top: float, last: fl
     radii = round_radii(top)
     assert (radii[-1] if radii else None) == last
     assert len(radii) <= RADIUS_COLUMNS
+
+
+def test_inputs_that_chose_are_left_out_where_the_model_numbers_the_labels(
+    certify: Certify,
+) -> None:
+    make_named_data(Path("named.csv"))
+    words = ["--model", "tiny_classifier:named", "--data", "named.csv", "--q", "none", "--quiet"]
+    assert certify(*words, "--stop", "3", output="chose") == 0
+    assert main(["tune", "--landscape", "chose", "--output", "tuned.json", "--quiet"]) == 0
+    assert certify(*words, "--stop", "5", "--leave-out", "tuned.json") == 0
+    with open_run("run") as run:
+        assert list(run.indices()) == [3, 4]

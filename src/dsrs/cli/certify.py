@@ -188,17 +188,17 @@ def run(arguments: argparse.Namespace) -> int:
     from dsrs.certifying.many_inputs import Origin, certify_run
 
     dataset = dataset_from(arguments)
-    chosen = chosen_inputs(arguments, dataset)
-    indices, plan = arguments.shard.of(chosen), _plan(arguments, dataset, len(chosen))
-    refuse_misfits(arguments, plan)
+    refuse_misfits(arguments, _work(arguments, dataset)[1])
     classifier, executor = counted_model(arguments, dataset)
+    # With labels as the model numbers them the data has the fingerprint that runs and tuned files
+    # know.
     dataset, end = dataset.named_for(classifier), None
+    indices, plan = _work(arguments, dataset)
     if arguments.dry_run or arguments.budget is not None:
         end = planned_run(arguments, classifier, dataset, plan, indices)
         if arguments.dry_run:
             return 0
-        indices = chosen_inputs(arguments, dataset)
-        plan = _plan(arguments, dataset, len(indices))
+        indices, plan = _work(arguments, dataset)
     if not arguments.quiet:
         if not plan.experts:
             note_on_law(arguments, plan.law)
@@ -235,6 +235,12 @@ def _settings(arguments: argparse.Namespace, plan: Plan) -> str:
         "batch-size": plan.batch,
     }
     return config_text(arguments.texts | decided, SETTINGS_COMMENT)
+
+
+def _work(arguments: argparse.Namespace, dataset: Dataset) -> tuple[list[int], Plan]:
+    """The inputs of this run, and the plan for it and for the runs of other shards."""
+    chosen = chosen_inputs(arguments, dataset)
+    return arguments.shard.of(chosen), _plan(arguments, dataset, len(chosen))
 
 
 def _plan(arguments: argparse.Namespace, dataset: Dataset, inputs: int) -> Plan:

@@ -219,21 +219,28 @@ def chosen_inputs(arguments: argparse.Namespace, dataset: Dataset) -> list[int]:
     chosen = select(dataset, arguments.start, arguments.stop, arguments.skip, arguments.indices)
     file = arguments.leave_out
     left_out = set() if file is None else inputs_that_chose(file, dataset)
+    if left_out is None:
+        raise DataError(f"{file} does not say which inputs chose its law")
     kept = [int(index) for index in chosen if int(index) not in left_out]
     if not kept:
         raise InvalidInput("--leave-out leaves no input: all of them chose the law")
     return kept
 
 
-def inputs_that_chose(file: str, dataset: Dataset) -> set[int]:
-    """The inputs of this data that a file of `dsrs tune` or `dsrs adapt` was chosen on."""
-    looked = read_tuned(file).get("landscape")
-    if not isinstance(looked, dict) or "inputs" not in looked:
-        raise DataError(f"{file} does not say which inputs chose its law")
-    listed = inputs_listed(looked["inputs"], file)
-    # Other data has other inputs under these numbers. Older files do not say their data.
-    same = looked.get("data", dataset.fingerprint) == dataset.fingerprint
-    return listed if same else set()
+def inputs_that_chose(file: str, dataset: Dataset) -> set[int] | None:
+    """The inputs of this data that the law of a file was chosen on; None where it says nothing.
+
+    Files of `dsrs tune` and `dsrs adapt` have a `landscape`, those of `dsrs conformal tune` a
+    `tuning`. Other data has other inputs under these numbers. Older files do not say their data.
+    """
+    tuned, here = read_tuned(file), dataset.fingerprint
+    places = (("landscape", "inputs", "data"), ("tuning", "indices", "data_fingerprint"))
+    for part, inputs, data in places:
+        looked = tuned.get(part)
+        if isinstance(looked, dict) and inputs in looked:
+            listed = inputs_listed(looked[inputs], file)
+            return listed if looked.get(data, here) == here else set()
+    return None
 
 
 def classifier_from(arguments: argparse.Namespace, dataset: Dataset) -> Classifier:

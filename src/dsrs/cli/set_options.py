@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dsrs.cli.grid_option import add_grid, grid_from
 from dsrs.cli.law_options import add_law_options, add_shape_options, law_from, read_tuned
+from dsrs.cli.model_options import inputs_that_chose
 from dsrs.cli.options import Options
 from dsrs.cli.values import one_of
 from dsrs.errors import InvalidInput
@@ -83,8 +84,8 @@ def plan_from(arguments: argparse.Namespace, dataset: Dataset) -> SetPlan:
         arguments.coverage,
         arguments.score or tuned.get("score", "threshold"),
         arguments.draws,
-        getattr(arguments, "calibration_draws", 1),
-        getattr(arguments, "confidence", None),
+        arguments.calibration_draws,
+        arguments.confidence,
         grid_from(arguments, dataset.bounds),
         True if getattr(arguments, "off_grid", False) else None,
         getattr(arguments, "batch", 1),
@@ -93,10 +94,7 @@ def plan_from(arguments: argparse.Namespace, dataset: Dataset) -> SetPlan:
 
 def refuse_tuning_inputs(file: str | None, dataset: Dataset, indices: list[int]) -> None:
     """Raise InvalidInput if some of these inputs chose the noise: they are not like new ones."""
-    looked = {} if file is None else read_tuned(file).get("tuning", {})
-    if not isinstance(looked, dict) or looked.get("data_fingerprint") != dataset.fingerprint:
-        return
-    both = set(indices) & {i for i in looked.get("indices", ()) if isinstance(i, int)}
+    both = set(indices) & (inputs_that_chose(file, dataset) or set() if file else set())
     if both:
         raise InvalidInput(
             f"{len(both)} of these inputs chose the noise in {file}, so that they are no longer "
