@@ -97,21 +97,14 @@ def planned_run(
     The choice is written into `arguments`: n, the methods, and which inputs. Returns when the time
     of the budget is over, if it is a time.
     """
-    from dsrs.certifying.budget import (
-        REHEARSED,
-        Budget,
-        Choice,
-        best_use,
-        cost,
-        largest_expected,
-    )
+    from dsrs.certifying import budget as spending
     from dsrs.certifying.forecast import expected_table
     from dsrs.certifying.rehearsal import rehearse
     from dsrs.measures.certified_accuracy import radius_grid
 
     start = clock()
-    budget = None if arguments.budget is None else Budget.parse(arguments.budget)
-    share = REHEARSED if budget else float("inf")
+    budget = None if arguments.budget is None else spending.Budget.parse(arguments.budget)
+    share = spending.REHEARSED if budget else float("inf")
     rehearsal = rehearse(
         classifier,
         dataset,
@@ -124,16 +117,16 @@ def planned_run(
     )
     rehearsal = _with_landscape(arguments, rehearsal, plan)
     asked = radii_from(arguments) or plan.goal.asked
-    radii = list(asked or radius_grid(largest_expected(rehearsal, plan)))
+    radii = list(asked or radius_grid(spending.largest_expected(rehearsal, plan)))
     labelled = dataset.labels is not None
     if budget is None:
-        votes, seconds = cost(plan, len(indices), rehearsal, labelled)
+        votes, seconds = spending.cost(plan, len(indices), rehearsal, labelled)
         expected = tuple(expected_table(rehearsal.profiles, plan, radii))
-        choices = [Choice(plan, 1, len(indices), votes, seconds, expected, 0.0)]
+        choices = [spending.Choice(plan, 1, len(indices), votes, seconds, expected, 0.0)]
     else:
         alone = plan.replace(methods=(NEYMAN_PEARSON,))
         plans = [plan] if arguments.methods or alone == plan else [plan, alone]
-        choices = best_use(
+        choices = spending.best_use(
             budget,
             rehearsal,
             plans,
