@@ -202,6 +202,7 @@ def test_files_of_certificates(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert f"VERIFIED: certificate 1, radius {fields['radius']:.5f}" in said
     assert "1 verified, 0 refuted, 0 undecided, 0 abstained" in said
     assert "s of the processor" in said
+    assert main(["audit", str(one), "--quiet"]) == 0
     fields["radius"] *= 1.001
     plain = certify(PLAIN, Interval(0.93, 0.95))
     several.write_text(plain.to_json() + "\n" + json.dumps(fields) + "\n")

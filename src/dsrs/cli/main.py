@@ -51,6 +51,8 @@ VERBS = (
     "completion",
 )
 
+VERB_ALIASES = {"audit": "check"}
+
 DESCRIPTION = """\
 Prove that a smoothed classifier cannot be fooled: largest provable radii by Neyman-Pearson and by
 double sampling.
@@ -124,7 +126,8 @@ def _overview(commands: Commands, description: str = "", epilog: str = "") -> st
 def main(argv: list[str] | None = None) -> int:
     """Run one command; return its exit code."""
     with printable_output():
-        return _run(sys.argv[1:] if argv is None else argv)
+        verb, *rest = (sys.argv[1:] if argv is None else argv) or [""]
+        return _run([VERB_ALIASES.get(verb, verb), *rest] if verb else rest)
 
 
 def _run(argv: Sequence[str]) -> int:
