@@ -69,6 +69,14 @@ def test_votes_that_cannot_be_are_refuted(
     assert word_of(recertified[0], **cells) == "refuted"
 
 
+def test_a_row_that_was_not_certified_claims_nothing(recertified: list[dict[str, Any]]) -> None:
+    empty = dict.fromkeys(("np_radius", "certified_radius", "proof"), "")
+    row = {**recertified[0], **empty, "status": "error: no such law"}
+    assert word_of(row) == "abstained"
+    for name in empty:
+        assert word_of(row, **{name: recertified[0][name]}) == "refuted", name
+
+
 @pytest.mark.parametrize("name", ["sigma", "certified_radius", "d", "p_lower"])
 @pytest.mark.parametrize("text", ["1_0", "\u0663", "0_1"])
 def test_numbers_that_only_python_reads_are_refuted(

@@ -21,6 +21,7 @@ from dsrs.audit.reading import (
     shown,
     whole,
 )
+from dsrs.audit.shells import Shells
 from dsrs.audit.verdicts import NotACertificate, Refuted, Undecided
 
 CERTIFICATE_FORMAT = 3
@@ -69,6 +70,10 @@ class SmoothingLaw:
         if not (law.sigma > 0 and law.eta > 0 and 0 <= law.k < law.d / 2):
             raise Refuted("no smoothing law has these parameters")
         return law
+
+    def shells(self) -> Shells:
+        """The law in balls, of the precision that is set now."""
+        return Shells(self.d, self.sigma, self.k, self.eta, self.norm)
 
 
 @dataclass(frozen=True, slots=True)

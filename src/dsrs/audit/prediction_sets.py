@@ -14,7 +14,6 @@ v what sampled noise on a grid may differ from the law's. The majority of severa
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -27,7 +26,7 @@ from dsrs.audit.counts import Answer, lower_holds
 from dsrs.audit.gaussian import gaussian_bound
 from dsrs.audit.grid_charge import variation
 from dsrs.audit.kinds.steps import LARGEST_MULTIPLIER
-from dsrs.audit.limits import PROCESSOR_SECONDS, Budget, time_limit
+from dsrs.audit.limits import PROCESSOR_SECONDS, Budget, verdict_within
 from dsrs.audit.mixture import Mixture
 from dsrs.audit.reading import (
     Fields,
@@ -72,28 +71,18 @@ def check_sets(fields: Fields, name: str = "", seconds: float = PROCESSOR_SECOND
         name: what to call it in the verdict.
         seconds: processor seconds after which it is undecided.
     """
-    began = time.thread_time()
     claim: _Claim | None = None
-    try:
-        with time_limit(seconds):
-            claim = _Claim.read(fields)
-            surplus = claim.check()
-            word = Verdict(name, "abstained" if claim.says_nothing else "verified", surplus=surplus)
-    except NotACertificate as error:
-        word = Verdict(name, "refuted", f"these are not prediction sets: {error}")
-    except Refuted as error:
-        word = Verdict(name, "refuted", str(error))
-    except Undecided as doubt:
-        word = Verdict(name, "undecided", str(doubt))
-    except (ArithmeticError, ValueError) as error:
-        word = Verdict(name, "undecided", f"its numbers are too extreme to compute with: {error}")
-    except Exception as error:
-        word = Verdict(name, "undecided", f"this check failed: {type(error).__name__}: {error}")
+
+    def verdict() -> Verdict:
+        nonlocal claim
+        claim = _Claim.read(fields)
+        surplus = claim.check()
+        return Verdict(name, "abstained" if claim.says_nothing else "verified", surplus=surplus)
+
     return replace(
-        word,
+        verdict_within(seconds, name, "these are not prediction sets", verdict),
         radius=None if claim is None else claim.radius,
         subject=None if claim is None else {"model": claim.model, "coverage": claim.coverage},
-        seconds=time.thread_time() - began,
         steps=1,
     )
 
@@ -220,12 +209,11 @@ class _Claim:
             return None
         self._check_rank()
         self._check_level()
-        law = self.law
         multiplier = self.proof[1]
         if not 0 < multiplier <= LARGEST_MULTIPLIER:
             raise Refuted(f"the multiplier is {multiplier!r}")
         with precision(max(0, math.ceil(math.log2(multiplier)))):
-            shells = Shells(law.d, law.sigma, law.k, law.eta)
+            shells = self.law.shells()
             self._check_grid(shells)
             return self._check_overlap(shells)
 
@@ -267,8 +255,7 @@ class _Claim:
         """Noise on the grid is charged."""
         if self.grid is None:
             return
-        law = self.law
-        least = variation(shells, None, law.sigma, law.eta, self.grid.step)
+        least = variation(shells, None, self.grid.step)
         if exact(self.grid.variation) < least:
             raise Refuted(
                 f"noise on the grid is charged {self.grid.variation!r}, below {float(least)!r}"

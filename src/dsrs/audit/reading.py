@@ -122,8 +122,9 @@ def parsed(text: Any) -> Any:
 
 def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """The fields of an object; readers differ in which of two with one name they take."""
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        twice = next(name for name, _ in pairs if sum(other == name for other, _ in pairs) > 1)
-        raise NotACertificate(f"`{twice[:MOST_CHARACTERS]}` comes twice")
+    fields: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in fields:
+            raise NotACertificate(f"`{name[:MOST_CHARACTERS]}` comes twice")
+        fields[name] = value
     return fields

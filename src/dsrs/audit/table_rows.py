@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from dsrs.audit.balls import exact, precision
@@ -12,7 +11,6 @@ from dsrs.audit.claims import OTHER_NORMS, SmoothingLaw
 from dsrs.audit.gaussian import demand_alone
 from dsrs.audit.law_text import alike, law_of_text
 from dsrs.audit.reading import parsed, shown
-from dsrs.audit.shells import Shells
 from dsrs.audit.verdicts import NotACertificate, Refuted, Undecided
 
 NEEDED_COLUMNS = ("d", "k", "sigma", "p_lower", "p_upper", "status", "np_radius")
@@ -35,6 +33,9 @@ def certificate_of(row: Row) -> dict[str, Any] | None:
     each step; in earlier ones a single step has columns of its own.
     """
     if str(row.get("status")).startswith("error"):
+        claimed = [name for name in ("certified_radius", "np_radius", "proof") if _has(row, name)]
+        if claimed:
+            raise Refuted(f"its status is an error, and `{claimed[0]}` is not empty")
         return None
     _demand_sense(row)
     d, k, sigma, p_lower, p_upper = (_number(row, name) for name in NEEDED_COLUMNS[:5])
@@ -214,8 +215,7 @@ def _observed(row: Row, law: Mapping[str, Any], p_lower: float) -> list[dict[str
     text = text or (f"{shape}:{row['q_value']}" if _has(row, "q_value") else "rescaled:1x")
     parameters = SmoothingLaw.read(law)
     with precision():
-        shells = Shells(**asdict(parameters))
-        named = law_of_text(text, shells, parameters.sigma, p_lower)
+        named = law_of_text(text, parameters.shells(), p_lower)
     return [{"law": named, "q": [_number(row, "q_lower"), _number(row, "q_upper")]}]
 
 
