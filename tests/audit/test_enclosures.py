@@ -15,6 +15,7 @@ pytest.importorskip("flint")
 from dsrs.audit.angle import Angle
 from dsrs.audit.balls import Ball, acb, arb, exact, precision
 from dsrs.audit.bound import enclosed_bound
+from dsrs.audit.checking import check_certificate
 from dsrs.audit.counts import fallback_holds, lower_holds, tail, upper_holds
 from dsrs.audit.falling import shape_of
 from dsrs.audit.grid_charge import variation
@@ -29,6 +30,7 @@ from dsrs.audit.weights import additional_law, ends_of, smoothing_law
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted, law_in_norm
 from dsrs.laws.grid import Grid
 from dsrs.laws.norms import Norm
+from dsrs.proofs.certification import certify
 from dsrs.proofs.interval import Interval, Observation
 from duality.random_problems import Case, random_case
 
@@ -228,6 +230,21 @@ def test_the_charge_of_a_grid_rests_on_no_less_than_the_mean_norm(
         with precision(128):
             needed = variation(shells, law.to_dict(), grid.step)
         assert grid.variation(law) >= float(needed)
+
+
+@pytest.mark.parametrize("jump", [3e-7, 9e-7])
+def test_a_step_that_hardly_rises_may_lean_on_the_next_one(jump: float) -> None:
+    """The density of Q rises by more than the surplus of the first step, so that it does not cover
+    all shorter shifts, and by so little that rounding might have made it."""
+    base = GeneralizedGaussian(20, 0.5, 6.0)
+    knots = tuple(base.m * x for x in (0.5, 0.9, 0.9, 2.0))
+    q = Weighted(base, knots, (0.0, -0.5, -0.5 + jump, -1.5), inner=0.0, outer=-3.0)
+    seen = Observation(q, Interval(0.94, 0.96))
+    fields = certify(base, Interval(0.9, 0.93), seen).to_dict()
+    assert len(fields["proof"]["steps"]) > 1
+    assert check_certificate(fields).word == "verified"
+    del fields["proof"]["steps"][1:]
+    assert check_certificate(fields).word == "refuted"
 
 
 @pytest.mark.parametrize(("d", "norm"), [(2, "l2"), (16, "l1"), (16, "linf")])
