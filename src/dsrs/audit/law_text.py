@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dsrs.audit.balls import arb, exact
-from dsrs.audit.reading import field, number, numbers, optional_number, shown
+from dsrs.audit.reading import field, number, numbers, only, optional_number, shown
 from dsrs.audit.shells import Shells
 from dsrs.audit.verdicts import Undecided
 
@@ -69,8 +69,10 @@ def canonical(law: Mapping[str, Any] | None) -> tuple[Any, ...] | None:
         return None
     kind = field(law, "kind", str)
     if kind in PARAMETERS:
+        only(law, ("kind", PARAMETERS[kind]), f"a {kind} law")
         return kind, number(law, PARAMETERS[kind])
     if kind == "weighted":
+        only(law, ("kind", "knots", "log_weights", "inner", "outer"), "a weighted law")
         names = ("knots", "log_weights")
         lists = (numbers(field(law, name, list), name, infinite=True) for name in names)
         return kind, *lists, *(optional_number(law, name) for name in ("inner", "outer"))

@@ -76,7 +76,9 @@ def _ballots(votes: Fields, place: int, changes: Mapping[str, Any]) -> Ballots:
         for text in field(votes, "choices", dict)
         if text.startswith(mark)
     }
-    own = [{**unit, "classifier": 0} for unit in votes["votes"] if _place(unit) == place]
+    # As if it were the only classifier, whose noise is that of its own plan.
+    alone = {"classifier": 0, "base": None}
+    own = [{**unit, **alone} for unit in votes["votes"] if _place(unit) == place]
     return Ballots({**votes, "votes": own, "choices": choices, **changes})
 
 
