@@ -96,6 +96,16 @@ def test_bounds_of_format_2_that_no_proof_starts_from_are_refuted() -> None:
     assert word_of(alone, q_lower="0.9", q_upper="1") == "refuted"
 
 
+def test_bounds_under_p_beside_those_of_a_lead_are_those_of_the_proof(tmp_path: Path) -> None:
+    folder, table = make_run(tmp_path / "run", PLANS["leading double"]), tmp_path / "run.csv"
+    assert main(["export", str(folder), "--output", str(table)]) == 0
+    row = next(row for row in claims_of(table) if row["rival"])
+    assert json.loads(row["proof"])["p"][0] == float(row["p_lower"])
+    assert word_of(row) == "verified"
+    assert word_of(row, p_lower="0.99") == "refuted"
+    assert word_of(row, p_upper="0.9") == "refuted"
+
+
 def test_an_upper_end_that_a_slab_does_not_start_from_is_refuted(tmp_path: Path) -> None:
     folder, table = make_run(tmp_path / "run", PLANS["first-order"]), tmp_path / "run.csv"
     assert main(["export", str(folder), "--output", str(table)]) == 0

@@ -128,15 +128,15 @@ def _columns_of(proof: Mapping[str, Any]) -> dict[str, Any]:
             )
         }
     if kind == "lead":
-        letter = "p" if proof.get("q") is None else "q"
-        return {
-            f"{letter}_lower": proof.get("lower"),
-            f"{letter}_upper": 1,
-            "rival": proof.get("rival"),
-        }
+        known = {"p_lower": proof.get("lower"), "p_upper": 1, "rival": proof.get("rival")}
+        if proof.get("q") is None:
+            return known
+        under_p = proof.get("p")
+        p_lower = under_p[0] if isinstance(under_p, list) and under_p else 0
+        return known | {"p_lower": p_lower, "q_lower": proof.get("lower"), "q_upper": 1}
     if kind == "slab":
         return {"p_upper": 1} | {name: proof.get(name) for name in ("p_lower", "gradient")}
-    return {}
+    return {"p_lower": 0, "p_upper": 1} if kind == "routed" else {}
 
 
 def _demand_step(row: Row, proof: Mapping[str, Any]) -> None:
