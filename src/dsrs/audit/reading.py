@@ -108,6 +108,11 @@ def only(fields: Fields, names: Iterable[str], where: str) -> None:
         raise Undecided(f"this check does not know what {where} means by {listed}")
 
 
+def text_if_infinite(value: Any) -> Any:
+    """A number as JSON has it, in which infinity is a text."""
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
+
+
 def parsed(text: Any) -> Any:
     """The value of a JSON text, in which no object names a field twice."""
     if not isinstance(text, (str, bytes)):

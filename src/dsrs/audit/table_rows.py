@@ -10,7 +10,7 @@ from dsrs.audit.balls import exact, precision
 from dsrs.audit.claims import OTHER_NORMS, SmoothingLaw
 from dsrs.audit.gaussian import demand_alone
 from dsrs.audit.law_text import alike, law_of_text
-from dsrs.audit.reading import parsed, shown
+from dsrs.audit.reading import parsed, shown, text_if_infinite
 from dsrs.audit.verdicts import NotACertificate, Refuted, Undecided
 
 NEEDED_COLUMNS = ("d", "k", "sigma", "p_lower", "p_upper", "status", "np_radius")
@@ -58,15 +58,15 @@ def certificate_of(row: Row) -> dict[str, Any] | None:
     return {
         "format": 3,
         "law": law,
-        "radius": _text_if_infinite(radius),
-        "np_radius": _text_if_infinite(_number(row, "np_radius"))
+        "radius": text_if_infinite(radius),
+        "np_radius": text_if_infinite(_number(row, "np_radius"))
         if _has(row, "np_radius")
         else None,
         "status": str(row.get("status")),
         "grid": _grid(row),
         "uniform": _bound(row, "uniform"),
         "proof": proof,
-        **{name: _text_if_infinite(_number(row, name)) for name in OTHER_NORMS if _has(row, name)},
+        **{name: text_if_infinite(_number(row, name)) for name in OTHER_NORMS if _has(row, name)},
     }
 
 
@@ -251,9 +251,9 @@ def _steps(row: Row, radius: float, listed: Any) -> list[dict[str, Any]]:
     columns = ["lambda_p", "lambda_q"][:laws]
     if not all(_has(row, name) for name in (*columns, "dual_bound")):
         raise Undecided("the table keeps no proof of this row")
-    multipliers = [_text_if_infinite(_number(row, name)) for name in columns]
+    multipliers = [text_if_infinite(_number(row, name)) for name in columns]
     bound = _number(row, "dual_bound")
-    return [{"radius": _text_if_infinite(radius), "multipliers": multipliers, "dual_bound": bound}]
+    return [{"radius": text_if_infinite(radius), "multipliers": multipliers, "dual_bound": bound}]
 
 
 def _named(listed: Any) -> list[dict[str, Any]]:
@@ -285,7 +285,3 @@ def _number(row: Row, name: str) -> float:
     if math.isnan(value):
         raise NotACertificate(f"`{name}` is NaN")
     return value
-
-
-def _text_if_infinite(value: float) -> float | str:
-    return value if math.isfinite(value) else str(value)
