@@ -161,8 +161,8 @@ class Sets:
             ("grid", grid is None or (0 <= grid.variation <= 1 and 0 <= grid.aside < math.inf)),
         ):
             if not sound:
-                value = shown(getattr(self, name))
-                raise InvalidInput(f"`{name}` is out of its range, got {value}")
+                got = shown(getattr(self, name))
+                raise InvalidInput(f"`{name}` is out of its range, got {got}")
         scores, rank = self.calibration.scores, self.calibration.rank
         if len(scores) != self.calibration.inputs * self.calibration.draws:
             raise InvalidInput(f"`scores` must hold inputs times draws, got {len(scores)}")
