@@ -69,6 +69,14 @@ def test_votes_that_cannot_be_are_refuted(
     assert word_of(recertified[0], **cells) == "refuted"
 
 
+def test_a_row_that_was_not_certified_claims_nothing(recertified: list[dict[str, Any]]) -> None:
+    empty = dict.fromkeys(("np_radius", "certified_radius", "proof"), "")
+    row = {**recertified[0], **empty, "status": "error: no such law"}
+    assert word_of(row) == "abstained"
+    for name in empty:
+        assert word_of(row, **{name: recertified[0][name]}) == "refuted", name
+
+
 @pytest.mark.parametrize("name", ["sigma", "certified_radius", "d", "p_lower"])
 @pytest.mark.parametrize("text", ["1_0", "\u0663", "0_1"])
 def test_numbers_that_only_python_reads_are_refuted(
@@ -86,6 +94,16 @@ def test_bounds_of_format_2_that_no_proof_starts_from_are_refuted() -> None:
     alone = next(row for row in claims_of(FORMAT_2 / "double.csv") if not row["q_law"])
     assert word_of(alone) == "verified"
     assert word_of(alone, q_lower="0.9", q_upper="1") == "refuted"
+
+
+def test_bounds_under_p_beside_those_of_a_lead_are_those_of_the_proof(tmp_path: Path) -> None:
+    folder, table = make_run(tmp_path / "run", PLANS["leading double"]), tmp_path / "run.csv"
+    assert main(["export", str(folder), "--output", str(table)]) == 0
+    row = next(row for row in claims_of(table) if row["rival"])
+    assert json.loads(row["proof"])["p"][0] == float(row["p_lower"])
+    assert word_of(row) == "verified"
+    assert word_of(row, p_lower="0.99") == "refuted"
+    assert word_of(row, p_upper="0.9") == "refuted"
 
 
 def test_an_upper_end_that_a_slab_does_not_start_from_is_refuted(tmp_path: Path) -> None:

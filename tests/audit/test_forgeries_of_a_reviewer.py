@@ -83,6 +83,20 @@ def test_a_plan_that_was_made_to_suit_the_votes(runs: Callable[[str], Path]) -> 
     assert moved.checked().word == "refuted"
 
 
+def test_votes_under_other_noise_than_the_plan_says(runs: Callable[[str], Path]) -> None:
+    less = {"d": 16, "sigma": 0.05, "k": 0.0, "eta": 2.0}
+    forged = Forgery(runs("grid"), 1, "np")
+    forged.votes["votes"][-1]["base"] = less
+    assert forged.checked().word == "refuted"
+    unknown = Forgery(runs("grid"), 1, "np")
+    unknown.votes["votes"][-1]["noise"] = less
+    assert unknown.checked().word == "undecided"
+    law = Forgery(runs("grid"), 1, "rescaled")
+    seen = next(votes for votes in law.votes["votes"] if votes["law"] is not None)
+    seen["law"]["of"] = less
+    assert law.checked().word == "undecided"
+
+
 def test_methods_with_parameters_that_they_do_not_have(runs: Callable[[str], Path]) -> None:
     forged = Forgery(runs("np"), 1, "np")
     forged.method = "np:other"

@@ -225,7 +225,7 @@ def test_the_bound_is_that_of_whole_vectors(
         shells = Shells(d, 1.0, k, eta, norm)
         rho = radius / float(shells.unit)
         fields = {"kind": kind} | ({"percentile": 0.6} if kind == "truncated" else {"beta": 0.8})
-        q = additional_law(fields, shells, 1.0, eta)
+        q = additional_law(fields, shells)
         mixture = Mixture(shells, multipliers, (smoothing_law(), q))
         value = overlap_bound(mixture, [(1.0, 1.0)] * 2, exact(radius), Budget())
     x, before = noise(norm, d, k, eta, count)

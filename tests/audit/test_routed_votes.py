@@ -11,6 +11,7 @@ import pytest
 
 import dsrs
 from dsrs.audit.checking import check_certificate
+from dsrs.audit.items import item_of_row
 from dsrs.audit.methods import BoundsFromVotes
 from routing import planted
 
@@ -33,6 +34,22 @@ def word(plan: dict[str, Any], votes: dict[str, Any], certificate: dict[str, Any
 
 def test_votes_of_router_and_experts_give_the_bounds() -> None:
     assert word(*made()) == "verified"
+
+
+def test_a_row_names_no_bound_that_a_routed_proof_does_not_start_from() -> None:
+    certificate = dsrs.Certificate.from_dict(made()[2])
+    grid, proof = certificate.grid, certificate.proof
+    assert grid is not None
+    assert proof is not None
+    row = {
+        **certificate.law.to_dict(),
+        **proof.columns(),
+        **{"radius": certificate.radius, "status": certificate.status, "np_radius": ""},
+        **{"grid": grid.step, "moved": grid.moved},
+    }
+    assert item_of_row("row", row).check().word == "verified"
+    for cells in ({"p_lower": 0.99}, {"p_upper": 0.9}, {"q_lower": 0.9}, {"rival": 0.1}):
+        assert item_of_row("row", row | cells).check().word == "refuted", cells
 
 
 def _moved(place: int, purpose: str) -> Callable[[dict[str, Any], dict[str, Any]], None]:

@@ -269,6 +269,11 @@ def changed(sets: Sets, path: str, value: Any) -> dict[str, Any]:
         ("kind", "certificate"),
         ("format", 2),
         ("more", 1),
+        *((name, "inf") for name in ("level", "radius", "coverage", "grid.aside")),
+        *((f"proof.{name}", "inf") for name in ("radius", "multiplier", "overlap")),
+        ("proof.multiplier", 0.0),
+        ("grid.variation", -1.0),
+        ("radius", -1.0),
     ],
 )
 def test_a_file_that_does_not_follow_is_not_read(path: str, value: Any) -> None:

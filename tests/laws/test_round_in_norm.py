@@ -63,6 +63,8 @@ def test_json_gives_the_law_back(kind: type) -> None:
         smoothing_law_from_dict({"kind": law.kind, "d": 9})
     with pytest.raises(UnknownLaw):
         smoothing_law_from_dict({**law.to_dict(), "kind": "l3"})
+    with pytest.raises(UnknownLaw, match="one of"):
+        smoothing_law_from_dict({**law.to_dict(), "kind": {}})
     with pytest.raises(InvalidInput, match="must be one of l1, l2, linf"):
         law_in_norm("l3", 9, 0.5)  # type: ignore[arg-type]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 
-from dsrs.audit.balls import acb, arb, around, between
+from dsrs.audit.balls import Ball, acb, arb, around, between
 
 NEGLIGIBLE = 1e-40  # about the share of directions beyond `far`
 FEW_DIMENSIONS = (
@@ -53,14 +53,16 @@ class Angle:
         # It falls with c.
         return between(self._above(low), self._above(high))
 
-    def above_on(self, c: acb, square: acb | None = None) -> tuple[acb, arb] | None:
-        """The analytic function that is Pr[cosine > c] on the real part of a box but for an error,
-        on the whole box; and the error. None where no such function is shown.
+    def share_above(self, c: Ball, square: Ball | None = None) -> tuple[Ball, arb] | None:
+        """Pr[cosine > c] on a ball. On a box, the analytic function that is Pr[cosine > c] on its
+        real part but for an error; and the error. None where no such function is shown.
 
         Args:
-            c: the box.
+            c: the ball or box.
             square: 1 - c^2 on the same box, where it is known better than from c.
         """
+        if isinstance(c, arb):
+            return self.above(c), arb(0)
         real = c.real
         assert isinstance(real, arb)
         if real.lower() >= self.far:

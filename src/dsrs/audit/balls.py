@@ -11,21 +11,9 @@ from contextlib import contextmanager
 from fractions import Fraction
 from typing import TypeVar
 
-from flint import acb, arb, ctx
-
-__all__ = [
-    "Ball",
-    "acb",
-    "arb",
-    "around",
-    "between",
-    "bits",
-    "centre",
-    "exact",
-    "greater",
-    "lesser",
-    "precision",
-]
+from flint import acb as acb
+from flint import arb as arb
+from flint import ctx
 
 # Bits of every number: what is left after the cancellation in exponents of size 1e5.
 BITS = 100

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,14 +10,14 @@ from dsrs.audit.balls import precision
 from dsrs.audit.claims import Claim
 from dsrs.audit.kinds import Proof, proof_of
 from dsrs.audit.kinds.steps import Evaluation, precision_needed
-from dsrs.audit.limits import PROCESSOR_SECONDS, time_limit
+from dsrs.audit.limits import PROCESSOR_SECONDS, verdict_within
 from dsrs.audit.neyman_pearson import check_alone
 from dsrs.audit.prediction_sets import check_sets, is_of_sets
-from dsrs.audit.shells import Shells
-from dsrs.audit.verdicts import NotACertificate, Refuted, Undecided, Verdict
+from dsrs.audit.verdicts import Undecided, Verdict
 
 # Raises Refuted or Undecided unless the bounds that a certificate starts from follow from votes.
 BoundsCheck = Callable[[Claim, Proof | None], None]
+NOT_A_CERTIFICATE = "this is not a certificate"
 
 
 def check_certificate(
@@ -36,25 +35,17 @@ def check_certificate(
             given: the verdict is on what follows from them.
         seconds: processor seconds after which it is undecided.
     """
-    if is_of_sets(fields):
+    if is_of_sets(fields) and bounds is None:
         return check_sets(fields, name, seconds)
-    began, findings = time.thread_time(), _Findings()
-    try:
-        with time_limit(seconds):
-            verdict = findings.verdict(fields, name, bounds)
-    except (ArithmeticError, ValueError) as error:
-        # Floats of a search have overflowed: nothing is proved either way.
-        verdict = Verdict(
-            name, "undecided", f"its numbers are too extreme to compute with: {error}"
-        )
-    except Exception as error:
-        verdict = Verdict(name, "undecided", f"this check failed: {type(error).__name__}: {error}")
+    findings = _Findings()
+    verdict = verdict_within(
+        seconds, name, NOT_A_CERTIFICATE, lambda: findings.verdict(fields, name, bounds)
+    )
     return replace(
         verdict,
         radius=None if findings.claim is None else findings.claim.radius,
         subject=None if findings.claim is None else findings.claim.subject,
         surplus=min(findings.surpluses, default=None),
-        seconds=time.thread_time() - began,
         steps=len(findings.proof.steps) if findings.proof else 0,
     )
 
@@ -70,33 +61,24 @@ class _Findings:
     def verdict(self, fields: Any, name: str, bounds: BoundsCheck | None) -> Verdict:
         """The word and its reason: what is refuted is so, whatever else stays undecided."""
         doubts = []
-        try:
-            claim = self.claim = Claim.read(fields)
-            proof = self.proof = proof_of(claim)
-            claim.check_words(len(proof.steps) if proof else 0)
-            parts: list[BoundsCheck] = [self._prove, *([] if bounds is None else [bounds])]
-            for part in parts:
-                try:
-                    part(claim, proof)
-                except Undecided as doubt:
-                    doubts.append(str(doubt))
-        except NotACertificate as error:
-            return Verdict(name, "refuted", f"this is not a certificate: {error}")
-        except Refuted as error:
-            return Verdict(name, "refuted", str(error))
-        except Undecided as doubt:
-            doubts.append(str(doubt))
+        claim = self.claim = Claim.read(fields)
+        proof = self.proof = proof_of(claim)
+        claim.check_words(len(proof.steps) if proof else 0)
+        parts: list[BoundsCheck] = [self._prove, *([] if bounds is None else [bounds])]
+        for part in parts:
+            try:
+                part(claim, proof)
+            except Undecided as doubt:
+                doubts.append(str(doubt))
         if doubts:
-            return Verdict(name, "undecided", "; ".join(doubts))
+            raise Undecided("; ".join(doubts))
         return Verdict(name, "verified" if claim.radius > 0 else "abstained")
 
     def _prove(self, claim: Claim, proof: Proof | None) -> None:
         """Raise unless the steps prove the radius, and P alone proves `np_radius`."""
         if proof is None or not proof.steps:
             return
-        law = claim.law
         with precision(precision_needed(proof.steps)):
-            shells = Shells(law.d, law.sigma, law.k, law.eta, law.norm)
-            evaluation = Evaluation(shells, law.sigma, law.eta, self.surpluses)
+            evaluation = Evaluation(claim.law.shells(), self.surpluses)
             proof.check(claim, evaluation)
-            check_alone(claim, proof, shells)
+            check_alone(claim, proof, evaluation.shells)

@@ -21,6 +21,7 @@ from dsrs.audit.reading import (
     shown,
     whole,
 )
+from dsrs.audit.shells import Shells
 from dsrs.audit.verdicts import NotACertificate, Refuted, Undecided
 
 CERTIFICATE_FORMAT = 3
@@ -39,7 +40,7 @@ LARGEST_FORMAT_2_SEED = 2**4096  # of format 2; format 3 has 128 bits
 ROUND_IN = ("l1", "linf")  # kinds of smoothing laws that are round in another norm than l2
 ROOT_UNIT = 10**20  # roots are rounded up to multiples of its reciprocal
 # A vector may be longer in the second norm than in the first by the square root of d to this.
-LENGTHENING_POWERS = {("linf", "l2"): 1, ("linf", "l1"): 2, ("l2", "l1"): 1}
+LENGTHENING_POWERS = {("linf", "l2"): 1, ("linf", "l1"): 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,10 @@ class SmoothingLaw:
         if not (law.sigma > 0 and law.eta > 0 and 0 <= law.k < law.d / 2):
             raise Refuted("no smoothing law has these parameters")
         return law
+
+    def shells(self) -> Shells:
+        """The law in balls, of the precision that is set now."""
+        return Shells(self.d, self.sigma, self.k, self.eta, self.norm)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +133,12 @@ class OnGrid:
     variation: float
 
     @classmethod
-    def read(cls, fields: Any) -> OnGrid:
-        """The note from a JSON object; `origin` is where the grid begins."""
-        grid = cls(*(number(fields, name) for name in ("step", "moved", "variation")))
+    def read(cls, fields: Any, distance: str = "moved") -> OnGrid:
+        """The note from a JSON object; `origin` is where the grid begins, and `distance` names how
+        far inputs are moved."""
+        grid = cls(*(number(fields, name) for name in ("step", distance, "variation")))
         optional_number(fields, "origin")
-        only(fields, ("step", "moved", "variation", "origin"), "the grid")
+        only(fields, ("step", distance, "variation", "origin"), "the grid")
         if not (grid.step > 0 and grid.moved >= 0 and 0 <= grid.variation <= 1):
             raise Refuted(f"there is no such grid: {grid}")
         return grid
@@ -168,7 +174,9 @@ class Claim:
             law=SmoothingLaw.read(field(fields, "law", dict)),
             status=choice(fields, "status", STATUSES),
             radius=number(fields, "radius", infinite=True),
-            np_radius=_np_radius(fields),
+            np_radius=None
+            if field(fields, "np_radius", object) is None
+            else number(fields, "np_radius", infinite=True),
             other_radii={
                 name: number(fields, name, infinite=True) for name in OTHER_NORMS if name in fields
             },
@@ -216,14 +224,6 @@ class Claim:
                 continue
             if Fraction(value) ** 2 * most > Fraction(self.radius) ** 2:
                 raise Refuted(f"`{name}` {value!r} does not follow from {self.radius!r}")
-
-
-def _np_radius(fields: Fields) -> float | None:
-    """The Neyman-Pearson radius; None where nothing is said of P."""
-    if "np_radius" not in fields:
-        raise NotACertificate("`np_radius` is missing")
-    absent = fields["np_radius"] is None
-    return None if absent else number(fields, "np_radius", infinite=True)
 
 
 def _subject(fields: Fields) -> Fields | None:

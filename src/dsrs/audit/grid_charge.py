@@ -6,20 +6,25 @@ where E|y|_1 is replaced by its largest value for this mean norm: sqrt(d) E|y| f
 and d E|y| for l-infinity; e is the relative error of the noise that was made, counted in units of
 2^-53. How large e is was measured and has some room; it is not proved, here or elsewhere. E|y| is:
 charges that are smaller by more than `ROOM` are refuted.
+
+The formula holds for noise of l2 in three dimensions and more, and elsewhere for laws whose density
+falls with the norm: then no coordinate is likelier near an edge of its cell than nearer to 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from dsrs.audit.balls import acb, arb, exact
+from dsrs.audit.balls import arb, exact
+from dsrs.audit.falling import shape_of
 from dsrs.audit.limits import Budget
+from dsrs.audit.mixture import Mixture
 from dsrs.audit.quadrature import integral
 from dsrs.audit.reading import field, number
 from dsrs.audit.shells import Shells
-from dsrs.audit.weights import Piece, additional_law, ends_of
+from dsrs.audit.verdicts import Undecided
+from dsrs.audit.weights import Law, Piece, PieceDensity, additional_law, ends_of
 
 # Relative errors in units of 2^-53: of Gaussian coordinates, of directions, of other norms.
 NORMAL_ERROR, NORM_ERROR, NORM_ERROR_BY_SHAPE = 16, 32, 16
@@ -27,9 +32,7 @@ DIRECTION_ERRORS = {"l2": 24, "l1": 96, "linf": 8}
 ROOM = 0.01  # of the charge: the mean norm is computed roughly where the charge is made
 
 
-def variation(
-    shells: Shells, law: Mapping[str, Any] | None, sigma: float, eta: float, step: float
-) -> arb:
+def variation(shells: Shells, law: Mapping[str, Any] | None, step: float) -> arb:
     """A lower bound of how much probabilities under a law are to be charged; None is P.
 
     It is `ROOM` below the formula, in which the mean norm is not known to the last digit.
@@ -37,17 +40,29 @@ def variation(
     if law is None or field(law, "kind", str) == "rescaled":
         factor = arb(1)
         if law is not None:
-            factor = exact(number(law, "beta")) / exact(sigma)
+            factor = exact(number(law, "beta")) / shells.sigma
         mean = factor * _mean_norm_of_p(shells)
         units = arb(NORMAL_ERROR) if shells.gaussian else _units(shells)
     else:
-        pieces = additional_law(law, shells, sigma, eta).pieces
-        mean = sum((_mean_norm(piece, shells) for piece in pieces), arb(0))
+        named = additional_law(law, shells)
+        if shells.d == 2 or shells.norm != "l2":
+            _demand_falling(named, shells)
+        mean = sum((_mean_norm(piece, shells) for piece in named.pieces), arb(0))
         units = _units(shells)
     d = exact(shells.d)
     widest = {"l1": arb(1), "l2": d.sqrt(), "linf": d}[shells.norm]
     charge = units * arb(2) ** -53 * (4 * d + 2 * widest * mean / exact(step))
     return (charge * (1 - exact(ROOM))).min(arb(1)).lower()
+
+
+def _demand_falling(law: Law, shells: Shells) -> None:
+    """Raise Undecided unless the density of a law is shown to fall with the norm."""
+    mixture = Mixture(shells, (1.0,), (law,))
+    if shape_of(mixture, *mixture.covered(arb(0))).rise is None:
+        raise Undecided(
+            "what noise on a grid costs is not known in two dimensions, nor in l1 and l-infinity, "
+            "for a law whose density is not shown to fall with the norm"
+        )
 
 
 def _units(shells: Shells) -> arb:
@@ -60,27 +75,8 @@ def _mean_norm_of_p(shells: Shells) -> arb:
     return shells.unit * ((shells.m + half).lgamma() - shells.m.lgamma()).exp()
 
 
-@dataclass(frozen=True, slots=True)
-class _Norm:
-    """The norm times the density of a piece."""
-
-    shells: Shells
-    piece: Piece
-
-    def at(self, x: arb) -> arb:
-        t = self.shells.gamma(x)
-        log = self.shells.log_density(x, t) + self.piece.log_weight(x, t, self.shells.m)
-        return (log + (x + self.shells.log_m) * self.shells.power / 2).exp()
-
-    def size_on(self, box: acb) -> tuple[arb, arb] | None:
-        t = self.shells.gamma(box)
-        log = self.shells.log_density(box, t) + self.piece.log_weight(box, t, self.shells.m)
-        return (log + (box + self.shells.log_m) * self.shells.power / 2).exp().abs_upper(), arb(0)
-
-
 def _mean_norm(piece: Piece, shells: Shells) -> arb:
     """A lower bound of the part of a piece in the mean norm: what lies beyond its ends is left
     out."""
     low, high = ends_of(piece, shells, 60.0)
-    mean = integral(_Norm(shells, piece), low, high, Budget())
-    return shells.unit * mean
+    return shells.unit * integral(PieceDensity(shells, piece, by_norm=True), low, high, Budget())

@@ -8,13 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dsrs.audit.checking import BoundsCheck, check_certificate
-from dsrs.audit.limits import PROCESSOR_SECONDS
+from dsrs.audit.checking import NOT_A_CERTIFICATE, BoundsCheck, check_certificate
+from dsrs.audit.limits import PROCESSOR_SECONDS, verdict_within
 from dsrs.audit.methods import BoundsFromVotes
 from dsrs.audit.reading import parsed, shown
 from dsrs.audit.run_folder import RunFolder
 from dsrs.audit.table_rows import Row, certificate_of
-from dsrs.audit.verdicts import NotACertificate, Refuted, Undecided, Unreadable, Verdict
+from dsrs.audit.verdicts import NotACertificate, Unreadable, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,21 +32,15 @@ class Item:
 
     def check(self, seconds: float = PROCESSOR_SECONDS) -> Verdict:
         """Return the verdict; it is `undecided` after `seconds` processor seconds."""
-        try:
+
+        def verdict() -> Verdict:
             fields = self.read()
             bounds = None if self.bounds is None else self.bounds()
-        except NotACertificate as error:
-            return Verdict(self.name, "refuted", f"this is not a certificate: {error}")
-        except Refuted as error:
-            return Verdict(self.name, "refuted", str(error))
-        except Undecided as doubt:
-            return Verdict(self.name, "undecided", str(doubt))
-        except Exception as error:
-            reason = f"this check failed: {type(error).__name__}: {error}"
-            return Verdict(self.name, "undecided", reason)
-        if fields is None:
-            return Verdict(self.name, "abstained", "the row could not be certified")
-        return check_certificate(fields, self.name, bounds, seconds)
+            if fields is None:
+                return Verdict(self.name, "abstained", "the row could not be certified")
+            return check_certificate(fields, self.name, bounds, seconds)
+
+        return verdict_within(seconds, self.name, NOT_A_CERTIFICATE, verdict)
 
 
 def items_of_run(path: Path) -> list[Item]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dsrs.audit.balls import arb, exact
-from dsrs.audit.reading import field, number, numbers, optional_number, shown
+from dsrs.audit.reading import field, number, numbers, only, optional_number, shown
 from dsrs.audit.shells import Shells
 from dsrs.audit.verdicts import Undecided
 
@@ -16,16 +16,14 @@ PARAMETERS = {"truncated": "percentile", "rescaled": "beta"}
 SAME_LAW_TOLERANCE = 1e-9  # laws that differ by rounding are one, as rescaled:0.8x and rescaled:0.4
 
 
-def law_of_text(
-    text: str, shells: Shells, sigma: float, p_lower: float | None
-) -> dict[str, Any] | None:
-    """The law that a text names, as JSON; None where it depends on votes that are not known."""
+def law_of_text(text: str, shells: Shells, p_lower: float) -> dict[str, Any]:
+    """The law that a text names, as JSON; heuristics name it by the lower bound of P_A."""
     kind, _, value = text.partition(":")
     try:
         if kind == "truncated":
             return _truncated(value, shells, p_lower)
         if kind == "rescaled":
-            beta = float(value[:-1]) * sigma if value.endswith("x") else float(value)
+            beta = float(value[:-1]) * float(shells.sigma) if value.endswith("x") else float(value)
             return {"kind": kind, "beta": beta}
         if kind == "weighted":
             return _weighted(value)
@@ -34,10 +32,8 @@ def law_of_text(
     raise Undecided(f"this check does not know the law {shown(text)}")
 
 
-def _truncated(value: str, shells: Shells, p_lower: float | None) -> dict[str, Any] | None:
+def _truncated(value: str, shells: Shells, p_lower: float) -> dict[str, Any]:
     if value.endswith("heuristic"):
-        if p_lower is None:
-            return None
         share = 1.0 if p_lower == 1 else -0.08 * math.log1p(-p_lower) + 0.2
         if value == "paper-heuristic":
             share = max(share, 0.5)
@@ -73,8 +69,10 @@ def canonical(law: Mapping[str, Any] | None) -> tuple[Any, ...] | None:
         return None
     kind = field(law, "kind", str)
     if kind in PARAMETERS:
+        only(law, ("kind", PARAMETERS[kind]), f"a {kind} law")
         return kind, number(law, PARAMETERS[kind])
     if kind == "weighted":
+        only(law, ("kind", "knots", "log_weights", "inner", "outer"), "a weighted law")
         names = ("knots", "log_weights")
         lists = (numbers(field(law, name, list), name, infinite=True) for name in names)
         return kind, *lists, *(optional_number(law, name) for name in ("inner", "outer"))

@@ -1,4 +1,5 @@
-"""How long one check may take, and how many integrands one step of a proof may evaluate.
+"""How long one check may take, how many integrands one step of a proof may evaluate, and what
+verdict a check ends with.
 
 Running out of either is no refutation: it raises Undecided.
 """
@@ -6,12 +7,12 @@ Running out of either is no refutation: it raises Undecided.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from dsrs.audit.verdicts import Undecided
+from dsrs.audit.verdicts import NotACertificate, Refuted, Undecided, Verdict
 
 PROCESSOR_SECONDS = 30.0  # of one check, unless the caller says otherwise
 WALL_FACTOR = 1.5  # a busy machine may take this much longer by the clock on the wall
@@ -46,6 +47,34 @@ def time_limit(seconds: float) -> Iterator[None]:
         yield
     finally:
         _end.reset(token)
+
+
+def verdict_within(seconds: float, name: str, unread: str, check: Callable[[], Verdict]) -> Verdict:
+    """The verdict of a check, or that of the exception which ends it.
+
+    Args:
+        seconds: processor seconds after which it is undecided.
+        name: what to call the certificate in the verdict.
+        unread: what to say of one that cannot be read, before the reason.
+        check: the check.
+    """
+    began = time.thread_time()
+    try:
+        with time_limit(seconds):
+            verdict = check()
+    except NotACertificate as error:
+        verdict = Verdict(name, "refuted", f"{unread}: {error}")
+    except Refuted as error:
+        verdict = Verdict(name, "refuted", str(error))
+    except Undecided as doubt:
+        verdict = Verdict(name, "undecided", str(doubt))
+    except (ArithmeticError, ValueError) as error:
+        # Floats of a search have overflowed: nothing is proved either way.
+        reason = f"its numbers are too extreme to compute with: {error}"
+        verdict = Verdict(name, "undecided", reason)
+    except Exception as error:
+        verdict = Verdict(name, "undecided", f"this check failed: {type(error).__name__}: {error}")
+    return replace(verdict, seconds=time.thread_time() - began)
 
 
 def tick() -> None:

@@ -37,11 +37,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Generic, Literal
 
-from dsrs.audit.balls import Ball, acb, arb, between, exact
+from dsrs.audit.balls import Ball, arb, between, exact
 from dsrs.audit.curve import Term, crossing_on, ratio_on, rough_crossing
 from dsrs.audit.limits import Budget
 from dsrs.audit.mixture import Mixture
-from dsrs.audit.quadrature import integral
+from dsrs.audit.quadrature import Integrand, integral
 from dsrs.audit.shells import Shells
 from dsrs.audit.verdicts import Undecided
 from dsrs.audit.weights import ends_of, smoothing_law
@@ -79,7 +79,7 @@ class Gaps(Generic[Ball]):
 
 
 @dataclass(frozen=True, slots=True)
-class AlongOverlap:
+class AlongOverlap(Integrand):
     """The integrand over shells u between edges: g on the shells, and P on the curve.
 
     In the band N = n - rho + h, say, and both parts are equal but for N' = dN/dn, because
@@ -90,15 +90,7 @@ class AlongOverlap:
     terms: Sequence[Term]
     rho: arb
 
-    def at(self, x: arb) -> arb:
-        found = self._value(x)
-        return arb.nan() if found is None else found[0]
-
-    def size_on(self, box: acb) -> tuple[arb, arb] | None:
-        found = self._value(box)
-        return None if found is None else (found[0].abs_upper(), found[1])
-
-    def _value(self, u: Ball) -> tuple[Ball, arb] | None:
+    def value(self, u: Ball) -> tuple[Ball, arb] | None:
         """The value on the members of u, and how much it may be off where zones meet."""
         shells = self.shells
         t = shells.gamma(u)
@@ -171,35 +163,27 @@ class AlongOverlap:
 
 
 @dataclass(frozen=True, slots=True)
-class AtJump:
-    """P on shells v, times the share of each that comes from within an edge of norm `edge`."""
+class AtJump(Integrand):
+    """P on shells u, times the share of each that comes from within an edge of norm `edge`."""
 
     shells: Shells
     edge: arb
     rho: arb
 
-    def at(self, x: arb) -> arb:
-        found = self._value(x)
-        return arb.nan() if found is None else found
-
-    def size_on(self, box: acb) -> tuple[arb, arb] | None:
-        found = self._value(box)
-        return None if found is None else (found.abs_upper(), arb(0))
-
-    def _value(self, v: Ball) -> Ball | None:
-        length = self.shells.length(v)
+    def value(self, u: Ball) -> tuple[Ball, arb] | None:
+        length = self.shells.length(u)
         away = 1 - self.edge / length
         gaps = Gaps(self.rho / length + away, self.rho / length - away)
         zone = gaps.zone()
         if zone is None:
             return None
         if zone in ("below", "apart"):
-            return v * 0
-        density = self.shells.log_density(v, self.shells.gamma(v)).exp()
+            return u * 0, arb(0)
+        density = self.shells.log_density(u, self.shells.gamma(u)).exp()
         if zone == "above":
-            return density
+            return density, arb(0)
         share = ((1 - gaps.outer / 2).log() * (self.shells.d - 1)).exp()
-        return density * share / 2
+        return density * share / 2, arb(0)
 
     def settle(self, a: arb, b: arb) -> arb | None:
         """The part of a panel where little is at stake: between 0 and P's mass on it."""

@@ -14,7 +14,6 @@ v what sampled noise on a grid may differ from the law's. The majority of severa
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -22,12 +21,12 @@ from typing import Any
 
 from dsrs.audit.balls import arb, exact, precision
 from dsrs.audit.bound import enclosed_bound
-from dsrs.audit.claims import LARGEST_FORMAT_2_SEED, SmoothingLaw
+from dsrs.audit.claims import LARGEST_FORMAT_2_SEED, OnGrid, SmoothingLaw
 from dsrs.audit.counts import Answer, lower_holds
 from dsrs.audit.gaussian import gaussian_bound
 from dsrs.audit.grid_charge import variation
 from dsrs.audit.kinds.steps import LARGEST_MULTIPLIER
-from dsrs.audit.limits import PROCESSOR_SECONDS, Budget, time_limit
+from dsrs.audit.limits import PROCESSOR_SECONDS, Budget, verdict_within
 from dsrs.audit.mixture import Mixture
 from dsrs.audit.reading import (
     Fields,
@@ -47,6 +46,7 @@ from dsrs.audit.weights import smoothing_law
 
 SETS_KIND, SETS_FORMAT = "prediction sets", 1
 LARGEST_COUNT = 10**9  # inputs, draws, classes
+MOST_AXES = 64  # of an input
 SETS_FIELDS = (
     *("kind", "format", "guarantee", "coverage", "radius", "law", "level", "proof", "threshold"),
     *("score", "outputs", "batch", "draws", "confidence", "grid", "calibration", "model"),
@@ -72,51 +72,20 @@ def check_sets(fields: Fields, name: str = "", seconds: float = PROCESSOR_SECOND
         name: what to call it in the verdict.
         seconds: processor seconds after which it is undecided.
     """
-    began = time.thread_time()
     claim: _Claim | None = None
-    try:
-        with time_limit(seconds):
-            claim = _Claim.read(fields)
-            surplus = claim.check()
-            word = Verdict(name, "abstained" if claim.says_nothing else "verified", surplus=surplus)
-    except NotACertificate as error:
-        word = Verdict(name, "refuted", f"these are not prediction sets: {error}")
-    except Refuted as error:
-        word = Verdict(name, "refuted", str(error))
-    except Undecided as doubt:
-        word = Verdict(name, "undecided", str(doubt))
-    except (ArithmeticError, ValueError) as error:
-        word = Verdict(name, "undecided", f"its numbers are too extreme to compute with: {error}")
-    except Exception as error:
-        word = Verdict(name, "undecided", f"this check failed: {type(error).__name__}: {error}")
+
+    def verdict() -> Verdict:
+        nonlocal claim
+        claim = _Claim.read(fields)
+        surplus = claim.check()
+        return Verdict(name, "abstained" if claim.says_nothing else "verified", surplus=surplus)
+
     return replace(
-        word,
+        verdict_within(seconds, name, "these are not prediction sets", verdict),
         radius=None if claim is None else claim.radius,
         subject=None if claim is None else {"model": claim.model, "coverage": claim.coverage},
-        seconds=time.thread_time() - began,
         steps=1,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Grid:
-    """The grid that inputs and noise are rounded to, and the charge for it."""
-
-    step: float
-    variation: float
-    aside: float
-
-    @classmethod
-    def read(cls, fields: Any) -> _Grid | None:
-        if optional(fields, "grid", dict) is None:
-            return None
-        given = fields["grid"]
-        number(given, "origin")
-        only(given, ("step", "origin", "variation", "aside"), "the grid")
-        grid = cls(*(number(given, name) for name in ("step", "variation", "aside")))
-        if not (grid.step > 0 and 0 <= grid.variation <= 1 and grid.aside >= 0):
-            raise Refuted(f"there is no such grid: {grid}")
-        return grid
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +100,7 @@ class _Claim:
     threshold: float
     draws: int
     confidence: float | None
-    grid: _Grid | None
+    grid: OnGrid | None
     inputs: int
     calibration_draws: int
     rank: int
@@ -151,6 +120,9 @@ class _Claim:
         if law.norm != "l2":
             raise Undecided(f"this check does not know sets for noise that is round in {law.norm}")
         _read_words(fields, law)
+        grid = optional(fields, "grid", dict)
+        if grid is not None:
+            number(grid, "origin")
         claim = cls(
             number(fields, "coverage"),
             number(fields, "radius"),
@@ -160,7 +132,7 @@ class _Claim:
             number(fields, "threshold", infinite=True),
             whole(fields, "draws", 1, LARGEST_COUNT),
             optional_number(fields, "confidence"),
-            _Grid.read(fields),
+            None if grid is None else OnGrid.read(grid, "aside"),
             whole(counted, "inputs", 1, LARGEST_COUNT),
             whole(counted, "draws", 1, LARGEST_COUNT),
             whole(counted, "rank", 0, LARGEST_COUNT),
@@ -181,7 +153,7 @@ class _Claim:
         if not (0 < self.coverage < 1 and self.radius >= 0 and 0 <= self.level <= 1 and chance):
             raise Refuted("coverage, radius, level or confidence is out of its range")
         indices = field(counted, "indices", list)
-        if any(not isinstance(i, int) or isinstance(i, bool) or i < 0 for i in indices):
+        if not all(type(i) is int and i >= 0 for i in indices):
             raise NotACertificate("`indices` must be whole numbers")
         if len(set(indices)) != self.inputs or len(indices) != self.inputs:
             raise Refuted("its calibration inputs are not as many different ones as it says")
@@ -220,12 +192,11 @@ class _Claim:
             return None
         self._check_rank()
         self._check_level()
-        law = self.law
         multiplier = self.proof[1]
         if not 0 < multiplier <= LARGEST_MULTIPLIER:
             raise Refuted(f"the multiplier is {multiplier!r}")
         with precision(max(0, math.ceil(math.log2(multiplier)))):
-            shells = Shells(law.d, law.sigma, law.k, law.eta)
+            shells = self.law.shells()
             self._check_grid(shells)
             return self._check_overlap(shells)
 
@@ -251,7 +222,7 @@ class _Claim:
         grid = self.grid
         stray, aside = (Fraction(0),) * 2
         if grid is not None:
-            stray, aside = Fraction(grid.variation), Fraction(grid.aside)
+            stray, aside = Fraction(grid.variation), Fraction(grid.moved)
         if radius < Fraction(self.radius) + 2 * aside:
             raise Refuted("the proof is for shorter shifts than what is promised and the grid take")
         if multiplier <= 0:
@@ -267,8 +238,7 @@ class _Claim:
         """Noise on the grid is charged."""
         if self.grid is None:
             return
-        law = self.law
-        least = variation(shells, None, law.sigma, law.eta, self.grid.step)
+        least = variation(shells, None, self.grid.step)
         if exact(self.grid.variation) < least:
             raise Refuted(
                 f"noise on the grid is charged {self.grid.variation!r}, below {float(least)!r}"
@@ -326,7 +296,7 @@ def _read_words(fields: Fields, law: SmoothingLaw) -> None:
     if len(bounds) != 2 or not bounds[0] < bounds[1]:
         raise Refuted("the bounds of the inputs are not two numbers in order")
     shape = field(model, "input_shape", list)
-    if any(not isinstance(axis, int) or isinstance(axis, bool) or axis < 1 for axis in shape):
+    if len(shape) > MOST_AXES or not all(type(axis) is int and axis >= 1 for axis in shape):
         raise NotACertificate("`input_shape` must hold positive whole numbers")
     if math.prod(shape) != law.d:
         raise Refuted(f"inputs of shape {shape} do not have the {law.d} numbers of the noise")

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import functools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Protocol
 
-from dsrs.audit.balls import acb, arb, between, bits
+from dsrs.audit.balls import Ball, acb, arb, between, bits
 from dsrs.audit.limits import Budget
 from dsrs.audit.verdicts import Undecided
 
@@ -29,17 +29,18 @@ SHARP = 1e-14  # the remainder that a panel may have
 DEEPEST = 120  # halvings
 
 
-class Integrand(Protocol):
+class Integrand(ABC):
     """A real function that is analytic nearly everywhere."""
+
+    @abstractmethod
+    def value(self, u: Ball) -> tuple[Ball, arb] | None:
+        """The values on the members of u; on a box those of a function that is analytic there, and
+        by how much f may differ from it on the real line. None where nothing can be shown."""
 
     def at(self, x: arb) -> arb:
         """Its value, or a ball that holds its values where x is a ball; may be NaN."""
-        ...
-
-    def size_on(self, box: acb) -> tuple[arb, arb] | None:
-        """M on a box around a panel, and by how much f may differ on the panel from the function
-        that is analytic there; None where nothing can be shown."""
-        ...
+        found = self.value(x)
+        return arb.nan() if found is None else found[0]
 
 
 # What to do with a panel where f is not seen to be analytic: its part, or None to halve it.
@@ -75,10 +76,10 @@ def integral(
 def _panel(f: Integrand, a: arb, b: arb, budget: Budget, sharp: float) -> arb | None:
     half, middle = (b - a) / 2, (a + b) / 2
     budget.spend(1)
-    bound = f.size_on(_ellipse(middle, half))
-    if bound is None:
+    on_box = f.value(_ellipse(middle, half))
+    if on_box is None:
         return None
-    size, missing = bound
+    size, missing = on_box[0].abs_upper(), on_box[1]
     most = half.abs_upper() * size
     if not most.is_finite():
         return None

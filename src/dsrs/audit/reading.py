@@ -108,6 +108,11 @@ def only(fields: Fields, names: Iterable[str], where: str) -> None:
         raise Undecided(f"this check does not know what {where} means by {listed}")
 
 
+def text_if_infinite(value: Any) -> Any:
+    """A number as JSON has it, in which infinity is a text."""
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
+
+
 def parsed(text: Any) -> Any:
     """The value of a JSON text, in which no object names a field twice."""
     if not isinstance(text, (str, bytes)):
@@ -122,8 +127,9 @@ def parsed(text: Any) -> Any:
 
 def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """The fields of an object; readers differ in which of two with one name they take."""
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        twice = next(name for name, _ in pairs if sum(other == name for other, _ in pairs) > 1)
-        raise NotACertificate(f"`{twice[:MOST_CHARACTERS]}` comes twice")
+    fields: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in fields:
+            raise NotACertificate(f"`{name[:MOST_CHARACTERS]}` comes twice")
+        fields[name] = value
     return fields

@@ -17,7 +17,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from dsrs.audit.reading import Fields, field, optional, parsed, shown
+from dsrs.audit.reading import Fields, field, optional, parsed, shown, text_if_infinite
 from dsrs.audit.verdicts import NotACertificate, Refuted, Unreadable
 
 STORE_NAME = "run.sqlite"
@@ -176,8 +176,8 @@ class RunFolder:
         return {
             "format": 3,
             "status": row["status"],
-            "radius": _text_if_infinite(row["radius"]),
-            "np_radius": _text_if_infinite(row["np_radius"]),
+            "radius": text_if_infinite(row["radius"]),
+            "np_radius": text_if_infinite(row["np_radius"]),
             "complete": bool(row["complete"]),
             "law": field(self.sampled, "law", dict),
             "grid": grid,
@@ -194,16 +194,12 @@ class RunFolder:
         }
 
 
-def _text_if_infinite(value: Any) -> Any:
-    return "inf" if value == float("inf") else value
-
-
 def _certificate(row: Sequence[Any]) -> Any:
     """A certificate of format 2, whose columns must say what it says itself."""
     _, status, radius, body = row
     fields = parsed(body)
     said = fields.get("radius") if isinstance(fields, Mapping) else None
-    written = _text_if_infinite(radius)
+    written = text_if_infinite(radius)
     if isinstance(fields, Mapping) and (fields.get("status") != status or said != written):
         raise Refuted(f"the run lists it as {shown(status)} with radius {shown(radius)}")
     return fields

@@ -23,10 +23,10 @@ class Shells:
 
     def __init__(self, d: int, sigma: float, k: float, eta: float, norm: str = "l2") -> None:
         self.d, self.norm, self.gaussian = d, norm, k == 0 and eta == 2 and norm == "l2"
-        self.sigma = exact(sigma)
-        self.m = (d - 2 * exact(k)) / exact(eta)
-        self.kappa = 2 * exact(k) / exact(eta)
-        self.power = 2 / exact(eta)
+        self.sigma, self.eta = exact(sigma), exact(eta)
+        self.m = (d - 2 * exact(k)) / self.eta
+        self.kappa = 2 * exact(k) / self.eta
+        self.power = 2 / self.eta
         self.log_m = self.m.log()
         self.log_top = self.m * self.log_m - self.m - self.m.lgamma()
         growth = self.m.lgamma() - (self.m + self.power).lgamma()

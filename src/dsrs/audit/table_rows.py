@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from dsrs.audit.balls import exact, precision
 from dsrs.audit.claims import OTHER_NORMS, SmoothingLaw
 from dsrs.audit.gaussian import demand_alone
 from dsrs.audit.law_text import alike, law_of_text
-from dsrs.audit.reading import parsed, shown
-from dsrs.audit.shells import Shells
+from dsrs.audit.reading import parsed, shown, text_if_infinite
 from dsrs.audit.verdicts import NotACertificate, Refuted, Undecided
 
 NEEDED_COLUMNS = ("d", "k", "sigma", "p_lower", "p_upper", "status", "np_radius")
@@ -35,6 +33,9 @@ def certificate_of(row: Row) -> dict[str, Any] | None:
     each step; in earlier ones a single step has columns of its own.
     """
     if str(row.get("status")).startswith("error"):
+        claimed = [name for name in ("certified_radius", "np_radius", "proof") if _has(row, name)]
+        if claimed:
+            raise Refuted(f"its status is an error, and `{claimed[0]}` is not empty")
         return None
     _demand_sense(row)
     d, k, sigma, p_lower, p_upper = (_number(row, name) for name in NEEDED_COLUMNS[:5])
@@ -57,15 +58,15 @@ def certificate_of(row: Row) -> dict[str, Any] | None:
     return {
         "format": 3,
         "law": law,
-        "radius": _text_if_infinite(radius),
-        "np_radius": _text_if_infinite(_number(row, "np_radius"))
+        "radius": text_if_infinite(radius),
+        "np_radius": text_if_infinite(_number(row, "np_radius"))
         if _has(row, "np_radius")
         else None,
         "status": str(row.get("status")),
         "grid": _grid(row),
         "uniform": _bound(row, "uniform"),
         "proof": proof,
-        **{name: _text_if_infinite(_number(row, name)) for name in OTHER_NORMS if _has(row, name)},
+        **{name: text_if_infinite(_number(row, name)) for name in OTHER_NORMS if _has(row, name)},
     }
 
 
@@ -127,15 +128,15 @@ def _columns_of(proof: Mapping[str, Any]) -> dict[str, Any]:
             )
         }
     if kind == "lead":
-        letter = "p" if proof.get("q") is None else "q"
-        return {
-            f"{letter}_lower": proof.get("lower"),
-            f"{letter}_upper": 1,
-            "rival": proof.get("rival"),
-        }
+        known = {"p_lower": proof.get("lower"), "p_upper": 1, "rival": proof.get("rival")}
+        if proof.get("q") is None:
+            return known
+        under_p = proof.get("p")
+        p_lower = under_p[0] if isinstance(under_p, list) and under_p else 0
+        return known | {"p_lower": p_lower, "q_lower": proof.get("lower"), "q_upper": 1}
     if kind == "slab":
         return {"p_upper": 1} | {name: proof.get(name) for name in ("p_lower", "gradient")}
-    return {}
+    return {"p_lower": 0, "p_upper": 1} if kind == "routed" else {}
 
 
 def _demand_step(row: Row, proof: Mapping[str, Any]) -> None:
@@ -214,8 +215,7 @@ def _observed(row: Row, law: Mapping[str, Any], p_lower: float) -> list[dict[str
     text = text or (f"{shape}:{row['q_value']}" if _has(row, "q_value") else "rescaled:1x")
     parameters = SmoothingLaw.read(law)
     with precision():
-        shells = Shells(**asdict(parameters))
-        named = law_of_text(text, shells, parameters.sigma, p_lower)
+        named = law_of_text(text, parameters.shells(), p_lower)
     return [{"law": named, "q": [_number(row, "q_lower"), _number(row, "q_upper")]}]
 
 
@@ -251,9 +251,9 @@ def _steps(row: Row, radius: float, listed: Any) -> list[dict[str, Any]]:
     columns = ["lambda_p", "lambda_q"][:laws]
     if not all(_has(row, name) for name in (*columns, "dual_bound")):
         raise Undecided("the table keeps no proof of this row")
-    multipliers = [_text_if_infinite(_number(row, name)) for name in columns]
+    multipliers = [text_if_infinite(_number(row, name)) for name in columns]
     bound = _number(row, "dual_bound")
-    return [{"radius": _text_if_infinite(radius), "multipliers": multipliers, "dual_bound": bound}]
+    return [{"radius": text_if_infinite(radius), "multipliers": multipliers, "dual_bound": bound}]
 
 
 def _named(listed: Any) -> list[dict[str, Any]]:
@@ -285,7 +285,3 @@ def _number(row: Row, name: str) -> float:
     if math.isnan(value):
         raise NotACertificate(f"`{name}` is NaN")
     return value
-
-
-def _text_if_infinite(value: float) -> float | str:
-    return value if math.isfinite(value) else str(value)

@@ -9,35 +9,31 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dsrs.audit.angle import Angle, angle_of
-from dsrs.audit.balls import acb, arb, between, bits
+from dsrs.audit.balls import Ball, arb, between, bits
 from dsrs.audit.limits import Budget
 from dsrs.audit.mixture import MIXTURE_DEPTH
-from dsrs.audit.quadrature import integral
+from dsrs.audit.quadrature import Integrand, integral
 from dsrs.audit.shells import Shells
 from dsrs.audit.weights import ends_of, smoothing_law
 
 
 @dataclass
-class _Band:
+class _Band(Integrand):
     """The integrand p(u) Pr[|cosine| < half / norm]."""
 
     shells: Shells
     angle: Angle
     half: arb
 
-    def at(self, x: arb) -> arb:
-        beyond = self.angle.above(self.half / (2 * self.shells.half_square(x)).sqrt())
-        return self.shells.log_density(x, self.shells.gamma(x)).exp() * (1 - 2 * beyond)
-
-    def size_on(self, box: acb) -> tuple[arb, arb] | None:
-        h = self.shells.half_square(box)
+    def value(self, u: Ball) -> tuple[Ball, arb] | None:
+        h = self.shells.half_square(u)
         if not h.real > 0:
             return None
-        beyond = self.angle.above_on((h * 2).sqrt() ** -1 * self.half)
+        beyond = self.angle.share_above(self.half / (h * 2).sqrt())
         if beyond is None:
             return None
-        density = self.shells.log_density(box, self.shells.gamma(box)).exp().abs_upper()
-        return density * (1 - beyond[0] * 2).abs_upper(), density * beyond[1] * 2
+        density = self.shells.log_density(u, self.shells.gamma(u)).exp()
+        return density * (1 - beyond[0] * 2), density.abs_upper() * beyond[1] * 2
 
 
 def total_variation(shells: Shells, step: arb, budget: Budget) -> arb:

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from dsrs.audit.balls import Ball, acb, arb, centre, exact
+from dsrs.audit.balls import Ball, arb, centre, exact
 from dsrs.audit.limits import Budget, tick
-from dsrs.audit.quadrature import integral
+from dsrs.audit.quadrature import Integrand, integral
 from dsrs.audit.reading import Fields, field, number, numbers, only, optional_number, shown
 from dsrs.audit.shells import Shells
 from dsrs.audit.verdicts import Refuted, Undecided
@@ -82,15 +82,15 @@ def smoothing_law() -> Law:
     return Law((Piece(arb(0), arb(0), arb(0)),))
 
 
-def additional_law(fields: Mapping[str, Any], shells: Shells, sigma: float, eta: float) -> Law:
+def additional_law(fields: Mapping[str, Any], shells: Shells) -> Law:
     """The law of a JSON object, as certificates hold them; Undecided where its kind is unknown."""
     kind = field(fields, "kind", str)
     if kind not in CHECKED_LAWS:
         raise Undecided(f"this check does not know laws of the kind {shown(kind)}")
-    return CHECKED_LAWS[kind](fields, shells, sigma, eta)
+    return CHECKED_LAWS[kind](fields, shells)
 
 
-def _truncated(fields: Fields, shells: Shells, sigma: float, eta: float) -> Law:
+def _truncated(fields: Fields, shells: Shells) -> Law:
     only(fields, ("kind", "percentile"), "a truncated law")
     share = number(fields, "percentile")
     if not 0 < share <= 1:
@@ -131,18 +131,18 @@ def _distribution(shells: Shells, u: arb) -> arb:
     return 1 - shells.gamma(u).gamma_upper(shells.m, 1)
 
 
-def _rescaled(fields: Fields, shells: Shells, sigma: float, eta: float) -> Law:
+def _rescaled(fields: Fields, shells: Shells) -> Law:
     only(fields, ("kind", "beta"), "a rescaled law")
     beta = number(fields, "beta")
     if not beta > 0:
         raise Refuted(f"a law cannot be rescaled to {beta!r}")
-    if beta == sigma:
+    if exact(beta) == shells.sigma:
         return smoothing_law()
-    rate = (exact(sigma) / exact(beta)) ** exact(eta)
+    rate = (shells.sigma / exact(beta)) ** shells.eta
     return Law((Piece(shells.m * rate.log(), arb(0), rate - 1),))
 
 
-def _weighted(fields: Fields, shells: Shells, sigma: float, eta: float) -> Law:
+def _weighted(fields: Fields, shells: Shells) -> Law:
     only(fields, ("kind", "knots", "log_weights", "inner", "outer"), "a weighted law")
     knots = numbers(field(fields, "knots", list), "knots")
     logs = numbers(field(fields, "log_weights", list), "log_weights", infinite=True)
@@ -164,7 +164,7 @@ def _weighted(fields: Fields, shells: Shells, sigma: float, eta: float) -> Law:
 
 
 # A law is added here: its kind, and the function that reads it.
-CHECKED_LAWS: dict[str, Callable[[Fields, Shells, float, float], Law]] = {
+CHECKED_LAWS: dict[str, Callable[[Fields, Shells], Law]] = {
     "truncated": _truncated,
     "rescaled": _rescaled,
     "weighted": _weighted,
@@ -216,27 +216,25 @@ def _largest_log(piece: Piece, shells: Shells) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Density:
-    """The density of a piece on the shells."""
+class PieceDensity(Integrand):
+    """The density of a piece on the shells, perhaps times the norm in units of s."""
 
     shells: Shells
     piece: Piece
+    by_norm: bool = False
 
-    def at(self, x: arb) -> arb:
-        t = self.shells.gamma(x)
-        log = self.shells.log_density(x, t) + self.piece.log_weight(x, t, self.shells.m)
-        return log.exp()
-
-    def size_on(self, box: acb) -> tuple[arb, arb] | None:
-        t = self.shells.gamma(box)
-        log = self.shells.log_density(box, t) + self.piece.log_weight(box, t, self.shells.m)
-        return log.exp().abs_upper(), arb(0)
+    def value(self, u: Ball) -> tuple[Ball, arb]:
+        t = self.shells.gamma(u)
+        log = self.shells.log_density(u, t) + self.piece.log_weight(u, t, self.shells.m)
+        if self.by_norm:
+            log = log + (u + self.shells.log_m) * self.shells.power / 2
+        return log.exp(), arb(0)
 
 
 def _mass(piece: Piece, shells: Shells) -> arb:
     """An enclosure of the mass of a piece: the integral of P times its weight."""
     low, high = ends_of(piece, shells, 90.0)
-    total = integral(_Density(shells, piece), low, high, Budget(), sharp=1e-24)
+    total = integral(PieceDensity(shells, piece), low, high, Budget(), sharp=1e-24)
     if piece.start is None:
         total += arb(0, tail_of(piece, shells, low, above=False))
     if piece.stop is None or high < piece.stop.u:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from dsrs.errors import AlphaOverspent, InvalidInput
 
@@ -57,11 +57,6 @@ class AlphaBudget:
         return granted
 
     @property
-    def spent(self) -> float:
-        """The sum of the shares, rounded up."""
-        return _ceil(sum((Fraction(share.alpha) for share in self.shares), Fraction()))
-
-    @property
     def remaining(self) -> float:
         """What can still be spent, rounded down."""
         return _floor(self._left())
@@ -71,10 +66,6 @@ class AlphaBudget:
         lines = [f"  {share.alpha:<12.6g} {share.purpose}" for share in self.shares]
         return "\n".join([*lines, f"  {self.remaining:<12.6g} not spent"])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the ledger as JSON."""
-        return {"alpha": self.alpha, "shares": [share._asdict() for share in self.shares]}
-
     def _left(self) -> Fraction:
         return Fraction(self.alpha) - sum((Fraction(s.alpha) for s in self.shares), Fraction())
 
@@ -82,8 +73,3 @@ class AlphaBudget:
 def _floor(value: Fraction) -> float:
     nearest = float(value)
     return math.nextafter(nearest, -math.inf) if Fraction(nearest) > value else nearest
-
-
-def _ceil(value: Fraction) -> float:
-    nearest = float(value)
-    return math.nextafter(nearest, math.inf) if Fraction(nearest) < value else nearest

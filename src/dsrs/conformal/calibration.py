@@ -164,8 +164,10 @@ class Scoring:
         """The scoring of a plan; raises where the model has no scores or is no function."""
         sampling = Plan(plan.law, ("np",), grid=plan.grid).on_grid_of(classifier.bounds)
         x = checked_input(classifier, dataset.input(first), sampling, first)
-        query = query_of(classifier, x, plan, sampling.known_grid)
-        return cls(classifier, dataset, plan, sampling, query)
+        asked = Query(plan.law, sampling.known_grid, plan.score, "logits", plan.batch)
+        refuse_unless_row_by_row(classifier, x, asked)
+        outputs = kind_of_outputs(probe_answers(classifier, asked))
+        return cls(classifier, dataset, plan, sampling, replace(asked, outputs=outputs))
 
     def input(self, index: int) -> NDArray[np.float32]:
         """An input, checked."""
@@ -222,16 +224,6 @@ def at_radius(sets: Sets, radius: float) -> Sets:
         threshold=threshold_of(counted.scores, rank),
         calibration=replace(counted, rank=rank),
     )
-
-
-def query_of(
-    classifier: Classifier, first: NDArray[np.float32], plan: SetPlan, grid: Grid | None
-) -> Query:
-    """How the model is asked; raises where it has no scores, or is no function of a row."""
-    query = Query(plan.law, grid, plan.score, "logits", plan.batch)
-    refuse_unless_row_by_row(classifier, first, query)
-    outputs = kind_of_outputs(probe_answers(classifier, query))
-    return Query(plan.law, grid, plan.score, outputs, plan.batch)
 
 
 def model_of(classifier: Classifier, query: Query, device: str) -> SetModel:

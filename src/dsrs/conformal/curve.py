@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from dsrs.certifying.many_inputs import Watch
@@ -43,14 +43,8 @@ class CurvePoint:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, where an infinite threshold is null."""
-        return {
-            "radius": self.radius,
-            "level": self.level,
-            "threshold": self.threshold if abs(self.threshold) < float("inf") else None,
-            "inputs": self.inputs,
-            "mean_size": self.mean_size,
-            "held": self.held,
-        }
+        finite = abs(self.threshold) < float("inf")
+        return asdict(self) | {"threshold": self.threshold if finite else None}
 
 
 def size_curve(

@@ -151,6 +151,18 @@ class Sets:
         ):
             if value < least:
                 raise InvalidInput(f"`{name}` must be at least {least}, got {value}")
+        proof, grid = self.proof, self.grid
+        for name, sound in (
+            ("coverage", 0 < self.coverage < 1),
+            ("radius", 0 <= self.radius < math.inf),
+            ("level", 0 <= self.level <= 1),
+            ("proof", 0 <= proof.radius < math.inf and 0 < proof.multiplier < math.inf),
+            ("proof", 0 <= proof.overlap <= 1),
+            ("grid", grid is None or (0 <= grid.variation <= 1 and 0 <= grid.aside < math.inf)),
+        ):
+            if not sound:
+                got = shown(getattr(self, name))
+                raise InvalidInput(f"`{name}` is out of its range, got {got}")
         scores, rank = self.calibration.scores, self.calibration.rank
         if len(scores) != self.calibration.inputs * self.calibration.draws:
             raise InvalidInput(f"`scores` must hold inputs times draws, got {len(scores)}")

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -60,14 +60,7 @@ class SetForecast:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the prediction as JSON."""
-        return {
-            "law": self.law.to_dict(),
-            "score": self.score,
-            "level": self.level,
-            "mean_size": self.mean_size,
-            "error": self.error,
-            "fewest_inputs": self.fewest_inputs,
-        }
+        return asdict(self) | {"law": self.law.to_dict()}
 
 
 def tune_sets(

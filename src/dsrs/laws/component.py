@@ -52,7 +52,7 @@ class Component(NamedTuple):
 
     @classmethod
     def tilted(
-        cls, m: float, power: float, *, at: float, log_weight: float, start: float, stop: float
+        cls, m: float, power: float, at: float, log_weight: float, start: float, stop: float
     ) -> Component:
         """P times a weight that is exp(log_weight) (t / at)^power, on (start, stop].
 

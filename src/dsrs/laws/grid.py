@@ -180,14 +180,10 @@ def _variation(law: GeneralizedGaussian | AdditionalLaw, step: float) -> float:
     error = NORMAL_ERROR
     if not base.is_gaussian or not isinstance(law, GeneralizedGaussian):
         error = DIRECTION_ERROR[base.measured_in] + NORM_ERROR + NORM_ERROR_BY_SHAPE / base.m
-    # At least the sum of E|y_j|, which is E|y|_1.
-    sum_of_means = l1_per_norm(base) * _mean_norm(law)
+    # At least the sum of E|y_j|, which is E|y|_1: no vector of norm 1 has a larger l1 norm.
+    longest = {"l1": 1.0, "l2": math.sqrt(base.d), "linf": float(base.d)}[base.measured_in]
+    sum_of_means = longest * _mean_norm(law)
     return min(1.0, error * UNIT * (4 * base.d + 2 * sum_of_means / step))
-
-
-def l1_per_norm(law: GeneralizedGaussian) -> float:
-    """The largest l1 norm of a vector of norm 1 in the norm of the law."""
-    return {"l1": 1.0, "l2": math.sqrt(law.d), "linf": float(law.d)}[law.measured_in]
 
 
 def _mean_norm(law: GeneralizedGaussian | AdditionalLaw) -> float:

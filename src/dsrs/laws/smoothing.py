@@ -54,7 +54,7 @@ def smoothing_law_from_dict(fields: Any) -> GeneralizedGaussian:
     kind = fields.get("kind") if isinstance(fields, Mapping) else None
     if kind is None:
         return GeneralizedGaussian.from_dict(fields)
-    if kind not in SMOOTHING_KINDS:
+    if not isinstance(kind, str) or kind not in SMOOTHING_KINDS:
         raise UnknownLaw(
             f"the `kind` of a smoothing law must be one of {', '.join(SMOOTHING_KINDS)}, got "
             f"{shown(kind)}"

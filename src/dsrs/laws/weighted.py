@@ -85,17 +85,7 @@ class Weighted(AdditionalLaw):
                 f"`inner` must be above -m = {-m:g} (by a thousandth of it at least), "
                 f"or Q has infinite mass near 0; got {self.inner!r}"
             )
-        raw = [
-            Component.tilted(
-                m,
-                piece.slope,
-                at=piece.at,
-                log_weight=piece.log_weight,
-                start=piece.start,
-                stop=piece.stop,
-            )
-            for piece in pieces
-        ]
+        raw = [Component.tilted(m, *piece) for piece in pieces]
         panels = panels_of(raw, m)
         if not panels.log_total >= LEAST_LOG_MASS:
             raise InvalidInput(

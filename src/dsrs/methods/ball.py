@@ -9,7 +9,7 @@ from dsrs.laws import Truncated, chosen_from_votes, parse_additional_law
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.methods.base import Method, Want, certify_or_abstain
 from dsrs.methods.defaults import NEYMAN_PEARSON
-from dsrs.methods.futility import given_up, left
+from dsrs.methods.futility import given_up
 from dsrs.methods.intervals import double_sampling_alphas, two_sided_interval
 from dsrs.methods.plan import Plan
 from dsrs.proofs.certificate import Certificate
@@ -51,8 +51,7 @@ class BallOfVotes(Method):
 
     def certificate(self, seen: SampledInput) -> Certificate:
         plan, ball, stream = self.plan, self.ball, self.under_p(ESTIMATION)
-        hopeless = given_up(seen, stream, self.votes) or left(seen, stream, self.votes)
-        if plan.early_stop and hopeless:
+        if plan.early_stop and given_up(seen, stream, self.votes):
             return self.on_grid(abstention(plan.law, ball), seen)
         votes = seen.first(stream, self.votes)
         bins = round(ball.percentile * HISTOGRAM_BINS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -19,7 +18,7 @@ from dsrs.laws.grid import Grid
 from dsrs.laws.norms import NORMS, Norm
 from dsrs.methods.ball import BallOfVotes, votes_under_p
 from dsrs.methods.base import Floats, Method, Want, certify_or_abstain
-from dsrs.methods.comparing import comparing_advised, most_of_others
+from dsrs.methods.comparing import comparing_advised, most_of_others, rivals_left
 from dsrs.methods.futility import given_up, looks
 from dsrs.methods.intervals import double_sampling_alphas, fallback_interval, two_sided_interval
 from dsrs.methods.plan import Plan
@@ -63,11 +62,6 @@ class DoubleSampling(Method):
                 f"`classes` = all needs laws Q whose density falls with the norm, and {self.text} "
                 "does not"
             )
-        if plan.classes == "all" and plan.law.measured_in != "l2":
-            raise InvalidInput(
-                "`classes` = all is proved for shifts in l2, and the law of this plan is of "
-                f"{plan.law.measured_in}"
-            )
         if plan.law.measured_in != "l2":
             check_laws(plan.law, [law])
         if isinstance(plan.grid, Grid):
@@ -83,21 +77,17 @@ class DoubleSampling(Method):
         taken = seen.taken(stream)
         if plan.classes == "all" and not seen.taken(self.under_p(SELECTION)):
             return Want(self.under_p(SELECTION), plan.n0)
-        if comparing_advised(seen, plan):
-            if taken < plan.n_first:
-                return Want(stream, plan.n_first)
-            law = self.law(seen)
-            lacks = self.lacks_votes(seen, law)
-            return Want(Stream(ESTIMATION, law), plan.n_second) if lacks else None
-        if plan.early_stop and given_up(seen, stream, plan.n_first):
+        leads = comparing_advised(seen, plan)
+        stops = plan.early_stop and not leads
+        if stops and given_up(seen, stream, plan.n_first):
             return None
         if taken < plan.n_first:
-            ends = looks(plan.n_first) if plan.early_stop else [plan.n_first]
+            ends = looks(plan.n_first) if stops else [plan.n_first]
             return Want(stream, next(end for end in ends if end > taken))
         first = seen.first(stream, plan.n_first)
-        if self.falls_back(first):
+        if not leads and self.falls_back(first):
             return Want(stream, plan.n) if taken < plan.n else None
-        if plan.early_stop and self.p_interval(first).lower <= 0.5:
+        if stops and self.p_interval(first).lower <= 0.5:
             # Without a proved majority under P, votes under Q cannot certify anything.
             return None
         law = self.law(seen)
@@ -141,10 +131,8 @@ class DoubleSampling(Method):
         """Bounds of the class and of every rival under one law, at half of alpha each."""
         lower = clopper_pearson_lower(votes.successes, votes.total, alpha / 2)
         rival = clopper_pearson_upper(most_of_others(votes, seen), votes.total, alpha / 2)
-        # What the class leaves bounds its rivals too, and needs no more alpha.
-        rival = min(rival, 1.0 if lower == 0 else math.nextafter(1 - lower, 1.0))
-        lower = self.charged(Interval(lower, 1.0), law).lower
-        return Rivalry(lower, self.charged(Interval(0.0, rival), law).upper)
+        rival = self.charged(Interval(0.0, rivals_left(lower, rival)), law).upper
+        return Rivalry(self.charged(Interval(lower, 1.0), law).lower, rival)
 
     def choose(self, seen: SampledInput) -> AdditionalLaw | None:
         ready = seen.taken(self.under_p(ESTIMATION)) >= self.plan.n_first

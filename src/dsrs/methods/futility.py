@@ -34,16 +34,6 @@ def looks(n: int) -> list[int]:
     return [*ends, n]
 
 
-def left(seen: SampledInput, stream: Stream, n: int) -> bool:
-    """Whether the votes of a stream end before n, and hopeless.
-
-    So they end in runs of the first format, whose last look came before n. As in `hopeless`, an
-    abstention costs no alpha wherever it is made.
-    """
-    taken = seen.taken(stream)
-    return 0 < taken < n and hopeless(seen.first(stream, taken).successes, taken)
-
-
 def given_up(seen: SampledInput, stream: Stream, n: int) -> bool:
     """Whether the votes of a stream showed at some look before n that it is hopeless."""
     for end in set(looks(n)).intersection(seen.ends(stream)):

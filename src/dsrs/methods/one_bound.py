@@ -20,7 +20,6 @@ other; and for a fixed number the bound grows with the count, so the most freque
 from __future__ import annotations
 
 import hashlib
-import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -32,8 +31,8 @@ from dsrs.confidence import (
     randomized_upper,
 )
 from dsrs.methods.base import Method, Want, certify_or_abstain
-from dsrs.methods.comparing import comparing_advised, most_of_others
-from dsrs.methods.futility import given_up, left
+from dsrs.methods.comparing import comparing_advised, most_of_others, rivals_left
+from dsrs.methods.futility import given_up
 from dsrs.methods.futility import looks as futility_looks
 from dsrs.methods.goals import bound_needed, no_lead, out_of_reach
 from dsrs.methods.looks import Look, schedule
@@ -80,7 +79,7 @@ class OneBound(Method):
         asked, plan = self.estimation(seen), self.plan
         if isinstance(asked, Want):
             raise seen.lacks(asked.stream, asked.stop)
-        if self._given_up(seen, asked) or self._left(seen, asked):
+        if self._given_up(seen, asked):
             additional = asked.stream.additional
             found = abstention(plan.law, *(() if additional is None else (additional,)))
             found = self.on_grid(found, seen)
@@ -114,10 +113,6 @@ class OneBound(Method):
         leads = self._compares_all(seen, asked)
         return self.plan.early_stop and not leads and given_up(seen, asked.stream, asked.votes)
 
-    def _left(self, seen: SampledInput, asked: Estimation) -> bool:
-        leads = self._compares_all(seen, asked)
-        return self.plan.early_stop and not leads and left(seen, asked.stream, asked.votes)
-
     def _finished(self, seen: SampledInput, asked: Estimation) -> bool:
         """Whether the answer is known, or no further look is likely to change it."""
         if self._given_up(seen, asked):
@@ -148,9 +143,7 @@ class OneBound(Method):
                 rival = min(rival, self._upper(seen, most, votes.total, share))
         known = self.charged(Interval(lower, 1.0), stream.law)
         if leads:
-            # What is left by the class bounds its rivals too, and needs no more alpha.
-            rival = min(rival, 1.0 if lower == 0 else math.nextafter(1 - lower, 1.0))
-            rival = self.charged(Interval(0.0, rival), stream.law).upper
+            rival = self.charged(Interval(0.0, rivals_left(lower, rival)), stream.law).upper
             proof = find_lead(plan.law, known.lower, rival)
             return self.on_grid(certificate_of(plan.law, proof), seen)
         if stream.additional is None:
@@ -173,8 +166,4 @@ class OneBound(Method):
 
         A law Q that was chosen for the input was chosen for its majority.
         """
-        return asked.stream.additional is None and self.comparing_advised(seen)
-
-    def comparing_advised(self, seen: SampledInput) -> bool:
-        """Whether the selection votes advise to compare the class with every other one."""
-        return comparing_advised(seen, self.plan)
+        return asked.stream.additional is None and comparing_advised(seen, self.plan)

@@ -265,8 +265,8 @@ class RoutedMethod(Method):
         if key not in self.known:
             known = preference(seen, self.plan, expert, j, rival)
             lower = self.charged(Interval(known.lower, 1.0), law)
-            if known.leads:
-                most = self.charged(Interval(0.0, known.upper), law).upper
+            if rival.leads:
+                most = self.charged(Interval(0.0, known.rival), law).upper
                 proof: Proof | None = find_lead(law, lower.lower, most)
             else:
                 proof = certify_or_abstain(law, lower).proof

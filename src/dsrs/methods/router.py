@@ -5,14 +5,15 @@ Why alpha holds, and what may depend on what, stands in routed.py.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import lru_cache
 
 from dsrs.confidence import clopper_pearson_lower, clopper_pearson_upper
+from dsrs.methods.comparing import rivals_left
 from dsrs.methods.experts import router_stream
 from dsrs.methods.looks import schedule
 from dsrs.methods.plan import Plan
+from dsrs.proofs.lead import Rivalry
 from dsrs.votes.records import ESTIMATION, SampledInput
 
 # The looks before the last are looked at again with each new one.
@@ -35,16 +36,6 @@ class Rival:
     leads: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Preference:
-    """Bounds of the router's answers: the named expert has at least `lower`, the rival at most
-    `upper`."""
-
-    lower: float
-    upper: float
-    leads: bool
-
-
 def rivals_of(plan: Plan, expert: int) -> dict[int, Rival]:
     """How each rival of an expert is dealt with: fixed by the plan, before all votes.
 
@@ -61,7 +52,7 @@ def rivals_of(plan: Plan, expert: int) -> dict[int, Rival]:
     }
 
 
-def preference(seen: SampledInput, plan: Plan, expert: int, j: int, rival: Rival) -> Preference:
+def preference(seen: SampledInput, plan: Plan, expert: int, j: int, rival: Rival) -> Rivalry:
     """What the router's votes say of the named expert and of its rival j, at all looks so far."""
     stream = router_stream(plan, ESTIMATION)
     ends, lower, upper = set(seen.ends(stream)), 0.0, 1.0
@@ -73,6 +64,4 @@ def preference(seen: SampledInput, plan: Plan, expert: int, j: int, rival: Rival
         lower = max(lower, _lower(votes.counts[expert], votes.total, share))
         if rival.leads:
             upper = min(upper, _upper(votes.counts[j], votes.total, share))
-    # What the named expert leaves bounds the rival too, and needs no more alpha.
-    upper = min(upper, 1.0 if lower == 0 else math.nextafter(1 - lower, 1.0))
-    return Preference(lower, upper, rival.leads)
+    return Rivalry(lower, rivals_left(lower, upper))

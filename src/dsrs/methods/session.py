@@ -74,7 +74,7 @@ class Session:
         votes, seen = counts.votes, self.seen
         if votes.sum() != unit.stop - unit.first:
             raise InvalidInput(f"expected {unit.stop - unit.first} votes, got {votes.sum()}")
-        if self._of_router(unit.stream):
+        if self.plan.experts and unit.stream.classifier == ROUTER:  # it names an expert
             named = named_expert(seen, self.plan)
             hit = int(votes.sum(axis=1).argmax()) if named is None else named
         else:
@@ -109,10 +109,6 @@ class Session:
             return seen
         counts = seen.first(stream, seen.taken(stream)).counts
         return replace(seen, predicted=int(np.argmax(counts)))
-
-    def _of_router(self, stream: Stream) -> bool:
-        """Whether votes name an expert, not a class."""
-        return bool(self.plan.experts) and stream.classifier == ROUTER
 
 
 def certificates_of(seen: SampledInput, plan: Plan) -> dict[str, Certificate]:

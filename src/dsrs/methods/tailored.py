@@ -16,6 +16,7 @@ from dsrs.landscape.shells import shells_of
 from dsrs.landscape.tailored import best_caps
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.methods.base import Floats, Want
+from dsrs.methods.comparing import comparing_advised
 from dsrs.methods.neyman_pearson import expected_radii
 from dsrs.methods.one_bound import Estimation, OneBound
 from dsrs.noise.stream import NoiseLaw, Stream
@@ -75,9 +76,9 @@ class Tailored(OneBound):
         P where a class is to lead, not to rule, and where the grid cannot carry the law's noise.
         """
         law, grid = step.law, self.plan.known_grid
-        if law is None or self.comparing_advised(seen) or not (grid is None or grid.carries(law)):
+        if law is None or comparing_advised(seen, self.plan):
             return self.plan.law
-        return law
+        return law if grid is None or grid.carries(law) else self.plan.law
 
     def _step(self, seen: SampledInput) -> PilotStep:
         """Return what the pilot votes so far advise: to stop, to go on, and under which law."""

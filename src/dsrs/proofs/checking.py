@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from dsrs.proofs.base import CLAIM_ROUNDING
-from dsrs.proofs.certificate import STATUSES, Certificate, OnGrid, distance_in, radius_less
+from dsrs.proofs.certificate import STATUSES, Certificate, distance_in, radius_less
 from dsrs.proofs.certification import neyman_pearson_radius
 from dsrs.proofs.constraints import constraints_of, problem_of
 from dsrs.proofs.evaluation import bound_at, neyman_pearson
@@ -38,8 +38,11 @@ def find_flaw(certificate: Certificate) -> str | None:
     proved = proof is not None and proof.reach != 0
     if claims != (radius > 0) or claims != proved:
         return f"the status {status} does not fit the radius {radius!r} and its proof"
-    if certificate.grid is not None and not _is_sound(certificate.grid):
-        return f"a grid has a step, a distance and a variation in [0, 1], got {certificate.grid}"
+    grid = certificate.grid
+    if grid is not None and not (
+        0 < grid.step < math.inf and 0 <= grid.moved < math.inf and 0 <= grid.variation <= 1
+    ):
+        return f"a grid has a step, a distance and a variation in [0, 1], got {grid}"
     uniform = certificate.uniform
     if uniform is not None and not 0 <= uniform <= 1:
         return f"a uniform number lies in [0, 1], and it is {uniform!r}"
@@ -81,8 +84,3 @@ def _flaw_of_np_radius(certificate: Certificate) -> str | None:
         if bound_at(law, problem, np.array(alone[0].multipliers), beyond) > 0.5:
             return None
     return f"the Neyman-Pearson radius is {exact!r}, not {claimed!r}"
-
-
-def _is_sound(grid: OnGrid) -> bool:
-    """Whether the numbers of the note are such as a grid may have."""
-    return 0 < grid.step < math.inf and 0 <= grid.moved < math.inf and 0 <= grid.variation <= 1

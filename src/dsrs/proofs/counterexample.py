@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -123,38 +123,22 @@ class AttackedInput:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, without loss but for the perturbation and the pictures."""
-        return {
-            "index": self.index,
-            "target": self.target,
-            "method": self.method,
-            "claim": self.claim,
-            "certified": self.certified,
-            "candidates": [one.to_dict() for one in self.candidates],
-            "nearest": self.nearest,
-            "votes": self.votes,
-            "estimate": self.estimate,
-            "seconds": self.seconds,
-            "norm": self.norm,
-            "eps": self.eps,
-        }
+        apart = ("perturbation", "pictures")
+        names = [item.name for item in fields(self) if item.name not in apart]
+        kept = {name: getattr(self, name) for name in names}
+        return kept | {"candidates": [one.to_dict() for one in self.candidates]}
 
     @classmethod
     def from_dict(
         cls,
-        fields: Mapping[str, Any],
+        entries: Mapping[str, Any],
         perturbation: NDArray[np.float32] | None,
         pictures: tuple[bytes, bytes] | None,
     ) -> AttackedInput:
         """The record that `to_dict` was made from, with what is kept beside it."""
         try:
-            candidates = tuple(from_json(Candidate, one) for one in fields["candidates"])
-            return cls(
-                **{
-                    **fields,
-                    "candidates": candidates,
-                    "perturbation": perturbation,
-                    "pictures": pictures,
-                }
-            )
+            candidates = tuple(from_json(Candidate, one) for one in entries["candidates"])
+            beside = {"perturbation": perturbation, "pictures": pictures}
+            return cls(**{**entries, "candidates": candidates, **beside})
         except (KeyError, TypeError) as error:
-            raise DataError(f"expected the fields of an attacked input, got {fields!r}") from error
+            raise DataError(f"expected the fields of an attacked input, got {entries!r}") from error

@@ -18,6 +18,7 @@ phi(Phi^-1(p)), the gradient of a half space, nothing is gained over Neyman-Pear
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -146,15 +147,11 @@ def _meeting(level: float, slope: float, rho: float, outer: float, inner: float)
 
     B is evaluated with the points found, and an error in them counts squared.
     """
-    for _ in range(BISECTIONS):
-        middle = 0.5 * (outer + inner)
-        if middle in (outer, inner):
-            break
-        if level + slope * middle < math.exp(min(rho * middle - rho * rho / 2, 700.0)):
-            outer = middle
-        else:
-            inner = middle
-    return inner
+
+    def is_below(w: float) -> bool:
+        return level + slope * w < math.exp(min(rho * w - rho * rho / 2, 700.0))
+
+    return _halved(outer, inner, is_below)[1]
 
 
 def _beyond(level: float, slope: float, rho: float, top: float) -> float:
@@ -168,35 +165,34 @@ def _beyond(level: float, slope: float, rho: float, top: float) -> float:
 def _slab(p_lower: float, gradient: float) -> tuple[float, float]:
     """Return a < 0 < b with Phi(b) - Phi(a) = p and phi(b) - phi(a) = G."""
     miss = 1 - p_lower
-    low, high = 0.0, 0.5  # of the share of the miss that lies below a
 
     def ends(share: float) -> tuple[float, float]:
+        """The slab with this share of the miss below it."""
         return float(special.ndtri(share * miss)), float(-special.ndtri((1 - share) * miss))
 
-    for _ in range(BISECTIONS):
-        share = 0.5 * (low + high)
-        if share in (low, high):
-            break
+    def is_steeper(share: float) -> bool:
         a, b = ends(share)
-        if _density(b) - _density(a) > gradient:
-            low = share
-        else:
-            high = share
-    return ends(high)
+        return _density(b) - _density(a) > gradient
+
+    return ends(_halved(0.0, 0.5, is_steeper)[1])
 
 
 def _reach(a: float, b: float) -> float:
     """Where the shifted slab falls to 1/2."""
-    low, high = 0.0, b
+    return _halved(0.0, b, lambda rho: special.ndtr(b - rho) - special.ndtr(a - rho) > 0.5)[0]
+
+
+def _halved(low: float, high: float, is_low: Callable[[float], bool]) -> tuple[float, float]:
+    """Return neighbouring numbers between which `is_low`, true at `low`, becomes false."""
     for _ in range(BISECTIONS):
-        rho = 0.5 * (low + high)
-        if rho in (low, high):
+        middle = 0.5 * (low + high)
+        if middle in (low, high):
             break
-        if special.ndtr(b - rho) - special.ndtr(a - rho) > 0.5:
-            low = rho
+        if is_low(middle):
+            low = middle
         else:
-            high = rho
-    return low
+            high = middle
+    return low, high
 
 
 def _line(a: float, b: float, rho: float) -> tuple[float, float]:

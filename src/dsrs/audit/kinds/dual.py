@@ -101,15 +101,18 @@ class Dual(Proof):
         if covered:
             return True
         shape = evaluation.shape(bounded.mixture, step)
-        if shape.rise is not None:
-            demand_above(value - shape.rise - bounded.innermost, 0.5, f"{at}, for shorter shifts,")
+        shorter = None if shape.rise is None else value - shape.rise - bounded.innermost
+        if shorter is not None and shorter > 0.5:
             return True
         gap = exact(Fraction(step.radius) - Fraction(below))
-        lost = total_variation(evaluation.shells, gap, Budget())
+        left = value - total_variation(evaluation.shells, gap, Budget())
         what = f"{at}, down to {below!r},"
-        if not (shape.hollow or value - lost > 0.5):
-            raise Undecided(f"{what} is not shown to cover shorter shifts")
-        demand_above(value - lost, 0.5, what)
+        if not left > 0.5:
+            if shorter is not None:
+                demand_above(shorter, 0.5, f"{at}, for shorter shifts,")
+            if not shape.hollow:
+                raise Undecided(f"{what} is not shown to cover shorter shifts")
+            demand_above(left, 0.5, what)
         return False
 
     def _never_wrong(self, laws: tuple[Law, ...]) -> None:

@@ -23,14 +23,11 @@ from dsrs.audit.kinds.norm_dual import NormDual
 from dsrs.audit.kinds.slab import Slab
 from dsrs.audit.kinds.steps import Evaluation, Proof
 from dsrs.audit.reading import Fields, field, number, only, optional, shown, whole
-from dsrs.audit.shells import Shells
 from dsrs.audit.verdicts import NotACertificate, Refuted, Undecided
 
 MOST_EXPERTS = 1000
-OF_EXPERT: dict[str, type[Proof]] = {
-    **{"dual": Dual, "lead": Lead, "slab": Slab, "norm-dual": NormDual}
-}
 OF_ROUTER: dict[str, type[Proof]] = {"dual": Dual, "lead": Lead, "norm-dual": NormDual}
+OF_EXPERT: dict[str, type[Proof]] = {**OF_ROUTER, "slab": Slab}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,20 +99,19 @@ class Routed(Proof):
         experts = field(fields, "experts", list)
         if not 2 <= len(experts) <= MOST_EXPERTS:
             raise NotACertificate(f"a router has from 2 to {MOST_EXPERTS} experts")
-        found = cls(
+        proof = cls(
             whole(fields, "named", 0, len(experts) - 1),
             number(fields, "alpha"),
             tuple(map(Part.read, experts)),
         )
-        if not 0 < found.alpha < 1:
-            raise Refuted(f"its alpha is {found.alpha!r}")
-        for j, part in enumerate(found.experts):
-            if Fraction(part.alpha) + Fraction(part.router_alpha) > Fraction(found.alpha):
+        if not 0 < proof.alpha < 1:
+            raise Refuted(f"its alpha is {proof.alpha!r}")
+        for j, part in enumerate(proof.experts):
+            if Fraction(part.alpha) + Fraction(part.router_alpha) > Fraction(proof.alpha):
                 raise Refuted(f"the shares of expert {j} add up to more than alpha")
-        own = found.experts[found.named]
-        if own.excluded is not None:
+        if proof.experts[proof.named].excluded is not None:
             raise Refuted("the named expert cannot be excluded by the router")
-        return found
+        return proof
 
     @property
     def reach(self) -> float:
@@ -129,14 +125,6 @@ class Routed(Proof):
             return ()
         proofs = [proof for part in self.experts for proof in (part.proof, part.excluded)]
         return tuple(step for proof in proofs if proof is not None for step in proof.steps)
-
-    @property
-    def p_lower(self) -> float | None:
-        return None
-
-    @property
-    def laws(self) -> tuple[Mapping[str, Any], ...]:
-        return ()
 
     def check(self, claim: Claim, evaluation: Evaluation) -> None:
         said = None if claim.subject is None else claim.subject.get("alpha")
@@ -156,8 +144,9 @@ class Routed(Proof):
                     continue
                 if own.norm not in proof.norms:
                     raise Refuted(f"expert {j}: a proof that is not for noise of {own.norm}")
+                alone = replace(claim, law=own, radius=reach_of(proof), grid=None, np_radius=None)
                 try:
-                    self._check_part(proof, own, claim, evaluation)
+                    proof.check(alone, Evaluation(own.shells(), evaluation.surpluses))
                     proved = max(proved, Fraction(reach_of(proof)))
                 except Undecided as doubt:
                     doubts.append(str(doubt))
@@ -165,12 +154,3 @@ class Routed(Proof):
                     raise Refuted(f"expert {j}: {error}") from None
             if proved < needed:
                 raise Undecided(f"expert {j}: {'; '.join(doubts)}")
-
-    def _check_part(
-        self, proof: Proof, law: SmoothingLaw, claim: Claim, evaluation: Evaluation
-    ) -> None:
-        """Raise unless a proof proves its own reach under its own law."""
-        own = replace(claim, law=law, radius=reach_of(proof), grid=None, np_radius=None)
-        shells = Shells(law.d, law.sigma, law.k, law.eta, law.norm)
-        surpluses = evaluation.surpluses
-        proof.check(own, Evaluation(shells, law.sigma, law.eta, surpluses))

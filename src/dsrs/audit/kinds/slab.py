@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from dsrs.audit.balls import exact
 from dsrs.audit.claims import Claim, Step
@@ -39,10 +37,6 @@ class Slab(Proof):
     @property
     def p_lower(self) -> float | None:
         return self.lower
-
-    @property
-    def laws(self) -> tuple[Mapping[str, Any], ...]:
-        return ()
 
     def check(self, claim: Claim, evaluation: Evaluation) -> None:
         if not evaluation.shells.gaussian:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -38,9 +38,9 @@ class Proof(ABC):
         """The proof of a JSON object."""
 
     @property
-    @abstractmethod
     def p_lower(self) -> float | None:
         """The lower bound of P_A that it starts from; None where it has none."""
+        return None
 
     @property
     def uses_p_alone(self) -> bool:
@@ -49,9 +49,9 @@ class Proof(ABC):
         return False
 
     @property
-    @abstractmethod
     def laws(self) -> tuple[Mapping[str, Any], ...]:
         """The additional laws that it names, as JSON."""
+        return ()
 
     @abstractmethod
     def check(self, claim: Claim, evaluation: Evaluation) -> None:
@@ -72,14 +72,11 @@ class Evaluation:
     """Evaluates the steps of one certificate, and keeps by how much each exceeds its claim."""
 
     shells: Shells
-    sigma: float
-    eta: float
-    surpluses: list[float] = field(default_factory=list)
+    surpluses: list[float]
 
     def laws_of(self, laws: Sequence[Mapping[str, Any]]) -> tuple[Law, ...]:
         """P and these additional laws, with their densities."""
-        named = (additional_law(law, self.shells, self.sigma, self.eta) for law in laws)
-        return (smoothing_law(), *named)
+        return (smoothing_law(), *(additional_law(law, self.shells) for law in laws))
 
     def bound(
         self, step: Step, laws: Sequence[Law], intervals: Sequence[Interval], level: float

@@ -6,11 +6,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dsrs.audit.balls import exact
-from dsrs.audit.counts import fallback_holds, lower_holds, upper_holds
+from dsrs.audit.counts import fallback_holds
 from dsrs.audit.kinds import Lead
 from dsrs.audit.law_text import alike, canonical, law_of_text
 from dsrs.audit.methods.ballots import ESTIMATION
-from dsrs.audit.methods.context import VoteContext, demand, demand_both
+from dsrs.audit.methods.context import VoteContext, demand, demand_both, demand_bounds
 from dsrs.audit.methods.one_bound import comparing_pays
 from dsrs.audit.reading import Fields
 from dsrs.audit.verdicts import Refuted
@@ -65,18 +65,11 @@ def _check_lead(seen: VoteContext, proof: Lead, p_alpha: Fraction, q_alpha: Frac
     _check_law(seen, proof.q)
     plan = seen.plan
     for law, (lower, rival), votes, alpha in (
-        (None, proof.p, plan.first_votes, p_alpha / 2),
-        (proof.q, (proof.lower, proof.rival), plan.n - plan.first_votes, q_alpha / 2),
+        (None, proof.p, plan.first_votes, p_alpha),
+        (proof.q, (proof.lower, proof.rival), plan.n - plan.first_votes, q_alpha),
     ):
-        count, charge = seen.ballots.first(ESTIMATION, law, votes), seen.charge(law)
-        rest = (alpha, None, charge)
-        demand([lower_holds(lower, count.hits, count.total, *rest)], f"the bound {lower!r}")
-        rivals = [
-            upper_holds(rival, count.rivals, count.total, *rest),
-            # What the class leaves bounds its rivals too.
-            lower_holds(1 - exact(rival), count.hits, count.total, *rest),
-        ]
-        demand(rivals, f"the bound {rival!r} of the rivals")
+        count = seen.ballots.first(ESTIMATION, law, votes)
+        demand_bounds(lower, rival, [(count, count.rivals, alpha)], seen.charge(law))
 
 
 def _check_law(seen: VoteContext, law: Fields) -> None:
@@ -87,8 +80,8 @@ def _check_law(seen: VoteContext, law: Fields) -> None:
             raise Refuted("the additional law is not the one that was chosen")
         if seen.plan != seen.sampled:
             return  # it was chosen at the alpha of the run that took the votes
-    named = law_of_text(seen.text, seen.shells, seen.claim.law.sigma, seen.proof.p_lower or 0.0)
-    if named is None or not alike(named, law):
+    named = law_of_text(seen.text, seen.shells, seen.proof.p_lower or 0.0)
+    if not alike(named, law):
         raise Refuted(f"the additional law is not {seen.text}")
 
 

@@ -6,13 +6,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from statistics import NormalDist
 
-from dsrs.audit.balls import exact
-from dsrs.audit.counts import Answer, lower_holds, rough_lower, rough_upper, upper_holds
+from dsrs.audit.counts import STANDARD_NORMAL, rough_lower, rough_upper
 from dsrs.audit.kinds import Lead
-from dsrs.audit.methods.ballots import ESTIMATION, SELECTION
-from dsrs.audit.methods.context import VoteContext, demand
+from dsrs.audit.methods.ballots import ESTIMATION, SELECTION, Ballots, Count
+from dsrs.audit.methods.context import VoteContext, demand_bounds
 from dsrs.audit.methods.plan import Plan
 from dsrs.audit.reading import Fields
 from dsrs.audit.verdicts import Refuted, Undecided
@@ -46,11 +44,23 @@ def looks_of(plan: Plan, votes: int) -> list[Look]:
     return [*(Look(end, early) for end in ends), Look(votes, last)]
 
 
+def counted_at(
+    looks: list[Look], ballots: Ballots, law: Fields | None
+) -> list[tuple[Count, Fraction]]:
+    """What the estimation votes of a stream came to at the looks that it has, and their parts of
+    alpha."""
+    ends = ballots.ends(ESTIMATION, law)
+    return [
+        (ballots.first(ESTIMATION, law, look.votes), look.alpha)
+        for look in looks
+        if look.votes in ends
+    ]
+
+
 def check_one_bound(seen: VoteContext, law: Fields | None, votes: int) -> None:
     """Raise unless the bounds follow from at most `votes` estimation votes under `law`."""
-    proof, ballots = seen.proof, seen.ballots
-    leads = isinstance(proof, Lead)
-    if leads != (law is None and comparing_pays(seen)):
+    proof = seen.proof
+    if isinstance(proof, Lead) != (law is None and comparing_pays(seen)):
         raise Refuted("the selection votes chose the other form of certificate")
     if isinstance(proof, Lead):
         lower, rival = proof.lower, proof.rival
@@ -58,24 +68,11 @@ def check_one_bound(seen: VoteContext, law: Fields | None, votes: int) -> None:
             raise Refuted("the additional law is not the one that was sampled")
     else:
         lower, rival = seen.only_interval(law).lower, None
-    looks = looks_of(seen.plan, votes)
-    reached = [look for look in looks if look.votes in ballots.ends(ESTIMATION, law)]
+    reached = counted_at(looks_of(seen.plan, votes), seen.ballots, law)
     if not reached:
         raise Refuted("the votes do not reach any look")
-    lowers: list[Answer] = []
-    rivals: list[Answer] = []
-    charge, parts = seen.charge(law), 2 if leads else 1
-    for look in reached:
-        count = ballots.first(ESTIMATION, law, look.votes)
-        rest = (look.alpha / parts, seen.claim.uniform, charge)
-        lowers.append(lower_holds(lower, count.hits, count.total, *rest))
-        if rival is not None:
-            rivals.append(upper_holds(rival, count.rivals, count.total, *rest))
-            # What the class leaves bounds its rivals too.
-            rivals.append(lower_holds(1 - exact(rival), count.hits, count.total, *rest))
-    demand(lowers, f"the lower bound {lower!r}")
-    if rival is not None:
-        demand(rivals, f"the bound {rival!r} of the rivals")
+    counted = [(count, count.rivals, alpha) for count, alpha in reached]
+    demand_bounds(lower, rival, counted, seen.charge(law), seen.claim.uniform)
 
 
 def comparing_pays(seen: VoteContext) -> bool:
@@ -108,4 +105,4 @@ def _gain(hits: int, rivals: int, plan: Plan) -> float:
 
 
 def _score(probability: float) -> float:
-    return NormalDist().inv_cdf(min(max(probability, 1e-300), 1 - 1e-16))
+    return STANDARD_NORMAL.inv_cdf(min(max(probability, 1e-300), 1 - 1e-16))

@@ -12,18 +12,14 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from dsrs.audit.balls import exact
 from dsrs.audit.claims import Claim, SmoothingLaw
-from dsrs.audit.counts import Answer, lower_holds, upper_holds
-from dsrs.audit.grid_charge import variation
 from dsrs.audit.kinds import Dual, Lead, Proof, Routed
 from dsrs.audit.kinds.routed import Part, reach_of
-from dsrs.audit.methods.ballots import ESTIMATION, SELECTION, Ballots
-from dsrs.audit.methods.context import VoteContext, demand
-from dsrs.audit.methods.one_bound import looks_of
+from dsrs.audit.methods.ballots import SELECTION, Ballots
+from dsrs.audit.methods.context import VoteContext, demand_bounds
+from dsrs.audit.methods.one_bound import counted_at, looks_of
 from dsrs.audit.methods.plan import Plan
 from dsrs.audit.reading import Fields, field, optional, shown
-from dsrs.audit.shells import Shells
 from dsrs.audit.verdicts import Refuted
 
 Check = Callable[[VoteContext], None]
@@ -80,7 +76,9 @@ def _ballots(votes: Fields, place: int, changes: Mapping[str, Any]) -> Ballots:
         for text in field(votes, "choices", dict)
         if text.startswith(mark)
     }
-    own = [{**unit, "classifier": 0} for unit in votes["votes"] if _place(unit) == place]
+    # As if it were the only classifier, whose noise is that of its own plan.
+    alone = {"classifier": 0, "base": None}
+    own = [{**unit, **alone} for unit in votes["votes"] if _place(unit) == place]
     return Ballots({**votes, "votes": own, "choices": choices, **changes})
 
 
@@ -113,7 +111,7 @@ def check_routed(
             alone = j == proof.named
             own, taken = (_plan_of(one, law, part.alpha, text, alone) for one in (plan, sampled))
             context = _context(own, taken, text, claim, part.proof, ballots.experts[j])
-            _check_charge(context)
+            context.check_charge()
             check(context)
         if part.excluded is not None and part.excluded.steps:
             _check_exclusion(plan, claim, part, j, ballots)
@@ -139,18 +137,8 @@ def _plan_of(plan: Plan, law: SmoothingLaw, alpha: float, text: str, alone: bool
 def _context(
     plan: Plan, sampled: Plan, text: str, claim: Claim, proof: Proof, ballots: Ballots
 ) -> VoteContext:
-    law = plan.law
-    own = replace(claim, law=law, radius=reach_of(proof), np_radius=None)
-    shells = Shells(law.d, law.sigma, law.k, law.eta, law.norm)
-    return VoteContext(plan, sampled, text, own, proof, ballots, shells)
-
-
-def _check_charge(seen: VoteContext) -> None:
-    """Every law of a part is charged for the grid."""
-    grid = seen.claim.grid
-    laws = (None, *seen.proof.laws)
-    if grid is not None and not all(seen.charge(law) <= exact(grid.variation) for law in laws):
-        raise Refuted(f"noise on this grid costs more than {grid.variation!r}")
+    own = replace(claim, law=plan.law, radius=reach_of(proof), np_radius=None)
+    return VoteContext(plan, sampled, text, own, proof, ballots)
 
 
 def _check_exclusion(plan: Plan, claim: Claim, part: Part, j: int, ballots: RoutedBallots) -> None:
@@ -167,25 +155,12 @@ def _check_exclusion(plan: Plan, claim: Claim, part: Part, j: int, ballots: Rout
         lower, rival = proof.p.lower, None
     else:
         raise Refuted(f"no votes of the router give the bounds {shown(proof)}")
-    shells = Shells(law.d, law.sigma, law.k, law.eta, law.norm)
-    charge = exact(0)
-    if plan.grid_step is not None:
-        charge = variation(shells, None, law.sigma, law.eta, plan.grid_step)
-    if claim.grid is not None and not charge <= exact(claim.grid.variation):
-        raise Refuted(f"noise on this grid costs more than {claim.grid.variation!r}")
-    lowers: list[Answer] = []
-    rivals: list[Answer] = []
-    router = ballots.router
-    for look in looks_of(replace(plan, alpha=part.router_alpha, adaptive=True), plan.n):
-        if look.votes not in router.ends(ESTIMATION, None):
-            continue
-        count = router.first(ESTIMATION, None, look.votes)
-        rest = (look.alpha / (2 if leads else 1), None, charge)
-        lowers.append(lower_holds(lower, count.hits, count.total, *rest))
-        if rival is not None:
-            rivals.append(upper_holds(rival, count.counts[j], count.total, *rest))
-            # What the named expert leaves bounds its rival too.
-            rivals.append(lower_holds(1 - exact(rival), count.hits, count.total, *rest))
-    demand(lowers, f"the lower bound {lower!r} of the router")
-    if rival is not None:
-        demand(rivals, f"the router's bound {rival!r} of expert {j}")
+    seen = _context(plan, plan, "", claim, proof, ballots.router)
+    seen.check_charge()
+    looks = looks_of(replace(plan, alpha=part.router_alpha, adaptive=True), plan.n)
+    counted = [
+        (count, count.counts[j] if leads else 0, alpha)
+        for count, alpha in counted_at(looks, ballots.router, None)
+    ]
+    names = (" of the router", f"expert {j}")
+    demand_bounds(lower, rival, counted, seen.charge(None), names=names)
