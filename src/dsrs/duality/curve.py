@@ -83,6 +83,7 @@ def curve_at(
     return u + crossing(base, gamma_of(base, u), a)[0]
 
 
+# Inlined because it is called for every look: copying its arguments would take as long as the look.
 @inlined
 def state(
     base: Base,
