@@ -56,7 +56,7 @@ def patient_bound(problem: Problem, multipliers: np.ndarray, rho: float) -> floa
     base, parts = problem.base, problem.parts
     pieces = pieces_of(parts, 1.0)
     edge = 1.0 if base.d < KINKED_DIMENSION else 0.0
-    cutting = Cutting(base, parts, multipliers, rho, BOUND_THINNING, edge, problem.work)
+    cutting = Cutting(base, parts, multipliers, rho, BOUND_THINNING, True, edge, problem.work)
     along = strips(cutting, pieces)
     total = 0.0
     for (low, high, _, _), piece, sign in zip(along.ends, along.piece, along.sign, strict=True):

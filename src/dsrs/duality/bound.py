@@ -125,7 +125,7 @@ def overlap(problem: Problem, pieces: Pieces, multipliers: Floats, rho: float) -
     base, parts, work = problem.base, problem.parts, problem.work
     edge = 1.0 if base.d < KINKED_DIMENSION else 0.0
     most = work[0] + MOST_NODES
-    along = strips(Cutting(base, parts, multipliers, rho, BOUND_THINNING, edge, work), pieces)
+    along = strips(Cutting(base, parts, multipliers, rho, BOUND_THINNING, True, edge, work), pieces)
     if not along.settled:
         return Part(-np.inf, 0.0, 0.0)
     total, error, slack = 0.0, along.charge, 0.0

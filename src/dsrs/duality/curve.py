@@ -37,6 +37,7 @@ class Cutting(NamedTuple):
     multipliers: Floats
     rho: float
     thinning: float  # how many ever thinner strips lead to a zero of g
+    near: bool  # whether they lead as well to a zero of g a little beyond the end of a strip
     edge: float  # the cosine from which on R has a whole shell, where that cuts strips; else 0
     work: Floats
 
@@ -82,7 +83,8 @@ def curve_at(
     return u + crossing(base, gamma_of(base, u), a)[0]
 
 
-@kernel
+# Inlined because it is called for every look: copying its arguments would take as long as the look.
+@inlined
 def state(
     base: Base,
     parts: Components,
@@ -185,23 +187,28 @@ def cuts_towards(half: float, distance: float, most: float) -> float:
     return min(most, math.ceil(0.5 * math.log2(half / distance)) - 1.0)
 
 
-@kernel
+@inlined
 def cuts_of(cutting: Cutting, found: Floats, i: int, ends: Ends) -> tuple[float, float]:
     """How many thinner strips lead to the start and to the end of segment i: to zeros of g at the
-    ends of the interval, and to points where the curve ends, beside the segment or near it."""
+    ends of the interval, and to points where the curve ends, beside the segment or near it.
+
+    Only where R has a part of the shells does the integrand follow V. Where it has nothing of them
+    the integrand is g, where it has all of them an integral over v.
+    """
     start, stop = found[i, 0], found[i, 1]
     half = 0.5 * (stop - start)
     first, last = 0.0, 0.0
-    if ends.zero_before:
+    if found[i, 2] != PART:
+        return first, last
+    if ends.zero_before and (cutting.near or start == ends.low):
         first = cuts_towards(half, start - ends.low, cutting.thinning)
-    if ends.zero_after:
+    if ends.zero_after and (cutting.near or stop == ends.high):
         last = cuts_towards(half, ends.high - stop, cutting.thinning)
-    if cutting.base.kappa == 0.0 and found[i, 2] != POINT:
-        for j in range(len(found)):
-            if found[j, 2] == POINT and j < i:
-                first = max(first, cuts_towards(half, start - found[j, 1], POINT_THINNING))
-            elif found[j, 2] == POINT:
-                last = max(last, cuts_towards(half, found[j, 0] - stop, POINT_THINNING))
+    for j in range(len(found) if cutting.base.kappa == 0.0 else 0):
+        if found[j, 2] == POINT and j < i and (cutting.near or j == i - 1):
+            first = max(first, cuts_towards(half, start - found[j, 1], POINT_THINNING))
+        elif found[j, 2] == POINT and j > i and (cutting.near or j == i + 1):
+            last = max(last, cuts_towards(half, found[j, 0] - stop, POINT_THINNING))
     return first, last
 
 
@@ -213,7 +220,7 @@ def add_positive(
     base, parts, multipliers = cutting.base, cutting.parts, cutting.multipliers
     found = segments(cutting, active, ends.low, ends.high)
     for i in range(len(found)):
-        start, stop, state_there = found[i]
+        start, stop, state_there = found[i, 0], found[i, 1], found[i, 2]
         first, last = cuts_of(cutting, found, i, ends)
         rows = room_for(rows, n, int(first + last) + 1)
         at_point = state_there == POINT

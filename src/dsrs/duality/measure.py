@@ -67,7 +67,8 @@ def measure(
     # Where a cap is whole to 8 standard deviations the integrand bends, the more the smaller rho.
     edge = min(1.0, STEEP / math.sqrt(base.d)) if len(pieces.low) < MANY_PIECES else 0.0
     work = search.problem.work
-    along = strips(Cutting(base, parts, multipliers, rho, SEARCH_THINNING, edge, work), pieces)
+    cutting = Cutting(base, parts, multipliers, rho, SEARCH_THINNING, False, edge, work)
+    along = strips(cutting, pieces)
     if not along.settled:
         return -np.inf, 0.0
     wide = np.inf
