@@ -13,7 +13,7 @@ from dsrs.certifying.many_inputs import Counter
 from dsrs.classifiers import Classifier, load_classifier
 from dsrs.classifiers.callable import TorchWeights
 from dsrs.datasets.dataset import Dataset
-from dsrs.errors import MissingExtra
+from dsrs.errors import imported
 from dsrs.training import Machine, recommended_settings, train_model
 from dsrs.training.defaults import similar_data
 from dsrs.training.denoiser_settings import DenoiserSettings
@@ -21,7 +21,7 @@ from dsrs.training.folder import CHECKPOINT_NAME
 from dsrs.training.held_out import trained_on
 
 if TYPE_CHECKING:
-    from dsrs.training.loop import Watcher
+    from dsrs.training.checkpoint import Watcher
 
 # Sizes of the noise that a denoiser learns from, as multiples of the one that it is for.
 LEAST_SIZE, GREATEST_SIZE = 0.5, 1.25
@@ -67,10 +67,9 @@ def trained_denoiser(
     watch: Watch | None,
 ) -> Path:
     """Train a denoiser for noise around this size; the name of its file."""
-    try:
-        from dsrs.training.denoiser import train_denoiser
-    except ImportError:
-        raise MissingExtra("torch", "train") from None
+    imported("torch", "train")
+    from dsrs.training.denoiser import train_denoiser
+
     settings = DenoiserSettings(
         smallest=LEAST_SIZE * sigma,
         largest=GREATEST_SIZE * sigma,

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from dsrs.classifiers.fixed_batch import in_fixed_batches
 from dsrs.classifiers.in_front import in_numpy
 from dsrs.classifiers.onnx_device import bound_noise, provider_for
 from dsrs.classifiers.onnx_weights import external_weights
-from dsrs.errors import ClassifierError, InvalidInput, MissingExtra, ShapeNeeded
+from dsrs.errors import ClassifierError, InvalidInput, MissingExtra, ShapeNeeded, imported
 
 if TYPE_CHECKING:
     from dsrs.classifiers.denoisers import Denoiser
@@ -185,24 +184,15 @@ def _load(name: str, options: ModelOptions) -> Classifier:
 ADAPTER = Adapter("net.onnx", by_suffix(".onnx"), _load, frozenset({"output"}))
 
 
-def _runtime() -> ModuleType:
-    try:
-        import onnxruntime
-    except ImportError:
-        raise MissingExtra("onnxruntime", "onnx") from None
-    module: ModuleType = onnxruntime
-    return module
-
-
 def _failures() -> tuple[type[Exception], ...]:
     # ONNX Runtime's own errors have no base class in common.
-    states = vars(_runtime().capi.onnxruntime_pybind11_state).values()
+    states = vars(imported("onnxruntime", "onnx").capi.onnxruntime_pybind11_state).values()
     own = (state for state in states if isinstance(state, type) and issubclass(state, Exception))
     return (*own, RuntimeError, ValueError)
 
 
 def _session(model: str | Path | bytes, title: str, threads: int, device: str) -> Any:
-    runtime = _runtime()
+    runtime = imported("onnxruntime", "onnx")
     provider = provider_for(device, runtime.get_available_providers())
     options = runtime.SessionOptions()
     options.intra_op_num_threads = threads

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dsrs.errors import ClassifierError, MissingExtra
+from dsrs.errors import ClassifierError, imported
 
 OPSET = 13  # of the graphs that are built here; their operators are the same up to this and later
 IR_VERSION = 8
@@ -21,12 +20,9 @@ FRONT, BACK = "front_", "back_"
 
 def imported_onnx() -> ModuleType:
     """The module `onnx`, or MissingExtra."""
-    try:
-        importlib.import_module("onnx.compose")
-        importlib.import_module("onnx.version_converter")
-        return importlib.import_module("onnx")
-    except ImportError:
-        raise MissingExtra("onnx", "onnx") from None
+    for part in ("onnx.compose", "onnx.version_converter"):
+        imported(part, "onnx")
+    return imported("onnx", "onnx")
 
 
 class GraphBuilder:

@@ -37,12 +37,14 @@ def from_python_object(spec: str, options: ModelOptions) -> Classifier:
     match = OBJECT_SPEC.fullmatch(spec)
     if match is None:
         raise InvalidInput(f"expected package.module:name, got {spec!r}")
-    return from_home(imported(match["module"], spec), match["name"], spec, options)
+    return from_home(imported_home(match["module"], spec), match["name"], spec, options)
 
 
 def from_home(home: ModuleType, name: str, spec: str, options: ModelOptions) -> Classifier:
     """A classifier from what a module calls `name`; messages call it `spec`."""
-    return from_object(_made(home, name, spec), spec, options, _source_of(home))
+    file = getattr(home, "__file__", None)
+    source = f"sha256:{hashlib.sha256(Path(file).read_bytes()).hexdigest()}" if file else ""
+    return from_object(object_named(home, name, spec), spec, options, source)
 
 
 def from_object(made: Any, spec: str, options: ModelOptions, source: str = "") -> Classifier:
@@ -107,8 +109,8 @@ def _from_module(module: Any, spec: str, options: ModelOptions) -> Classifier:
     return from_torch(module, shape, **options.chosen(*names), name=spec)
 
 
-def _made(home: ModuleType, name: str, spec: str) -> Any:
-    """The object of this name, after calling it if it is a factory."""
+def object_named(home: ModuleType, name: str, spec: str) -> Any:
+    """The object of this name in a module, or what it makes when it needs no arguments."""
     item: Any = home
     for part in name.split("."):
         if not hasattr(item, part):
@@ -122,7 +124,7 @@ def _made(home: ModuleType, name: str, spec: str) -> Any:
         raise ClassifierError(f"{spec} made no model: {raised(error)}") from error
 
 
-def imported(module: str, spec: str) -> ModuleType:
+def imported_home(module: str, spec: str) -> ModuleType:
     """A module, also from the working directory."""
     # As `python -m` does; an installed command does not look in the working directory.
     here = os.getcwd()
@@ -163,11 +165,6 @@ def _needed(input_shape: tuple[int, ...] | None, spec: str) -> tuple[int, ...]:
     if input_shape is None:
         raise ShapeNeeded(f"{spec} does not say its input shape; give `input_shape`")
     return input_shape
-
-
-def _source_of(home: ModuleType) -> str:
-    source = getattr(home, "__file__", None)
-    return f"sha256:{hashlib.sha256(Path(source).read_bytes()).hexdigest()}" if source else ""
 
 
 def _kind(made: Any) -> str:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from dsrs.classifiers.tensor_passes import imported_torch
-from dsrs.errors import ClassifierError, InvalidInput, MissingExtra
+from dsrs.errors import ClassifierError, InvalidInput, imported
 
 PICKLE_SUFFIXES = (".pth", ".pt", ".tar", ".ckpt", ".bin")
 WRAPPERS = ("state_dict", "model_state_dict", "model", "net")
@@ -173,14 +173,10 @@ def normalised_network(network: Any, mean: Sequence[float], std: Sequence[float]
 
 
 def _safetensors(file: Path) -> dict[str, Any]:
+    package, reader = imported("safetensors", "torch"), imported("safetensors.torch", "torch")
     try:
-        from safetensors import SafetensorError
-        from safetensors.torch import load_file
-    except ImportError:
-        raise MissingExtra("safetensors", "torch") from None
-    try:
-        tensors: dict[str, Any] = load_file(file)
-    except (SafetensorError, OSError, RuntimeError) as error:
+        tensors: dict[str, Any] = reader.load_file(file)
+    except (package.SafetensorError, OSError, RuntimeError) as error:
         raise ClassifierError(f"{file.name} cannot be read as weights: {error}") from None
     return tensors
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dsrs.classifiers.preparation import RESAMPLES
 from dsrs.datasets.dataset import Dataset
-from dsrs.errors import DataError, InvalidInput, MissingExtra
+from dsrs.errors import DataError, InvalidInput, imported
 
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff")
 
@@ -199,8 +199,4 @@ def _fingerprint(folder: Path, files: Sequence[Path], frame: Frame) -> str:
 
 
 def _pillow() -> ModuleType:
-    try:
-        from PIL import Image
-    except ImportError:
-        raise MissingExtra("pillow", "images") from None
-    return Image
+    return imported("PIL.Image", "images", "pillow")

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dsrs.datasets.arrays import checked_labels
 from dsrs.datasets.dataset import Dataset
 from dsrs.datasets.image_files import Frame, common_shape, opened_image, pixels_of
-from dsrs.errors import DataError, MissingExtra
+from dsrs.errors import DataError, imported
 
 IMAGE_COLUMNS = ("image", "img", "images", "picture", "pixel_values")
 PARQUET_LABEL_COLUMNS = ("label", "labels", "fine_label", "coarse_label", "target", "class", "y")
@@ -180,10 +180,7 @@ def _group(file: Path, group: int, column: str) -> tuple[bytes, ...]:
 
 
 def _opened(file: Path) -> Any:
-    try:
-        import pyarrow.parquet as parquet
-    except ImportError:
-        raise MissingExtra("pyarrow", "parquet") from None
+    parquet = imported("pyarrow.parquet", "parquet")
     try:
         return parquet.ParquetFile(file)
     except (OSError, ValueError) as error:

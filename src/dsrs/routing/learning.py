@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dsrs.errors import MissingExtra
+from dsrs.errors import imported
 from dsrs.routing.forecast import Floats, Integers, RoutedForecast, RouterLook, routed_radii
 from dsrs.tuning import Objective
 
@@ -115,10 +115,7 @@ def weighted_head(look: RouterLook, goal: RoutingGoal) -> RouterHead:
     The predicted radius r = min_j max(s_j, e_j) is continuous in the router's shares, also where
     the named expert changes, so its gradient is taken as it is; votes are replaced by soft ones.
     """
-    try:
-        import torch
-    except ImportError:
-        raise MissingExtra("training a router", "train") from None
+    torch = imported("torch", "train")
     experts = len(look.sigmas)
     start = START_WEIGHT * np.eye(experts)[class_table(look, goal)]
     weights = torch.tensor(start, dtype=torch.float32, requires_grad=True)
