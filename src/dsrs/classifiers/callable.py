@@ -91,7 +91,7 @@ class CallableClassifier(Classifier):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle how the classifier was made: sessions and closures cannot be pickled."""
         try:
-            return unpickled, (pickle.dumps(self.made_by), self.fingerprint)
+            return unpickled, (pickle.dumps(self.made_by), self.fingerprint, self.class_names)
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise ClassifierError(
                 f"{self.description} cannot be pickled ({error}); make it from a file, or from "
@@ -112,7 +112,6 @@ class CallableClassifier(Classifier):
         """Counts votes where the model makes its noise, if it does."""
         if self.noisy is None:
             return None
-
         return DeviceVotes(self.noisy, self.num_classes, edges, self.description)
 
     def classify_noisy(self, block: NoiseBlock) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -170,7 +169,9 @@ def remembered(
     return making
 
 
-def unpickled(made_by: bytes, fingerprint: str) -> CallableClassifier:
+def unpickled(
+    made_by: bytes, fingerprint: str, class_names: tuple[str, ...]
+) -> CallableClassifier:
     """A classifier made again, as `__reduce__` asks; refuses to be another one."""
     made: CallableClassifier = pickle.loads(made_by)()
     if made.fingerprint != fingerprint:
@@ -178,7 +179,7 @@ def unpickled(made_by: bytes, fingerprint: str) -> CallableClassifier:
             f"{made.description} has changed since it was pickled: its fingerprint was "
             f"{fingerprint}, and is {made.fingerprint}"
         )
-    return made
+    return replace(made, class_names=class_names)
 
 
 @remembered

@@ -10,7 +10,7 @@ from typing import Any
 
 from dsrs.classifiers.adapters import Adapter, ModelOptions, by_suffix
 from dsrs.classifiers.base import UNIT_BOUNDS, Classifier
-from dsrs.classifiers.callable import CallableClassifier
+from dsrs.classifiers.callable import CallableClassifier, remembered
 from dsrs.classifiers.exported_archive import without_code
 from dsrs.classifiers.precision import in_precision
 from dsrs.classifiers.tensor_passes import imported_torch
@@ -23,6 +23,7 @@ HOW_TO_EXPORT = (
 )
 
 
+@remembered
 def from_torch_file(
     path: str | Path,
     *,
