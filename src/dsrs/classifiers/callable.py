@@ -169,9 +169,7 @@ def remembered(
     return making
 
 
-def unpickled(
-    made_by: bytes, fingerprint: str, class_names: tuple[str, ...]
-) -> CallableClassifier:
+def unpickled(made_by: bytes, fingerprint: str, class_names: tuple[str, ...]) -> CallableClassifier:
     """A classifier made again, as `__reduce__` asks; refuses to be another one."""
     made: CallableClassifier = pickle.loads(made_by)()
     if made.fingerprint != fingerprint:

@@ -90,22 +90,8 @@ def from_onnx(
         noisy = bound_noise(session, (source.name, target), made, device)
         made = replace(made, noisy=noisy)
     rebuilt = partial(from_onnx, input_shape=shape, threads=threads, device=device)
-    return _with_graph(made, lambda: _graph(model, target), rebuilt, title)
-
-
-def _with_graph(
-    made: CallableClassifier,
-    graph: Callable[[], bytes],
-    rebuilt: Callable[..., CallableClassifier],
-    title: str,
-) -> CallableClassifier:
-    """The classifier, able to write itself as one file and to stand behind a denoiser."""
-
-    def behind(denoiser: Denoiser) -> CallableClassifier:
-        return _behind(whole, denoiser, rebuilt, title)
-
-    whole = replace(made, behind=behind, graph=graph)
-    return whole
+    whole = replace(made, graph=lambda: _graph(model, target))
+    return replace(whole, behind=lambda denoiser: _behind(whole, denoiser, rebuilt, title))
 
 
 def onnx_function(path: Path, input_shape: tuple[int, ...]) -> tuple[Forward, str]:

@@ -38,9 +38,7 @@ def published_classifier(
         prepared: what its library says of its inputs.
         options: those of `load_classifier`; `mean`, `std` and `input_shape` overrule the library.
     """
-    shape = options.input_shape or prepared.input_shape
-    if shape is None:
-        raise InvalidInput(f"{title} does not say its input shape; give `input_shape`")
+    shape = options.input_shape or prepared.input_shape or options.shape_of(title)
     given = (tuple(options.mean), tuple(options.std))
     mean, std = given if any(given) else (prepared.mean, prepared.std)
     if not any(given) and (mean or std) and tuple(options.bounds) != UNIT_BOUNDS:

@@ -20,7 +20,7 @@ from dsrs.classifiers.precision import arithmetic_text
 from dsrs.classifiers.sklearn_estimator import from_sklearn
 from dsrs.classifiers.torch_module import from_torch, refuse_training_mode
 from dsrs.classifiers.weights import read_weights, with_weights
-from dsrs.errors import ClassifierError, InvalidInput, ShapeNeeded
+from dsrs.errors import ClassifierError, InvalidInput
 
 OBJECT_SPEC = re.compile(r"(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Za-z_][\w.]*)")
 
@@ -82,7 +82,7 @@ def from_object(made: Any, spec: str, options: ModelOptions, source: str = "") -
         )
     return from_callable(
         on_images(made) if options.channels_last else made,
-        _needed(options.input_shape, spec),
+        options.shape_of(spec),
         options.num_classes,
         bounds=options.bounds,
         name=spec,
@@ -104,7 +104,7 @@ def _from_module(module: Any, spec: str, options: ModelOptions) -> Classifier:
         tensors = read_weights(options.weights)
         module = with_weights(module, tensors, title, options.mean, options.std)
     refuse_training_mode(module, spec)
-    shape = _needed(options.input_shape, spec)
+    shape = options.shape_of(spec)
     names = ("num_classes", "bounds", "engine", "precision", "threads", "device")
     return from_torch(module, shape, **options.chosen(*names), name=spec)
 
@@ -159,12 +159,6 @@ def _is_torch_module(item: Any) -> bool:
     # Whoever has a module has imported torch already.
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(item, torch.nn.Module)
-
-
-def _needed(input_shape: tuple[int, ...] | None, spec: str) -> tuple[int, ...]:
-    if input_shape is None:
-        raise ShapeNeeded(f"{spec} does not say its input shape; give `input_shape`")
-    return input_shape
 
 
 def _kind(made: Any) -> str:
