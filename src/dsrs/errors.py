@@ -123,7 +123,9 @@ def imported(module: str, extra: str, package: str = "") -> ModuleType:
         extra: the extra of this package that brings it.
         package: what pip calls it, where that is not the first part of its name.
     """
+    first = module.partition(".")[0]
     try:
+        importlib.import_module(first)
         return importlib.import_module(module)
     except ImportError:
-        raise MissingExtra(package or module.partition(".")[0], extra) from None
+        raise MissingExtra(package or first, extra) from None

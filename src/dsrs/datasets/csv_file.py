@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.classifiers.base import UNIT_BOUNDS
 from dsrs.datasets.dataset import Dataset
 from dsrs.errors import DataError, InvalidInput
 
@@ -18,12 +17,7 @@ CSV_SUFFIXES = (".csv", ".tsv")
 CSV_SEPARATORS = (",", ";", "\t")
 
 
-def load_csv(
-    path: Path,
-    label_column: str | None = None,
-    *,
-    bounds: tuple[float, float] = UNIT_BOUNDS,
-) -> Dataset:
+def load_csv(path: Path, label_column: str | None, bounds: tuple[float, float]) -> Dataset:
     """The rows of a CSV file: features of numbers, and labels if a column has them.
 
     Args:

@@ -27,7 +27,7 @@ def is_tiny_imagenet(folder: Path) -> bool:
     return (folder / NAMES_FILE).is_file() and (folder / "val").is_dir()
 
 
-def load_tiny_imagenet(folder: Path, split: str = "test", frame: Frame | None = None) -> Dataset:
+def load_tiny_imagenet(folder: Path, split: str, frame: Frame) -> Dataset:
     """The `split` of TinyImageNet: train, or the validation images as test."""
     names = sorted(_text(folder / NAMES_FILE).split())
     if split == "train":
@@ -39,9 +39,7 @@ def load_tiny_imagenet(folder: Path, split: str = "test", frame: Frame | None = 
     if not files:
         raise DataError(f"{folder}: expected images of the split {split!r}, got none")
     labels = np.array(classes, np.int64)
-    return dataset_of_files(
-        folder, files, labels, frame or Frame(), class_names=names, hash_labels=True
-    )
+    return dataset_of_files(folder, files, labels, frame, class_names=names, hash_labels=True)
 
 
 def _by_folder(folder: Path, names: list[str]) -> tuple[list[Path], list[int]]:
