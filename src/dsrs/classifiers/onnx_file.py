@@ -130,7 +130,10 @@ def _graph(model: str | Path | bytes, output: str) -> bytes:
         whole = onnx_graph.model_of_bytes(model)
     else:
         whole = onnx_graph.model_of_file(Path(model))
-    return onnx_graph.bytes_of(onnx_graph.with_output(whole, output))
+    kept = [each for each in whole.graph.output if each.name == output]
+    del whole.graph.output[:]
+    whole.graph.output.extend(kept)
+    return onnx_graph.bytes_of(whole)
 
 
 def _behind(

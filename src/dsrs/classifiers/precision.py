@@ -7,7 +7,6 @@ added in float32 in every precision; what the module is given is rounded once, a
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 from dsrs.errors import ClassifierError, InvalidInput
@@ -71,17 +70,6 @@ def takes_bfloat16(module: Any) -> bool:
     from dsrs.networks.layers import Converting
 
     return isinstance(module, Converting) and module.kind == torch.bfloat16
-
-
-def compiled(module: Any) -> Callable[[Any], Any]:
-    """The module compiled by PyTorch as one graph; each size of a batch has code of its own.
-
-    A module that PyTorch would only compile in part, or run as it is, fails at its first batch.
-    """
-    import torch
-
-    made: Callable[[Any], Any] = torch.compile(module, dynamic=False, fullgraph=True)
-    return made
 
 
 def refuse_other_precision(precision: str, title: str, kind: str = "cuda") -> None:

@@ -22,7 +22,7 @@ from dsrs.classifiers.torch_module import from_torch, refuse_training_mode
 from dsrs.classifiers.weights import read_weights, with_weights
 from dsrs.errors import ClassifierError, InvalidInput
 
-OBJECT_SPEC = re.compile(r"(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Za-z_][\w.]*)")
+OBJECT_SPEC = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
 def from_python_object(spec: str, options: ModelOptions) -> Classifier:
@@ -34,10 +34,8 @@ def from_python_object(spec: str, options: ModelOptions) -> Classifier:
     a PyTorch module, which is then evaluated. `channels_last` is for callables. The fingerprint of
     a callable includes its module's source and answers.
     """
-    match = OBJECT_SPEC.fullmatch(spec)
-    if match is None:
-        raise InvalidInput(f"expected package.module:name, got {spec!r}")
-    return from_home(imported_home(match["module"], spec), match["name"], spec, options)
+    module, _, name = spec.partition(":")
+    return from_home(imported_home(module, spec), name, spec, options)
 
 
 def from_home(home: ModuleType, name: str, spec: str, options: ModelOptions) -> Classifier:
@@ -134,10 +132,9 @@ def imported_home(module: str, spec: str) -> ModuleType:
     try:
         importlib.invalidate_caches()
         return importlib.import_module(module)
-    except ImportError as error:
-        raise ClassifierError(f"{spec} cannot be imported: {error}") from error
     except Exception as error:
-        raise ClassifierError(f"{spec} cannot be imported: {raised(error)}") from error
+        reason = str(error) if isinstance(error, ImportError) else raised(error)
+        raise ClassifierError(f"{spec} cannot be imported: {reason}") from error
     finally:
         if added:
             sys.path.remove(here)

@@ -38,7 +38,6 @@ from dsrs.classifiers.precision import (
     COMPILED,
     Precision,
     arithmetic_text,
-    compiled,
     in_precision,
     takes_bfloat16,
 )
@@ -143,7 +142,11 @@ class PlacedModule:
 
     def passes(self) -> Run:
         """The forward passes of the module."""
-        call = compiled(self.module) if self.engine == COMPILED else None
+        call = None
+        if self.engine == COMPILED:
+            # As one graph, with code for each size of a batch; a module that PyTorch would compile
+            # in part only, or run as it is, fails at its first batch.
+            call = imported_torch().compile(self.module, dynamic=False, fullgraph=True)
         return module_passes(self.module, self.place, self.title, self.precision, call)
 
     def eager(

@@ -171,13 +171,12 @@ class NoiseStream:
     def _norms(self, first: int, count: int) -> Norms:
         """The noise norms of `count` samples from `first` on, of a law that draws them itself."""
         numbers = range(first // NOISE_BLOCK, -(-(first + count) // NOISE_BLOCK))
-        norms = np.concatenate([self._block_norms(number) for number in numbers])
-        return norms[first % NOISE_BLOCK :][:count]
-
-    def _block_norms(self, block: int) -> NDArray[np.float64]:
-        number = np.array(_words(block), dtype=np.uint32)
-        bits = np.random.Philox(np.random.SeedSequence(np.append(self._entropy, number)))
-        return self._law.sample_norms(NOISE_BLOCK, np.random.Generator(bits))
+        blocks = []
+        for number in numbers:
+            words = np.append(self._entropy, np.array(_words(number), dtype=np.uint32))
+            generator = np.random.Generator(np.random.Philox(np.random.SeedSequence(words)))
+            blocks.append(self._law.sample_norms(NOISE_BLOCK, generator))
+        return np.concatenate(blocks)[first % NOISE_BLOCK :][:count]
 
 
 # Only who takes votes needs Numba, whose import takes a third of a second.

@@ -43,9 +43,6 @@ class RoutingGoal:
         """What a router would certify."""
         return routed_radii(look, head.answers(look), self.n, self.alpha)
 
-    def value(self, radii: Floats) -> float:
-        return self.objective.of(radii)
-
 
 @dataclass(frozen=True, slots=True)
 class RouterHead:
@@ -70,10 +67,10 @@ def table_head(look: RouterLook, goal: RoutingGoal) -> RouterHead:
     said = np.argmax(look.logarithms, axis=2)
 
     def value(table: Integers) -> float:
-        return goal.value(routed_radii(look, table[said], goal.n, goal.alpha).radii)
+        return goal.objective.of(routed_radii(look, table[said], goal.n, goal.alpha).radii)
 
     tables = [_ascended(start, experts, value) for start in (single, class_table(look, goal))]
-    return _of_table(max(tables, key=value), experts)
+    return RouterHead(TABLE_SHARPNESS, np.eye(experts)[max(tables, key=value)])
 
 
 def _ascended(table: Integers, experts: int, value: Callable[[Integers], float]) -> Integers:
@@ -103,10 +100,6 @@ def class_table(look: RouterLook, goal: RoutingGoal) -> Integers:
 def best_expert(look: RouterLook, goal: RoutingGoal) -> int:
     """The expert that certifies most alone."""
     return int(np.argmax(goal.objective.by_input(look.radii(goal.n, goal.alpha)).mean(axis=0)))
-
-
-def _of_table(table: Integers, experts: int) -> RouterHead:
-    return RouterHead(TABLE_SHARPNESS, np.eye(experts)[table])
 
 
 def weighted_head(look: RouterLook, goal: RoutingGoal) -> RouterHead:

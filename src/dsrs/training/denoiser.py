@@ -35,6 +35,7 @@ from dsrs.errors import ClassifierError
 from dsrs.files.folders import make_folders, remove_empty
 from dsrs.files.whole import write_whole
 from dsrs.networks.denoiser import ResidualDenoiser
+from dsrs.training.answers import by_image
 from dsrs.training.batches import images_of
 from dsrs.training.checkpoint import Watcher, all_epochs, seed_epoch
 from dsrs.training.denoiser_settings import DenoiserSettings
@@ -171,9 +172,8 @@ class _Run:
     def _noise(self, images: Tensor) -> Tensor:
         """Gaussian noise of another size for each image, as often small as large."""
         low, high = math.log(self.settings.smallest), math.log(self.settings.largest)
-        shape = (len(images), *[1] * (images.dim() - 1))
-        sizes = torch.exp(low + (high - low) * torch.rand(shape, device=images.device))
-        return sizes * torch.randn_like(images)
+        shares = by_image(torch.rand(len(images), device=images.device), images)
+        return torch.exp(low + (high - low) * shares) * torch.randn_like(images)
 
 
 def _written(
