@@ -69,9 +69,9 @@ class SavedModel:
         spec = self.architecture or architecture
         network = _network(spec, input_shape, num_classes)
         title = f"the weights of {self.name} and {spec}"
-        model = with_weights(network, self.tensors, title, self.mean, self.std)
-        _check_answers(model, spec, input_shape, num_classes)
-        return model
+        loaded: nn.Module = with_weights(network, self.tensors, title, self.mean, self.std)
+        _check_answers(loaded, spec, input_shape, num_classes)
+        return loaded
 
 
 def given_model(module: nn.Module, name: str, architecture: str | None) -> SavedModel:
