@@ -24,6 +24,9 @@ DsrsError
 
 from __future__ import annotations
 
+import importlib
+from types import ModuleType
+
 
 class DsrsError(Exception):
     """Base class of all errors of this package."""
@@ -110,3 +113,19 @@ class MissingExtra(DsrsError, ImportError):
             f"pip install {package}, or all that goes with it: pip install 'dsrs[{extra}]'"
         )
         self.package = package
+
+
+def imported(module: str, extra: str, package: str = "") -> ModuleType:
+    """A module of an optional dependency, or MissingExtra.
+
+    Args:
+        module: its name.
+        extra: the extra of this package that brings it.
+        package: what pip calls it, where that is not the first part of its name.
+    """
+    first = module.partition(".")[0]
+    try:
+        importlib.import_module(first)
+        return importlib.import_module(module)
+    except ImportError:
+        raise MissingExtra(package or first, extra) from None

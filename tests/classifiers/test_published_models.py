@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import pickle
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -69,6 +70,7 @@ def test_published_weights_come_with_their_normalisation(
     assert len(model.class_names) == names
     assert "mean 0.4,0.5,0.6, std 0.2,0.25,0.5" in model.description
     np.testing.assert_allclose(model.forward(PIXELS), expected(7), rtol=1e-5)
+    assert pickle.loads(pickle.dumps(model)).class_names == model.class_names
     prepared = preparation_of(f"{library}:pooled")
     assert prepared is not None
     assert (prepared.size, prepared.crop, prepared.stretch) == (10, 8, False)

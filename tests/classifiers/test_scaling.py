@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -32,6 +33,18 @@ def test_units_of_range_std_and_resolution() -> None:
     assert Scaling.of_data(ROWS, (1, 500, 0.1)).bounds == pytest.approx((0.0, 5.0))
     # A feature that never changes has unit 1.
     assert Scaling.of_data([[1.0, 7.0], [2.0, 7.0]]).unit == (1.0, 1.0)
+
+
+def by_first_feature(batch: NDArray[np.float32]) -> NDArray[np.int64]:
+    return (batch[:, 0] > 2).astype(np.int64)
+
+
+def test_a_scaled_classifier_is_made_again_where_it_is_unpickled() -> None:
+    model = scaled(from_callable(by_first_feature, (3,), 2), Scaling.of_data(ROWS))
+    again = pickle.loads(pickle.dumps(model))
+    assert again.fingerprint == model.fingerprint
+    assert again.scaling == model.scaling
+    assert again.classify(np.array([[0.6, 0, 0]], np.float32)).tolist() == [1]
 
 
 def test_scaled_values_go_there_and_back() -> None:

@@ -37,6 +37,14 @@ def save_exported(path: Path, module: Any, rows: int | None = None) -> Path:
     return path
 
 
+def test_an_exported_program_is_made_again_where_it_is_unpickled(tmp_path: Path) -> None:
+    model = load_classifier(save_exported(tmp_path / "net.pt2", network().eval()))
+    again = pickle.loads(pickle.dumps(model))
+    assert again.fingerprint == model.fingerprint
+    batch = np.random.default_rng(0).random((5, *SHAPE), dtype=np.float32)
+    np.testing.assert_array_equal(again.classify(batch), model.classify(batch))
+
+
 class Bomb:
     """Leaves a file behind if it is ever unpickled."""
 

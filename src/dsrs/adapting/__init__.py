@@ -2,8 +2,8 @@
 
 from dsrs.adapting.adapting import Adapted, adapt
 from dsrs.adapting.judging import Budget, Candidate
-from dsrs.adapting.learning import Learning
-from dsrs.adapting.ways import DEFAULT_WAYS, LEARNING_WAYS, WAYS
+from dsrs.adapting.learning import LEARNING_WAYS, Learning
+from dsrs.adapting.ways import DEFAULT_WAYS, WAYS
 
 __all__ = [
     "DEFAULT_WAYS",

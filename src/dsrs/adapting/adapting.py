@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from dsrs.adapting.judging import Budget, Candidate, Watch, judged
-from dsrs.adapting.learning import Learning
+from dsrs.adapting.learning import LEARNING_WAYS, Learning, Situation
 from dsrs.adapting.pictures import write_pictures
-from dsrs.adapting.ways import DEFAULT_WAYS, LEARNING_WAYS, WAYS, Situation
+from dsrs.adapting.ways import DEFAULT_WAYS, WAYS
 from dsrs.classifiers import Classifier
 from dsrs.classifiers.model_folder import MODEL_NAME
 from dsrs.confidence.bootstrap import Resampling, interval, resampled_means

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsrs.adapting.judging import Watch
+from dsrs.adapting.judging import Candidate, Watch
 from dsrs.certifying.many_inputs import Counter
-from dsrs.classifiers import Classifier, load_classifier
+from dsrs.classifiers import Classifier, denoised, denoiser_from, load_classifier
 from dsrs.classifiers.callable import TorchWeights
 from dsrs.datasets.dataset import Dataset
-from dsrs.errors import MissingExtra
+from dsrs.errors import ClassifierError, InvalidInput, imported
 from dsrs.training import Machine, recommended_settings, train_model
 from dsrs.training.defaults import similar_data
 from dsrs.training.denoiser_settings import DenoiserSettings
@@ -21,8 +21,11 @@ from dsrs.training.folder import CHECKPOINT_NAME
 from dsrs.training.held_out import trained_on
 
 if TYPE_CHECKING:
-    from dsrs.training.loop import Watcher
+    from dsrs.training.checkpoint import Watcher
 
+LEARNING_WAYS = ("denoiser", "fine-tune")
+# What learns bears about three times the noise that was best before it.
+LEARNT_NOISE = 3.0
 # Sizes of the noise that a denoiser learns from, as multiples of the one that it is for.
 LEAST_SIZE, GREATEST_SIZE = 0.5, 1.25
 # A quarter of what fresh weights of a network with batch normalisation are trained with.
@@ -57,20 +60,77 @@ class Learning:
         return {} if self.learning_rate is None else {"learning_rate": self.learning_rate}
 
 
-def trained_denoiser(
-    dataset: Dataset,
-    rows: Sequence[int],
-    module: Any | None,
-    sigma: float,
-    learning: Learning,
-    folder: Path,
-    watch: Watch | None,
-) -> Path:
-    """Train a denoiser for noise around this size; the name of its file."""
-    try:
-        from dsrs.training.denoiser import train_denoiser
-    except ImportError:
-        raise MissingExtra("torch", "train") from None
+@dataclass(frozen=True)
+class Situation:
+    """What a way has to work with.
+
+    Attributes:
+        model: the model as it is.
+        unlabelled: inputs that are not reported, to estimate or to learn from.
+        rows: which of them.
+        before: the candidates so far, the model as it is first.
+        folder: where a way may keep files.
+        seed: of its noise.
+        learning: how those that learn do it; None: there is no data to learn from.
+        watch: makes a counter of the images of a training.
+    """
+
+    model: Classifier
+    unlabelled: Dataset
+    rows: Sequence[int]
+    before: Sequence[Candidate]
+    folder: Path
+    seed: int = 0
+    learning: Learning | None = None
+    watch: Watch | None = None
+
+    @property
+    def best(self) -> Candidate:
+        """The best candidate so far."""
+        return max(self.before, key=lambda each: each.value)
+
+    @property
+    def noise_to_learn(self) -> float:
+        """The size of the noise to learn under: as asked, or by what was best without learning."""
+        if self.learning is not None and self.learning.sigma is not None:
+            return self.learning.sigma
+        plain = [each for each in self.before if each.name not in LEARNING_WAYS]
+        return LEARNT_NOISE * max(plain, key=lambda each: each.value).choice.law.sigma
+
+    def allowed(self, way: str) -> Learning:
+        """How to learn, or InvalidInput where there is nothing to learn from."""
+        if self.learning is None:
+            raise InvalidInput(
+                f"{way} learns from inputs that are neither chosen by nor reported: give data of "
+                "the same shape as `train_data` (--train-data)"
+            )
+        return self.learning
+
+    @contextmanager
+    def watched(self, images: int, title: str) -> Iterator[Watcher | None]:
+        """Show a training on so many images an epoch as a counter of images."""
+        if self.watch is None or self.learning is None:
+            yield None
+            return
+        with self.watch(self.learning.epochs * images, title) as counter:
+            yield _Counting(counter, images)
+
+
+# The model with what was done to it, and the denoiser that it stands behind.
+Made = tuple[Classifier, str | None]
+
+
+def behind(model: Classifier, name: str) -> Made:
+    """The model behind the denoiser of this name."""
+    return denoised(model, denoiser_from(name, model.input_shape, model.bounds)), name
+
+
+def denoiser(situation: Situation) -> Made:
+    """A denoiser trained in front of the frozen model, for noise around the size to learn."""
+    learning, sigma, rows = situation.allowed("denoiser"), situation.noise_to_learn, situation.rows
+    imported("torch", "train")
+    from dsrs.training.denoiser import train_denoiser
+
     settings = DenoiserSettings(
         smallest=LEAST_SIZE * sigma,
         largest=GREATEST_SIZE * sigma,
@@ -78,61 +138,60 @@ def trained_denoiser(
         seed=learning.seed,
         **learning.rate,
     )
+    weights = weights_of(situation.model)
     kept = trained_on(len(rows), learning.hold_out)
-    with _watched(watch, learning.epochs, len(kept), "training the denoiser") as watcher:
-        return train_denoiser(
-            dataset,
+    with situation.watched(len(kept), "training the denoiser") as watcher:
+        file = train_denoiser(
+            situation.unlabelled,
             [rows[int(place)] for place in kept],
             settings,
-            folder,
-            model=module,
+            situation.folder / "denoiser",
+            model=None if weights is None else weights.module(),
             machine=learning.machine,
             watcher=watcher,
         )
+    return behind(situation.model, str(file))
 
 
-def fine_tuned(
-    dataset: Dataset,
-    weights: TorchWeights,
-    sigma: float,
-    learning: Learning,
-    folder: Path,
-    watch: Watch | None,
-) -> Classifier:
-    """Go on from these weights under Gaussian noise of this size; the model that comes out."""
+def fine_tune(situation: Situation) -> Made:
+    """The model trained on under Gaussian noise, from its own weights."""
+    learning, dataset = situation.allowed("fine-tune"), situation.unlabelled
+    weights = weights_of(situation.model)
+    if weights is None:
+        raise ClassifierError(
+            "fine-tune goes on from weights in PyTorch: a module, a folder of `dsrs train`, or a "
+            f"network with --weights; it cannot train {situation.model.description}"
+        )
+    if len(situation.rows) != len(dataset):
+        raise InvalidInput("fine-tune learns from a whole data set, got some of its inputs")
     from dsrs.training.models import given_model
 
+    data, folder = similar_data(dataset.input_shape), situation.folder / "fine-tuned"
     settings = recommended_settings(
-        similar_data(dataset.input_shape), learning.recipe, sigma, 0.0, hold_out=learning.hold_out
+        data, learning.recipe, situation.noise_to_learn, 0.0, hold_out=learning.hold_out
     ).in_epochs(learning.epochs)
     chosen: dict[str, Any] = {
         "learning_rate": FINE_TUNE_RATE,
         "seed": learning.seed,
         **learning.rate,
     }
-    start = given_model(weights.module(), "the model as it is", weights.architecture)
     images = len(trained_on(len(dataset), learning.hold_out))
-    with _watched(watch, learning.epochs, images, "fine-tuning") as watcher:
+    with situation.watched(images, "fine-tuning") as watcher:
         train_model(
             dataset,
             replace(settings, schedule="one-cycle", batch_size=FINE_TUNE_BATCH, **chosen),
             folder,
-            start=start,
+            start=given_model(weights.module(), "the model as it is", weights.architecture),
             resume=(folder / CHECKPOINT_NAME).exists(),
             machine=learning.machine,
             watcher=watcher,
         )
-    return load_classifier(folder)
+    return load_classifier(folder), None
 
 
-@contextmanager
-def _watched(watch: Watch | None, epochs: int, images: int, title: str) -> Iterator[Watcher | None]:
-    """Shows a training as a counter of images."""
-    if watch is None:
-        yield None
-        return
-    with watch(epochs * images, title) as counter:
-        yield _Counting(counter, images)
+def weights_of(model: Classifier) -> TorchWeights | None:
+    """The weights of a model in PyTorch, where it has them there."""
+    return getattr(model, "weights", None)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dsrs.classifiers.base import UNIT_BOUNDS, Classifier
 from dsrs.classifiers.precision import Precision
-from dsrs.errors import InvalidInput
+from dsrs.errors import InvalidInput, ShapeNeeded
 
 if TYPE_CHECKING:
     from dsrs.classifiers.preparation import Preparation
@@ -64,6 +64,12 @@ class ModelOptions:
     def chosen(self, *names: str) -> dict[str, Any]:
         """These options by name, to hand on."""
         return {name: getattr(self, name) for name in names}
+
+    def shape_of(self, title: str) -> tuple[int, ...]:
+        """The input shape, which the model of this title does not say itself; or ShapeNeeded."""
+        if self.input_shape is None:
+            raise ShapeNeeded(f"{title} does not say its input shape; give `input_shape`")
+        return self.input_shape
 
     def given(self) -> set[str]:
         """The names of the options that are not as by default."""

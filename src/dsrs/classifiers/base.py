@@ -162,9 +162,8 @@ def checked_batch(batch: NDArray[np.float32], input_shape: tuple[int, ...]) -> N
     if batch.dtype != np.float32:
         raise InvalidInput(f"a batch must be float32, got {batch.dtype}")
     if batch.ndim != 1 + len(input_shape) or batch.shape[1:] != input_shape or not len(batch):
-        raise InvalidInput(
-            f"a batch must have shape {_with_batch_axis(input_shape)}, got {batch.shape}"
-        )
+        shape = ", ".join(["n", *map(str, input_shape)])
+        raise InvalidInput(f"a batch must have shape ({shape}), got {batch.shape}")
 
 
 def checked_classes(output: Any, rows: int, num_classes: int, name: str) -> NDArray[np.int64]:
@@ -179,7 +178,17 @@ def checked_classes(output: Any, rows: int, num_classes: int, name: str) -> NDAr
             "return logits of shape (n, classes) or integer class ids of shape (n,)"
         )
     if output.shape == (rows, num_classes) and output.dtype.kind == "f":
-        return _winners(output, name)
+        classes: NDArray[np.int64] = output.argmax(axis=1).astype(np.int64, copy=False)
+        # argmax stops at a NaN, so it is enough to look at the winners; a loser may be -inf, as the
+        # logarithm of a probability that is zero.
+        best = output[np.arange(rows), classes]
+        if not np.isfinite(best).all():
+            row = int(np.flatnonzero(~np.isfinite(best))[0])
+            raise ClassifierError(
+                f"{name} must return finite logits, got {best[row]} in row {row} of a batch; "
+                "check the model's weights and the units of its input"
+            )
+        return classes
     if output.shape == (rows,) and output.dtype.kind in "iu":
         lowest, highest = int(output.min()), int(output.max())
         if lowest < 0 or highest >= num_classes:
@@ -221,22 +230,6 @@ def without_scores(name: str) -> str:
     )
 
 
-def _winners(logits: NDArray[Any], name: str) -> NDArray[np.int64]:
-    classes: NDArray[np.int64] = logits.argmax(axis=1).astype(np.int64, copy=False)
-    if np.isfinite(logits).all():
-        return classes
-    # argmax stops at a NaN, so it is enough to look at the winners; a loser may be -inf, as the
-    # logarithm of a probability that is zero.
-    best = logits[np.arange(len(logits)), classes]
-    if not np.isfinite(best).all():
-        row = int(np.flatnonzero(~np.isfinite(best))[0])
-        raise ClassifierError(
-            f"{name} must return finite logits, got {best[row]} in row {row} of a batch; "
-            "check the model's weights and the units of its input"
-        )
-    return classes
-
-
 def checked_shape(input_shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return `input_shape` as a tuple of positive ints, or raise InvalidInput."""
     shape = tuple(int(axis) for axis in input_shape)
@@ -265,7 +258,3 @@ def checked_num_classes(num_classes: int) -> int:
 def described(what: str, input_shape: tuple[int, ...], bounds: tuple[float, float]) -> str:
     """The description of a classifier: what it is, what it takes, in which units."""
     return f"{what}; input {input_shape} in [{bounds[0]:g}, {bounds[1]:g}]"
-
-
-def _with_batch_axis(input_shape: tuple[int, ...]) -> str:
-    return "(" + ", ".join(["n", *map(str, input_shape)]) + ")"

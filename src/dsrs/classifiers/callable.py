@@ -91,7 +91,7 @@ class CallableClassifier(Classifier):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle how the classifier was made: sessions and closures cannot be pickled."""
         try:
-            return unpickled, (pickle.dumps(self.made_by), self.fingerprint)
+            return unpickled, (pickle.dumps(self.made_by), self.fingerprint, self.class_names)
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise ClassifierError(
                 f"{self.description} cannot be pickled ({error}); make it from a file, or from "
@@ -100,23 +100,18 @@ class CallableClassifier(Classifier):
 
     @property
     def rows_at_once(self) -> int | None:
-        """Rows of a forward pass since memory ran out; None if it did not."""
         return self.memory.most
 
     @property
     def makes_noise(self) -> bool:
-        """Whether this model was made with `noisy`."""
         return self.noisy is not None
 
     def votes_there(self, edges: NDArray[np.float64]) -> VotesThere | None:
-        """Counts votes where the model makes its noise, if it does."""
         if self.noisy is None:
             return None
-
         return DeviceVotes(self.noisy, self.num_classes, edges, self.description)
 
     def classify_noisy(self, block: NoiseBlock) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The class of each noisy copy of a block, and its noise norm."""
         if self.noisy is None:
             return super().classify_noisy(block)
         noisy, norms = self.noisy, np.empty(block.count)
@@ -131,7 +126,6 @@ class CallableClassifier(Classifier):
 
     @property
     def fingerprint(self) -> str:
-        """What tells this model from others."""
         if not self.probed:
             return self.identity
         answers = answers_fingerprint(
@@ -140,12 +134,10 @@ class CallableClassifier(Classifier):
         return f"{self.identity} {answers}"
 
     def classify(self, batch: NDArray[np.float32]) -> NDArray[np.int64]:
-        """The class of each row of a batch of shape (n, *input_shape)."""
         answer = self._answer(self.forward, batch)
         return checked_classes(answer, len(batch), self.num_classes, self.description)
 
     def scores(self, batch: NDArray[np.float32]) -> NDArray[np.float64]:
-        """The logits or probabilities of each row of a batch of shape (n, *input_shape)."""
         answer = self._answer(self.scoring or self.forward, batch)
         return checked_scores(answer, len(batch), self.num_classes, self.description)
 
@@ -170,7 +162,7 @@ def remembered(
     return making
 
 
-def unpickled(made_by: bytes, fingerprint: str) -> CallableClassifier:
+def unpickled(made_by: bytes, fingerprint: str, class_names: tuple[str, ...]) -> CallableClassifier:
     """A classifier made again, as `__reduce__` asks; refuses to be another one."""
     made: CallableClassifier = pickle.loads(made_by)()
     if made.fingerprint != fingerprint:
@@ -178,7 +170,7 @@ def unpickled(made_by: bytes, fingerprint: str) -> CallableClassifier:
             f"{made.description} has changed since it was pickled: its fingerprint was "
             f"{fingerprint}, and is {made.fingerprint}"
         )
-    return made
+    return replace(made, class_names=class_names)
 
 
 @remembered

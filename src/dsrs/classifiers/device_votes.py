@@ -40,9 +40,11 @@ class DeviceVotes(VotesThere):
 
     def add(self, share: Share) -> list[Share]:
         try:
-            made = self._noisy(share.block, ()) if self._votes is None else self._ahead(share)
             if self._votes is None:
+                made = self._noisy(share.block, ())
                 self._begin(made.norms.device)
+            else:
+                made = self._order.prepare(lambda: self._noisy(share.block, ()))
         except OutOfMemory:
             return [share]
         self._waiting.append((share, made))
@@ -76,9 +78,6 @@ class DeviceVotes(VotesThere):
         self._ones = torch.ones(0, dtype=torch.int64, device=place)
         self._flawed = torch.zeros((), dtype=torch.bool, device=place)
         self._votes = torch.zeros(self._shape[0] * self._shape[1], dtype=torch.int64, device=place)
-
-    def _ahead(self, share: Share) -> Prepared:
-        return self._order.prepare(lambda: self._noisy(share.block, ()))
 
     def _down_to(self, waiting: int) -> list[Share]:
         failed = []

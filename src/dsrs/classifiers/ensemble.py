@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dsrs.classifiers.base import Classifier, described
 from dsrs.classifiers.callable import CallableClassifier, probe_batch, remembered
 from dsrs.classifiers.in_front import denoised
+from dsrs.classifiers.onnx_graph import averaged
 from dsrs.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -55,17 +56,10 @@ def ensemble(members: Sequence[Classifier]) -> CallableClassifier:
         ),
         class_names=first.class_names,
         behind=behind,
-        graph=(lambda: _averaged([graph() for graph in graphs]))
+        graph=(lambda: averaged([graph() for graph in graphs]))
         if len(graphs) == len(members)
         else None,
     )
-
-
-def _averaged(contents: Sequence[bytes]) -> bytes:
-    from dsrs.classifiers import onnx_graph
-
-    models = [onnx_graph.model_of_bytes(content) for content in contents]
-    return onnx_graph.bytes_of(onnx_graph.averaged(models))
 
 
 def _check_member(member: Classifier, first: Classifier) -> None:

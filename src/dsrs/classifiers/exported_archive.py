@@ -57,10 +57,20 @@ def without_code(path: Path) -> io.BytesIO:
         "data/constants/model_constants_config.json",
     ):
         _refuse_pickled(_parsed(entries.get(name, b""), path), path)
-    entries["models/model.json"] = _checked_program(_parsed(program, path), path)
+    parsed = _entries(_parsed(program, path), None, path)
+    _check_strings(parsed, path)
+    # Python code that torch would compile; the shape of a batch is checked by the adapter.
+    parsed["guards_code"] = []
+    entries["models/model.json"] = json.dumps(parsed).encode()
     # torch reads an empty file as "no example inputs".
     entries["data/sample_inputs/model.pt"] = b""
-    return _archive_of(entries)
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in entries.items():
+            if KEPT_ENTRIES.fullmatch(name):
+                archive.writestr(f"model/{name}", content)
+    stream.seek(0)
+    return stream
 
 
 def _entries_of(path: Path) -> dict[str, bytes]:
@@ -79,17 +89,6 @@ def _entries_of(path: Path) -> dict[str, bytes]:
             return {name.partition("/")[2]: archive.read(name) for name in archive.namelist()}
     except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError) as error:
         raise ClassifierError(f"{path.name} is not a torch.export archive: {error}") from error
-
-
-def _archive_of(entries: dict[str, bytes]) -> io.BytesIO:
-    """An archive of the entries whose whole name fits `KEPT_ENTRIES`."""
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
-        for name, content in entries.items():
-            if KEPT_ENTRIES.fullmatch(name):
-                archive.writestr(f"model/{name}", content)
-    stream.seek(0)
-    return stream
 
 
 def _parsed(content: bytes, path: Path) -> Any:
@@ -114,13 +113,6 @@ def _entries(value: Any, key: str | None, path: Path) -> dict[str, Any]:
     if not isinstance(entry, dict):
         raise ClassifierError(f"{path.name} is damaged: expected a JSON object, got {entry!r}")
     return entry
-
-
-def _checked_program(program: Any, path: Path) -> bytes:
-    _check_strings(program, path)
-    # Python code that torch would compile; the shape of a batch is checked by the adapter.
-    _entries(program, None, path)["guards_code"] = []
-    return json.dumps(program).encode()
 
 
 def _check_strings(value: Any, path: Path) -> None:

@@ -6,18 +6,16 @@ without the network. preprocessor_config.json says how images are prepared.
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from dsrs.classifiers.adapters import Adapter, ModelOptions
 from dsrs.classifiers.base import Classifier, raised
 from dsrs.classifiers.preparation import RESAMPLES, Preparation, square
-from dsrs.classifiers.published import published_classifier
-from dsrs.errors import ClassifierError, MissingExtra
+from dsrs.classifiers.published import library, published_classifier
+from dsrs.errors import ClassifierError
 
 CONFIG_FILE, WEIGHT_FILES = "config.json", "*.safetensors"
 PREPROCESSORS = ("preprocessor_config.json", "processor_config.json")
@@ -36,7 +34,7 @@ def from_hugging_face(name: str, options: ModelOptions) -> Classifier:
             f"{folder}: expected the weights as .safetensors beside {CONFIG_FILE}, got none; "
             "save the model again with save_pretrained(folder, safe_serialization=True)"
         )
-    transformers = _transformers()
+    transformers = library("transformers", "huggingface")
     try:
         network = transformers.AutoModelForImageClassification.from_pretrained(
             str(folder), local_files_only=True, use_safetensors=True, trust_remote_code=False
@@ -84,13 +82,9 @@ def _processor_file(folder: Path) -> Path | None:
     return next((folder / each for each in PREPROCESSORS if (folder / each).is_file()), None)
 
 
-def _is_folder(name: str) -> bool:
-    return (Path(name) / CONFIG_FILE).is_file()
-
-
 ADAPTER = Adapter(
     "a Hugging Face folder",
-    _is_folder,
+    lambda name: (Path(name) / CONFIG_FILE).is_file(),
     from_hugging_face,
     frozenset({"engine", "precision", "mean"}),
     preparation,
@@ -137,10 +131,3 @@ def _read(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise ClassifierError(f"{path}: expected a JSON object, got {type(content).__name__}")
     return content
-
-
-def _transformers() -> ModuleType:
-    try:
-        return importlib.import_module("transformers")
-    except ImportError:
-        raise MissingExtra("transformers", "huggingface") from None

@@ -14,9 +14,9 @@ from dsrs.classifiers.base import Classifier, described
 from dsrs.classifiers.callable import CallableClassifier, Forward, remembered
 from dsrs.classifiers.denoisers import Chain, Denoiser
 from dsrs.classifiers.denoisers.normalisation import Normalisation
-from dsrs.classifiers.in_front import denoised
-from dsrs.classifiers.memory import FittingRows
+from dsrs.classifiers.in_front import denoised, in_numpy
 from dsrs.classifiers.onnx_graph import in_front_of
+from dsrs.classifiers.preparation import normalisation_text
 from dsrs.errors import ClassifierError, InvalidInput
 
 
@@ -56,41 +56,26 @@ def normalised(
     if not (scale > 0).all():
         raise InvalidInput(f"`std` must be positive, got {tuple(std)}")
 
-    front = Normalisation(shape, shift, scale)
-
-    def forward(batch: NDArray[np.float32]) -> NDArray[np.int64]:
-        return classifier.classify(front.rows(batch))
-
-    def scoring(batch: NDArray[np.float32]) -> NDArray[np.float64]:
-        return classifier.scores(front.rows(batch))
-
-    noisy, gradient, graph = None, classifier.score_gradient, None
-    memory = FittingRows()
-    if isinstance(classifier, CallableClassifier):
-        noisy, memory, graph = classifier.noisy, classifier.memory, classifier.graph
+    front, gradient = Normalisation(shape, shift, scale), classifier.score_gradient
+    noisy, graph = getattr(classifier, "noisy", None), getattr(classifier, "graph", None)
 
     def behind(denoiser: Denoiser) -> CallableClassifier:
         made = denoised(classifier, Chain([denoiser, front]))
         title = f"{inner} ({units}) behind {denoiser.name}"
         return replace(made, bounds=bounds, description=described(title, shape, bounds))
 
-    units = f"mean {','.join(f'{v:g}' for v in mean)}, std {','.join(f'{v:g}' for v in std)}"
-    inner = classifier.description.partition(";")[0]
-    return CallableClassifier(
-        forward=forward,
-        input_shape=shape,
-        num_classes=classifier.num_classes,
+    units, inner = normalisation_text(mean, std), classifier.description.partition(";")[0]
+    return replace(
+        in_numpy(classifier, front),
         bounds=bounds,
         identity=f"{classifier.fingerprint} {tuple(map(float, mean))} {tuple(map(float, std))}",
         description=described(f"{inner} ({units})", shape, bounds),
-        class_names=classifier.class_names,
+        probed=False,
         noisy=noisy and (lambda block, units: noisy(block, (*units, (shift, scale)))),
         score_gradient=gradient
         and (lambda batch, scores: gradient((batch - shift) / scale, scores) / scale),
         behind=behind,
         graph=graph and (lambda: in_front_of(front.graph(), graph())),
-        memory=memory,
-        scoring=scoring,
     )
 
 

@@ -9,7 +9,7 @@ from dsrs.classifiers.base import Classifier, checked_shape
 from dsrs.classifiers.tensor_passes import imported_torch
 from dsrs.classifiers.torch_module import from_torch
 from dsrs.classifiers.weights import read_weights, unwrapped, with_weights
-from dsrs.errors import ClassifierError, InvalidInput, ShapeNeeded
+from dsrs.errors import ClassifierError, InvalidInput
 from dsrs.networks import NETWORKS, build_network
 
 
@@ -21,10 +21,8 @@ def from_network(name: str, options: ModelOptions) -> Classifier:
     """
     if options.weights is None:
         raise InvalidInput(f"{name} is a network without weights; give their file as `weights`")
-    if options.input_shape is None:
-        raise ShapeNeeded(f"{name} does not say its input shape; give `input_shape`")
+    file, shape = Path(options.weights), checked_shape(options.shape_of(name))
     imported_torch()
-    file, shape = Path(options.weights), checked_shape(options.input_shape)
     tensors, classes = read_weights(file), options.num_classes
     if classes is None:
         state = build_network(name, shape, 1).state_dict()

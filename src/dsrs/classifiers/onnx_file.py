@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from dsrs.classifiers.fixed_batch import in_fixed_batches
 from dsrs.classifiers.in_front import in_numpy
 from dsrs.classifiers.onnx_device import bound_noise, provider_for
 from dsrs.classifiers.onnx_weights import external_weights
-from dsrs.errors import ClassifierError, InvalidInput, MissingExtra, ShapeNeeded
+from dsrs.errors import ClassifierError, InvalidInput, MissingExtra, ShapeNeeded, imported
 
 if TYPE_CHECKING:
     from dsrs.classifiers.denoisers import Denoiser
@@ -91,22 +90,8 @@ def from_onnx(
         noisy = bound_noise(session, (source.name, target), made, device)
         made = replace(made, noisy=noisy)
     rebuilt = partial(from_onnx, input_shape=shape, threads=threads, device=device)
-    return _with_graph(made, lambda: _graph(model, target), rebuilt, title)
-
-
-def _with_graph(
-    made: CallableClassifier,
-    graph: Callable[[], bytes],
-    rebuilt: Callable[..., CallableClassifier],
-    title: str,
-) -> CallableClassifier:
-    """The classifier, able to write itself as one file and to stand behind a denoiser."""
-
-    def behind(denoiser: Denoiser) -> CallableClassifier:
-        return _behind(whole, denoiser, rebuilt, title)
-
-    whole = replace(made, behind=behind, graph=graph)
-    return whole
+    whole = replace(made, graph=lambda: _graph(model, target))
+    return replace(whole, behind=lambda denoiser: _behind(whole, denoiser, rebuilt, title))
 
 
 def onnx_function(path: Path, input_shape: tuple[int, ...]) -> tuple[Forward, str]:
@@ -145,7 +130,10 @@ def _graph(model: str | Path | bytes, output: str) -> bytes:
         whole = onnx_graph.model_of_bytes(model)
     else:
         whole = onnx_graph.model_of_file(Path(model))
-    return onnx_graph.bytes_of(onnx_graph.with_output(whole, output))
+    kept = [each for each in whole.graph.output if each.name == output]
+    del whole.graph.output[:]
+    whole.graph.output.extend(kept)
+    return onnx_graph.bytes_of(whole)
 
 
 def _behind(
@@ -185,24 +173,15 @@ def _load(name: str, options: ModelOptions) -> Classifier:
 ADAPTER = Adapter("net.onnx", by_suffix(".onnx"), _load, frozenset({"output"}))
 
 
-def _runtime() -> ModuleType:
-    try:
-        import onnxruntime
-    except ImportError:
-        raise MissingExtra("onnxruntime", "onnx") from None
-    module: ModuleType = onnxruntime
-    return module
-
-
 def _failures() -> tuple[type[Exception], ...]:
     # ONNX Runtime's own errors have no base class in common.
-    states = vars(_runtime().capi.onnxruntime_pybind11_state).values()
+    states = vars(imported("onnxruntime", "onnx").capi.onnxruntime_pybind11_state).values()
     own = (state for state in states if isinstance(state, type) and issubclass(state, Exception))
     return (*own, RuntimeError, ValueError)
 
 
 def _session(model: str | Path | bytes, title: str, threads: int, device: str) -> Any:
-    runtime = _runtime()
+    runtime = imported("onnxruntime", "onnx")
     provider = provider_for(device, runtime.get_available_providers())
     options = runtime.SessionOptions()
     options.intra_op_num_threads = threads

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dsrs.errors import ClassifierError, MissingExtra
+from dsrs.errors import ClassifierError, imported
 
 OPSET = 13  # of the graphs that are built here; their operators are the same up to this and later
 IR_VERSION = 8
@@ -21,12 +20,9 @@ FRONT, BACK = "front_", "back_"
 
 def imported_onnx() -> ModuleType:
     """The module `onnx`, or MissingExtra."""
-    try:
-        importlib.import_module("onnx.compose")
-        importlib.import_module("onnx.version_converter")
-        return importlib.import_module("onnx")
-    except ImportError:
-        raise MissingExtra("onnx", "onnx") from None
+    for part in ("onnx.compose", "onnx.version_converter"):
+        imported(part, "onnx")
+    return imported("onnx", "onnx")
 
 
 class GraphBuilder:
@@ -91,14 +87,6 @@ def bytes_of(model: Any) -> bytes:
     return content
 
 
-def with_output(model: Any, name: str) -> Any:
-    """The model with this output alone."""
-    kept = [output for output in model.graph.output if output.name == name]
-    del model.graph.output[:]
-    model.graph.output.extend(kept)
-    return model
-
-
 def in_series(front: Any, back: Any) -> Any:
     """One model that gives what `front` answers to `back`; both have one input and one output.
 
@@ -123,9 +111,9 @@ def in_front_of(front: Any, content: bytes) -> bytes:
     return bytes_of(in_series(front, model_of_bytes(content)))
 
 
-def averaged(models: Sequence[Any]) -> Any:
-    """One model that gives the mean of what these answer to one input."""
-    onnx = imported_onnx()
+def averaged(contents: Sequence[bytes]) -> bytes:
+    """The file of one model that gives the mean of what these models answer to one input."""
+    onnx, models = imported_onnx(), [model_of_bytes(content) for content in contents]
     prefixed = [
         onnx.compose.add_prefix(model, f"member{i}_") for i, model in enumerate(same_opset(models))
     ]
@@ -142,7 +130,7 @@ def averaged(models: Sequence[Any]) -> Any:
     whole.graph.node.append(onnx.helper.make_node("Mean", outputs, ["scores"], "scores"))
     whole.graph.output[0].name = "scores"
     del whole.graph.value_info[:]
-    return whole
+    return bytes_of(whole)
 
 
 def only_input(model: Any) -> Any:

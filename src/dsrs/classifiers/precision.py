@@ -7,8 +7,6 @@ added in float32 in every precision; what the module is given is rounded once, a
 from __future__ import annotations
 
 import copy
-import functools
-from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 from dsrs.errors import ClassifierError, InvalidInput
@@ -43,8 +41,11 @@ def in_precision(module: Any, precision: str, place: Any, title: str) -> Any:
         raise InvalidInput(
             f"`precision` must be one of {', '.join(MODEL_PRECISIONS)}, got {precision!r}"
         )
-    if place.type == "cuda":
-        _set_tf32(precision == "tf32")
+    import torch
+
+    if place.type == "cuda":  # for convolutions and products of matrices of the whole process
+        tf32 = precision == "tf32"
+        torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = tf32
     if precision == "float32":
         return module
     if precision == "tf32" and place.type != "cuda":
@@ -52,59 +53,23 @@ def in_precision(module: Any, precision: str, place: Any, title: str) -> Any:
             f"`precision` 'tf32' is a mode of NVIDIA GPUs, and {title} is on {place}; use float32 "
             "or bfloat16"
         )
-    import torch
-
     kind = torch.float32 if precision == "tf32" else getattr(torch, precision)
     try:
         converted = copy.deepcopy(module).to(kind)
     except (RuntimeError, TypeError) as error:
         raise ClassifierError(f"{title} cannot be run in {precision}: {error}") from error
-    return _converting()(converted.to(memory_format=torch.channels_last), kind)
+    from dsrs.networks.layers import Converting
+
+    return Converting(converted.to(memory_format=torch.channels_last), kind).eval()
 
 
 def takes_bfloat16(module: Any) -> bool:
     """Whether `in_precision` made a module that rounds its batches to bfloat16."""
     import torch
 
-    return isinstance(module, _converting()) and module.kind == torch.bfloat16
+    from dsrs.networks.layers import Converting
 
-
-@functools.cache
-def _converting() -> Any:
-    """The class of modules that convert their batches, made once PyTorch is there."""
-    import torch
-
-    class Converting(torch.nn.Module):
-        """A module of one floating-point type on batches of another."""
-
-        def __init__(self, module: Any, kind: Any) -> None:
-            super().__init__()
-            self.module, self.kind = module, kind
-            self.eval()
-
-        def forward(self, batch: Any) -> Any:
-            layout = torch.channels_last if batch.dim() == 4 else torch.preserve_format
-            return self.module(batch.to(self.kind, memory_format=layout))
-
-    return Converting
-
-
-def compiled(module: Any) -> Callable[[Any], Any]:
-    """The module compiled by PyTorch as one graph; each size of a batch has code of its own.
-
-    A module that PyTorch would only compile in part, or run as it is, fails at its first batch.
-    """
-    import torch
-
-    made: Callable[[Any], Any] = torch.compile(module, dynamic=False, fullgraph=True)
-    return made
-
-
-def _set_tf32(wanted: bool) -> None:
-    """Let convolutions and products of matrices round to tf32, or not: for the whole process."""
-    import torch
-
-    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = wanted
+    return isinstance(module, Converting) and module.kind == torch.bfloat16
 
 
 def refuse_other_precision(precision: str, title: str, kind: str = "cuda") -> None:

@@ -7,7 +7,7 @@ otherwise, and the normalisation becomes a part of the model, so that radii are 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,7 +59,7 @@ class Preparation:
         return normalisation_text(self.mean, self.std)
 
 
-def normalisation_text(mean: tuple[float, ...], std: tuple[float, ...]) -> str:
+def normalisation_text(mean: Sequence[float], std: Sequence[float]) -> str:
     """Return `mean 0.5, std 0.25` for descriptions."""
     return ", ".join(
         f"{name} {','.join(f'{value:g}' for value in values)}"

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from dsrs.classifiers.adapters import ModelOptions
-from dsrs.classifiers.base import UNIT_BOUNDS, Classifier
+from dsrs.classifiers.base import UNIT_BOUNDS, Classifier, raised
 from dsrs.classifiers.preparation import Preparation, normalisation_text
 from dsrs.classifiers.torch_module import from_torch
 from dsrs.classifiers.weights import normalised_network, read_weights, unwrapped, with_weights
-from dsrs.errors import ClassifierError, InvalidInput
+from dsrs.errors import ClassifierError, InvalidInput, MissingExtra
+
+
+def library(module: str, extra: str) -> ModuleType:
+    """A module of a library of models; MissingExtra, or ClassifierError where it is damaged."""
+    package = module.partition(".")[0]
+    try:
+        return importlib.import_module(module)
+    except (ImportError, RuntimeError) as error:  # such as one that was built for another PyTorch
+        if (getattr(error, "name", None) or "").partition(".")[0] == package:
+            raise MissingExtra(package, extra) from None
+        raise ClassifierError(f"{package} cannot be imported: {raised(error)}") from error
 
 
 def published_classifier(
@@ -25,9 +38,7 @@ def published_classifier(
         prepared: what its library says of its inputs.
         options: those of `load_classifier`; `mean`, `std` and `input_shape` overrule the library.
     """
-    shape = options.input_shape or prepared.input_shape
-    if shape is None:
-        raise InvalidInput(f"{title} does not say its input shape; give `input_shape`")
+    shape = options.input_shape or prepared.input_shape or options.shape_of(title)
     given = (tuple(options.mean), tuple(options.std))
     mean, std = given if any(given) else (prepared.mean, prepared.std)
     if not any(given) and (mean or std) and tuple(options.bounds) != UNIT_BOUNDS:

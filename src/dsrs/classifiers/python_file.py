@@ -14,7 +14,7 @@ from dsrs.classifiers.python_object import ADAPTER as OBJECT_ADAPTER
 from dsrs.classifiers.python_object import from_home
 from dsrs.errors import ClassifierError
 
-FILE_SPEC = re.compile(r"(?P<file>.+\.py):(?P<name>[A-Za-z_][\w.]*)")
+FILE_SPEC = re.compile(r".+\.py:[A-Za-z_][\w.]*")
 
 
 def from_python_file(spec: str, options: ModelOptions) -> Classifier:
@@ -23,16 +23,8 @@ def from_python_file(spec: str, options: ModelOptions) -> Classifier:
     Modules beside the file are found. The description and the fingerprint have the name of the
     file without its folder.
     """
-    path, name = split_spec(spec)
-    return from_home(_imported(path), name, f"{path.name}:{name}", options)
-
-
-def split_spec(spec: str) -> tuple[Path, str]:
-    """Return the file and the name in it."""
-    match = FILE_SPEC.fullmatch(spec)
-    if match is None:
-        raise ClassifierError(f"expected path/to/file.py:name, got {spec!r}")
-    return Path(match["file"]), match["name"]
+    file, _, name = spec.rpartition(":")
+    return from_home(_imported(Path(file)), name, f"{Path(file).name}:{name}", options)
 
 
 ADAPTER = Adapter(

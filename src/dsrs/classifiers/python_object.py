@@ -20,9 +20,9 @@ from dsrs.classifiers.precision import arithmetic_text
 from dsrs.classifiers.sklearn_estimator import from_sklearn
 from dsrs.classifiers.torch_module import from_torch, refuse_training_mode
 from dsrs.classifiers.weights import read_weights, with_weights
-from dsrs.errors import ClassifierError, InvalidInput, ShapeNeeded
+from dsrs.errors import ClassifierError, InvalidInput
 
-OBJECT_SPEC = re.compile(r"(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Za-z_][\w.]*)")
+OBJECT_SPEC = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
 def from_python_object(spec: str, options: ModelOptions) -> Classifier:
@@ -34,15 +34,15 @@ def from_python_object(spec: str, options: ModelOptions) -> Classifier:
     a PyTorch module, which is then evaluated. `channels_last` is for callables. The fingerprint of
     a callable includes its module's source and answers.
     """
-    match = OBJECT_SPEC.fullmatch(spec)
-    if match is None:
-        raise InvalidInput(f"expected package.module:name, got {spec!r}")
-    return from_home(imported(match["module"], spec), match["name"], spec, options)
+    module, _, name = spec.partition(":")
+    return from_home(imported_home(module, spec), name, spec, options)
 
 
 def from_home(home: ModuleType, name: str, spec: str, options: ModelOptions) -> Classifier:
     """A classifier from what a module calls `name`; messages call it `spec`."""
-    return from_object(_made(home, name, spec), spec, options, _source_of(home))
+    file = getattr(home, "__file__", None)
+    source = f"sha256:{hashlib.sha256(Path(file).read_bytes()).hexdigest()}" if file else ""
+    return from_object(object_named(home, name, spec), spec, options, source)
 
 
 def from_object(made: Any, spec: str, options: ModelOptions, source: str = "") -> Classifier:
@@ -80,7 +80,7 @@ def from_object(made: Any, spec: str, options: ModelOptions, source: str = "") -
         )
     return from_callable(
         on_images(made) if options.channels_last else made,
-        _needed(options.input_shape, spec),
+        options.shape_of(spec),
         options.num_classes,
         bounds=options.bounds,
         name=spec,
@@ -102,13 +102,13 @@ def _from_module(module: Any, spec: str, options: ModelOptions) -> Classifier:
         tensors = read_weights(options.weights)
         module = with_weights(module, tensors, title, options.mean, options.std)
     refuse_training_mode(module, spec)
-    shape = _needed(options.input_shape, spec)
+    shape = options.shape_of(spec)
     names = ("num_classes", "bounds", "engine", "precision", "threads", "device")
     return from_torch(module, shape, **options.chosen(*names), name=spec)
 
 
-def _made(home: ModuleType, name: str, spec: str) -> Any:
-    """The object of this name, after calling it if it is a factory."""
+def object_named(home: ModuleType, name: str, spec: str) -> Any:
+    """The object of this name in a module, or what it makes when it needs no arguments."""
     item: Any = home
     for part in name.split("."):
         if not hasattr(item, part):
@@ -122,7 +122,7 @@ def _made(home: ModuleType, name: str, spec: str) -> Any:
         raise ClassifierError(f"{spec} made no model: {raised(error)}") from error
 
 
-def imported(module: str, spec: str) -> ModuleType:
+def imported_home(module: str, spec: str) -> ModuleType:
     """A module, also from the working directory."""
     # As `python -m` does; an installed command does not look in the working directory.
     here = os.getcwd()
@@ -132,10 +132,9 @@ def imported(module: str, spec: str) -> ModuleType:
     try:
         importlib.invalidate_caches()
         return importlib.import_module(module)
-    except ImportError as error:
-        raise ClassifierError(f"{spec} cannot be imported: {error}") from error
     except Exception as error:
-        raise ClassifierError(f"{spec} cannot be imported: {raised(error)}") from error
+        reason = str(error) if isinstance(error, ImportError) else raised(error)
+        raise ClassifierError(f"{spec} cannot be imported: {reason}") from error
     finally:
         if added:
             sys.path.remove(here)
@@ -157,17 +156,6 @@ def _is_torch_module(item: Any) -> bool:
     # Whoever has a module has imported torch already.
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(item, torch.nn.Module)
-
-
-def _needed(input_shape: tuple[int, ...] | None, spec: str) -> tuple[int, ...]:
-    if input_shape is None:
-        raise ShapeNeeded(f"{spec} does not say its input shape; give `input_shape`")
-    return input_shape
-
-
-def _source_of(home: ModuleType) -> str:
-    source = getattr(home, "__file__", None)
-    return f"sha256:{hashlib.sha256(Path(source).read_bytes()).hexdigest()}" if source else ""
 
 
 def _kind(made: Any) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from dsrs.classifiers.base import Classifier
-from dsrs.classifiers.callable import CallableClassifier
+from dsrs.classifiers.base import Classifier, described
+from dsrs.classifiers.callable import CallableClassifier, remembered
 from dsrs.classifiers.scaling import Scaling
 from dsrs.errors import InvalidInput
 
 
+@remembered
 def scaled(classifier: Classifier, scaling: Scaling) -> CallableClassifier:
     """A classifier of scaled inputs from one of inputs in the units of their features.
 
@@ -24,14 +25,13 @@ def scaled(classifier: Classifier, scaling: Scaling) -> CallableClassifier:
         )
     gradient, unit = classifier.score_gradient, np.asarray(scaling.unit, np.float32)
     inner = classifier.description.partition(";")[0]
-    lower, upper = scaling.bounds
     return CallableClassifier(
         forward=lambda batch: classifier.classify(scaling.to_own(batch)),
         input_shape=shape,
         num_classes=classifier.num_classes,
         bounds=scaling.bounds,
         identity=f"{classifier.fingerprint} scaled:{scaling.fingerprint}",
-        description=f"{inner}; input {shape} in [{lower:g}, {upper:g}], {scaling.text}",
+        description=f"{described(inner, shape, scaling.bounds)}, {scaling.text}",
         class_names=classifier.class_names,
         score_gradient=gradient
         and (lambda batch, scores: gradient(scaling.to_own(batch), scores) * unit),

@@ -118,7 +118,7 @@ class Scaling:
         With units of the resolution the upper one is 255 2^i, for which whole numbers are on the
         default grid.
         """
-        widest = max(float(each) for each in self._span / np.asarray(self.unit))
+        widest = float(np.max(np.subtract(self.upper, self.lower) / np.asarray(self.unit)))
         if self.kind == "resolution":
             return 0.0, BYTE_LEVELS * 2.0 ** max(0, math.ceil(math.log2(widest / BYTE_LEVELS)))
         return 0.0, widest or 1.0
@@ -128,10 +128,6 @@ class Scaling:
         """The least and the greatest value of all features, in their own units."""
         least, greatest = min(self.lower), max(self.upper)
         return (least, greatest) if least < greatest else (least, least + 1.0)
-
-    @property
-    def _span(self) -> NDArray[np.float64]:
-        return np.subtract(self.upper, self.lower, dtype=np.float64)
 
     def name_of(self, number: int) -> str:
         """Return what messages call a feature."""
@@ -146,7 +142,15 @@ class Scaling:
             )
         # Decimals are rounded in binary, so that a value may be so much past its bound.
         slack = rounding * np.maximum(np.abs(self.lower), np.abs(self.upper))
-        self._refuse_outside(np.atleast_2d(values), slack, source)
+        table = np.atleast_2d(values)
+        outside = ~((table >= self.lower - slack) & (table <= self.upper + slack))
+        if outside.any():
+            row, feature = (int(each) for each in np.argwhere(outside)[0])
+            raise DataError(
+                f"{source}: {self.name_of(feature)} must be in [{self.lower[feature]:g}, "
+                f"{self.upper[feature]:g}], got {table[row, feature]:g} in input {row}; widen the "
+                "bounds of its scaling"
+            )
         scaled_values: NDArray[np.float64] = np.clip(
             (values - np.asarray(self.lower)) / np.asarray(self.unit), *self.bounds
         )
@@ -155,18 +159,6 @@ class Scaling:
         # A number so near to a whole number of steps stands for that.
         whole = np.rint(scaled_values)
         return np.where(np.abs(scaled_values - whole) * self.unit <= slack, whole, scaled_values)
-
-    def _refuse_outside(
-        self, rows: NDArray[np.float64], slack: NDArray[np.float64], source: str
-    ) -> None:
-        outside = ~((rows >= self.lower - slack) & (rows <= self.upper + slack))
-        if outside.any():
-            row, feature = (int(each) for each in np.argwhere(outside)[0])
-            raise DataError(
-                f"{source}: {self.name_of(feature)} must be in [{self.lower[feature]:g}, "
-                f"{self.upper[feature]:g}], got {rows[row, feature]:g} in input {row}; widen the "
-                "bounds of its scaling"
-            )
 
     def to_own(self, scaled: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
         """Scaled rows in the units of each feature, as a model takes them."""

@@ -7,7 +7,6 @@ the processor behind the same code: noise in tensors and votes counted there. It
 
 from __future__ import annotations
 
-import importlib
 import logging
 import threading
 from collections.abc import Callable
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 
 from dsrs.classifiers.base import failure
 from dsrs.classifiers.precision import refuse_other_precision
-from dsrs.errors import ClassifierError, MissingExtra
+from dsrs.errors import ClassifierError, imported
 from dsrs.noise.normals import NoiseBlock
 from dsrs.noise.on_device import Stored, device_noise
 
@@ -182,15 +181,7 @@ class _Moved:
 
 def imported_torch() -> ModuleType:
     """The module `torch`, or MissingExtra."""
-    return required("torch")
-
-
-def required(package: str) -> ModuleType:
-    """A package that the extra `torch` brings, or MissingExtra."""
-    try:
-        return importlib.import_module(package)
-    except ImportError:
-        raise MissingExtra(package, "torch") from None
+    return imported("torch", "torch")
 
 
 def tensor_of(batch: NDArray[np.float32]) -> Any:

@@ -6,16 +6,14 @@ fetched if a file is given as `weights`.
 
 from __future__ import annotations
 
-import importlib
 import math
-from types import ModuleType
 from typing import Any
 
 from dsrs.classifiers.adapters import Adapter, ModelOptions
 from dsrs.classifiers.base import Classifier, raised
 from dsrs.classifiers.preparation import RESAMPLES, Preparation, square
-from dsrs.classifiers.published import published_classifier
-from dsrs.errors import ClassifierError, MissingExtra
+from dsrs.classifiers.published import library, published_classifier
+from dsrs.errors import ClassifierError
 
 TIMM_PREFIX = "timm:"
 
@@ -24,14 +22,23 @@ def from_timm(name: str, options: ModelOptions) -> Classifier:
     """The classifier `timm:resnet18.a1_in1k`; `num_classes` is for `weights` of your own."""
     architecture = name.removeprefix(TIMM_PREFIX)
     classes = {} if options.num_classes is None else {"num_classes": options.num_classes}
-    network = _called("create_model", architecture, options.weights is None, **classes)
-    config = _timm("data").resolve_model_data_config(network)
+    timm = library("timm", "timm")
+    try:
+        network = timm.create_model(architecture, pretrained=options.weights is None, **classes)
+    except Exception as error:
+        near = timm.list_models(f"*{architecture.partition('.')[0]}*")[:4]
+        hint = f"; timm knows {', '.join(near)}" if near and architecture not in near else ""
+        way = "; give the weights as a file (`weights`)" if architecture in near else ""
+        raise ClassifierError(
+            f"timm has not made {architecture!r}: {raised(error)}{hint}{way}"
+        ) from error
+    config = library("timm.data", "timm").resolve_model_data_config(network)
     return published_classifier(network.eval(), name, _preparation(config, name), options)
 
 
 def preparation(name: str) -> Preparation | None:
     """What timm knows of the inputs of a model, without making it; None if it does not know it."""
-    config = _timm("models").get_pretrained_cfg(name.removeprefix(TIMM_PREFIX))
+    config = library("timm.models", "timm").get_pretrained_cfg(name.removeprefix(TIMM_PREFIX))
     if config is None:
         return None
     known = ("input_size", "mean", "std", "crop_pct", "crop_mode", "interpolation", "label_names")
@@ -68,26 +75,3 @@ def _preparation(config: dict[str, Any], title: str) -> Preparation:
         stretch=mode == "squash",
         class_names=tuple(config.get("label_names") or ()),
     )
-
-
-def _called(function: str, name: str, pretrained: bool, **options: Any) -> Any:
-    """What timm makes; its errors, of unknown names and of networks, in one sentence."""
-    timm = _timm()
-    try:
-        return getattr(timm, function)(name, pretrained=pretrained, **options)
-    except Exception as error:
-        near = timm.list_models(f"*{name.partition('.')[0]}*")[:4]
-        hint = f"; timm knows {', '.join(near)}" if near and name not in near else ""
-        way = "; give the weights as a file (`weights`)" if name in near else ""
-        raise ClassifierError(f"timm has not made {name!r}: {raised(error)}{hint}{way}") from error
-
-
-def _timm(part: str = "") -> ModuleType:
-    try:
-        return importlib.import_module(f"timm.{part}" if part else "timm")
-    except ImportError as error:
-        if (error.name or "").partition(".")[0] != "timm":
-            raise ClassifierError(f"timm cannot be imported: {raised(error)}") from error
-        raise MissingExtra("timm", "timm") from None
-    except RuntimeError as error:  # a torchvision that was built for another PyTorch
-        raise ClassifierError(f"timm cannot be imported: {raised(error)}") from error

@@ -5,27 +5,17 @@ from __future__ import annotations
 import hashlib
 import warnings
 import zipfile
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dsrs.classifiers.adapters import Adapter, ModelOptions, by_suffix
 from dsrs.classifiers.base import UNIT_BOUNDS, Classifier
-from dsrs.classifiers.callable import CallableClassifier, from_callable
+from dsrs.classifiers.callable import CallableClassifier, remembered
 from dsrs.classifiers.exported_archive import without_code
-from dsrs.classifiers.fixed_batch import in_fixed_batches
-from dsrs.classifiers.in_front import in_numpy
 from dsrs.classifiers.precision import in_precision
-from dsrs.classifiers.tensor_passes import (
-    imported_torch,
-    module_passes,
-    noise_beside,
-    on_arrays,
-)
+from dsrs.classifiers.tensor_passes import imported_torch
+from dsrs.classifiers.torch_module import PlacedModule
 from dsrs.errors import ClassifierError
-
-if TYPE_CHECKING:
-    from dsrs.classifiers.denoisers import Denoiser
 
 HOW_TO_EXPORT = (
     "Export the model to ONNX (torch.onnx.export) or to a .pt2 file (torch.export.save), or name "
@@ -33,6 +23,7 @@ HOW_TO_EXPORT = (
 )
 
 
+@remembered
 def from_torch_file(
     path: str | Path,
     *,
@@ -76,45 +67,10 @@ def from_torch_file(
     module.to(device)
     module.training = False
     place = torch.device(device)
-    program_of = _Program(place, rows, declared, num_classes, bounds)
-    return program_of.classifier(module, title, _fingerprint(file))
-
-
-@dataclass(frozen=True)
-class _Program:
-    """Where an exported program runs, on how many rows, and what it takes and answers."""
-
-    place: Any
-    rows: int | None
-    shape: tuple[int, ...]
-    num_classes: int | None
-    bounds: tuple[float, float]
-
-    def classifier(self, module: Any, title: str, identity: str) -> CallableClassifier:
-        """The classifier that this module is."""
-        run = module_passes(in_precision(module, "float32", self.place, title), self.place, title)
-        forward = on_arrays(run, self.place)
-        open_axis = self.rows is None
-        made = from_callable(
-            forward if self.rows is None else in_fixed_batches(forward, self.rows),
-            self.shape,
-            self.num_classes,
-            bounds=self.bounds,
-            name=f"{title} ({self.place}, PyTorch)",
-            fingerprint=identity,
-            noisy=noise_beside(run, self.place, title, self.shape) if open_axis else None,
-        )
-
-        def behind(denoiser: Denoiser) -> CallableClassifier:
-            front = denoiser.module()
-            if front is None:
-                return in_numpy(made, denoiser)
-            whole = imported_torch().nn.Sequential(front.to(self.place), module)
-            whole.training = False
-            name = f"{title} behind {denoiser.name}"
-            return self.classifier(whole, name, f"{identity} {denoiser.fingerprint}")
-
-        return replace(made, behind=behind)
+    ready = in_precision(module, "float32", place, title)
+    identity = f"sha256:{hashlib.sha256(file.read_bytes()).hexdigest()}"
+    placed = PlacedModule(ready, place, title, identity, "PyTorch", rows=rows, learns=False)
+    return placed.eager(declared, num_classes, bounds)
 
 
 def _load(name: str, options: ModelOptions) -> Classifier:
@@ -171,7 +127,3 @@ def _exported_input(program: Any, title: str) -> tuple[int | None, tuple[int, ..
             f"it takes {values}"
         )
     return (shape[0] if isinstance(shape[0], int) else None), shape[1:]
-
-
-def _fingerprint(path: Path) -> str:
-    return f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"

@@ -29,14 +29,15 @@ from dsrs.classifiers.callable import (
     refuse_other_answers,
     remembered,
 )
+from dsrs.classifiers.fixed_batch import in_fixed_batches
 from dsrs.classifiers.in_front import in_numpy
 from dsrs.classifiers.onnx_file import from_onnx
+from dsrs.classifiers.onnx_graph import bytes_of
 from dsrs.classifiers.overlap import may_overlap
 from dsrs.classifiers.precision import (
     COMPILED,
     Precision,
     arithmetic_text,
-    compiled,
     in_precision,
     takes_bfloat16,
 )
@@ -48,10 +49,9 @@ from dsrs.classifiers.tensor_passes import (
     module_passes,
     noise_beside,
     on_arrays,
-    required,
     tensor_of,
 )
-from dsrs.errors import ClassifierError, DsrsError, InvalidInput
+from dsrs.errors import ClassifierError, DsrsError, InvalidInput, imported
 
 if TYPE_CHECKING:
     from dsrs.classifiers.denoisers import Denoiser
@@ -97,12 +97,14 @@ def from_torch(
     shape, units = checked_shape(input_shape), checked_bounds(bounds)
     title = name or f"PyTorch {type(module).__name__}"
     refuse_training_mode(module, title)
-    placed = _placed(module, device, title, engine, precision)
-    as_onnx = precision == "float32" and not is_apart(placed.place)
+    place = _moved(module, device)
+    ready = in_precision(module, precision, place, title)
+    fingerprint = f"{fingerprint_of_module(module)} {arithmetic_text(precision, engine)}".rstrip()
+    own_engine = engine if engine == COMPILED else "eager"
+    placed = PlacedModule(ready, place, title, fingerprint, own_engine, precision)
+    as_onnx = precision == "float32" and not is_apart(place)
     if engine == "onnx" and not as_onnx:
-        raise InvalidInput(
-            f"`engine` 'onnx' is for float32 on the CPU, got {precision} on {placed.place}"
-        )
+        raise InvalidInput(f"`engine` 'onnx' is for float32 on the CPU, got {precision} on {place}")
     note = ""
     if engine in ("auto", "onnx") and as_onnx:
         try:
@@ -114,32 +116,37 @@ def from_torch(
     return placed.eager(shape, num_classes, units, note)
 
 
-def _placed(module: Any, device: str | None, title: str, engine: str, precision: str) -> _Placed:
-    """The module where it runs, in its precision, with the fingerprint that it has there."""
-    if device is not None:
-        module.to(device)
-    place = _device_of(module)
-    if place.type == "cpu" and device is not None:
-        place = imported_torch().device(device)  # the tensors of cpu:1 do not say so
-    fingerprint = f"{fingerprint_of_module(module)} {arithmetic_text(precision, engine)}".rstrip()
-    ready = in_precision(module, precision, place, title)
-    return _Placed(ready, place, title, fingerprint, precision, engine == COMPILED)
-
-
 @dataclass(frozen=True)
-class _Placed:
-    """A module on its device, with the name and the hash that it has."""
+class PlacedModule:
+    """A module on its device, with the name and the hash that it has.
+
+    Attributes:
+        module: the module in evaluation mode, in its precision.
+        place: its `torch.device`.
+        title: what messages and descriptions call it.
+        fingerprint: what tells it from others.
+        engine: what the description says of it; "compiled" compiles it.
+        precision: the arithmetic that the process must be set to.
+        rows: the rows of a batch, where the module takes no other number.
+        learns: whether gradients and weights can be had from it.
+    """
 
     module: Any
     place: Any
     title: str
     fingerprint: str
+    engine: str
     precision: str = "float32"
-    compiled: bool = False
+    rows: int | None = None
+    learns: bool = True
 
     def passes(self) -> Run:
         """The forward passes of the module."""
-        call = compiled(self.module) if self.compiled else None
+        call = None
+        if self.engine == COMPILED:
+            # As one graph, with code for each size of a batch; a module that PyTorch would compile
+            # in part only, or run as it is, fails at its first batch.
+            call = imported_torch().compile(self.module, dynamic=False, fullgraph=True)
         return module_passes(self.module, self.place, self.title, self.precision, call)
 
     def eager(
@@ -147,21 +154,25 @@ class _Placed:
         shape: tuple[int, ...],
         num_classes: int | None,
         bounds: tuple[float, float],
-        note: str,
+        note: str = "",
     ) -> CallableClassifier:
         """The module run by PyTorch; `note` says in the description why."""
-        run = self.passes()
-        how = arithmetic_text(self.precision, COMPILED if self.compiled else "eager") or "eager"
+        how = arithmetic_text(self.precision, self.engine) or self.engine
+        run, noisy = self.passes(), None
+        forward = on_arrays(run, self.place, may_overlap(self.place))
+        if self.rows is not None:
+            forward = in_fixed_batches(forward, self.rows)
+        else:
+            half_precision = takes_bfloat16(self.module)
+            noisy = noise_beside(run, self.place, self.title, shape, half_precision=half_precision)
         made = from_callable(
-            on_arrays(run, self.place, may_overlap(self.place)),
+            forward,
             shape,
             num_classes,
             bounds=bounds,
             name=f"{self.title} ({self.place}, {how}{note})",
             fingerprint=self.fingerprint,
-            noisy=noise_beside(
-                run, self.place, self.title, shape, half_precision=takes_bfloat16(self.module)
-            ),
+            noisy=noisy,
         )
 
         def behind(denoiser: Denoiser) -> CallableClassifier:
@@ -203,16 +214,19 @@ class _Placed:
 
     def with_module(self, made: CallableClassifier) -> CallableClassifier:
         """The classifier with what the module is needed for: gradients, and learning from it."""
+        if not self.learns:
+            return made
         gradient = score_gradient(self.module, self.place, self.title)
         weights = TorchWeights(lambda: self.module)
         return replace(made, score_gradient=gradient, weights=weights)
 
-    def behind(self, denoiser: Denoiser) -> _Placed | None:
+    def behind(self, denoiser: Denoiser) -> PlacedModule | None:
         """The module behind a denoiser that is one too, on the same device."""
         front = denoiser.module()
         if front is None:
             return None
-        whole = imported_torch().nn.Sequential(front, self.module).to(self.place).eval()
+        whole = imported_torch().nn.Sequential(front.to(self.place), self.module)
+        whole.training = False  # as its parts are; exported programs have no `eval`
         fingerprint = f"{self.fingerprint} {denoiser.fingerprint}"
         title = f"{self.title} behind {denoiser.name}"
         return replace(self, module=whole, title=title, fingerprint=fingerprint)
@@ -252,25 +266,45 @@ def exported_to_onnx(
     module: Any, input_shape: tuple[int, ...], bounds: tuple[float, float], title: str
 ) -> bytes:
     """The module as the bytes of an ONNX model with an open batch axis."""
+    example = probe_batch(input_shape, bounds)
+    return bytes_of(onnx_model(module, example, title, "use engine='eager'"))
+
+
+def onnx_model(
+    module: Any,
+    example: NDArray[np.float32],
+    title: str,
+    advice: str,
+    axis: str = "batch",
+    **names: list[str],
+) -> Any:
+    """The module as an ONNX model (`onnx.ModelProto`) with an open batch axis.
+
+    Args:
+        module: the module in evaluation mode.
+        example: a batch that it takes.
+        title: what messages call it.
+        advice: what messages say to do where it cannot be exported.
+        axis: the name of the batch axis.
+        names: `input_names` and `output_names`; by default PyTorch chooses them.
+    """
     torch = imported_torch()
     for package in ("onnx", "onnxscript"):
-        required(package)
-    example = torch.from_numpy(probe_batch(input_shape, bounds))
+        imported(package, "torch")
     try:
         with _quiet_exporter():
-            program = torch.onnx.export(
+            return torch.onnx.export(
                 module,
-                (example,),
+                (torch.from_numpy(example),),
                 dynamo=True,
-                dynamic_shapes=({0: torch.export.Dim("batch")},),
+                dynamic_shapes=({0: torch.export.Dim(axis)},),
                 verbose=False,
-            )
-            content: bytes = program.model_proto.SerializeToString()
+                **names,
+            ).model_proto
     except (torch.onnx.errors.OnnxExporterError, RuntimeError, TypeError, ValueError) as error:
         raise ClassifierError(
-            f"{title} cannot be exported to ONNX ({type(error).__name__}); use engine='eager'"
+            f"{title} cannot be exported to ONNX ({type(error).__name__}); {advice}"
         ) from error
-    return content
 
 
 def fingerprint_of_module(module: Any) -> str:
@@ -286,9 +320,14 @@ def fingerprint_of_module(module: Any) -> str:
     return f"sha256:{digest.hexdigest()}"
 
 
-def _device_of(module: Any) -> Any:
+def _moved(module: Any, device: str | None) -> Any:
+    """Move the module to the device, if there is one, and return the `torch.device` it is on."""
+    if device is not None:
+        module.to(device)
     first = next(iter(module.state_dict().values()), None)
-    return imported_torch().device("cpu") if first is None else first.device
+    place = imported_torch().device("cpu") if first is None else first.device
+    # The tensors of cpu:1 do not say so.
+    return imported_torch().device(device) if device is not None and place.type == "cpu" else place
 
 
 @contextmanager

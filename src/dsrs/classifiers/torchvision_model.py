@@ -6,17 +6,16 @@ Nothing is fetched if a file is given as `weights`.
 
 from __future__ import annotations
 
-import importlib
-from types import ModuleType
 from typing import Any
 
 from dsrs.classifiers.adapters import Adapter, ModelOptions
 from dsrs.classifiers.base import Classifier, raised
 from dsrs.classifiers.preparation import RESAMPLES, Preparation, square
-from dsrs.classifiers.published import published_classifier
-from dsrs.errors import ClassifierError, MissingExtra
+from dsrs.classifiers.published import library, published_classifier
+from dsrs.errors import ClassifierError
 
 TORCHVISION_PREFIX = "torchvision:"
+MODELS = ("torchvision.models", "imagenet")  # the module, and the extra that brings it
 
 
 def from_torchvision(name: str, options: ModelOptions) -> Classifier:
@@ -25,7 +24,7 @@ def from_torchvision(name: str, options: ModelOptions) -> Classifier:
     published = _weights(architecture)
     classes = {} if options.num_classes is None else {"num_classes": options.num_classes}
     try:
-        network = _models().get_model(
+        network = library(*MODELS).get_model(
             architecture, weights=published if options.weights is None else None, **classes
         )
     except Exception as error:
@@ -66,21 +65,10 @@ def _preparation(weights: Any, title: str) -> Preparation:
 def _weights(architecture: str) -> Any:
     """The default weights of a classifier by name, as torchvision lists them."""
     try:
-        weights = _models().get_model_weights(architecture).DEFAULT
+        weights = library(*MODELS).get_model_weights(architecture).DEFAULT
         weights.transforms().crop_size  # noqa: B018  (detection and video models have none)
     except (ValueError, KeyError, AttributeError) as error:
         raise ClassifierError(
             f"torchvision has no image classifier {architecture!r} with weights: {raised(error)}"
         ) from error
     return weights
-
-
-def _models() -> ModuleType:
-    try:
-        return importlib.import_module("torchvision.models")
-    except ImportError as error:
-        if (error.name or "").partition(".")[0] != "torchvision":
-            raise ClassifierError(f"torchvision cannot be imported: {raised(error)}") from error
-        raise MissingExtra("torchvision", "imagenet") from None
-    except RuntimeError as error:  # it was built for another PyTorch
-        raise ClassifierError(f"torchvision cannot be imported: {raised(error)}") from error

@@ -14,38 +14,29 @@ import re
 import warnings
 import zipfile
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dsrs.classifiers.tensor_passes import imported_torch
-from dsrs.errors import ClassifierError, InvalidInput, MissingExtra
+from dsrs.errors import ClassifierError, InvalidInput, imported
 
 PICKLE_SUFFIXES = (".pth", ".pt", ".tar", ".ckpt", ".bin")
 WRAPPERS = ("state_dict", "model_state_dict", "model", "net")
 SAFE_SINCE = (2, 6)  # before, a pickle could run code although PyTorch was asked for weights only
 UNFOLDED = 1 << 24  # bytes that an archive may hold beyond its own size: PyTorch does not compress
 SHOWN_NAMES = 4  # names in a message
-FRONT_NAMES = {
-    "mean": ("mean", "means", "mu"),
-    "std": ("std", "stds", "sds", "deviation", "sigma"),
-}
+# Names of the tensors of a normalising layer.
+MEAN_NAMES, STD_NAMES = ("mean", "means", "mu"), ("std", "stds", "sds", "deviation", "sigma")
 
 
-@dataclass(frozen=True)
-class FrontLayer:
-    """The layer before the network in a file: mean and std of the channels, where it has them."""
+class FoundWeights(NamedTuple):
+    """Tensors by the names of a network, and mean and std of the normalising layer before it.
 
-    mean: tuple[float, ...] | None
-    std: tuple[float, ...] | None
-
-
-@dataclass(frozen=True)
-class FoundWeights:
-    """Tensors by the names of a network, and the normalising layer before the network."""
+    Both are empty where the layer is there but not saved; `front` is None where there is no layer.
+    """
 
     tensors: dict[str, Any]
-    front: FrontLayer | None
+    front: tuple[tuple[float, ...], tuple[float, ...]] | None
 
 
 def read_weights(path: str | Path) -> dict[str, Any]:
@@ -107,7 +98,8 @@ def unwrapped(tensors: Mapping[str, Any], wanted: Collection[str]) -> FoundWeigh
         heads = {name.partition(".")[0] for name in named}
         # A Sequential of a normalisation and the network, of which often only the second is saved.
         if heads <= {"0", "1"} and "1" in heads and front is None:
-            front = _front(_below(named, "0"))
+            layer = _below(named, "0")
+            front = _channels(layer, MEAN_NAMES), _channels(layer, STD_NAMES)
             named = _below(named, "1")
         elif len(heads) == 1 and all("." in name for name in named):
             named = _below(named, heads.pop())
@@ -149,7 +141,8 @@ def with_weights(
         return normalised_network(network, mean or (0.0,), std or (1.0,))
     if weights.front is None:
         return network
-    if weights.front.mean is None:
+    own_mean, own_std = weights.front
+    if not own_mean:
         raise ClassifierError(
             f"{title}: the weights stood behind a layer that normalises the input and is not saved "
             "with them; give its `mean` and `std` (0 and 1 if it does nothing). Cohen et al. and "
@@ -157,7 +150,7 @@ def with_weights(
             "TinyImageNet 0.4802,0.4481,0.3975 and 0.2302,0.2265,0.2262, ImageNet "
             "0.485,0.456,0.406 and 0.229,0.224,0.225 (std 1 for models of the paper's authors)"
         )
-    return normalised_network(network, weights.front.mean, weights.front.std or (1.0,))
+    return normalised_network(network, own_mean, own_std or (1.0,))
 
 
 def normalised_network(network: Any, mean: Sequence[float], std: Sequence[float]) -> Any:
@@ -173,14 +166,10 @@ def normalised_network(network: Any, mean: Sequence[float], std: Sequence[float]
 
 
 def _safetensors(file: Path) -> dict[str, Any]:
+    package, reader = imported("safetensors", "torch"), imported("safetensors.torch", "torch")
     try:
-        from safetensors import SafetensorError
-        from safetensors.torch import load_file
-    except ImportError:
-        raise MissingExtra("safetensors", "torch") from None
-    try:
-        tensors: dict[str, Any] = load_file(file)
-    except (SafetensorError, OSError, RuntimeError) as error:
+        tensors: dict[str, Any] = reader.load_file(file)
+    except (package.SafetensorError, OSError, RuntimeError) as error:
         raise ClassifierError(f"{file.name} cannot be read as weights: {error}") from None
     return tensors
 
@@ -247,12 +236,10 @@ def _below(named: Mapping[str, Any], head: str) -> dict[str, Any]:
     }
 
 
-def _front(tensors: Mapping[str, Any]) -> FrontLayer:
-    def channels(names: Sequence[str]) -> tuple[float, ...] | None:
-        values = next((tensors[name] for name in names if name in tensors), None)
-        return None if values is None else tuple(values.double().flatten().tolist())
-
-    return FrontLayer(channels(FRONT_NAMES["mean"]), channels(FRONT_NAMES["std"]))
+def _channels(tensors: Mapping[str, Any], names: Sequence[str]) -> tuple[float, ...]:
+    """The numbers of the first of these tensors that is there."""
+    values = next((tensors[name] for name in names if name in tensors), None)
+    return () if values is None else tuple(values.double().flatten().tolist())
 
 
 def _check_fit(named: Mapping[str, Any], wanted: Mapping[str, Any], title: str) -> None:

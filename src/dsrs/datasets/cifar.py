@@ -7,6 +7,7 @@ torchvision downloads, pickles of an array of such rows and a list of labels.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +43,7 @@ def is_cifar_folder(folder: Path) -> bool:
     )
 
 
-def load_cifar_folder(folder: Path, split: str = "test") -> Dataset:
+def load_cifar_folder(folder: Path, split: str) -> Dataset:
     """The `split` of a folder with five batches of training images and one of test images."""
     home = folder / PYTHON_FOLDER if (folder / PYTHON_FOLDER).is_dir() else folder
     binary = sorted(home.glob(f"{BATCHES[split]}.bin"))
@@ -75,16 +76,15 @@ def _unpickled(path: Path) -> NDArray[np.uint8]:
     rows, labels = batch.get("data"), batch.get("labels")
     if not isinstance(rows, np.ndarray) or rows.ndim != 2 or rows.shape[1] != RECORD - 1:
         raise DataError(f"{path}: expected an array `data` of rows of {RECORD - 1} bytes")
-    known = range(len(CLASS_NAMES))
-    if (
-        not isinstance(labels, list)
-        or len(labels) != len(rows)
-        or not all(type(label) is int and label in known for label in labels)
-    ):
-        raise DataError(
-            f"{path}: expected a list `labels` of {len(rows)} numbers from 0 to {known[-1]}"
-        )
+    if not isinstance(labels, list) or len(labels) != len(rows) or not are_labels(labels):
+        raise DataError(f"{path}: expected a list `labels` of {len(rows)} numbers from 0 to 9")
     return np.column_stack([np.asarray(labels, np.uint8), rows])
+
+
+def are_labels(labels: Any) -> bool:
+    """Whether this is a list of classes of CIFAR-10."""
+    known = range(len(CLASS_NAMES))
+    return isinstance(labels, list) and all(type(each) is int and each in known for each in labels)
 
 
 def _records(path: Path) -> NDArray[np.uint8]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.datasets.cifar import BATCHES, CLASS_NAMES
+from dsrs.datasets.cifar import BATCHES, CLASS_NAMES, are_labels
 from dsrs.datasets.dataset import Dataset
 from dsrs.datasets.image_files import opened_image
 from dsrs.errors import DataError
@@ -24,7 +24,7 @@ def has_sheets(folder: Path) -> bool:
     return any(next(folder.glob(f"{pattern}.png"), None) for pattern in BATCHES.values())
 
 
-def load_cifar_sheets(folder: Path, split: str = "test") -> Dataset:
+def load_cifar_sheets(folder: Path, split: str) -> Dataset:
     """The `split` of a folder with test_batch.png, data_batch_1.png and so on, and labels."""
     sheets = sorted(folder.glob(f"{BATCHES[split]}.png"))
     if not sheets:
@@ -61,9 +61,6 @@ def _labels(folder: Path, split: str) -> NDArray[np.int64]:
         labels = json.loads(path.read_bytes())
     except ValueError as error:
         raise DataError(f"{path}: expected a JSON list of labels: {error}") from error
-    known = range(len(CLASS_NAMES))
-    if not isinstance(labels, list) or not all(
-        type(each) is int and each in known for each in labels
-    ):
-        raise DataError(f"{path}: expected a JSON list of labels from 0 to {known[-1]}")
+    if not are_labels(labels):
+        raise DataError(f"{path}: expected a JSON list of labels from 0 to 9")
     return np.array(labels, dtype=np.int64)

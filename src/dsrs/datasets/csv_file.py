@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.classifiers.base import UNIT_BOUNDS
 from dsrs.datasets.dataset import Dataset
 from dsrs.errors import DataError, InvalidInput
 
@@ -18,12 +17,7 @@ CSV_SUFFIXES = (".csv", ".tsv")
 CSV_SEPARATORS = (",", ";", "\t")
 
 
-def load_csv(
-    path: Path,
-    label_column: str | None = None,
-    *,
-    bounds: tuple[float, float] = UNIT_BOUNDS,
-) -> Dataset:
+def load_csv(path: Path, label_column: str | None, bounds: tuple[float, float]) -> Dataset:
     """The rows of a CSV file: features of numbers, and labels if a column has them.
 
     Args:
@@ -40,7 +34,10 @@ def load_csv(
     if not kept:
         raise DataError(f"{path}: expected at least one column of numbers beside the labels")
     features = np.array(
-        [[_number(row, column, names, line, path) for column in kept] for line, row in _lines(rows)]
+        [
+            [_number(row, column, names, line, path) for column in kept]
+            for line, row in enumerate(rows, start=2)
+        ]
     )
     return Dataset.from_arrays(
         features,
@@ -73,17 +70,13 @@ def _read(path: Path) -> tuple[list[str], list[list[str]]]:
     for name in names:
         if names.count(name) > 1:
             raise DataError(f"{path}: the column {name!r} stands there twice")
-    for line, row in _lines(rows[1:]):
+    for line, row in enumerate(rows[1:], start=2):
         if len(row) != len(names):
             raise DataError(
                 f"{path}, line {line}: expected {len(names)} values, as the first line names, got "
                 f"{len(row)}"
             )
     return names, rows[1:]
-
-
-def _lines(rows: list[list[str]]) -> enumerate[list[str]]:
-    return enumerate(rows, start=2)
 
 
 def _label_index(names: Sequence[str], wanted: str | None, path: Path) -> int | None:

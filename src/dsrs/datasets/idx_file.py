@@ -20,7 +20,7 @@ UNSIGNED_BYTE = 0x08
 IDX_PREFIXES = {"train": "train", "test": "t10k"}
 
 
-def load_idx_folder(folder: Path, split: str = "test") -> Dataset:
+def load_idx_folder(folder: Path, split: str) -> Dataset:
     """The `split` of a folder with train-images-idx3-ubyte, t10k-labels-idx1-ubyte and so on."""
     return load_idx(_member(folder, split, "images"), _member(folder, split, "labels"))
 

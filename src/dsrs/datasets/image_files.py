@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import io
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.classifiers.preparation import RESAMPLES
 from dsrs.datasets.dataset import Dataset
-from dsrs.errors import DataError, InvalidInput, MissingExtra
+from dsrs.errors import DataError, InvalidInput, imported
 
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff")
 
@@ -79,21 +80,42 @@ class Frame:
 
 
 @dataclass(frozen=True)
-class ImageFiles:
-    """Reads like an array of shape (n, channels, H, W), but holds only the paths."""
+class ImagesInFiles:
+    """Reads like an array of shape (n, channels, H, W), but holds only the names of the images.
 
-    files: tuple[Path, ...]
+    Attributes:
+        names: the paths of the images, or what messages call them.
+        shape: of the array.
+        frame: how images are brought to one size.
+        content: reads the bytes of an image that has no file of its own, by its number.
+    """
+
+    names: Sequence[Path | str]
     shape: tuple[int, int, int, int]
     frame: Frame
+    content: Callable[[int], bytes] | None = None
 
     @property
     def dtype(self) -> np.dtype[Any]:
         return np.dtype(np.uint8)
 
     def __getitem__(self, index: int, /) -> NDArray[np.uint8]:
-        path = self.files[index]
-        with opened_image(path) as image:
-            return pixels_of(image, path, self.shape[1:], self.frame)
+        """The pixels (channels, height, width) of an image in its frame."""
+        name, shape = self.names[index], self.shape[1:]
+        with opened_image(name, None if self.content is None else self.content(index)) as image:
+            try:
+                # A damaged image shows itself only when its pixels are read.
+                pixels = image.convert("L" if shape[0] == 1 else "RGB")
+            except (OSError, SyntaxError, ValueError) as error:
+                raise DataError(f"{name}: the image is damaged: {error}") from error
+            values = np.asarray(self.frame.framed(pixels, name))
+        values = values[None] if shape[0] == 1 else values.transpose(2, 0, 1)
+        if values.shape != shape:
+            raise DataError(
+                f"{name}: expected an image of shape {shape}, got {values.shape}; "
+                "give `size` to scale and crop all images to one size"
+            )
+        return values
 
 
 def dataset_of_files(
@@ -120,9 +142,9 @@ def dataset_of_files(
     if hash_labels and labels is not None:
         content = fingerprint.encode() + labels.astype("<i8").tobytes()
         fingerprint = f"sha256:{hashlib.sha256(content).hexdigest()}"
-    shape = common_shape([_header(path) for path in files], files, frame)
+    shape = common_shape([header_of(path) for path in files], files, frame)
     return Dataset(
-        images=ImageFiles(tuple(files), (len(files), *shape), frame),
+        images=ImagesInFiles(tuple(files), (len(files), *shape), frame),
         labels=labels,
         name=str(folder),
         fingerprint=fingerprint,
@@ -135,15 +157,15 @@ def images_in(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.suffix.lower() in IMAGE_SUFFIXES)
 
 
-def opened_image(path: Path | str, content: BinaryIO | None = None) -> Any:
+def opened_image(name: Path | str, content: bytes | None = None) -> Any:
     """A Pillow image whose pixels are not read yet, or DataError.
 
-    `path` names it; its bytes are those of the file there, or `content`.
+    `name` is its path, or what messages call it if its bytes are `content`.
     """
     try:
-        return _pillow().open(path if content is None else content)
+        return _pillow().open(name if content is None else io.BytesIO(content))
     except (OSError, SyntaxError, ValueError) as error:
-        raise DataError(f"{path}: cannot be read as an image: {error}") from error
+        raise DataError(f"{name}: cannot be read as an image: {error}") from error
 
 
 def common_shape(
@@ -164,29 +186,10 @@ def common_shape(
     return channels, height, width
 
 
-def _header(path: Path) -> tuple[str, int, int]:
-    with opened_image(path) as image:
+def header_of(name: Path | str, content: bytes | None = None) -> tuple[str, int, int]:
+    """Mode, width and height of an image, as `opened_image` finds it."""
+    with opened_image(name, content) as image:
         return image.mode, image.width, image.height
-
-
-def pixels_of(
-    image: Any, path: Path | str, shape: tuple[int, ...], frame: Frame
-) -> NDArray[np.uint8]:
-    """The pixels (channels, height, width) of a Pillow image in its frame, if they have `shape`."""
-    grey = shape[0] == 1
-    try:
-        # A damaged image shows itself only when its pixels are read.
-        pixels = image.convert("L" if grey else "RGB")
-    except (OSError, SyntaxError, ValueError) as error:
-        raise DataError(f"{path}: the image is damaged: {error}") from error
-    values = np.asarray(frame.framed(pixels, path))
-    values = values[None] if grey else values.transpose(2, 0, 1)
-    if values.shape != shape:
-        raise DataError(
-            f"{path}: expected an image of shape {shape}, got {values.shape}; "
-            "give `size` to scale and crop all images to one size"
-        )
-    return values
 
 
 def _fingerprint(folder: Path, files: Sequence[Path], frame: Frame) -> str:
@@ -199,8 +202,4 @@ def _fingerprint(folder: Path, files: Sequence[Path], frame: Frame) -> str:
 
 
 def _pillow() -> ModuleType:
-    try:
-        from PIL import Image
-    except ImportError:
-        raise MissingExtra("pillow", "images") from None
-    return Image
+    return imported("PIL.Image", "images", "pillow")

@@ -13,9 +13,7 @@ from dsrs.datasets.image_list import listed_images
 from dsrs.errors import DataError
 
 
-def load_image_folder(
-    folder: Path, frame: Frame | None = None, *, listing: Path | None = None
-) -> Dataset:
+def load_image_folder(folder: Path, frame: Frame, listing: Path | None) -> Dataset:
     """The images in the subfolders of `folder`; classes are numbered in the order of their names.
 
     Images without subfolders have no labels. With a `listing` the images are those that it names,
@@ -23,7 +21,6 @@ def load_image_folder(
     `frame` leaves as they are must be equally large. The fingerprint is of the files, in their
     order.
     """
-    frame = frame or Frame()
     if listing is not None:
         listed, classes_of = listed_images(folder, listing)
         return dataset_of_files(folder, listed, classes_of, frame, hash_labels=True)
@@ -40,7 +37,6 @@ def load_image_folder(
     return dataset_of_files(folder, files, labels if classes else None, frame, class_names=names)
 
 
-def load_image(path: Path, frame: Frame | None = None) -> Dataset:
+def load_image(path: Path, frame: Frame) -> Dataset:
     """One image as a dataset of one input, without a label."""
-    alone = dataset_of_files(path.parent, [path], None, frame or Frame())
-    return replace(alone, name=str(path))
+    return replace(dataset_of_files(path.parent, [path], None, frame), name=str(path))

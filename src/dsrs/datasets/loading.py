@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from dsrs.classifiers.base import UNIT_BOUNDS
+from dsrs.classifiers.base import UNIT_BOUNDS, checked_bounds
 from dsrs.datasets.cifar import is_cifar_folder, load_cifar_file, load_cifar_folder
 from dsrs.datasets.cifar_sheets import has_sheets, load_cifar_sheets
 from dsrs.datasets.csv_file import CSV_SUFFIXES as CSV_SUFFIXES
@@ -57,8 +56,7 @@ def load_dataset(
     for given in (source, *(() if ids is None else (ids,))):
         if not given.exists():
             raise DataError(f"there is no file or folder {str(given)!r}")
-    if not (all(map(math.isfinite, bounds)) and bounds[0] < bounds[1]):
-        raise InvalidInput(f"`bounds` must be finite with lower < upper, got {bounds}")
+    checked_bounds(bounds)
     asked = _Asked(split, ids, label_column, bounds, Frame(size, crop, resample, stretch))
     dataset = _loaded(source, asked)
     if dataset.bounds != bounds:
@@ -100,13 +98,13 @@ def _loaded(source: Path, asked: _Asked) -> Dataset:
 LOADERS: dict[str, Callable[[Path, _Asked], Dataset]] = {
     "image": lambda source, asked: load_image(source, asked.frame),
     "image folder": lambda source, asked: load_image_folder(
-        _split_folder(source, asked.split), asked.frame, listing=asked.labels
+        _split_folder(source, asked.split), asked.frame, asked.labels
     ),
     "tiny imagenet": lambda source, asked: load_tiny_imagenet(source, asked.split, asked.frame),
     "parquet": lambda source, asked: load_parquet(source, asked.split, asked.frame),
-    "npz": lambda source, asked: load_npz(source, asked.split, bounds=asked.bounds),
-    "npy": lambda source, asked: load_npy(source, asked.labels, bounds=asked.bounds),
-    "csv": lambda source, asked: load_csv(source, asked.label_column, bounds=asked.bounds),
+    "npz": lambda source, asked: load_npz(source, asked.split, asked.bounds),
+    "npy": lambda source, asked: load_npy(source, asked.labels, asked.bounds),
+    "csv": lambda source, asked: load_csv(source, asked.label_column, asked.bounds),
     "idx": lambda source, asked: load_idx(source, asked.labels),
     "idx folder": lambda source, asked: load_idx_folder(source, asked.split),
     "cifar": lambda source, asked: load_cifar_file(source),

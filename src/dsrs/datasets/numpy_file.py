@@ -11,7 +11,6 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.classifiers.base import UNIT_BOUNDS
 from dsrs.datasets.dataset import Dataset
 from dsrs.errors import DataError
 from dsrs.files.unpacking import check_unpacked
@@ -37,9 +36,7 @@ UNREADABLE = (
 )
 
 
-def load_npz(
-    path: Path, split: str = "test", *, bounds: tuple[float, float] = UNIT_BOUNDS
-) -> Dataset:
+def load_npz(path: Path, split: str, bounds: tuple[float, float]) -> Dataset:
     """Inputs under x, X, images, data or inputs; labels, if any, under y, Y, labels or targets.
 
     An archive with both splits names them x_train, x_test and so on; `split` chooses.
@@ -51,8 +48,14 @@ def load_npz(
             archive = np.load(stream, allow_pickle=False)
             if isinstance(archive, np.ndarray):
                 raise DataError(f"{path}: expected an .npz archive, got one array (.npy)")
-            key = _found(archive.files, IMAGE_NAMES, split, path)
-            label_key = _label_key(archive.files, split)
+            key, label_key = (
+                _found(archive.files, names, split) for names in (IMAGE_NAMES, LABEL_NAMES)
+            )
+            if key is None:
+                raise DataError(
+                    f"{path}: expected inputs named {', '.join(IMAGE_NAMES)} (or with _{split}), "
+                    f"got {', '.join(archive.files) or 'nothing'}"
+                )
             _check_size(stream, {key, label_key}, path)
             images = archive[key]
             labels = None if label_key is None else archive[label_key]
@@ -63,12 +66,7 @@ def load_npz(
     return Dataset.from_arrays(images, labels, name=str(path), bounds=bounds)
 
 
-def load_npy(
-    path: Path,
-    labels: Path | None = None,
-    *,
-    bounds: tuple[float, float] = UNIT_BOUNDS,
-) -> Dataset:
+def load_npy(path: Path, labels: Path | None, bounds: tuple[float, float]) -> Dataset:
     """One array of inputs, memory-mapped, with the labels in a second .npy file if given."""
     ids = None if labels is None else _array(labels)
     return Dataset.from_arrays(_array(path), ids, name=str(path), bounds=bounds)
@@ -119,17 +117,6 @@ def _reason(error: BaseException) -> str:
     return str(error)
 
 
-def _found(names: list[str], usual: tuple[str, ...], split: str, path: Path) -> str:
-    for name in usual:
-        for candidate in (f"{name}_{split}", name):
-            if candidate in names:
-                return candidate
-    raise DataError(
-        f"{path}: expected inputs named {', '.join(usual)} (or with _{split}), "
-        f"got {', '.join(names) or 'nothing'}"
-    )
-
-
-def _label_key(names: list[str], split: str) -> str | None:
-    candidates = (form for name in LABEL_NAMES for form in (f"{name}_{split}", name))
+def _found(names: list[str], usual: tuple[str, ...], split: str) -> str | None:
+    candidates = (form for name in usual for form in (f"{name}_{split}", name))
     return next((candidate for candidate in candidates if candidate in names), None)

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import io
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +19,8 @@ from numpy.typing import NDArray
 
 from dsrs.datasets.arrays import checked_labels
 from dsrs.datasets.dataset import Dataset
-from dsrs.datasets.image_files import Frame, common_shape, opened_image, pixels_of
-from dsrs.errors import DataError, MissingExtra
+from dsrs.datasets.image_files import Frame, ImagesInFiles, common_shape, header_of
+from dsrs.errors import DataError, imported
 
 IMAGE_COLUMNS = ("image", "img", "images", "picture", "pixel_values")
 PARQUET_LABEL_COLUMNS = ("label", "labels", "fine_label", "coarse_label", "target", "class", "y")
@@ -31,52 +29,19 @@ SPLIT_NAMES = {"test": ("test", "validation", "valid", "val"), "train": ("train"
 GROUPS_KEPT = 4  # groups of rows in memory
 
 
-@dataclass(frozen=True)
-class _Place:
-    """The place of an image: a file, a group of its rows, and the row in the group."""
-
-    file: Path
-    group: int
-    row: int
-    column: str
-
-    def __str__(self) -> str:
-        return f"{self.file}, row {self.row} of group {self.group}"
-
-
-@dataclass(frozen=True)
-class ParquetImages:
-    """Reads like an array of shape (n, channels, H, W), but holds only the places of images."""
-
-    places: tuple[_Place, ...]
-    shape: tuple[int, int, int, int]
-    frame: Frame
-    group: Callable[[Path, int, str], tuple[bytes, ...]]  # reads one, or remembers it
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return np.dtype(np.uint8)
-
-    def __getitem__(self, index: int, /) -> NDArray[np.uint8]:
-        place = self.places[index]
-        content = self.group(place.file, place.group, place.column)[place.row]
-        with opened_image(str(place), io.BytesIO(content)) as image:
-            return pixels_of(image, str(place), self.shape[1:], self.frame)
-
-
 def is_parquet_folder(folder: Path) -> bool:
     """Whether `folder` holds Parquet files, itself or in its folder `data`."""
     return any(_shards(folder))
 
 
-def load_parquet(source: Path, split: str = "test", frame: Frame | None = None) -> Dataset:
+def load_parquet(source: Path, split: str, frame: Frame) -> Dataset:
     """The images of a Parquet file, or of those files of a folder that are of the split."""
-    frame = frame or Frame()
     files = [source] if source.is_file() else _files_of_split(source, split)
     first = _opened(files[0])
     image, label = _columns(first, files[0])
     digest = hashlib.sha256(f"parquet {frame}".encode())
-    places: list[_Place] = []
+    places: list[tuple[Path, int, int]] = []  # a file, a group of its rows, the row in the group
+    names: list[str] = []
     headers: list[tuple[str, int, int]] = []
     labels: list[Any] = []
     for file in files:
@@ -85,21 +50,25 @@ def load_parquet(source: Path, split: str = "test", frame: Frame | None = None) 
             raise DataError(f"{file}: expected the columns of {files[0].name}")
         for group in range(opened.num_row_groups):
             for row, content in enumerate(_group(file, group, image)):
-                place = _Place(file, group, row, image)
                 digest.update(f"{len(content)}\n".encode() + content)
-                with opened_image(str(place), io.BytesIO(content)) as picture:
-                    headers.append((picture.mode, picture.width, picture.height))
-                places.append(place)
+                places.append((file, group, row))
+                names.append(f"{file}, row {row} of group {group}")
+                headers.append(header_of(names[-1], content))
             if label is not None:
                 labels += opened.read_row_group(group, columns=[label])[label].to_pylist()
     if not places:
         raise DataError(f"{source}: expected rows with images, got none")
-    shape = common_shape(headers, [str(place) for place in places], frame)
+    shape = common_shape(headers, names, frame)
     ids = None if label is None else _labels(labels, str(source))
     digest.update(b"no labels" if ids is None else ids.astype("<i8").tobytes())
     remembered = functools.lru_cache(maxsize=GROUPS_KEPT)(_group)
+
+    def content_of(index: int) -> bytes:
+        file, group, row = places[index]
+        return remembered(file, group, image)[row]
+
     return Dataset(
-        images=ParquetImages(tuple(places), (len(places), *shape), frame, remembered),
+        images=ImagesInFiles(names, (len(names), *shape), frame, content_of),
         labels=ids,
         name=str(source),
         fingerprint=f"sha256:{digest.hexdigest()}",
@@ -180,10 +149,7 @@ def _group(file: Path, group: int, column: str) -> tuple[bytes, ...]:
 
 
 def _opened(file: Path) -> Any:
-    try:
-        import pyarrow.parquet as parquet
-    except ImportError:
-        raise MissingExtra("pyarrow", "parquet") from None
+    parquet = imported("pyarrow.parquet", "parquet")
     try:
         return parquet.ParquetFile(file)
     except (OSError, ValueError) as error:

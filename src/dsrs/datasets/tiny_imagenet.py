@@ -18,6 +18,7 @@ import numpy as np
 from dsrs.datasets.dataset import Dataset
 from dsrs.datasets.image_files import Frame, dataset_of_files, images_in
 from dsrs.errors import DataError
+from dsrs.files.content import text_of_file
 
 NAMES_FILE, ANNOTATIONS_FILE = "wnids.txt", "val_annotations.txt"
 
@@ -27,9 +28,9 @@ def is_tiny_imagenet(folder: Path) -> bool:
     return (folder / NAMES_FILE).is_file() and (folder / "val").is_dir()
 
 
-def load_tiny_imagenet(folder: Path, split: str = "test", frame: Frame | None = None) -> Dataset:
+def load_tiny_imagenet(folder: Path, split: str, frame: Frame) -> Dataset:
     """The `split` of TinyImageNet: train, or the validation images as test."""
-    names = sorted(_text(folder / NAMES_FILE).split())
+    names = sorted(text_of_file(folder / NAMES_FILE).split())
     if split == "train":
         files, classes = _by_folder(folder / "train", names)
     elif (folder / "val" / ANNOTATIONS_FILE).is_file():
@@ -39,9 +40,7 @@ def load_tiny_imagenet(folder: Path, split: str = "test", frame: Frame | None = 
     if not files:
         raise DataError(f"{folder}: expected images of the split {split!r}, got none")
     labels = np.array(classes, np.int64)
-    return dataset_of_files(
-        folder, files, labels, frame or Frame(), class_names=names, hash_labels=True
-    )
+    return dataset_of_files(folder, files, labels, frame, class_names=names, hash_labels=True)
 
 
 def _by_folder(folder: Path, names: list[str]) -> tuple[list[Path], list[int]]:
@@ -65,7 +64,7 @@ def _by_list(folder: Path, names: list[str]) -> tuple[list[Path], list[int]]:
     listing = folder / ANNOTATIONS_FILE
     files: list[Path] = []
     classes: list[int] = []
-    for number, line in enumerate(_text(listing).splitlines(), start=1):
+    for number, line in enumerate(text_of_file(listing).splitlines(), start=1):
         words = line.split()
         if not words:
             continue
@@ -77,10 +76,3 @@ def _by_list(folder: Path, names: list[str]) -> tuple[list[Path], list[int]]:
         files.append(folder / "images" / words[0])
         classes.append(numbers[words[1]])
     return files, classes
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from error

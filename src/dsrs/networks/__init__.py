@@ -23,7 +23,7 @@ NETWORKS = {
     "resnet-8-half": "cifar_resnet:resnet_8_half",
     "resnet-20": "cifar_resnet:resnet_20",
     "resnet-110": "cifar_resnet:resnet_110",
-    "wide-resnet-64": "wide_resnet:wide_resnet_64",
+    "wide-resnet-64": "wide_resnet:WideResNet",
 }
 
 

@@ -1,4 +1,4 @@
-"""What several networks share: normalisation of their input, and the first weights."""
+"""What several networks share: layers around them, and the first weights."""
 
 from __future__ import annotations
 
@@ -23,6 +23,19 @@ class Normalize(nn.Module):
         by_channel = (-1, *[1] * (images.dim() - 2))
         mean = self.get_buffer("mean").view(by_channel)
         return (images - mean) / self.get_buffer("deviation").view(by_channel)
+
+
+class Converting(nn.Module):
+    """A module of the floating-point type `kind` on batches of another."""
+
+    def __init__(self, module: nn.Module, kind: torch.dtype) -> None:
+        super().__init__()
+        self.module, self.kind = module, kind
+
+    def forward(self, batch: Tensor) -> Tensor:
+        layout = torch.channels_last if batch.dim() == 4 else torch.preserve_format
+        answer: Tensor = self.module(batch.to(self.kind, memory_format=layout))
+        return answer
 
 
 class Logits(nn.Module):

@@ -36,7 +36,7 @@ class WideBlock(nn.Module):
 
 
 class WideResNet(nn.Module):
-    """Three stages of one block each."""
+    """Three stages of one block each (`wide_resnet_imagenet64` in the files of the authors)."""
 
     def __init__(self, input_shape: Sequence[int], num_classes: int) -> None:
         super().__init__()
@@ -62,8 +62,3 @@ class WideResNet(nn.Module):
         pooled = functional.avg_pool2d(functional.relu(self.bn1(features)), POOL)
         logits: Tensor = self.linear(pooled.flatten(1))
         return logits
-
-
-def wide_resnet_64(input_shape: Sequence[int], num_classes: int) -> nn.Module:
-    """`wide_resnet_imagenet64` in the files of the paper's authors."""
-    return WideResNet(input_shape, num_classes)

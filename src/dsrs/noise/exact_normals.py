@@ -15,13 +15,11 @@ of its own with a short chain, over a block of groups that stays in the first ca
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numba import int64, uint64
 
-from dsrs.kernels.cache import jitted, kernel_folder
 from dsrs.noise.normals import (
     COSINE_TERMS,
     INCREMENTS,
@@ -33,7 +31,7 @@ from dsrs.noise.normals import (
     SQRT_HALF_BITS,
     TO_ANGLE,
 )
-from dsrs.noise.philox import Function, inlined
+from dsrs.noise.philox import inlined, kernel
 
 NORMALS_PER_BLOCK = 512  # groups in work at once: five arrays of 4 KB
 
@@ -66,12 +64,6 @@ _WHOLE = 2.0**52 + 2.0**51
 _WHOLE_BITS, _NONE = np.float64(_WHOLE).view(np.int64), np.int64(0)
 
 
-def _kernel(function: Function) -> Function:
-    here = Path(__file__)
-    sources = (here, here.with_name("philox.py"), here.with_name("normals.py"))
-    return jitted(function, kernel_folder(*sources))
-
-
 @inlined
 def _float(bits: Any) -> Any:
     return np.uint64(bits).view(np.float64)
@@ -94,7 +86,7 @@ def _rounds(count: int, c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) ->
     return c0, c1, c2, c3
 
 
-@_kernel
+@kernel
 def _fixed_rounds(key: Any, half: int, fixed: Any) -> None:
     """What the first three rounds make of the groups alone, for all samples of a stream.
 
@@ -115,7 +107,7 @@ def _fixed_rounds(key: Any, half: int, fixed: Any) -> None:
         lower[g] = p0
 
 
-@_kernel
+@kernel
 def _middle_rounds(key: Any, sample: int, first: int, n: int, fixed: Any, words: Any) -> None:
     """The words of one sample after the third round, and some rounds more."""
     k0, k1 = uint64(key[0]), uint64(key[1])
@@ -131,7 +123,7 @@ def _middle_rounds(key: Any, sample: int, first: int, n: int, fixed: Any, words:
         w0[g], w1[g], w2[g], w3[g] = _rounds(MIDDLE_ROUNDS, c0, p1, c2, c3, k0, k1)
 
 
-@_kernel
+@kernel
 def _last_rounds(key: Any, n: int, words: Any) -> None:
     done = np.uint64(FIXED_ROUNDS + MIDDLE_ROUNDS)
     k0, k1 = uint64(key[0]) + done * _W0, uint64(key[1]) + done * _W1
@@ -140,7 +132,7 @@ def _last_rounds(key: Any, n: int, words: Any) -> None:
         w0[g], w1[g], w2[g], w3[g] = _rounds(LAST_ROUNDS, w0[g], w1[g], w2[g], w3[g], k0, k1)
 
 
-@_kernel
+@kernel
 def _ratios(n: int, high: Any, low: Any) -> None:
     """ln u = 2 atanh(s) + e ln 2 for u = (w + 1/2) / 2^64, w = 2^32 high + low.
 
@@ -161,7 +153,7 @@ def _ratios(n: int, high: Any, low: Any) -> None:
         low[g] = _stored((np.int64(whole).view(np.float64) - _WHOLE) * LN2)
 
 
-@_kernel
+@kernel
 def _log_heads(n: int, ratio: Any, head: Any) -> None:
     """The upper terms of the series of the logarithm, by Horner's rule."""
     for g in range(n):
@@ -170,7 +162,7 @@ def _log_heads(n: int, ratio: Any, head: Any) -> None:
         head[g] = _stored((((_L9 * q + _L8) * q + _L7) * q + _L6) * q + _L5)
 
 
-@_kernel
+@kernel
 def _radii(n: int, ratio: Any, shift: Any, head: Any) -> None:
     """sqrt(-2 ln u) in the place of s."""
     for g in range(n):
@@ -181,7 +173,7 @@ def _radii(n: int, ratio: Any, shift: Any, head: Any) -> None:
         ratio[g] = _stored(math.sqrt(-2.0 * log))
 
 
-@_kernel
+@kernel
 def _angles(n: int, high: Any, low: Any) -> None:
     """2 pi (w + 1/2) / 2^64 from the nearest quarter turn, in the place of `low`."""
     for g in range(n):
@@ -190,7 +182,7 @@ def _angles(n: int, high: Any, low: Any) -> None:
         low[g] = _stored(away * TO_ANGLE)
 
 
-@_kernel
+@kernel
 def _turn_heads(n: int, angle: Any, sine: Any, cosine: Any) -> None:
     """The upper terms of the series of sine and cosine."""
     for g in range(n):
@@ -200,7 +192,7 @@ def _turn_heads(n: int, angle: Any, sine: Any, cosine: Any) -> None:
         cosine[g] = _stored(((_C8 * q + _C7) * q + _C6) * q + _C5)
 
 
-@_kernel
+@kernel
 def _turns(n: int, angle: Any, sine: Any, cosine: Any) -> None:
     """Sine and cosine in the place of their upper terms."""
     for g in range(n):
@@ -212,7 +204,7 @@ def _turns(n: int, angle: Any, sine: Any, cosine: Any) -> None:
         cosine[g] = _stored(1.0 - (0.5 * q - q * q * even))
 
 
-@_kernel
+@kernel
 def _products(
     n: int, high: Any, radius: Any, sine: Any, cosine: Any, first: int, half: int, row: Any
 ) -> None:
@@ -227,7 +219,7 @@ def _products(
         row[uint64(half) + at] = r * _float(along ^ (half_turn & _TOP))
 
 
-@_kernel
+@kernel
 def box_muller(n: int, words: Any, head: Any, first: int, half: int, row: Any) -> None:
     """The normals `first` + g and `half` + `first` + g of a row from words g, for g < n.
 
@@ -243,7 +235,7 @@ def box_muller(n: int, words: Any, head: Any, first: int, half: int, row: Any) -
     _products(n, high, radius, second, head, first, half, row)
 
 
-@_kernel
+@kernel
 def _near(n: int, high: Any, low: Any, first: int, row: Any) -> None:
     """Numbers of the uniform law on (-1/2, 1/2) from 64 bits each."""
     for g in range(n):
@@ -253,7 +245,7 @@ def _near(n: int, high: Any, low: Any, first: int, row: Any) -> None:
         )
 
 
-@_kernel
+@kernel
 def exact_uniforms(key: Any, space: Any, sample: int, half: int, row: Any) -> None:
     """Fill `row` with `2 half` uniform numbers of one sample, in (-1/2, 1/2)."""
     fixed, words, _ = space
@@ -265,26 +257,26 @@ def exact_uniforms(key: Any, space: Any, sample: int, half: int, row: Any) -> No
         _near(n, words[2], words[3], half + first, row)
 
 
-@_kernel
+@kernel
+def _words(count: int) -> Any:
+    kind = np.uint64
+    return (
+        np.empty(count, kind),
+        np.empty(count, kind),
+        np.empty(count, kind),
+        np.empty(count, kind),
+    )
+
+
+@kernel
 def workspace(key: Any, half: int) -> Any:
     """What `exact_normals` needs beside the number of a sample: made once for many samples."""
-    fixed = (
-        np.empty(half, np.uint64),
-        np.empty(half, np.uint64),
-        np.empty(half, np.uint64),
-        np.empty(half, np.uint64),
-    )
+    fixed = _words(half)
     _fixed_rounds(key, half, fixed)
-    words = (
-        np.empty(NORMALS_PER_BLOCK, np.uint64),
-        np.empty(NORMALS_PER_BLOCK, np.uint64),
-        np.empty(NORMALS_PER_BLOCK, np.uint64),
-        np.empty(NORMALS_PER_BLOCK, np.uint64),
-    )
-    return fixed, words, np.empty(NORMALS_PER_BLOCK, np.uint64)
+    return fixed, _words(NORMALS_PER_BLOCK), np.empty(NORMALS_PER_BLOCK, np.uint64)
 
 
-@_kernel
+@kernel
 def exact_normals(key: Any, space: Any, sample: int, half: int, row: Any) -> None:
     """Fill `row` with the `2 half` normals of one sample; `space` is the `workspace` of the key."""
     fixed, words, head = space

@@ -1,32 +1,24 @@
-"""Noise in double precision, rounded to a grid and added to an input as whole numbers."""
+"""Gaussian noise in double precision, rounded to a grid and added to an input as whole numbers."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numba import int64
 
-from dsrs.kernels.cache import jitted, kernel_folder
 from dsrs.noise.exact_normals import exact_normals, workspace
-from dsrs.noise.philox import Function, length
+from dsrs.noise.philox import kernel, length
 
 
-def _kernel(function: Function) -> Function:
-    here = Path(__file__)
-    others = (here.with_name(name) for name in ("exact_normals.py", "philox.py"))
-    return jitted(function, kernel_folder(here, *others, here.with_name("normals.py")))
-
-
-@_kernel
-def _place(d: int, cells: Any, row: Any, scale: float, origin: float, step: float, out: Any) -> Any:
+@kernel
+def place(d: int, cells: Any, row: Any, scale: float, origin: float, step: float, out: Any) -> Any:
     """out = the grid point cells + floor(scale row + 1/2), converted once."""
     for j in range(d):
         out[j] = origin + (cells[j] + np.floor(row[j] * scale + 0.5)) * step
 
 
-@_kernel
+@kernel
 def gaussian_on_grid(
     key: Any, first: int, cells: Any, sigma: float, origin: float, step: float, out: Any, norms: Any
 ) -> None:
@@ -38,10 +30,10 @@ def gaussian_on_grid(
     for i in range(out.shape[0]):
         exact_normals(key, space, first + i, half, row)
         norms[i] = sigma * length(row, d, sums)
-        _place(d, cells, row, sigma / step, origin, step, out[i])
+        place(d, cells, row, sigma / step, origin, step, out[i])
 
 
-@_kernel
+@kernel
 def add_normals(key: Any, samples: Any, scale: float, sums: Any) -> None:
     """Add z of each sample, before any rounding to a grid, to `sums`: whole numbers of 1 / scale.
 
@@ -54,18 +46,3 @@ def add_normals(key: Any, samples: Any, scale: float, sums: Any) -> None:
         exact_normals(key, space, samples[i], half, row)
         for j in range(d):
             sums[j] += int64(np.floor(row[j] * scale + 0.5))
-
-
-@_kernel
-def directions_on_grid(
-    key: Any, first: int, cells: Any, norms: Any, origin: float, step: float, out: Any
-) -> None:
-    """out[i] = the grid point `cells` with norms[i] z/|z| of sample `first + i`."""
-    d = cells.size
-    half = (d + 1) // 2
-    space, row = workspace(key, half), np.empty(2 * half)
-    sums = np.empty(half)
-    for i in range(out.shape[0]):
-        exact_normals(key, space, first + i, half, row)
-        scale = norms[i] / length(row, d, sums) / step
-        _place(d, cells, row, scale, origin, step, out[i])

@@ -35,7 +35,7 @@ TO_LOW, TO_UNIT_HIGH, TO_UNIT_LOW = 2.0**-32, 2.0**-32, 2.0**-64
 # Sums of normal noise are whole numbers of this part of 1, so that they add up in any order.
 NORMAL_UNITS = 2.0**24
 # How the kernels of `norm_noise` know the norms.
-CODES: dict[Norm, int] = {"l1": 1, "linf": 2}
+CODES: dict[Norm, int] = {"l2": 0, "l1": 1, "linf": 2}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -69,9 +69,10 @@ def inlined(function: Function) -> Function:
     return cast(Function, njit(inline="always")(function))
 
 
-def _kernel(function: Function) -> Function:
-    here = Path(__file__)
-    return jitted(function, kernel_folder(here, here.with_name("normals.py")))
+def kernel(function: Function) -> Function:
+    """Compile a function of these files, which call each other; its code is kept."""
+    files = ("exact_normals.py", "grid_noise.py", "norm_noise.py", "normals.py", "philox.py")
+    return jitted(function, kernel_folder(*(Path(__file__).with_name(name) for name in files)))
 
 
 # Numba widens 32-bit results to 64; the casts below keep the vectors at 32 bits a lane. Loop counts
@@ -121,7 +122,7 @@ def _direction(word: Any) -> Any:
     return (-across if turned else across), (-along if turned else along)
 
 
-@_kernel
+@kernel
 def normal_row(key: Any, sample: int, groups: int, words: Any, row: Any) -> None:
     """Fill `row` with the `4 groups` normals of one sample.
 
@@ -144,25 +145,31 @@ def normal_row(key: Any, sample: int, groups: int, words: Any, row: Any) -> None
         row[half + j] = radius * sine
 
 
-@_kernel
+@kernel
+def halved_sum(count: int, sums: Any, odd: Any) -> Any:
+    """The sum of sums[:count] and `odd` by halving: an order of additions that is fixed."""
+    while count > 1:
+        if count % 2:
+            odd += sums[count - 1]
+        count //= 2
+        for j in range(count):
+            sums[j] += sums[count + j]
+    return sums[0] + odd
+
+
+@kernel
 def length(row: Any, d: int, sums: Any) -> Any:
-    """|row[:d]| in float64, by halving: vector code, and an order of additions that is fixed."""
+    """|row[:d]| in float64, added up by halving."""
     half = d // 2
     odd = float64(row[d - 1]) * float64(row[d - 1]) if d % 2 else 0.0
     for j in range(half):
         sums[j] = float64(row[j]) * float64(row[j]) + float64(row[half + j]) * float64(
             row[half + j]
         )
-    while half > 1:
-        if half % 2:
-            odd += sums[half - 1]
-        half //= 2
-        for j in range(half):
-            sums[j] += sums[half + j]
-    return math.sqrt(sums[0] + odd)
+    return math.sqrt(halved_sum(half, sums, odd))
 
 
-@_kernel
+@kernel
 def add_gaussian(key: Any, first: int, x: Any, sigma: float, out: Any, norms: Any) -> None:
     """out[i] = x + sigma z of sample `first + i`; norms[i] becomes its noise norm."""
     d = x.size
@@ -178,7 +185,7 @@ def add_gaussian(key: Any, first: int, x: Any, sigma: float, out: Any, norms: An
             out[i, j] = x[j] + scale * row[j]
 
 
-@_kernel
+@kernel
 def add_directions(key: Any, first: int, x: Any, norms: Any, out: Any) -> None:
     """out[i] = x + norms[i] z/|z| of sample `first + i`: a uniform direction of given norm."""
     d = x.size

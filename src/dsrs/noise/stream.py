@@ -136,14 +136,10 @@ class NoiseStream:
     def _add_on_grid(
         self, grid: Grid, x: NDArray[np.float32], first: int, out: NDArray[np.float32], norms: Norms
     ) -> None:
-        cells, (directions, gaussian) = self._cells_of(grid, x), _grid_kernels()
-        if self._norm != "l2":
-            from dsrs.noise.norm_noise import norm_on_grid
-
+        cells, (on_grid, gaussian) = self._cells_of(grid, x), _grid_kernels()
+        if self._sigma is None:
             code = CODES[self._norm]
-            norm_on_grid(code, self._key, first, cells, norms, grid.origin, grid.step, out)
-        elif self._sigma is None:
-            directions(self._key, first, cells, norms, grid.origin, grid.step, out)
+            on_grid(code, self._key, first, cells, norms, grid.origin, grid.step, out)
         else:
             gaussian(self._key, first, cells, self._sigma, grid.origin, grid.step, out, norms)
 
@@ -175,21 +171,21 @@ class NoiseStream:
     def _norms(self, first: int, count: int) -> Norms:
         """The noise norms of `count` samples from `first` on, of a law that draws them itself."""
         numbers = range(first // NOISE_BLOCK, -(-(first + count) // NOISE_BLOCK))
-        norms = np.concatenate([self._block_norms(number) for number in numbers])
-        return norms[first % NOISE_BLOCK :][:count]
-
-    def _block_norms(self, block: int) -> NDArray[np.float64]:
-        number = np.array(_words(block), dtype=np.uint32)
-        bits = np.random.Philox(np.random.SeedSequence(np.append(self._entropy, number)))
-        return self._law.sample_norms(NOISE_BLOCK, np.random.Generator(bits))
+        blocks = []
+        for number in numbers:
+            words = np.append(self._entropy, np.array(_words(number), dtype=np.uint32))
+            generator = np.random.Generator(np.random.Philox(np.random.SeedSequence(words)))
+            blocks.append(self._law.sample_norms(NOISE_BLOCK, generator))
+        return np.concatenate(blocks)[first % NOISE_BLOCK :][:count]
 
 
 # Only who takes votes needs Numba, whose import takes a third of a second.
 @functools.cache
 def _grid_kernels() -> tuple[Callable[..., None], Callable[..., None]]:
-    from dsrs.noise.grid_noise import directions_on_grid, gaussian_on_grid
+    from dsrs.noise.grid_noise import gaussian_on_grid
+    from dsrs.noise.norm_noise import norm_on_grid
 
-    return directions_on_grid, gaussian_on_grid
+    return norm_on_grid, gaussian_on_grid
 
 
 @functools.lru_cache(maxsize=64)

@@ -26,17 +26,14 @@ def write_route(folder: str | Path, router: Member, experts: Sequence[Member]) -
 
 def _table(head: str, member: Member, folder: Path) -> str:
     facts: dict[str, Any] = {"model": _named_from(folder, member.model), "sigma": member.sigma}
-    facts |= {name: value for name, value, usual in _shape(member) if value != usual}
+    usual = {"k": 0.0, "eta": 2.0}
+    facts |= {name: getattr(member, name) for name in usual if getattr(member, name) != usual[name]}
     for name, value in member.options.items():
         is_file = name in ("weights", "denoise")
         facts[name] = _named_from(folder, str(value)) if is_file else list(value)
     # A number, a text and a list of numbers are the same in JSON and in TOML.
     lines = [f"{name} = {json.dumps(value)}" for name, value in facts.items()]
     return "\n".join([head, *lines]) + "\n"
-
-
-def _shape(member: Member) -> list[tuple[str, float, float]]:
-    return [("k", member.k, 0.0), ("eta", member.eta, 2.0)]
 
 
 def _named_from(folder: Path, name: str) -> str:

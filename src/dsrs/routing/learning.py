@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dsrs.errors import MissingExtra
+from dsrs.errors import imported
 from dsrs.routing.forecast import Floats, Integers, RoutedForecast, RouterLook, routed_radii
 from dsrs.tuning import Objective
 
@@ -42,9 +42,6 @@ class RoutingGoal:
     def forecast(self, look: RouterLook, head: RouterHead) -> RoutedForecast:
         """What a router would certify."""
         return routed_radii(look, head.answers(look), self.n, self.alpha)
-
-    def value(self, radii: Floats) -> float:
-        return self.objective.of(radii)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +67,10 @@ def table_head(look: RouterLook, goal: RoutingGoal) -> RouterHead:
     said = np.argmax(look.logarithms, axis=2)
 
     def value(table: Integers) -> float:
-        return goal.value(routed_radii(look, table[said], goal.n, goal.alpha).radii)
+        return goal.objective.of(routed_radii(look, table[said], goal.n, goal.alpha).radii)
 
     tables = [_ascended(start, experts, value) for start in (single, class_table(look, goal))]
-    return _of_table(max(tables, key=value), experts)
+    return RouterHead(TABLE_SHARPNESS, np.eye(experts)[max(tables, key=value)])
 
 
 def _ascended(table: Integers, experts: int, value: Callable[[Integers], float]) -> Integers:
@@ -105,20 +102,13 @@ def best_expert(look: RouterLook, goal: RoutingGoal) -> int:
     return int(np.argmax(goal.objective.by_input(look.radii(goal.n, goal.alpha)).mean(axis=0)))
 
 
-def _of_table(table: Integers, experts: int) -> RouterHead:
-    return RouterHead(TABLE_SHARPNESS, np.eye(experts)[table])
-
-
 def weighted_head(look: RouterLook, goal: RoutingGoal) -> RouterHead:
     """Weights that climb in the predicted value, from the best expert of each class.
 
     The predicted radius r = min_j max(s_j, e_j) is continuous in the router's shares, also where
     the named expert changes, so its gradient is taken as it is; votes are replaced by soft ones.
     """
-    try:
-        import torch
-    except ImportError:
-        raise MissingExtra("training a router", "train") from None
+    torch = imported("torch", "train")
     experts = len(look.sigmas)
     start = START_WEIGHT * np.eye(experts)[class_table(look, goal)]
     weights = torch.tensor(start, dtype=torch.float32, requires_grad=True)

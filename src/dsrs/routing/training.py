@@ -91,12 +91,12 @@ def predict_router(
     radii = look.radii(goal.n, goal.alpha)
     expert = best_expert(look, goal)
     single = goal.objective.by_input(radii[:, expert])
-    oracle = goal.value(radii.max(axis=1))
+    oracle = goal.objective.of(radii.max(axis=1))
     alone = RouterPrediction(expert, float(single.mean()), oracle)
     if alone.oracle_gain < LEAST_ORACLE_GAIN:
         return alone
     forecasts = {name: on_other_inputs(name, look, goal, FOLDS) for name in LEARNERS}
-    learner = max(forecasts, key=lambda name: goal.value(forecasts[name].radii))
+    learner = max(forecasts, key=lambda name: goal.objective.of(forecasts[name].radii))
     best = forecasts[learner]
     routed = goal.objective.by_input(best.radii)
     drawn = resampling or Resampling()
@@ -109,7 +109,7 @@ def predict_router(
         float(routed.mean()),
         float(low[0]),
         float(high[0]),
-        goal.value(best.published),
+        goal.objective.of(best.published),
         tuple(np.bincount(best.named, minlength=len(look.sigmas)).tolist()),
     )
 

@@ -53,6 +53,17 @@ def log_smoothed(logits: Tensor) -> Tensor:
     return torch.logsumexp(functional.log_softmax(logits, dim=-1), dim=0) - math.log(len(logits))
 
 
+def divergences(targets: Tensor, logits: Tensor) -> Tensor:
+    """KL(targets || answer) for noise vectors and images (m, n).
+
+    Args:
+        targets: Probabilities, of shape (n, classes).
+        logits: Of shape (m, n, classes).
+    """
+    answers = functional.log_softmax(logits, dim=-1)
+    return (torch.xlogy(targets, targets) - targets * answers).sum(dim=-1)
+
+
 def smoothed_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
     """Sum over images of -ln of the smoothed probability of the label.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,12 @@ import numpy as np
 import torch
 
 import dsrs
+from dsrs.classifiers.model_folder import MODEL_CARD, MODEL_NAME, MODEL_WEIGHTS
 from dsrs.datasets.dataset import Dataset
 from dsrs.files.whole import write_whole
 from dsrs.training.batches import class_count
 from dsrs.training.evaluation import accuracy
 from dsrs.training.export import save_onnx, save_safetensors
-from dsrs.training.folder import CARD_NAME, ONNX_NAME, WEIGHTS_NAME
 from dsrs.training.held_out import held_out
 from dsrs.training.loop import Trained
 from dsrs.training.models import parameter_count
@@ -35,8 +34,8 @@ def write_model(
     test: Dataset | None = None,
 ) -> dict[str, Any]:
     """Write model.safetensors, model.onnx and card.json into `folder`; return the card."""
-    save_safetensors(trained.model, folder / WEIGHTS_NAME)
-    difference = save_onnx(trained.model, dataset.input_shape, folder / ONNX_NAME)
+    save_safetensors(trained.model, folder / MODEL_WEIGHTS)
+    difference = save_onnx(trained.model, dataset.input_shape, folder / MODEL_NAME)
     card = {
         "format": CARD_FORMAT,
         "architecture": settings.architecture,
@@ -57,7 +56,10 @@ def write_model(
         "training_seconds": round(sum(record["seconds"] for record in trained.history), 1),
         "history": trained.history,
         "onnx_difference": difference,
-        "files": _hashes(folder, (ONNX_NAME, WEIGHTS_NAME)),
+        "files": {
+            name: f"sha256:{hashlib.sha256((folder / name).read_bytes()).hexdigest()}"
+            for name in (MODEL_NAME, MODEL_WEIGHTS)
+        },
         "versions": {
             "dsrs": dsrs.__version__,
             "torch": torch.__version__,
@@ -65,7 +67,7 @@ def write_model(
             "python": platform.python_version(),
         },
     }
-    write_whole(folder / CARD_NAME, (json.dumps(card, indent=2, allow_nan=False) + "\n").encode())
+    write_whole(folder / MODEL_CARD, (json.dumps(card, indent=2, allow_nan=False) + "\n").encode())
     return card
 
 
@@ -80,9 +82,3 @@ def _held_out(dataset: Dataset, settings: TrainingSettings) -> dict[str, Any] | 
         return None
     indices = held_out(len(dataset), settings.hold_out)
     return {"share": settings.hold_out, "images": len(indices), "indices": indices.tolist()}
-
-
-def _hashes(folder: Path, names: Sequence[str]) -> dict[str, str]:
-    return {
-        name: "sha256:" + hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names
-    }

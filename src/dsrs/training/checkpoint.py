@@ -7,6 +7,7 @@ needs to end with the same weights as one that was never interrupted.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,9 +23,19 @@ from dsrs.training.folder import CHECKPOINT_NAME
 CHECKPOINT_FORMAT = 2
 
 
+class Watcher(Protocol):
+    """Is told how a run goes on."""
+
+    def started(self, finished_epochs: int) -> None: ...
+    def batch_done(self, images: int) -> None: ...
+    def epoch_done(self, record: dict[str, Any]) -> None: ...
+
+
 class SavedSettings(Protocol):
     """Settings of a run that can be written and read."""
 
+    @property
+    def epochs(self) -> int: ...
     def to_dict(self) -> dict[str, Any]: ...
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> SavedSettings: ...
@@ -54,18 +65,8 @@ class Checkpoint:
 def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     """Replace the checkpoint of `folder`; a crash leaves the old one or the new one."""
     with whole_file(folder / CHECKPOINT_NAME) as stream:
-        torch.save(
-            {
-                "format": CHECKPOINT_FORMAT,
-                "settings": checkpoint.settings.to_dict(),
-                "sources": checkpoint.sources,
-                "epoch": checkpoint.epoch,
-                "model": checkpoint.model,
-                "optimizer": checkpoint.optimizer,
-                "history": checkpoint.history,
-            },
-            stream,
-        )
+        settings = {"format": CHECKPOINT_FORMAT, "settings": checkpoint.settings.to_dict()}
+        torch.save(vars(checkpoint) | settings, stream)
 
 
 def load_checkpoint(
@@ -99,6 +100,43 @@ def load_checkpoint(
         ) from error
     _check_same(path, saved, settings, sources)
     return saved
+
+
+def all_epochs(
+    folder: Path,
+    settings: SavedSettings,
+    sources: dict[str, str],
+    model: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+    epoch: Callable[[int], dict[str, Any]],
+    watcher: Watcher | None,
+) -> list[dict[str, Any]]:
+    """Go on from the checkpoint in `folder`, if there is one, to the last epoch; their records.
+
+    Args:
+        folder: where a checkpoint is kept after each epoch.
+        settings: those of the run.
+        sources: see `Checkpoint`.
+        model: is trained.
+        optimizer: of its weights.
+        epoch: goes over the data once, in the epoch of this number, and returns its record.
+        watcher: is told how the run goes on.
+    """
+    history: list[dict[str, Any]] = []
+    saved = load_checkpoint(folder, settings, sources)
+    if saved is not None:
+        model.load_state_dict(saved.model)
+        optimizer.load_state_dict(saved.optimizer)
+        history = saved.history
+    if watcher is not None:
+        watcher.started(len(history))
+    for number in range(len(history) + 1, settings.epochs + 1):
+        history.append(epoch(number))
+        weights, state = model.state_dict(), optimizer.state_dict()
+        save_checkpoint(folder, Checkpoint(settings, sources, number, weights, state, history))
+        if watcher is not None:
+            watcher.epoch_done(history[-1])
+    return history
 
 
 def seed_epoch(seed: int, epoch: int) -> np.random.Generator:

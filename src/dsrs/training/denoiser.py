@@ -35,12 +35,12 @@ from dsrs.errors import ClassifierError
 from dsrs.files.folders import make_folders, remove_empty
 from dsrs.files.whole import write_whole
 from dsrs.networks.denoiser import ResidualDenoiser
+from dsrs.training.answers import by_image
 from dsrs.training.batches import images_of
-from dsrs.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint, seed_epoch
+from dsrs.training.checkpoint import Watcher, all_epochs, seed_epoch
 from dsrs.training.denoiser_settings import DenoiserSettings
 from dsrs.training.devices import Machine, prepared
 from dsrs.training.export import save_onnx, save_safetensors
-from dsrs.training.loop import Watcher
 from dsrs.training.models import parameter_count
 from dsrs.training.schedules import one_cycle
 
@@ -82,26 +82,15 @@ def train_denoiser(
     for each in (network, frozen):
         if each is not None:
             each.to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    run = _Run(dataset, np.asarray(rows), settings, network, frozen, device, precision)
     sources = {"data": dataset.fingerprint}
     if model is not None:
         sources["model"] = fingerprint_of_module(model)
     optimizer = torch.optim.Adam(network.parameters(), lr=settings.learning_rate)
-    history: list[dict[str, Any]] = []
-    saved = load_checkpoint(folder, settings, sources)
-    if saved is not None:
-        network.load_state_dict(saved.model)
-        optimizer.load_state_dict(saved.optimizer)
-        history = saved.history
-    if watcher is not None:
-        watcher.started(len(history))
+    run = _Run(
+        dataset, np.asarray(rows), settings, network, frozen, optimizer, device, precision, watcher
+    )
     try:
-        for epoch in range(len(history) + 1, settings.epochs + 1):
-            history.append(run.epoch(epoch, optimizer, watcher))
-            weights, state = network.state_dict(), optimizer.state_dict()
-            save_checkpoint(folder, Checkpoint(settings, sources, epoch, weights, state, history))
-            if watcher is not None:
-                watcher.epoch_done(history[-1])
+        history = all_epochs(folder, settings, sources, network, optimizer, run.epoch, watcher)
     except BaseException:
         remove_empty(made)  # a start that failed leaves nothing behind
         raise
@@ -115,12 +104,12 @@ class _Run:
     settings: DenoiserSettings
     network: nn.Module
     frozen: nn.Module | None
+    optimizer: torch.optim.Optimizer
     device: str
     precision: str
+    watcher: Watcher | None
 
-    def epoch(
-        self, epoch: int, optimizer: torch.optim.Optimizer, watcher: Watcher | None
-    ) -> dict[str, Any]:
+    def epoch(self, epoch: int) -> dict[str, Any]:
         """Go over the data once; return the epoch's record."""
         settings, started = self.settings, time.monotonic()
         generator = seed_epoch(settings.seed, epoch)
@@ -128,7 +117,7 @@ class _Run:
         if stable and epoch - 1 <= settings.square_share * settings.epochs:
             # Adam's mean squares are those of the other objective, whose gradients are far
             # smaller: kept, they make the first steps of this one so long that it diverges.
-            optimizer.state.clear()
+            self.optimizer.state.clear()
         self.network.train()
         order, size = generator.permutation(self.rows), settings.batch_size
         steps, total, agreed = math.ceil(len(order) / size), 0.0, 0.0
@@ -137,13 +126,13 @@ class _Run:
             mirrored = torch.from_numpy(generator.random((len(images), 1, 1, 1)) < MIRRORED_SHARE)
             images = torch.where(mirrored, images.flip(-1), images)
             share = (epoch - 1 + (step + 1) / steps) / settings.epochs
-            for group in optimizer.param_groups:
+            for group in self.optimizer.param_groups:
                 group["lr"] = one_cycle(settings.learning_rate, share)
             images = images.to(self.device, memory_format=torch.channels_last)
-            loss, same = self._step(images, stable, optimizer)
+            loss, same = self._step(images, stable)
             total, agreed = total + loss * len(images), agreed + same * len(images)
-            if watcher is not None:
-                watcher.batch_done(len(images))
+            if self.watcher is not None:
+                self.watcher.batch_done(len(images))
         if not math.isfinite(total):
             raise ClassifierError(
                 f"the denoiser diverged in epoch {epoch}; start again with a lower learning rate"
@@ -156,9 +145,7 @@ class _Run:
             "seconds": round(time.monotonic() - started, 1),
         }
 
-    def _step(
-        self, images: Tensor, stable: bool, optimizer: torch.optim.Optimizer
-    ) -> tuple[float, float]:
+    def _step(self, images: Tensor, stable: bool) -> tuple[float, float]:
         """One step; the loss, and the share of answers that the noise left as they were."""
         reduced = self.precision == "bfloat16"
         with torch.autocast(self.device, dtype=torch.bfloat16, enabled=reduced):
@@ -168,10 +155,10 @@ class _Run:
                 loss, same = self._stability(images, cleaned)
             else:
                 loss = functional.mse_loss(cleaned, images)
-        optimizer.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self.network.parameters(), self.settings.most_gradient)
-        optimizer.step()
+        self.optimizer.step()
         return float(loss.detach()), same
 
     def _stability(self, images: Tensor, cleaned: Tensor) -> tuple[Tensor, float]:
@@ -185,9 +172,8 @@ class _Run:
     def _noise(self, images: Tensor) -> Tensor:
         """Gaussian noise of another size for each image, as often small as large."""
         low, high = math.log(self.settings.smallest), math.log(self.settings.largest)
-        shape = (len(images), *[1] * (images.dim() - 1))
-        sizes = torch.exp(low + (high - low) * torch.rand(shape, device=images.device))
-        return sizes * torch.randn_like(images)
+        shares = by_image(torch.rand(len(images), device=images.device), images)
+        return torch.exp(low + (high - low) * shares) * torch.randn_like(images)
 
 
 def _written(
@@ -198,9 +184,7 @@ def _written(
     history: list[dict[str, Any]],
 ) -> Path:
     save_safetensors(network, folder / DENOISER_WEIGHTS)
-    difference = save_onnx(
-        network, network.input_shape, folder / DENOISER_ONNX, "images", "denoised"
-    )
+    difference = save_onnx(network, network.input_shape, folder / DENOISER_ONNX, "denoised")
     card = {
         "format": DENOISER_FORMAT,
         "input_shape": list(network.input_shape),

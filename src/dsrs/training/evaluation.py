@@ -16,27 +16,21 @@ from dsrs.training.noise import NoiseLaw, sample_noise
 EVALUATION_BATCH = 500
 
 
-def accuracy(
-    model: nn.Module, dataset: Dataset, law: NoiseLaw, seed: int = 0, device: str = "cpu"
-) -> dict[str, Any]:
-    """Clean and noisy accuracy of the base classifier over a labelled dataset.
+def accuracy(model: nn.Module, dataset: Dataset, law: NoiseLaw, seed: int) -> dict[str, Any]:
+    """Clean and noisy accuracy of the base classifier, in evaluation mode, over a labelled dataset.
 
     Noisy accuracy is the mean of P_A over the dataset, estimated with one noise vector an image.
     """
     generator = seed_epoch(seed, 0)
-    was_training = model.training
-    model.eval()
     clean, noisy = 0, 0
     with torch.no_grad():
         for start in range(0, len(dataset), EVALUATION_BATCH):
             images, labels = tensors(
                 dataset, np.arange(start, min(start + EVALUATION_BATCH, len(dataset)))
             )
-            images, labels = images.to(device), labels.to(device)
             offsets = sample_noise(law, images, generator)
             clean += int((model(images).argmax(dim=1) == labels).sum())
             noisy += int((model(images + offsets).argmax(dim=1) == labels).sum())
-    model.train(was_training)
     return {
         "images": len(dataset),
         "clean_accuracy": clean / len(dataset),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,21 +20,13 @@ from dsrs.datasets.dataset import Dataset
 from dsrs.errors import ClassifierError, InvalidInput
 from dsrs.laws import GeneralizedGaussian, law_in_norm
 from dsrs.training.batches import channel_statistics, class_count, crop_and_flip, tensors
-from dsrs.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint, seed_epoch
+from dsrs.training.checkpoint import Watcher, all_epochs, seed_epoch
 from dsrs.training.held_out import trained_on
 from dsrs.training.models import SavedModel, fresh_model
 from dsrs.training.noise import sample_noise
 from dsrs.training.recipes import Batch
 from dsrs.training.schedules import one_cycle, ramp, step_decay, warm_up_k
 from dsrs.training.settings import TrainingSettings
-
-
-class Watcher(Protocol):
-    """Is told how a run goes on."""
-
-    def started(self, finished_epochs: int) -> None: ...
-    def batch_done(self, images: int) -> None: ...
-    def epoch_done(self, record: dict[str, Any]) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -97,21 +89,8 @@ def train(
     sources = {"data": dataset.fingerprint} | {
         role: origin["fingerprint"] for role, origin in origins.items()
     }
-    history: list[dict[str, Any]] = []
-    saved_run = load_checkpoint(folder, settings, sources)
-    if saved_run is not None:
-        model.load_state_dict(saved_run.model)
-        optimizer.load_state_dict(saved_run.optimizer)
-        history = saved_run.history
-    if watcher is not None:
-        watcher.started(len(history))
     session = _Session(dataset, settings, law, model, optimizer, guide, device, precision, watcher)
-    for epoch in range(len(history) + 1, settings.epochs + 1):
-        history.append(session.epoch(epoch))
-        weights, state = model.state_dict(), optimizer.state_dict()
-        save_checkpoint(folder, Checkpoint(settings, sources, epoch, weights, state, history))
-        if watcher is not None:
-            watcher.epoch_done(history[-1])
+    history = all_epochs(folder, settings, sources, model, optimizer, session.epoch, watcher)
     return Trained(model.eval().to("cpu"), law, history, origins)
 
 

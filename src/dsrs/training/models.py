@@ -12,12 +12,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from dsrs.classifiers.python_object import imported
+from dsrs.classifiers.model_folder import MODEL_WEIGHTS
+from dsrs.classifiers.python_object import imported_home, object_named
 from dsrs.classifiers.weights import read_weights, with_weights
 from dsrs.errors import ClassifierError, InvalidInput, MissingExtra
 from dsrs.networks import NETWORKS, build_network
 from dsrs.networks.layers import Normalize
-from dsrs.training.folder import WEIGHTS_NAME, read_card
+from dsrs.training.folder import read_card
 
 
 def fresh_model(
@@ -49,6 +50,7 @@ class SavedModel:
         architecture: The network that they are for, where it stands with them.
         mean: Means of the channels, where they do not stand with the weights.
         std: Their standard deviations.
+        module: The model itself where it is at hand; it is copied, not changed.
     """
 
     name: str
@@ -56,35 +58,25 @@ class SavedModel:
     architecture: str | None = None
     mean: tuple[float, ...] = ()
     std: tuple[float, ...] = ()
-
-    def model(self, architecture: str, input_shape: Sequence[int], num_classes: int) -> nn.Module:
-        """The saved model, in evaluation mode; `architecture` is used where it names none."""
-        spec = self.architecture or architecture
-        network = _network(spec, input_shape, num_classes)
-        title = f"the weights of {self.name} and {spec}"
-        model: nn.Module = with_weights(network, self.tensors, title, self.mean, self.std)
-        _check_answers(model, spec, input_shape, num_classes)
-        return model
-
-
-@dataclass(frozen=True)
-class GivenModel(SavedModel):
-    """A module that is at hand, to go on from; it is copied, not changed."""
-
     module: nn.Module | None = None
 
     def model(self, architecture: str, input_shape: Sequence[int], num_classes: int) -> nn.Module:
-        """A copy of the module, in evaluation mode."""
-        assert self.module is not None
-        model = copy.deepcopy(self.module).eval().requires_grad_(True)
-        _check_answers(model, self.name, input_shape, num_classes)
-        return model
+        """The saved model, in evaluation mode; `architecture` is used where it names none."""
+        if self.module is not None:
+            model = copy.deepcopy(self.module).eval().requires_grad_(True)
+            _check_answers(model, self.name, input_shape, num_classes)
+            return model
+        spec = self.architecture or architecture
+        network = _network(spec, input_shape, num_classes)
+        title = f"the weights of {self.name} and {spec}"
+        loaded: nn.Module = with_weights(network, self.tensors, title, self.mean, self.std)
+        _check_answers(loaded, spec, input_shape, num_classes)
+        return loaded
 
 
-def given_model(module: nn.Module, name: str, architecture: str | None) -> GivenModel:
+def given_model(module: nn.Module, name: str, architecture: str | None) -> SavedModel:
     """The module as what a run may start from; cards call its network `architecture`."""
-    title = architecture or type(module).__name__
-    return GivenModel(name, module.state_dict(), title, module=module)
+    return SavedModel(name, {}, architecture or type(module).__name__, module=module)
 
 
 def saved_model(
@@ -106,7 +98,7 @@ def saved_model(
     if place.is_dir():
         card = read_card(place)
         architecture = architecture or str(card["architecture"])
-        tensors = read_weights(place / WEIGHTS_NAME)
+        tensors = read_weights(place / MODEL_WEIGHTS)
     else:
         tensors = read_weights(place)
     return SavedModel(place.name, tensors, architecture, tuple(mean), tuple(std))
@@ -139,20 +131,14 @@ def _network(spec: str, input_shape: Sequence[int], num_classes: int) -> nn.Modu
 def _user_module(spec: str) -> nn.Module:
     module_name, _, name = spec.partition(":")
     try:
-        home = imported(module_name, spec)
+        home = imported_home(module_name, spec)
     except ClassifierError as error:
         # The default for ImageNet, which not everyone needs.
         missing = getattr(error.__cause__, "name", None) or ""
         if missing.partition(".")[0] == "torchvision":
             raise MissingExtra("torchvision", "imagenet") from None
         raise
-    if not hasattr(home, name):
-        raise ClassifierError(f"{module_name} has no {name!r}")
-    maker = getattr(home, name)
-    try:
-        model = maker() if callable(maker) and not isinstance(maker, nn.Module) else maker
-    except Exception as error:
-        raise ClassifierError(f"{spec} made no model: {type(error).__name__}: {error}") from error
+    model = object_named(home, name, spec)
     if not isinstance(model, nn.Module):
         raise ClassifierError(
             f"{spec!r} must be a torch.nn.Module or a function of no arguments that makes one, "

@@ -10,6 +10,7 @@ import torch
 from dsrs.errors import InvalidInput
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian
 from dsrs.laws.norms import Norm
+from dsrs.training.answers import by_image
 
 NoiseLaw = GeneralizedGaussian | AdditionalLaw
 ORDER: dict[Norm, float] = {"l1": 1.0, "l2": 2.0, "linf": math.inf}
@@ -24,20 +25,19 @@ def sample_noise(
     itself; the directions are normal vectors drawn on the device from torch's generator there, or
     Laplace and uniform ones for laws that are round in l1 and l-infinity.
     """
-    d = law.d if isinstance(law, GeneralizedGaussian) else law.base.d
-    if math.prod(images.shape[1:]) != d:
+    base = law if isinstance(law, GeneralizedGaussian) else law.base
+    if math.prod(images.shape[1:]) != base.d:
         raise InvalidInput(
-            f"the noise law has d = {d}, but an image of shape {tuple(images.shape[1:])} "
+            f"the noise law has d = {base.d}, but an image of shape {tuple(images.shape[1:])} "
             f"has {math.prod(images.shape[1:])} values"
         )
-    norm = law.measured_in if isinstance(law, GeneralizedGaussian) else law.base.measured_in
-    directions = _directions(images, norm)
+    directions = _directions(images, base.measured_in)
     if isinstance(law, GeneralizedGaussian) and law.is_gaussian:
         return directions.mul_(law.sigma)
     norms = law.sample_norms(len(images), generator).astype(np.float32)
-    lengths = directions.flatten(1).norm(p=ORDER[norm], dim=1)
+    lengths = directions.flatten(1).norm(p=ORDER[base.measured_in], dim=1)
     factors = torch.from_numpy(norms).to(images.device) / lengths
-    return directions.mul_(factors.view(-1, *[1] * (images.dim() - 1)))
+    return directions.mul_(by_image(factors, images))
 
 
 def _directions(images: torch.Tensor, norm: Norm) -> torch.Tensor:

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsrs.datasets import Dataset
-from dsrs.errors import MissingExtra, StoreError, StoreMismatch
+from dsrs.errors import StoreError, StoreMismatch, imported
 from dsrs.files.folders import make_folders, remove_empty
 from dsrs.training.devices import Machine, prepared
 from dsrs.training.folder import CHECKPOINT_NAME
 from dsrs.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
-    from dsrs.training.loop import Watcher
+    from dsrs.training.checkpoint import Watcher
     from dsrs.training.models import SavedModel
 
 
@@ -47,7 +47,7 @@ def train_model(
         machine: Device, precision and threads.
         watcher: Is told how the run goes on.
     """
-    _require_torch()
+    imported("torch", "train")
     from dsrs.training.card import write_model
     from dsrs.training.loop import train
 
@@ -75,13 +75,6 @@ def train_model(
         remove_empty(made)  # a start that failed leaves nothing behind
         raise
     return write_model(folder, trained, settings, dataset, test)
-
-
-def _require_torch() -> None:
-    try:
-        import torch  # noqa: F401
-    except ImportError:
-        raise MissingExtra("torch", "train") from None
 
 
 def _check_begun(folder: Path, resume: bool) -> None:

@@ -51,14 +51,11 @@ class TrainingSettings:
 
     def __post_init__(self) -> None:
         check_norm(self.norm)
-        if self.epochs < 1:
-            raise InvalidInput(f"`epochs` must be at least 1, got {self.epochs}")
+        for name, least in (("epochs", 1), ("warm_up", 0), ("ramp_epochs", 0), ("seed", 0)):
+            if getattr(self, name) < least:
+                raise InvalidInput(f"`{name}` must be at least {least}, got {getattr(self, name)}")
         if min(self.decay_at, default=0) < 0:
             raise InvalidInput(f"`decay_at` must hold epochs from 0 on, got {self.decay_at}")
-        if self.warm_up < 0:
-            raise InvalidInput(f"`warm_up` must be at least 0, got {self.warm_up}")
-        if self.ramp_epochs < 0:
-            raise InvalidInput(f"`ramp_epochs` must be at least 0, got {self.ramp_epochs}")
         if self.batch_size < self.recipe.noises:
             raise InvalidInput(
                 f"`batch_size` must be at least the recipe's {self.recipe.noises} noise vectors "
@@ -70,8 +67,6 @@ class TrainingSettings:
             raise InvalidInput(f"`hold_out` must be a share in [0, 1), got {self.hold_out}")
         if self.schedule not in ("steps", "one-cycle"):
             raise InvalidInput(f"`schedule` must be steps or one-cycle, got {self.schedule!r}")
-        if self.seed < 0:
-            raise InvalidInput(f"`seed` must be at least 0, got {self.seed}")
 
     @property
     def images_a_step(self) -> int:

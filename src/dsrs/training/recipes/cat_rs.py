@@ -79,7 +79,7 @@ class CatRs(Recipe):
         self, model: Module, images: Tensor, targets: Tensor, offsets: Tensor
     ) -> Tensor:
         """The noise e* of the class docstring, (m n, ...) as `offsets` is."""
-        from dsrs.training.answers import noisy_logits
+        from dsrs.training.answers import divergences, noisy_logits
         from dsrs.training.attacks import ascended, with_moments_of, within
 
         def strayed(noise: Tensor) -> Tensor:
@@ -90,20 +90,6 @@ class CatRs(Recipe):
             moving = ascended(strayed, moving, 2 * self.attack_radius / self.steps)
             moving = with_moments_of(within(moving, offsets, self.attack_radius), offsets)
         return moving
-
-
-def divergences(targets: Tensor, logits: Tensor) -> Tensor:
-    """KL(targets || answer) for noise vectors and images (m, n).
-
-    Args:
-        targets: Probabilities, of shape (n, classes).
-        logits: Of shape (m, n, classes).
-    """
-    import torch
-    from torch.nn import functional
-
-    answers = functional.log_softmax(logits, dim=-1)
-    return (torch.xlogy(targets, targets) - targets * answers).sum(dim=-1)
 
 
 def confidence_aware_loss(
@@ -126,6 +112,8 @@ def confidence_aware_loss(
     """
     import torch
     from torch.nn import functional
+
+    from dsrs.training.answers import divergences
 
     m = len(logits)
     answers = functional.log_softmax(logits, dim=-1)

@@ -127,14 +127,10 @@ def mixed_loss(
     `clean` and `mixed` are logits (m, n, classes) under the same noise. An image that the smoothed
     classifier gets wrong adds nothing to the second term.
     """
-    import torch
-    from torch.nn import functional
-
-    from dsrs.training.answers import log_smoothed, noisy_cross_entropy
+    from dsrs.training.answers import divergences, log_smoothed, noisy_cross_entropy
 
     smoothed = log_smoothed(clean).exp()
     targets = mixed_targets(smoothed, share)
     right = (smoothed.argmax(dim=1) == labels).to(clean.dtype)
-    answers = functional.log_softmax(mixed, dim=-1)
-    divergence = (torch.xlogy(targets, targets) - targets * answers).sum(dim=-1)
-    return noisy_cross_entropy(clean, labels) + mix_weight * (right * divergence).mean()
+    strayed = right * divergences(targets, mixed)
+    return noisy_cross_entropy(clean, labels) + mix_weight * strayed.mean()
