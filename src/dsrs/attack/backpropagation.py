@@ -14,10 +14,12 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dsrs.attack.aim import Aim, Floats
 from dsrs.attack.readings import FromVotes, Reading, VoteSums
 from dsrs.classifiers.base import ScoreGradient
+from dsrs.laws import GeneralizedGaussian
 from dsrs.proofs.counterexample import Source
 from dsrs.votes.tally import Batch
 
@@ -35,10 +37,9 @@ class FromBackPropagation(FromVotes):
         super().__init__(aim, stop)
         self._gradient = gradient
 
-    def _sums(self, perturbation: Floats, widen: float) -> VoteSums:
-        base = self._aim.law
-        law = base.resized(widen * base.sigma)
-        point, scores = self._aim.point(perturbation), self._aim.scores(self._rival)
+    def _sums(
+        self, point: NDArray[np.float32], law: GeneralizedGaussian, scores: Floats
+    ) -> VoteSums:
         return _GradientSums(point, law, scores, self._gradient)
 
     def _turned(self, reading: Reading, sums: VoteSums) -> Reading:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from dsrs.certifying.many_inputs import Watch
+from dsrs.certifying.progress import unseen
 from dsrs.duality.kernel import prepare
 from dsrs.errors import InvalidInput
 from dsrs.exchange.exporting import write_rows
@@ -101,11 +101,10 @@ def certify_again(run: Run, plan: Plan) -> Iterator[RunResult]:
 
 
 def _watched(work: Iterable[T], total: int, progress: Watch | None) -> Iterator[T]:
-    with nullcontext() if progress is None else progress(total) as counter:
+    with (progress or unseen)(total) as counter:
         for done in work:
             yield done
-            if counter:
-                counter.advance()
+            counter.advance()
 
 
 def _keep(run: Run, plan: Plan, results: Iterable[RunResult], output: Path) -> None:

@@ -48,7 +48,7 @@ def accuracy_table(accuracies: Sequence[MethodAccuracy], labelled: bool, norm: s
 
 def print_diagnosis(results: Sequence[RunResult], plan: Plan) -> None:
     """Say why hardly anything is certified, where that is so."""
-    from dsrs.measures.diagnosis import Setting, diagnose
+    from dsrs.measures.diagnosis import diagnose
 
-    for sentence in diagnose(results, Setting(plan.n, plan.alpha, plan.law.sigma)):
+    for sentence in diagnose(results, plan):
         print(f"why so little: {sentence}")

@@ -120,9 +120,8 @@ class ResultRow:
             raise DataError(f"`n` must be at least 1, got {self.n}")
         if self.alpha is not None and not 0 < self.alpha < 1:
             raise DataError(f"`alpha` must be in (0, 1), got {self.alpha!r}")
-        if self.d is not None and self.sigma is not None:
-            law = self.smoothing_law
-            assert law is not None
+        law = self.smoothing_law
+        if law is not None:
             if self.q_law is not None:
                 parse_additional_law(self.q_law, law, self.p_lower)
         elif self.sigma is not None and not 0 < self.sigma < math.inf:

@@ -55,11 +55,13 @@ def answered(
     """
     own = _plan_of(plan, question)
     seed = own.seed if own.seed_public else fresh_seed()
-    if question.radius is None and own.experts:
-        return routed_answer(Asked(classifier, image, own, seed, index, collector))
-    if question.radius is None:
-        return _told(Asked(classifier, image, own, seed, index, collector))
-    return _certified(classifier, image, own.replace(seed=seed), index, collector)
+    asked = Asked(classifier, image, own, seed, index, collector)
+    if question.radius is not None:
+        return _certified(asked)
+    if own.experts:
+        return routed_answer(asked)
+    counts, label = told(asked, Stream(PREDICTION, own.law), own.alpha)
+    return asked.answer(label, counts.tolist())
 
 
 @functools.lru_cache(maxsize=256)
@@ -80,39 +82,14 @@ def _plan_of(plan: Plan, question: Question) -> Plan:
     return plan.replace(methods=(method,), n=n, n0=chosen, alpha=alpha, batch=batch, **goal)
 
 
-def _told(asked: Asked) -> Prediction:
-    """The class that is told apart from the second one, at the first look that does."""
-    plan = asked.plan
-    counts, label = told(asked, Stream(PREDICTION, plan.law), plan.alpha)
-    return Prediction(
-        status="abstained" if label is None else "predicted",
-        label=label,
-        counts=tuple(counts.tolist()),
-        seed=asked.seed,
-        seed_public=plan.seed_public,
-    )
-
-
-def _certified(
-    classifier: Classifier,
-    image: NDArray[np.float32],
-    plan: Plan,
-    index: int,
-    collector: Collector,
-) -> Prediction:
+def _certified(asked: Asked) -> Prediction:
     """The class, if it is certified at the radius of the plan: then, except with probability
     alpha, every input closer than that has the same smoothed class."""
-    sampled = sample_input(classifier, image, plan, index, None, collector)
+    plan = asked.plan.replace(seed=asked.seed)
+    sampled = sample_input(asked.classifier, asked.image, plan, asked.index, None, asked.collector)
     (certificate,) = certificates_of(sampled, plan).values()
-    proved = certificate.status == "certified"
     named = named_expert(sampled, plan) if plan.experts else None
     place = 0 if named is None else place_of(named)
     by_part = [votes.counts for votes in sampled.votes if votes.stream.classifier == place]
-    return Prediction(
-        status="predicted" if proved else "abstained",
-        label=sampled.target if proved else None,
-        counts=tuple(map(sum, zip(*by_part, strict=True))),
-        seed=plan.seed,
-        seed_public=plan.seed_public,
-        certificate=certificate,
-    )
+    label = sampled.target if certificate.status == "certified" else None
+    return asked.answer(label, map(sum, zip(*by_part, strict=True)), certificate)

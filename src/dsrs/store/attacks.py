@@ -103,9 +103,9 @@ class AttackWriter:
     def add(self, attacked: AttackedInput) -> None:
         """Keep the attack on one input: whole, on disk, when this returns."""
         body = json.dumps(attacked.to_dict(), allow_nan=False)
-        moved = None if attacked.perturbation is None else _packed(attacked.perturbation)
-        pictures = attacked.pictures or (None, None)
-        row = (body, moved, *pictures)
+        moved = attacked.perturbation
+        packed = None if moved is None else np.ascontiguousarray(moved, dtype="<f4").tobytes()
+        row = (body, packed, *(attacked.pictures or (None, None)))
         with damage_as_error(self.store), self._connection as transaction:
             transaction.execute("BEGIN IMMEDIATE")
             transaction.execute(
@@ -172,10 +172,6 @@ def _read(row: Sequence[Any], run: Run) -> AttackedInput:
         raise StoreCorrupted(
             f"{run.store}: the attack on input {index} cannot be read: {error}"
         ) from error
-
-
-def _packed(perturbation: Any) -> bytes:
-    return np.ascontiguousarray(perturbation, dtype="<f4").tobytes()
 
 
 def _sum_of(body: str, *blobs: bytes | None) -> str:

@@ -181,7 +181,8 @@ def _make_folder(folder: Path) -> list[Path]:
         strange = sorted(
             item.name
             for item in folder.iterdir()
-            if item.name not in ours and not _is_unfinished(item.name)
+            if item.name not in ours
+            and not (item.name.startswith(f".{STORE_NAME}.") and UNFINISHED in item.name)
         )
         if strange:
             raise StoreError(
@@ -192,10 +193,6 @@ def _make_folder(folder: Path) -> list[Path]:
         return make_folders(folder)
     except OSError as error:
         raise StoreError(f"{folder} cannot be created: {error.strerror}") from None
-
-
-def _is_unfinished(name: str) -> bool:
-    return name.startswith(f".{STORE_NAME}.") and UNFINISHED in name
 
 
 def lock_folder(folder: Path) -> sqlite3.Connection:
