@@ -163,14 +163,13 @@ def attack_run(
         output: a folder to copy the run into; the attack is kept there, and `path` stays as it is.
     """
     chosen = settings or AttackSettings()
+    with open_run(path) as run:
+        _check_source(run, classifier, dataset)
     if output is not None:
-        with open_run(path) as run:
-            _check_source(run, classifier, dataset)
         copy_run(path, output)
         path = output
     threads = thread_count(workers)
     with open_run(path) as run:
-        _check_source(run, classifier, dataset)
         wanted = run.indices() if indices is None else _known(indices, run)
         sampled, targets = run.sampled_plan, _targets(run, wanted, chosen.method)
         _check_budget(chosen.budget, sampled)

@@ -199,5 +199,5 @@ def search_votes(budget: int, depth: float, slope: float, sigma: float, d: int) 
 
 
 def whole(votes: int | float, batch: int) -> int:
-    """Round a number of votes up to whole batches, at least one."""
+    """Round a number of votes to whole batches, at least one."""
     return max(1, round(votes / batch)) * batch

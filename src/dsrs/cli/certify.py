@@ -316,7 +316,7 @@ def _conclude(arguments: argparse.Namespace) -> int:
             "most_votes": spent.most,
             "bound": plan.bound,
             "methods": [accuracy.to_dict() for accuracy in accuracies],
-            **({"routing": routing_cost(results, plan).to_dict()} if plan.experts else {}),
+            **({"routing": routing_cost(results, plan)} if plan.experts else {}),
         }
         print_json("certify", document)
         return 0

@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     machine = examine(arguments.devices)
     if arguments.json:
-        print_json("doctor", machine.to_dict())
+        print_json("doctor", machine)
     else:
         _show(machine)
     return 0 if all(device.answers_agree for device in machine.devices) else 1

@@ -5,8 +5,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from dsrs.measures.rounding import floor_text
 from dsrs.methods import Plan
@@ -63,10 +62,6 @@ class RoutingCost:
     pairs: int
     times_single: float | None
     such: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the measures as JSON."""
-        return asdict(self)
 
 
 def routed_inputs(results: Iterable[RunResult], plan: Plan) -> list[RoutedInput]:

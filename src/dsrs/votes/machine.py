@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
@@ -97,10 +97,6 @@ class Machine:
     packages: dict[str, str | None]
     onnx_providers: tuple[str, ...]
     devices: tuple[DeviceReport, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the machine as JSON."""
-        return asdict(self)
 
 
 def examine(devices: Sequence[str] | None = None) -> Machine:
