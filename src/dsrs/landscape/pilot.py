@@ -47,8 +47,8 @@ FEWEST_PILOT_VOTES = 25
 class PilotStep:
     """What to do after the pilot votes so far: take `more` of them, or go on under `law`.
 
-    `choice` says why; it is None while the pilot goes on, and where so few votes are allowed that
-    no pilot pays.
+    `choice` says what the law promises; it is None while the pilot goes on, and where so few votes
+    are allowed that no pilot pays.
     """
 
     more: int

@@ -113,12 +113,11 @@ def profile_of_bins(
     if not np.any(np.isfinite(logs)):
         raise InvalidInput("at least one edge must be a positive finite norm")
     finite = logs[np.isfinite(logs)]
-    step = finite[1] - finite[0] if len(finite) > 1 else 0.0
+    steps = np.diff(finite) if len(finite) > 1 else np.zeros(1)
     if not np.isfinite(logs[0]):
-        logs[0] = finite[0] - step
-    step = finite[-1] - finite[-2] if len(finite) > 1 else 0.0
+        logs[0] = finite[0] - steps[0]
     if not np.isfinite(logs[-1]):
-        logs[-1] = finite[-1] + step
+        logs[-1] = finite[-1] + steps[-1]
     return fitted(0.5 * (logs[1:] + logs[:-1]), right, seen, few=few)
 
 
