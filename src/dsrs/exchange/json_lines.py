@@ -21,7 +21,8 @@ def jsonl_text(rows: Iterable[ResultRow]) -> str:
 def read_jsonl(path: Path, text: str) -> list[ResultRow]:
     """The rows of a JSON lines file."""
     rows = []
-    for number, line in enumerate(text.splitlines(), start=1):
+    # Not by `splitlines`: some of the marks that it breaks at may stand in a text of JSON.
+    for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         where = f"{path}, line {number}"
