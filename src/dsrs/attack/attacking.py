@@ -74,11 +74,6 @@ class AttackSettings:
         if self.eps is not None and not 0 < self.eps <= MOST_EPS:
             raise InvalidInput(f"`eps` must be a distance up to {MOST_EPS:g}, got {self.eps!r}")
 
-    @property
-    def limits(self) -> dict[str, Any]:
-        """What bounds the attack of one input."""
-        return {"budget": self.budget, "alpha": self.alpha, "eps": self.eps}
-
     def to_dict(self) -> dict[str, Any]:
         """For JSON, without loss; attacks of earlier versions said nothing of norm and eps."""
         fields = asdict(self)
@@ -125,7 +120,8 @@ def attack_input(
     norm = chosen.norm or certificate.law.measured_in
     aim = Aim(classifier, image, sampled.law, setting, index, target, claim, norm)
     room = Room(image, classifier.bounds if chosen.clip else None, norm)
-    radius, limits = certificate.radius_in(norm), chosen.limits
+    radius = certificate.radius_in(norm)
+    limits: dict[str, Any] = {"budget": chosen.budget, "alpha": chosen.alpha, "eps": chosen.eps}
     if isinstance(certificate.proof, Routed):
         whole = RoutedAim(aim, sampled, certificate.proof, room, stop or Event())
         found = pursue_routed(whole, radius, method, **limits)
