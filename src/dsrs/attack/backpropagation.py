@@ -42,11 +42,6 @@ class FromBackPropagation(FromVotes):
     ) -> VoteSums:
         return _GradientSums(point, law, scores, self._gradient)
 
-    def _turned(self, reading: Reading, sums: VoteSums) -> Reading:
-        assert isinstance(sums, _GradientSums)
-        fall, variance = sums.back_propagated()
-        return replace(reading, fall=fall, variance=variance)
-
 
 @dataclass(eq=False)
 class _GradientSums(VoteSums):
@@ -72,8 +67,8 @@ class _GradientSums(VoteSums):
         self._sizes += other._sizes
         self._seen += other._seen
 
-    def back_propagated(self) -> tuple[Floats, float]:
-        """The mean gradient downhill, and the variance of a coordinate of its error."""
+    def turned(self, reading: Reading) -> Reading:
+        """The reading with the mean gradient downhill, and the variance of a coordinate of it."""
         mean = self._slopes / self._seen
         spread = max(self._sizes / self._seen - float(mean @ mean), 0.0)
-        return -mean, spread / mean.size / self._seen
+        return replace(reading, fall=-mean, variance=spread / mean.size / self._seen)

@@ -68,11 +68,7 @@ class FromVotes:
         length = float(np.linalg.norm(perturbation))
         rate = float(fall @ perturbation) / length if length else 0.0
         reading = Reading(share, votes, fall, variance, rate, counted.by_class)
-        return self._turned(reading, sums)
-
-    def _turned(self, reading: Reading, sums: VoteSums) -> Reading:
-        """Return the reading with its direction replaced, where a replacement is given."""
-        return reading
+        return sums.turned(reading)
 
     def _sums(
         self, point: NDArray[np.float32], law: GeneralizedGaussian, scores: Floats
@@ -134,3 +130,7 @@ class VoteSums(Tally):
         variance = float(spread @ sizes) / self._point.size / rows**2
         fall = (means @ self._by_bin - self._scored) / rows
         return float(scores.sum() / rows), fall, variance
+
+    def turned(self, reading: Reading) -> Reading:
+        """The reading with a better direction, where these sums have one."""
+        return reading
