@@ -14,7 +14,7 @@ from dsrs.classifiers import from_callable
 from dsrs.classifiers.base import Classifier
 from dsrs.datasets import Dataset
 from dsrs.laws import GeneralizedGaussian
-from dsrs.measures.diagnosis import Setting, diagnose, hopeless_votes, renamed_classes
+from dsrs.measures.diagnosis import diagnose, hopeless_votes, renamed_classes
 from dsrs.methods import Plan
 from dsrs.store import open_run
 
@@ -46,7 +46,7 @@ def told(folder: Path, model: Classifier, data: Dataset, sigma: float, n: int) -
     plan = Plan(GeneralizedGaussian(SIDE**2, sigma), ("np",), n=n, batch=64)
     certify_run(model, data, plan, range(INPUTS), folder, workers=1)
     with open_run(folder) as run:
-        return diagnose(run.results(), Setting(n, 0.001, sigma))
+        return diagnose(run.results(), plan)
 
 
 def model_of(function: object) -> Classifier:

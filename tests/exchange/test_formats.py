@@ -80,6 +80,16 @@ def test_text_tables_round_trip_any_row(rows: list[ResultRow]) -> None:
     assert read_jsonl(Path("x"), jsonl_text(rows)) == rows
 
 
+@pytest.mark.parametrize("mark", ["\u2028", "\x85", "\x0b", "\x1c"])
+def test_marks_in_a_text_of_another_program_end_no_row(mark: str) -> None:
+    table = f'index,name,label\r\n0,a{mark}b,2\r\n1,"c{mark}d",3\r\n'
+    assert [row.label for row in read_csv(Path("t.csv"), table)] == [2, 3]
+    if mark in ("\u2028", "\x85"):  # JSON wants the others escaped
+        lines = f'{{"index": 0, "class_name": "a{mark}b"}}\r\n{{"index": 1}}\r\n'
+        first, second = read_jsonl(Path("t.jsonl"), lines)
+        assert (first.class_name, second.index) == (f"a{mark}b", 1)
+
+
 def test_columns_follow_the_record() -> None:
     assert TABLE_COLUMNS["index"] is int
     assert TABLE_COLUMNS["q_law"] is str

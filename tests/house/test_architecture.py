@@ -23,7 +23,7 @@ ALLOWED = {
     "datasets": {"classifiers", "files"},
     "duality": {"kernels", "laws"},
     "proofs": {"duality", "files", "kernels", "laws"},
-    "votes": {"classifiers", "kernels", "laws", "networks", "noise"},
+    "votes": {"classifiers", "files", "kernels", "laws", "networks", "noise"},
     "landscape": {"confidence", "laws", "proofs"},
     "methods": {"confidence", "landscape", "laws", "noise", "proofs", "votes"},
     "tuning": {"confidence", "landscape", "laws", "methods"},

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from threading import Event
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +21,10 @@ from numpy.typing import NDArray
 from dsrs.classifiers import Classifier
 from dsrs.laws import GeneralizedGaussian
 from dsrs.laws.norms import Norm, norm_of
+from dsrs.noise.stream import Stream
 from dsrs.proofs.base import Claim
-from dsrs.votes import Setting
+from dsrs.votes import InlineCollector, Setting, WorkUnit
+from dsrs.votes.tally import Counts, Tally
 
 Floats = NDArray[np.float64]
 
@@ -70,6 +73,14 @@ class Aim:
         # A sum of d numbers is rounded by less than d 2^-53 of itself.
         rounding = 1 + 1e-14 + (away.size * 2.0**-53 if self.norm == "l1" else 0.0)
         return math.nextafter(norm_of(away, self.norm) * rounding + extra, math.inf)
+
+    def votes(
+        self, perturbation: Floats, stream: Stream, count: int, stop: Event, *tallies: Tally
+    ) -> Counts:
+        """Count the first votes of a stream at `point`, and add up `tallies` over them."""
+        unit = WorkUnit(self.index, stream, 0, count, tallies)
+        collector, point = InlineCollector(stop), self.point(perturbation)
+        return collector.collect(self.classifier, point, self.setting, unit)
 
     def rival(self, counts: Sequence[int]) -> int:
         """Return the class other than the target that has most of these votes."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,6 +20,7 @@ from dsrs.attack.summary import AttackSummary, EpsRates, summarised
 from dsrs.certifying.in_flight import keep_all
 from dsrs.certifying.many_inputs import Counter, Watch
 from dsrs.certifying.one_input import checked_input, setting_of
+from dsrs.certifying.progress import unseen
 from dsrs.classifiers import Classifier
 from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput, StoreMismatch
@@ -36,7 +36,6 @@ from dsrs.store import Run, RunResult, open_run
 from dsrs.store.attacks import AttackWriter, attacked_inputs, start_attack
 from dsrs.store.copying import copy_run
 from dsrs.store.thumbnail import thumbnail
-from dsrs.votes import Setting
 
 MOST_BUDGET = 2**31
 MOST_EPS = 1e30  # points at this distance are finite in float32
@@ -74,11 +73,6 @@ class AttackSettings:
             check_norm(self.norm)
         if self.eps is not None and not 0 < self.eps <= MOST_EPS:
             raise InvalidInput(f"`eps` must be a distance up to {MOST_EPS:g}, got {self.eps!r}")
-
-    @property
-    def limits(self) -> dict[str, Any]:
-        """What bounds the attack of one input."""
-        return {"budget": self.budget, "alpha": self.alpha, "eps": self.eps}
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, without loss; attacks of earlier versions said nothing of norm and eps."""
@@ -122,11 +116,12 @@ def attack_input(
     sampled = plan or Plan(certificate.law, (NEYMAN_PEARSON,), grid=grid, experts=laws)
     _check_budget(chosen.budget, sampled)
     image = checked_input(classifier, x, sampled, index)
-    setting, claim = _setting(sampled, chosen), certificate.claim
+    setting, claim = replace(setting_of(sampled), seed=chosen.seed), certificate.claim
     norm = chosen.norm or certificate.law.measured_in
     aim = Aim(classifier, image, sampled.law, setting, index, target, claim, norm)
     room = Room(image, classifier.bounds if chosen.clip else None, norm)
-    radius, limits = certificate.radius_in(norm), chosen.limits
+    radius = certificate.radius_in(norm)
+    limits: dict[str, Any] = {"budget": chosen.budget, "alpha": chosen.alpha, "eps": chosen.eps}
     if isinstance(certificate.proof, Routed):
         whole = RoutedAim(aim, sampled, certificate.proof, room, stop or Event())
         found = pursue_routed(whole, radius, method, **limits)
@@ -164,15 +159,15 @@ def attack_run(
         output: a folder to copy the run into; the attack is kept there, and `path` stays as it is.
     """
     chosen = settings or AttackSettings()
+    with open_run(path) as run:
+        _check_source(run, classifier, dataset)
     if output is not None:
-        with open_run(path) as run:
-            _check_source(run, classifier, dataset)
         copy_run(path, output)
         path = output
     threads = thread_count(workers)
     with open_run(path) as run:
-        _check_source(run, classifier, dataset)
-        sampled, targets = run.sampled_plan, _targets(run, indices, chosen.method)
+        wanted = run.indices() if indices is None else _known(indices, run)
+        sampled, targets = run.sampled_plan, _targets(run, wanted, chosen.method)
         _check_budget(chosen.budget, sampled)
 
         def attacked(index: int, stop: Event) -> AttackedInput:
@@ -183,25 +178,22 @@ def attack_run(
         with start_attack(path, chosen.to_dict(), replace=restart) as writer:
             finished = writer.finished()
             todo = [index for index in targets if index not in finished]
-            with nullcontext() if progress is None else progress(len(targets)) as counter:
-                if counter:
-                    counter.skip(len(targets) - len(todo))
+            with (progress or unseen)(len(targets)) as counter:
+                counter.skip(len(targets) - len(todo))
                 keep_all(attacked, partial(_keep, writer, counter), todo, threads)
         everything = attacked_inputs(run)
         found = [everything[index] for index in sorted(targets)]
-        wanted = run.indices() if indices is None else _known(indices, run)
         norm = chosen.norm or sampled.law.measured_in
         return summarised(found, chosen.clip, norm, _rates(run, wanted, found, chosen.eps))
 
 
 def _targets(
-    run: Run, indices: Sequence[int] | None, method: str | None
+    run: Run, wanted: Sequence[int], method: str | None
 ) -> dict[int, tuple[int, str, Certificate]]:
     """The class to end, the method and the certificate to attack, for each certified input."""
     names = run.plan.names
     if method is not None and method not in names:
         raise InvalidInput(f"`method` must be one of {', '.join(names)}, got {method!r}")
-    wanted = run.indices() if indices is None else _known(indices, run)
     return {
         result.index: (result.target, *claim)
         for result in map(run.result, wanted)
@@ -229,12 +221,11 @@ def _rates(
     )
 
 
-def _keep(writer: AttackWriter, counter: Counter | None, attacked: AttackedInput) -> None:
+def _keep(writer: AttackWriter, counter: Counter, attacked: AttackedInput) -> None:
     # Ctrl-C may fall between writing a result and knowing it.
     if attacked.index not in writer.finished():
         writer.add(attacked)
-        if counter:
-            counter.advance()
+        counter.advance()
 
 
 def attacked_certificate(result: RunResult, method: str | None) -> tuple[str, Certificate] | None:
@@ -255,10 +246,6 @@ def _check_budget(budget: int, plan: Plan) -> None:
         check_routed_budget(budget, plan)
     else:
         check_budget(budget, plan.batch)
-
-
-def _setting(plan: Plan, chosen: AttackSettings) -> Setting:
-    return replace(setting_of(plan), seed=chosen.seed)
 
 
 def _check_source(run: Run, classifier: Classifier, dataset: Dataset) -> None:

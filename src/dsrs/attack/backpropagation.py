@@ -14,10 +14,12 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dsrs.attack.aim import Aim, Floats
 from dsrs.attack.readings import FromVotes, Reading, VoteSums
 from dsrs.classifiers.base import ScoreGradient
+from dsrs.laws import GeneralizedGaussian
 from dsrs.proofs.counterexample import Source
 from dsrs.votes.tally import Batch
 
@@ -35,16 +37,10 @@ class FromBackPropagation(FromVotes):
         super().__init__(aim, stop)
         self._gradient = gradient
 
-    def _sums(self, perturbation: Floats, widen: float) -> VoteSums:
-        base = self._aim.law
-        law = base.resized(widen * base.sigma)
-        point, scores = self._aim.point(perturbation), self._aim.scores(self._rival)
+    def _sums(
+        self, point: NDArray[np.float32], law: GeneralizedGaussian, scores: Floats
+    ) -> VoteSums:
         return _GradientSums(point, law, scores, self._gradient)
-
-    def _turned(self, reading: Reading, sums: VoteSums) -> Reading:
-        assert isinstance(sums, _GradientSums)
-        fall, variance = sums.back_propagated()
-        return replace(reading, fall=fall, variance=variance)
 
 
 @dataclass(eq=False)
@@ -71,8 +67,8 @@ class _GradientSums(VoteSums):
         self._sizes += other._sizes
         self._seen += other._seen
 
-    def back_propagated(self) -> tuple[Floats, float]:
-        """The mean gradient downhill, and the variance of a coordinate of its error."""
+    def turned(self, reading: Reading) -> Reading:
+        """The reading with the mean gradient downhill, and the variance of a coordinate of it."""
         mean = self._slopes / self._seen
         spread = max(self._sizes / self._seen - float(mean @ mean), 0.0)
-        return -mean, spread / mean.size / self._seen
+        return replace(reading, fall=-mean, variance=spread / mean.size / self._seen)

@@ -13,14 +13,13 @@ from scipy import special
 from dsrs.attack.aim import Aim
 from dsrs.attack.backpropagation import FromBackPropagation
 from dsrs.attack.box import Floats, Room
-from dsrs.attack.readings import Compass, FromVotes
+from dsrs.attack.readings import FromVotes
 from dsrs.attack.shrinking import Bands
 from dsrs.attack.verification import POINT_ALPHA_SHARES, Shares, proved
 from dsrs.attack.walk import SURELY, Path, walk, whole
 from dsrs.errors import InvalidInput
 from dsrs.noise.stream import Stream
 from dsrs.proofs.counterexample import AttackedInput, Candidate
-from dsrs.votes import InlineCollector, WorkUnit
 
 # A first point is chosen to be proved almost surely, and tells where the boundary is; the second
 # has most of the votes and of alpha, and is chosen as near as these allow. The numbers come from
@@ -87,7 +86,7 @@ def pursue(
     """
     started = perf_counter()
     law, batch = aim.law, aim.setting.batch
-    compasses: list[Compass] = [FromVotes(aim, stop)]
+    compasses = [FromVotes(aim, stop)]
     gradient = aim.classifier.score_gradient
     if gradient is not None:
         compasses.append(FromBackPropagation(aim, stop, gradient))
@@ -131,11 +130,6 @@ def _prove(
     known = Range(path, path.depth, path.informed)
     rival, candidates, perturbations = aim.rival(path.counts), list[Candidate](), list[Floats]()
 
-    def votes_at(delta: Floats, votes: int, purpose: str) -> tuple[int, ...]:
-        unit = WorkUnit(aim.index, Stream(purpose, aim.law), 0, votes)
-        counted = InlineCollector(stop).collect(aim.classifier, aim.point(delta), aim.setting, unit)
-        return tuple(counted.votes.sum(axis=1).tolist())
-
     nearest: int | None = None
     while shares.next > 0:
         left = (budget - spent) // batch * batch
@@ -157,7 +151,7 @@ def _prove(
             break
         purpose = f"attack verification {len(candidates)}"
         share = shares.spend(purpose)
-        counts = votes_at(delta, votes, purpose)
+        counts = aim.votes(delta, Stream(purpose, aim.law), votes, stop).by_class
         spent += votes
         shown = proved(counts, aim.target, rival, aim.claim, share, aim.slack)
         one = Candidate(length, counts, rival, share, shown, path.source, aim.setting.seed, purpose)

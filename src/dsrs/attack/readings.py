@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from threading import Event
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from dsrs.attack.score import Score
 from dsrs.laws import GeneralizedGaussian, Rescaled
 from dsrs.noise.stream import Stream
 from dsrs.proofs.counterexample import Source
-from dsrs.votes import InlineCollector, WorkUnit
 from dsrs.votes.tally import Batch, Tally
 
 if TYPE_CHECKING:
@@ -39,22 +38,14 @@ class Reading:
     counts: tuple[int, ...]
 
 
-class Compass(Protocol):
-    """Estimates p and the direction in which it falls at a point."""
-
-    source: Source
-    cost: int  # votes that one row of a reading counts for
-    spent: int  # votes so far
-
-    def read(self, perturbation: Floats, votes: int, widen: float = 1.0) -> Reading:
-        """A reading from so many fresh rows, under noise `widen` times as large as P's."""
-
-
 class FromVotes:
-    """Readings by votes alone: -grad p = E[(p - score) g(noise)], see score.py."""
+    """Readings by votes alone: -grad p = E[(p - score) g(noise)], see score.py.
+
+    `spent` counts the votes so far.
+    """
 
     source: Source = "votes"
-    cost = 1
+    cost = 1  # votes that one row of a reading counts for
 
     def __init__(self, aim: Aim, stop: Event) -> None:
         self._aim, self._stop = aim, stop
@@ -62,37 +53,27 @@ class FromVotes:
         self._rival: int | None = None  # from the reading before: fixed before the votes
 
     def read(self, perturbation: Floats, votes: int, widen: float = 1.0) -> Reading:
-        counts, sums = self._counted(perturbation, votes, widen)
+        """A reading from so many fresh rows, under noise `widen` times as large as P's."""
+        aim, wide = self._aim, self._aim.law.resized(widen * self._aim.law.sigma)
+        law = aim.law if widen == 1 else Rescaled(aim.law, wide.sigma)
+        stream = Stream(f"attack, {self.source} {self._readings}", law)
+        wanted = self._sums(aim.point(perturbation), wide, aim.scores(self._rival))
+        counted = aim.votes(perturbation, stream, votes, self._stop, wanted)
+        self._readings += 1
+        self.spent += votes * self.cost
+        self._rival = aim.rival(counted.by_class)
+        (sums,) = counted.tallies
+        assert isinstance(sums, VoteSums)
         share, fall, variance = sums.fall()
         length = float(np.linalg.norm(perturbation))
         rate = float(fall @ perturbation) / length if length else 0.0
-        return self._turned(Reading(share, votes, fall, variance, rate, counts), sums)
+        reading = Reading(share, votes, fall, variance, rate, counted.by_class)
+        return sums.turned(reading)
 
-    def _turned(self, reading: Reading, sums: VoteSums) -> Reading:
-        """Return the reading with its direction replaced, where a replacement is given."""
-        return reading
-
-    def _sums(self, perturbation: Floats, widen: float) -> VoteSums:
-        base = self._aim.law
-        law = base.resized(widen * base.sigma)
-        return VoteSums(self._aim.point(perturbation), law, self._aim.scores(self._rival))
-
-    def _counted(
-        self, perturbation: Floats, votes: int, widen: float
-    ) -> tuple[tuple[int, ...], VoteSums]:
-        """Take this many fresh votes; return the counts by class and their sums."""
-        aim = self._aim
-        law = aim.law if widen == 1 else Rescaled(aim.law, widen * aim.law.sigma)
-        stream = Stream(f"attack, {self.source} {self._readings}", law)
-        unit = WorkUnit(aim.index, stream, 0, votes, (self._sums(perturbation, widen),))
-        self._readings += 1
-        self.spent += votes * self.cost
-        collector = InlineCollector(self._stop)
-        counted = collector.collect(aim.classifier, aim.point(perturbation), aim.setting, unit)
-        counts, (sums,) = tuple(counted.votes.sum(axis=1).tolist()), counted.tallies
-        assert isinstance(sums, VoteSums)
-        self._rival = aim.rival(counts)
-        return counts, sums
+    def _sums(
+        self, point: NDArray[np.float32], law: GeneralizedGaussian, scores: Floats
+    ) -> VoteSums:
+        return VoteSums(point, law, scores)
 
 
 @dataclass(eq=False)
@@ -149,3 +130,7 @@ class VoteSums(Tally):
         variance = float(spread @ sizes) / self._point.size / rows**2
         fall = (means @ self._by_bin - self._scored) / rows
         return float(scores.sum() / rows), fall, variance
+
+    def turned(self, reading: Reading) -> Reading:
+        """The reading with a better direction, where these sums have one."""
+        return reading

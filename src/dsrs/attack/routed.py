@@ -31,7 +31,6 @@ from dsrs.methods.experts import expert_stream, place_of, router_stream
 from dsrs.noise.stream import PLAIN, Stream
 from dsrs.proofs.counterexample import AttackedInput, Candidate, Shown
 from dsrs.proofs.routed import Routed
-from dsrs.votes import InlineCollector, WorkUnit
 
 ROUTED_SEARCH_SHARE = Fraction(3, 5)  # of the budget: the rest proves
 
@@ -69,11 +68,7 @@ class RoutedAim:
 
     def votes(self, delta: Floats, stream: Stream, count: int) -> tuple[int, ...]:
         """Votes at a perturbed input, by class or by expert."""
-        unit = WorkUnit(self.aim.index, stream, 0, count)
-        collector = InlineCollector(self.stop)
-        point = self.aim.point(delta)
-        counted = collector.collect(self.aim.classifier, point, self.aim.setting, unit)
-        return tuple(counted.votes.sum(axis=1).tolist())
+        return self.aim.votes(delta, stream, count, self.stop).by_class
 
 
 def pursue_routed(

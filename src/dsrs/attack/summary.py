@@ -69,7 +69,7 @@ class AttackSummary:
 
     @property
     def refuted(self) -> tuple[AttackedInput, ...]:
-        """Count the inputs whose certificate is proved wrong."""
+        """The inputs whose certificate is proved wrong."""
         return tuple(one for one in self.inputs if one.refuted)
 
     @property

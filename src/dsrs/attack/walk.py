@@ -21,7 +21,7 @@ import numpy as np
 from scipy import special
 
 from dsrs.attack.box import Floats, Room
-from dsrs.attack.readings import Compass, Reading
+from dsrs.attack.readings import FromVotes, Reading
 from dsrs.attack.shrinking import Bands
 from dsrs.laws import GeneralizedGaussian
 from dsrs.proofs.counterexample import Source
@@ -60,14 +60,9 @@ class Path:
 
 @dataclass(slots=True)
 class _Log:
-    """Keeps the readings of one walk that are near the boundary."""
+    """Keeps the readings of one walk that are near the boundary, each with its perturbation."""
 
-    perturbations: list[Floats] = field(default_factory=list)
-    readings: list[Reading] = field(default_factory=list)
-
-    def add(self, perturbation: Floats, reading: Reading) -> None:
-        self.perturbations.append(perturbation)
-        self.readings.append(reading)
+    readings: list[tuple[Floats, Reading]] = field(default_factory=list)
 
     def bracketed(self, normal: Floats, depth: float) -> float:
         """A depth between the readings that are surely before the boundary and surely beyond it.
@@ -75,7 +70,7 @@ class _Log:
         Where z is far from linear, as under noise of heavy tails, its slope alone misleads.
         """
         before, beyond = 0.0, math.inf
-        for delta, one in zip(self.perturbations, self.readings, strict=True):
+        for delta, one in self.readings:
             at = float(normal @ delta)
             if abs(one.share - 0.5) * math.sqrt(one.votes) < SURELY:
                 continue
@@ -89,9 +84,9 @@ class _Log:
 
     def depth(self, normal: Floats, slope: float) -> tuple[float, int]:
         """Estimate where z is 0 along the normal from the later readings."""
-        votes = sum(one.votes for one in self.readings)
+        votes = sum(one.votes for _, one in self.readings)
         total, weight = 0.0, 0
-        for delta, one in zip(reversed(self.perturbations), reversed(self.readings), strict=True):
+        for delta, one in reversed(self.readings):
             total += one.votes * (float(normal @ delta) + score_of(one) / slope)
             weight += one.votes
             if weight >= LATE * votes:
@@ -124,7 +119,7 @@ def _weight(reading: Reading) -> float:
 
 
 def walk(
-    compass: Compass, room: Room, bands: Bands, law: GeneralizedGaussian, budget: int, batch: int
+    compass: FromVotes, room: Room, bands: Bands, law: GeneralizedGaussian, budget: int, batch: int
 ) -> Path | None:
     """Look for the nearest point where the claim ends.
 
@@ -143,7 +138,7 @@ def walk(
     while True:
         delta = room.beyond(normal, depth)
         reading = compass.read(delta, size)
-        log.add(delta, reading)
+        log.readings.append((delta, reading))
         z = score_of(reading)
         if reading.rate > 0:
             low, high = SLOPES
@@ -160,7 +155,7 @@ def walk(
 
 
 def _start(
-    compass: Compass, d: int, slope: float, votes: int, budget: int
+    compass: FromVotes, d: int, slope: float, votes: int, budget: int
 ) -> tuple[_Sum, float] | None:
     """A first direction and step, from noise wide enough to see votes against the claim."""
     found: tuple[_Sum, float] | None = None
@@ -204,5 +199,5 @@ def search_votes(budget: int, depth: float, slope: float, sigma: float, d: int) 
 
 
 def whole(votes: int | float, batch: int) -> int:
-    """Round a number of votes up to whole batches, at least one."""
+    """Round a number of votes to whole batches, at least one."""
     return max(1, round(votes / batch)) * batch

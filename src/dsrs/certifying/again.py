@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 from dsrs.certifying.many_inputs import Watch
+from dsrs.certifying.progress import unseen
 from dsrs.duality.kernel import prepare
 from dsrs.errors import InvalidInput
 from dsrs.exchange.exporting import write_rows
@@ -21,8 +20,6 @@ from dsrs.methods import NEYMAN_PEARSON, Plan, methods_of
 from dsrs.store.reader import Run, open_run
 from dsrs.store.result import RunResult
 from dsrs.store.writer import start_run
-
-T = TypeVar("T")
 
 
 def recertify_run(
@@ -50,7 +47,11 @@ def recertify_run(
         plan = replanned(run.plan, alpha=alpha, method=method, q=q)
         prepare(len(run) * len(plan.methods))
         # All is certified before anything is written: one input may be refused.
-        results = list(_watched(certify_again(run, plan), len(run), progress))
+        results = []
+        with (progress or unseen)(len(run)) as counter:
+            for result in certify_again(run, plan):
+                results.append(result)
+                counter.advance()
         if output is not None and form is None:
             _keep(run, plan, results, Path(output))
         elif output is not None and form is not None:
@@ -98,14 +99,6 @@ def certify_again(run: Run, plan: Plan) -> Iterator[RunResult]:
     for result in run.results():
         certificates = {name: one.certified(result.sampled) for name, one in methods.items()}
         yield replace(result, certificates=certificates)
-
-
-def _watched(work: Iterable[T], total: int, progress: Watch | None) -> Iterator[T]:
-    with nullcontext() if progress is None else progress(total) as counter:
-        for done in work:
-            yield done
-            if counter:
-                counter.advance()
 
 
 def _keep(run: Run, plan: Plan, results: Iterable[RunResult], output: Path) -> None:

@@ -28,10 +28,8 @@ Floats = NDArray[np.float64]
 UNSURE_SHARE = 0.05  # how often an interval may miss
 # The same of what is known of each input: inputs are wrong to either side, and much of it cancels.
 UNSURE_EACH = 0.32
-PROBABILITY_LEVELS, GRID = (
-    64,
-    160,
-)  # quantiles of P_A of an input; probabilities of a miss with a radius
+PROBABILITY_LEVELS = 64  # quantiles of P_A of an input
+GRID = 160  # probabilities of a miss with a radius
 # What forecasts of radii miss by even with many votes (docs/landscape.md), as a share of them.
 FORECAST_ERROR = 0.05
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
@@ -17,6 +17,7 @@ from dsrs.certifying.one_input import (
     sample_input,
     with_undefended,
 )
+from dsrs.certifying.progress import unseen
 from dsrs.classifiers.base import Classifier, checked_classifier
 from dsrs.classifiers.function_check import refuse_unless_function
 from dsrs.datasets.dataset import Dataset
@@ -107,14 +108,17 @@ def certify_run(
         finished = writer.finished()
         todo = [index for index in indices if index not in finished]
         prepare(len(todo) * len(plan.methods))
-        with nullcontext() if progress is None else progress(len(indices)) as counter:
-            if counter:
-                counter.skip(len(indices) - len(todo))
+        with (progress or unseen)(len(indices)) as counter:
+            counter.skip(len(indices) - len(todo))
             if todo:
                 first = dataset.input(todo[0])
                 refuse_unless_function(classifier, first, plan.law.sigma, plan.batch)
-                where = _where(classifier, origin.device)
-                LOG.info("counting votes with %s, %s", work.executor.place, where)
+                LOG.info(
+                    "counting votes with %s, the model on %s, its noise %s",
+                    work.executor.place,
+                    origin.device,
+                    "there" if classifier.makes_noise else "made by the processor",
+                )
                 work.finish(todo, _Keeper(writer, counter, plan))
 
 
@@ -139,7 +143,9 @@ class _Work:
     def finish(self, todo: Sequence[int], keep: Callable[[RunResult], None]) -> None:
         """Call `keep` with the result of every input of `todo`, then log what it took."""
         with self.executor as counting:
-            at_once = counting.in_flight(_votes_at_once(self.plan), len(todo))
+            # About how many votes a method asks for: all of them, or with looks a few batches.
+            votes = self.plan.n if self.plan.goal.is_open else self.plan.batch
+            at_once = counting.in_flight(votes, len(todo))
             if at_once > 1:
                 keep_all(self.certified, keep, todo, at_once)
             else:
@@ -160,7 +166,7 @@ class _Keeper:
     """Writes results into the run folder, counts them, and warns once of far inputs."""
 
     writer: RunWriter
-    counter: Counter | None
+    counter: Counter
     plan: Plan
     warned: bool = False
 
@@ -172,16 +178,4 @@ class _Keeper:
         # Ctrl-C may fall between writing a result and knowing it.
         if not self.writer.holds(result.index):
             self.writer.add(result)
-            if self.counter:
-                self.counter.advance(votes=sum(votes.total for votes in result.votes))
-
-
-def _votes_at_once(plan: Plan) -> int:
-    """About how many votes a method asks for: all of them, or with looks a few batches."""
-    return plan.n if plan.goal.is_open else plan.batch
-
-
-def _where(classifier: Classifier, device: str) -> str:
-    """For people: where the model runs and its noise is made."""
-    beside = classifier.makes_noise
-    return f"the model on {device}, its noise {'there' if beside else 'made by the processor'}"
+            self.counter.advance(votes=sum(votes.total for votes in result.votes))

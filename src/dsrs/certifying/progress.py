@@ -76,6 +76,11 @@ class Progress:
         return f"{self.label} {bar} {self.done:,}/{self.total:,}, {ending}, {rate:,.3g}/s{votes}"
 
 
+def unseen(total: int) -> Progress:
+    """The counter of work that nobody watches."""
+    return Progress(total, "", quiet=True)
+
+
 def is_watched() -> bool:
     """Whether somebody sees a bar while it moves: on a terminal, or in a notebook."""
     return sys.stderr.isatty() or _in_notebook()

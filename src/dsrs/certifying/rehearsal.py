@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Event
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +21,6 @@ from dsrs.datasets.dataset import Dataset
 from dsrs.landscape.profile import Profile, profile_of_bins
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.methods import NEYMAN_PEARSON, Plan, certificates_of
-from dsrs.votes import Collector
 from dsrs.votes.executors import ThreadExecutor
 from dsrs.votes.records import SampledInput
 
@@ -87,54 +87,34 @@ def rehearse(
     tried: list[_Tried] = []
     with ThreadExecutor(workers) as counting:
         counting.in_flight(each, 1)
-        for place in order.tolist():
+        for index in (indices[place] for place in order.tolist()):
             small = (alone, fewer)[len(tried) % 2] if len(tried) >= WHOLE else whole
+            x, label, start = dataset.input(index), dataset.label(index), clock()
             collector = counting.collector(Event())
-            tried.append(_try_out(classifier, dataset, small, indices[place], collector, clock))
+            sampled = sample_input(classifier, x, small, index, label, collector)
+            middle = clock()
+            certificates_of(sampled, small)
+            tried.append(_Tried(sampled, middle - start, clock() - middle))
             if len(tried) >= FEWEST_REHEARSAL_INPUTS and clock() - began >= most_seconds:
                 break
     warm = tried[1:] or tried  # the first one also loads and compiles
-    per_query, per_input = line_through([(one.sampling, one.queries) for one in warm])
+    per_query, per_input = line_through([(one.sampling, one.sampled.queries or 0) for one in warm])
     per_input += float(np.mean([one.certifying for one in warm[: WHOLE - 1]]))
     return Rehearsal(
-        tuple(one.profile for one in tried),
-        sum(one.votes for one in tried),
+        tuple(profile_of_sample(one.sampled, plan) for one in tried),
+        sum(part.total for one in tried for part in one.sampled.votes),
         clock() - began,
         per_query,
         per_input,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Tried:
-    """One input of a rehearsal: its profile, what it took, and for how long."""
+class _Tried(NamedTuple):
+    """One input of a rehearsal, and the seconds that its votes and its certificates took."""
 
-    profile: Profile
-    votes: int
-    queries: int
+    sampled: SampledInput
     sampling: float
     certifying: float
-
-
-def _try_out(
-    classifier: Classifier,
-    dataset: Dataset,
-    plan: Plan,
-    index: int,
-    collector: Collector,
-    clock: Clock,
-) -> _Tried:
-    x, label, start = dataset.input(index), dataset.label(index), clock()
-    sampled = sample_input(classifier, x, plan, index, label, collector)
-    middle = clock()
-    certificates_of(sampled, plan)
-    return _Tried(
-        profile_of_sample(sampled, plan),
-        sum(part.total for part in sampled.votes),
-        sampled.queries or 0,
-        middle - start,
-        clock() - middle,
-    )
 
 
 def line_through(timed: Sequence[tuple[float, int]]) -> tuple[float, float]:

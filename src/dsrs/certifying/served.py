@@ -7,7 +7,7 @@ on one grid. A service that runs another one has no promise, however alike they 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,15 +55,12 @@ def facts_of_model(classifier: Classifier, device: str) -> dict[str, Any]:
 
 def compare_served(quoted: Mapping[str, Any], served: Mapping[str, Any]) -> list[Compared]:
     """Every fact that both name, compared."""
-    return list(_compared(quoted, served))
-
-
-def _compared(quoted: Mapping[str, Any], served: Mapping[str, Any]) -> Iterator[Compared]:
-    for name, said in quoted.items():
-        if name in served:
-            now = served[name]
-            cut = said != now and _text(said) == _text(now)  # what differs may be at the end
-            yield Compared(name, _text(said, end=cut), _text(now, end=cut), said == now)
+    compared = []
+    for name in [name for name in quoted if name in served]:
+        said, now = quoted[name], served[name]
+        cut = said != now and _text(said) == _text(now)  # what differs may be at the end
+        compared.append(Compared(name, _text(said, end=cut), _text(now, end=cut), said == now))
+    return compared
 
 
 def refuse_other(compared: Sequence[Compared], what: str) -> None:

@@ -96,11 +96,10 @@ def _as_stored(
     with VoteCollector() as workers:
         for part in stored.votes:
             unit = WorkUnit(stored.index, part.stream, part.start, part.stop)
-            votes = workers.collect(classifier, image, setting_of(plan), unit).votes
-            counts, trials = votes.sum(axis=1).tolist(), votes.sum(axis=0).tolist()
-            hits = votes[target].tolist()
+            counted = workers.collect(classifier, image, setting_of(plan), unit)
+            trials, hits = counted.votes.sum(axis=0).tolist(), counted.votes[target].tolist()
             parts.append(
-                replace(part, counts=tuple(counts), trials=tuple(trials), hits=tuple(hits))
+                replace(part, counts=counted.by_class, trials=tuple(trials), hits=tuple(hits))
             )
     return tuple(parts)
 

@@ -65,7 +65,7 @@ def print_measured(
     spent: VotesSpent,
 ) -> None:
     """Print the table, the votes, and why hardly anything is certified, where that is so."""
-    from dsrs.measures.diagnosis import Setting, diagnose
+    from dsrs.measures.diagnosis import diagnose
     from dsrs.measures.routing import routing_lines
 
     plan = opened.plan
@@ -75,5 +75,5 @@ def print_measured(
         print("bounds: randomized Clopper-Pearson")
     for line in routing_lines(results, plan):
         print(line)
-    for sentence in diagnose(results, Setting(plan.n, plan.alpha, plan.law.sigma)):
+    for sentence in diagnose(results, plan):
         print(f"why so little: {sentence}")

@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_json("doctor", machine)
     else:
         _show(machine)
-    return 0 if all(device.trusted for device in machine.devices) else 1
+    return 0 if all(device.answers_agree for device in machine.devices) else 1
 
 
 def _show(machine: Machine) -> None:
@@ -90,7 +90,7 @@ def _text(device: DeviceReport) -> str:
         f"{device.device}: {device.title}",
         f"  noise    {noise}",
         *(f"           {note}" for note in device.notes),
-        "  answers  " + ("those of the CPU" if device.trusted else "NOT those of the CPU"),
+        "  answers  " + ("those of the CPU" if device.answers_agree else "NOT those of the CPU"),
         f"  speed    {device.votes:,.0f} votes a second, {device.votes / device.passes:.0%} of "
         f"{device.passes:,.0f} rows a second of passes alone",
     ]

@@ -28,7 +28,7 @@ def csv_text(rows: Iterable[ResultRow]) -> str:
 
 def read_csv(path: Path, text: str) -> list[ResultRow]:
     """The rows of a CSV table with at least the column `index`."""
-    table = csv_table(text.splitlines(keepends=True), str(path))
+    table = csv_table(io.StringIO(text, newline=""), str(path))
     return [
         row_from_text(row.cells, f"{path}, line {row.line}") for row in table.good_rows(str(path))
     ]

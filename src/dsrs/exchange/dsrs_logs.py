@@ -45,6 +45,7 @@ class SamplingLog:
     `later` are the other intervals of inputs that the log has more than once.
     """
 
+    path: Path
     name: LogHeader
     header: LogHeader
     intervals: Mapping[int, Interval]
@@ -72,6 +73,7 @@ class LoggedRadius:
 class RadiusLog:
     """A radius log: what its name says, and the l2 radius of each input."""
 
+    path: Path
     name: RadiusName
     radii: Mapping[int, LoggedRadius]
 
@@ -94,7 +96,12 @@ def read_sampling_log(path: Path) -> SamplingLog:
     since_header: set[int] = set()
     for where, words in log_lines(path):
         if words[0] == "x" and len(words) == 3:
-            _take_key(keys, words[1], words[2], where)
+            _, key, value = words
+            if keys.setdefault(key, value) != value:
+                raise DataError(
+                    f"{where}: the file holds two logs of different settings: `{key}` is "
+                    f"{keys[key]} and {value}"
+                )
             since_header.clear()
         elif words[0] == "o" and len(words) == 4:
             index = parsed(words[1], int, "index", where)
@@ -114,7 +121,7 @@ def read_sampling_log(path: Path) -> SamplingLog:
     name = sampling_name(path)
     header = name if missing else header_of(keys, name.rule, str(path))
     _check_header(header, name, path)
-    return SamplingLog(name, header, intervals, later)
+    return SamplingLog(path, name, header, intervals, later)
 
 
 def radius_log_text(radii: Mapping[int, LoggedRadius]) -> str:
@@ -145,7 +152,7 @@ def read_radius_log(path: Path) -> RadiusLog:
             since_start.clear()
         since_start.add(index)
         radii[index] = LoggedRadius(radius, tuple(multipliers))
-    return RadiusLog(name, radii)
+    return RadiusLog(path, name, radii)
 
 
 def log_lines(path: Path) -> Iterator[tuple[str, list[str]]]:
@@ -165,14 +172,6 @@ def _check_header(header: LogHeader, name: LogHeader, path: Path) -> None:
         fewer = key in ("n", "alpha") and header.rule is None and 0 < logged < told
         if logged != told and not fewer:
             raise DataError(f"{path} is named for {key} = {told:g}, and its header says {logged:g}")
-
-
-def _take_key(keys: dict[str, str], key: str, value: str, where: str) -> None:
-    if keys.setdefault(key, value) != value:
-        raise DataError(
-            f"{where}: the file holds two logs of different settings: `{key}` is "
-            f"{keys[key]} and {value}"
-        )
 
 
 def _interval(ends: Iterable[str], where: str) -> Interval:

@@ -14,6 +14,7 @@ logged interval, so the interval of the votes that were taken can be computed.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -65,17 +66,16 @@ def fallback_interval(
 @lru_cache(maxsize=256)
 def _successes(interval: Interval, n: int, alpha: float) -> int | None:
     """Return how many successes of n, at least half, give this interval; None if none do."""
-    low, high = n // 2, n
-    while low < high:  # the lower end grows with the successes
-        middle = (low + high) // 2
-        lower = _interval(middle, n, alpha).lower
-        if lower < interval.lower and not _resemble(lower, interval.lower):
-            low = middle + 1
-        else:
-            high = middle
-    known = _interval(low, n, alpha)
+
+    def reaches(successes: int) -> bool:
+        lower = _interval(successes, n, alpha).lower
+        return lower >= interval.lower or _resemble(lower, interval.lower)
+
+    # The lower end grows with the successes.
+    least = n // 2 + bisect_left(range(n // 2, n), True, key=reaches)
+    known = _interval(least, n, alpha)
     same = _resemble(known.lower, interval.lower) and _resemble(known.upper, interval.upper)
-    return low if same else None
+    return least if same else None
 
 
 @lru_cache(maxsize=256)

@@ -75,9 +75,8 @@ def import_folder(
     for logs in logs_in(folder):
         imported.broken.extend(logs.broken)
         imported.left_out.extend(logs.left_out)
-        votes = {path: log.intervals for path, log in logs.sampling.items()}
-        empty = [path for path, lines in votes.items() if not lines]
-        empty += [path for path, log in logs.radii.items() if not log.radii]
+        empty = [log.path for log in logs.sampling if not log.intervals]
+        empty += [log.path for log in logs.radii if not log.radii]
         imported.left_out.extend((path, "no line with an input") for path in empty)
         rows = rows_of_logs(logs)
         _check_once(rows, folder)

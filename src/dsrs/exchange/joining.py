@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
 
 from dsrs.errors import DataError, InvalidInput
 from dsrs.exchange.dsrs_logs import RadiusLog, SamplingLog
 from dsrs.exchange.fallback import fallback_interval
-from dsrs.exchange.log_names import MODEL_ENDING, LogHeader, model_sigma, recorded_percentile
+from dsrs.exchange.log_names import MODEL_ENDING, model_sigma, recorded_percentile
 from dsrs.exchange.row import ResultRow, checked_row
 from dsrs.proofs.interval import Interval
 
@@ -20,35 +19,31 @@ EITHER_TRUNCATION = (
 )
 
 
-def radius_rows(log: RadiusLog, path: Path) -> list[ResultRow]:
+def radius_rows(log: RadiusLog) -> list[ResultRow]:
     """The rows of a log of radii, which are of the label's class."""
     p = log.name.p
     alone = log.name.rule is None  # with a Q, N and ALPHA are not those of the whole method
-    common = {
-        "k": p.k,
-        "sigma": p.sigma,
-        "n": p.n if alone else None,
-        "alpha": p.alpha if alone else None,
-    }
     return [
         checked_row(
             {
                 "index": index,
                 "radius": row.radius,
-                "status": status,
+                "status": "certified" if row.radius else "abstained",  # 0 stands for an abstention
                 "for_label": 1,
-                **common,
+                "k": p.k,
+                "sigma": p.sigma,
+                "n": p.n if alone else None,
+                "alpha": p.alpha if alone else None,
             },
-            str(path),
+            str(log.path),
         )
         for index, row in log.radii.items()
-        for status in ["certified" if row.radius else "abstained"]  # 0 stands for an abstention
     ]
 
 
-def check_is_p(log: SamplingLog, path: Path) -> None:
+def check_is_p(log: SamplingLog) -> None:
     """Refuse a log of Q where that of P is meant."""
-    header, folder = log.header, path.resolve().parent.name
+    header, path, folder = log.header, log.path, log.path.resolve().parent.name
     if header.rule is not None:
         raise DataError(
             f"{path} is the log of a truncated law (rule {header.rule}), not of P; give the log "
@@ -63,28 +58,11 @@ def check_is_p(log: SamplingLog, path: Path) -> None:
         )
 
 
-def interval_rows(log: SamplingLog, path: Path) -> list[ResultRow]:
+def interval_rows(log: SamplingLog) -> list[ResultRow]:
     """The rows of a log of P."""
-    header = log.header
-    common = {
-        "k": header.k,
-        "norm": None if header.norm == "l2" else header.norm,
-        "sigma": header.sigma,
-        "n": header.n,
-        "alpha": header.alpha,
-    }
+    notes = {index: REPEATED if len(log.lines(index)) > 1 else None for index in log.intervals}
     return [
-        checked_row(
-            {
-                "index": index,
-                **common,
-                "p_lower": interval.lower,
-                "p_upper": interval.upper,
-                "note": REPEATED if len(log.lines(index)) > 1 else None,
-                "for_label": 1,
-            },
-            str(path),
-        )
+        _row(index, JoinedInput(interval, note=notes[index]), log, log)
         for index, interval in log.intervals.items()
     ]
 
@@ -137,21 +115,17 @@ def truncated_interval(logged: Interval, least: float, most: float) -> Interval:
     return Interval(math.nextafter(lower, 0.0), min(math.nextafter(logged.upper * grown, 2), 1.0))
 
 
-def joined_rows(
-    p_log: SamplingLog, q_log: SamplingLog, p_path: Path, q_path: Path
-) -> list[ResultRow]:
+def joined_rows(p_log: SamplingLog, q_log: SamplingLog) -> list[ResultRow]:
     """The rows of the inputs that both logs hold."""
-    p, q = p_log.header, q_log.header
-    _check_pair(p, q, p_path, q_path)
+    _check_pair(p_log, q_log)
     both = [index for index in p_log.intervals if index in q_log.intervals]
     if not both:
-        raise DataError(f"{p_path} and {q_path} have no input in common")
-    return [_joined_row(index, joined_input(p_log, q_log, index), p, q, p_path) for index in both]
+        raise DataError(f"{p_log.path} and {q_log.path} have no input in common")
+    return [_row(index, joined_input(p_log, q_log, index), p_log, q_log) for index in both]
 
 
-def _joined_row(
-    index: int, joined: JoinedInput, p: LogHeader, q: LogHeader, p_path: Path
-) -> ResultRow:
+def _row(index: int, joined: JoinedInput, p_log: SamplingLog, q_log: SamplingLog) -> ResultRow:
+    p, q = p_log.header, q_log.header
     kind = "rescaled" if q.rule is None else "truncated"
     both = joined.fell_back or joined.q is not None
     return checked_row(
@@ -170,13 +144,14 @@ def _joined_row(
             "note": joined.note,
             "for_label": 1,
         },
-        str(p_path),
+        str(p_log.path),
     )
 
 
-def _check_pair(p: LogHeader, q: LogHeader, p_path: Path, q_path: Path) -> None:
+def _check_pair(p_log: SamplingLog, q_log: SamplingLog) -> None:
     """Refuse a log of Q that does not belong to this P."""
-    folders = [path.resolve().parent.name for path in (p_path, q_path)]
+    p, q, q_path = p_log.header, q_log.header, q_log.path
+    folders = [log.path.resolve().parent.name for log in (p_log, q_log)]
     if all(name.endswith(MODEL_ENDING) for name in folders) and folders[0] != folders[1]:
         raise DataError(f"{q_path} is of the model {folders[1]}, and the log of P of {folders[0]}")
     if q.norm != p.norm:

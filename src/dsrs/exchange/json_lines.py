@@ -3,33 +3,26 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable
-from dataclasses import asdict
 from pathlib import Path
 
 from dsrs.errors import DataError
 from dsrs.exchange.format import Format, first_line
 from dsrs.exchange.row import ResultRow, row_from_fields
 from dsrs.files.content import text_of
+from dsrs.files.json_records import to_json
 
 
 def jsonl_text(rows: Iterable[ResultRow]) -> str:
     """One JSON object a line; an infinite radius is the string "inf"."""
-    lines = []
-    for row in rows:
-        fields = {
-            name: "inf" if isinstance(value, float) and math.isinf(value) else value
-            for name, value in asdict(row).items()
-        }
-        lines.append(json.dumps(fields, allow_nan=False) + "\n")
-    return "".join(lines)
+    return "".join(json.dumps(to_json(row), allow_nan=False) + "\n" for row in rows)
 
 
 def read_jsonl(path: Path, text: str) -> list[ResultRow]:
     """The rows of a JSON lines file."""
     rows = []
-    for number, line in enumerate(text.splitlines(), start=1):
+    # Not by `splitlines`: some of the marks that it breaks at may stand in a text of JSON.
+    for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         where = f"{path}, line {number}"

@@ -32,18 +32,18 @@ class ModelLogs:
     """
 
     model: str
-    sampling: dict[Path, SamplingLog] = field(default_factory=dict)
-    radii: dict[Path, RadiusLog] = field(default_factory=dict)
+    sampling: list[SamplingLog] = field(default_factory=list)
+    radii: list[RadiusLog] = field(default_factory=list)
     broken: list[tuple[Path, str]] = field(default_factory=list)
     left_out: list[tuple[Path, str]] = field(default_factory=list)
     norm: Norm = "l2"
 
     def of_norms(self) -> dict[Norm, ModelLogs]:
         """Return the logs of each norm that there are; l2 comes first, with all that is no vote."""
-        parts: dict[Norm, ModelLogs] = {"l2": replace(self, sampling={})}
-        for path, log in self.sampling.items():
+        parts: dict[Norm, ModelLogs] = {"l2": replace(self, sampling=[])}
+        for log in self.sampling:
             norm = log.name.norm
-            parts.setdefault(norm, ModelLogs(self.model, norm=norm)).sampling[path] = log
+            parts.setdefault(norm, ModelLogs(self.model, norm=norm)).sampling.append(log)
         return parts
 
     @property
@@ -81,9 +81,9 @@ def _read(path: Path, logs: ModelLogs) -> None:
         return
     try:
         if path.name.startswith(_RADIUS_PREFIXES):
-            logs.radii[path] = read_radius_log(path)
+            logs.radii.append(read_radius_log(path))
         else:
-            logs.sampling[path] = read_sampling_log(path)
+            logs.sampling.append(read_sampling_log(path))
     except DataError as error:
         logs.broken.append((path, str(error)))
 

@@ -19,12 +19,12 @@ def log_rows(path: Path, content: bytes, q_log: Path | None = None) -> list[Resu
     if not first_line(content).startswith("x "):
         if q_log is not None:
             raise InvalidInput(f"{path} holds radii; give the sampling log of P with that of Q")
-        return radius_rows(read_radius_log(path), path)
+        return radius_rows(read_radius_log(path))
     log = read_sampling_log(path)
-    check_is_p(log, path)
+    check_is_p(log)
     if q_log is None:
-        return interval_rows(log, path)
-    return joined_rows(log, read_sampling_log(q_log), path, q_log)
+        return interval_rows(log)
+    return joined_rows(log, read_sampling_log(q_log))
 
 
 def _export(run: Run, methods: tuple[str, ...]) -> Mapping[str, bytes]:

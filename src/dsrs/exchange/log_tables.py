@@ -31,8 +31,6 @@ from dsrs.methods.plan import method_name
 # How a plan writes the rules that it can have; other rules keep the logs' word.
 RULE_TEXTS = {HEURISTIC_RULE: "heuristic", PAPER_RULE: "paper-heuristic"}
 
-Logged = tuple[Path, SamplingLog]
-
 
 def logs_in(folder: Path) -> list[ModelLogs]:
     """The logs of each model in a folder, those of each norm apart.
@@ -77,29 +75,29 @@ class LoggedMethod:
 
 def _methods(logs: ModelLogs) -> Iterator[LoggedMethod]:
     own_sigma = _sigma_of_p(logs)
-    under_p: dict[tuple[float, int, float], Logged] = {}
-    under_q: list[Logged] = []
-    for path, log in logs.sampling.items():
+    under_p: dict[tuple[float, int, float], SamplingLog] = {}
+    under_q: list[SamplingLog] = []
+    for log in logs.sampling:
         if log.intervals and log.name.rule is None and log.name.sigma == own_sigma:
-            under_p[_budget(log.name)] = path, log
+            under_p[_budget(log.name)] = log
         elif log.intervals:
-            under_q.append((path, log))
+            under_q.append(log)
     served: set[Path] = set()  # the sampling logs that belong to a method already
-    for path, radii in logs.radii.items():
+    for radii in logs.radii:
         p = under_p.get(_budget(radii.name.p))
         q = None if radii.name.rule is None else _q_of(radii, under_q)
-        served |= {found[0] for found in (p, q) if found}
-        rows = _rows_with_radii(path, radii, p, q)
+        served |= {found.path for found in (p, q) if found}
+        rows = _rows_with_radii(radii, p, q)
         if rows:
             yield LoggedMethod(_radius_text(radii), radii.name.p, rows)
     for q in under_q:
-        if q[0] not in served:
+        if q.path not in served:
             p = _p_of(q, under_p)
-            served.add(p[0])
-            yield LoggedMethod(_q_text(q[1].name), p[1].name, _joined(p, q))
-    for path, log in under_p.values():
-        if path not in served:
-            yield LoggedMethod(NEYMAN_PEARSON, log.name, interval_rows(log, path))
+            served.add(p.path)
+            yield LoggedMethod(_q_text(q.name), p.name, joined_rows(p, q))
+    for log in under_p.values():
+        if log.path not in served:
+            yield LoggedMethod(NEYMAN_PEARSON, log.name, interval_rows(log))
 
 
 def _budget(name: LogHeader) -> tuple[float, int, float]:
@@ -111,10 +109,10 @@ def _sigma_of_p(logs: ModelLogs) -> float | None:
 
     None where no sampling log has it.
     """
-    named = [log.name for log in logs.sampling.values()]
+    named = [log.name for log in logs.sampling]
     sources: Iterable[set[float | None]] = (
         {model_sigma(logs.model)} - {None},
-        {log.name.p.sigma for log in logs.radii.values()},
+        {log.name.p.sigma for log in logs.radii},
         {name.sigma for name in named if name.rule is not None},
         {name.sigma for name in named},
     )
@@ -128,19 +126,19 @@ def _sigma_of_p(logs: ModelLogs) -> float | None:
     return known.pop()
 
 
-def _q_of(log: RadiusLog, under_q: list[Logged]) -> Logged | None:
+def _q_of(log: RadiusLog, under_q: list[SamplingLog]) -> SamplingLog | None:
     """The log of the Q that these radii come from; None where it is not there."""
     name = log.name
     of_rule = [
         q
         for q in under_q
-        if (q[1].name.rule == name.rule if name.truncated else q[1].name.rule is None)
-        and (name.truncated or q[1].name.sigma == float(name.rule or "nan"))
-        and q[1].name.k == name.p.k
+        if (q.name.rule == name.rule if name.truncated else q.name.rule is None)
+        and (name.truncated or q.name.sigma == float(name.rule or "nan"))
+        and q.name.k == name.p.k
     ]
-    alike = [q for q in of_rule if _budget(q[1].name) == _budget(name.p)]
+    alike = [q for q in of_rule if _budget(q.name) == _budget(name.p)]
     if len(of_rule) > 1 and len(alike) != 1:
-        files = ", ".join(path.name for path, _ in of_rule)
+        files = ", ".join(q.path.name for q in of_rule)
         raise DataError(
             f"which of {files} belongs to the radii of {name.stem}.txt is not known; give the "
             "log of P itself, and that of Q with --q-log"
@@ -148,31 +146,27 @@ def _q_of(log: RadiusLog, under_q: list[Logged]) -> Logged | None:
     return next(iter(alike or of_rule), None)
 
 
-def _p_of(q: Logged, under_p: dict[tuple[float, int, float], Logged]) -> Logged:
+def _p_of(q: SamplingLog, under_p: dict[tuple[float, int, float], SamplingLog]) -> SamplingLog:
     """The log of the P that a log of Q without radii belongs to."""
-    name = q[1].name
+    name = q.name
     alike = [p for budget, p in under_p.items() if budget[0] == name.k]
     p = under_p.get(_budget(name)) or (alike[0] if len(alike) == 1 else None)
     if p is None:
         raise DataError(
-            f"{q[0]} is the log of a Q, and none of P is named for {name.n} votes and "
+            f"{q.path} is the log of a Q, and none of P is named for {name.n} votes and "
             f"alpha = {name.alpha:g}; give the log of P itself, and this one with --q-log"
         )
     return p
 
 
-def _joined(p: Logged, q: Logged) -> list[ResultRow]:
-    return joined_rows(p[1], q[1], p[0], q[0])
-
-
 def _rows_with_radii(
-    path: Path, log: RadiusLog, p: Logged | None, q: Logged | None
+    log: RadiusLog, p: SamplingLog | None, q: SamplingLog | None
 ) -> list[ResultRow]:
     """A row for each radius, with the intervals that the logs have of this input."""
-    rows = {row.index: row for row in radius_rows(log, path)}
+    rows = {row.index: row for row in radius_rows(log)}
     if p and (q or log.name.rule is None):
-        known = {row.index: row for row in interval_rows(p[1], p[0])}
-        known |= {row.index: row for row in _joined(p, q)} if q else {}
+        known = {row.index: row for row in interval_rows(p)}
+        known |= {row.index: row for row in joined_rows(p, q)} if q else {}
         for index, row in rows.items():
             if index in known:
                 rows[index] = dataclasses.replace(

@@ -120,9 +120,8 @@ class ResultRow:
             raise DataError(f"`n` must be at least 1, got {self.n}")
         if self.alpha is not None and not 0 < self.alpha < 1:
             raise DataError(f"`alpha` must be in (0, 1), got {self.alpha!r}")
-        if self.d is not None and self.sigma is not None:
-            law = self.smoothing_law
-            assert law is not None
+        law = self.smoothing_law
+        if law is not None:
             if self.q_law is not None:
                 parse_additional_law(self.q_law, law, self.p_lower)
         elif self.sigma is not None and not 0 < self.sigma < math.inf:
@@ -163,11 +162,6 @@ def rows_of(
 ) -> Iterator[ResultRow]:
     """The rows of a run, one for each input and method (or for one method)."""
     for result in results:
-        if method is not None and method not in result.certificates:
-            raise InvalidInput(
-                f"input {result.index} was not certified by {method!r}; "
-                f"it has {', '.join(result.certificates)}"
-            )
         for name, certificate in result.certificates.items():
             if method in (None, name):
                 row = _row(result, name, certificate, plan)

@@ -39,7 +39,7 @@ def to_json(value: Any) -> Any:
 def record_to_json(record: Any) -> Any:
     """The JSON of a dataclass from its fields alone."""
     described = _fields_of(type(record))  # type: ignore[arg-type]
-    values = {name: to_json(getattr(record, own)) for own, name, _ in described}
+    values = {name: to_json(getattr(record, own)) for own, name, *_ in described}
     return [*values.values()] if getattr(record, "AS_LIST", False) else values
 
 
@@ -69,17 +69,17 @@ def _record(kind: Any, value: Any, readers: Readers, place: str) -> Any:
         if not isinstance(value, list) or len(value) != len(described):
             count = len(described)
             raise DataError(f"{_at(place)} must be a list of {count}, got {shown(value)}")
-        value = {name: item for (_, name, _), item in zip(described, value, strict=True)}
+        value = {name: item for (_, name, *_), item in zip(described, value, strict=True)}
     if not isinstance(value, Mapping):
         raise DataError(f"{_at(place)} must be an object, got {shown(value)}")
     values = {}
-    for own, name, hint in described:
+    for own, name, hint, needed in described:
         inner = f"{place}.{name}" if place else name
         if name in value:
             values[own] = _read(hint, value[name], readers, inner)
-        elif own in _needed(kind):
+        elif needed:
             raise DataError(f"`{inner}` is missing")
-    strange = value.keys() - {name for _, name, _ in described}
+    strange = value.keys() - {name for _, name, *_ in described}
     if strange:
         raise DataError(f"{_at(place)} has no entry {shown(min(strange))}")
     return kind(**values)
@@ -128,21 +128,17 @@ def _plain(kind: Any, value: Any, place: str) -> Any:
 
 
 @functools.cache
-def _fields_of(kind: Any) -> tuple[tuple[str, str, Any], ...]:
-    """Name, name in JSON and type of every field."""
+def _fields_of(kind: Any) -> tuple[tuple[str, str, Any, bool], ...]:
+    """Name, name in JSON and type of every field, and whether it has no default."""
     hints = get_type_hints(kind)
     return tuple(
-        (item.name, item.metadata.get("json", item.name), hints[item.name]) for item in fields(kind)
-    )
-
-
-@functools.cache
-def _needed(kind: Any) -> frozenset[str]:
-    """The fields without a default."""
-    return frozenset(
-        item.name
+        (
+            item.name,
+            item.metadata.get("json", item.name),
+            hints[item.name],
+            item.default is MISSING and item.default_factory is MISSING,
+        )
         for item in fields(kind)
-        if item.default is MISSING and item.default_factory is MISSING
     )
 
 

@@ -50,18 +50,14 @@ def kernel_folder(*sources: Path) -> Path | None:
         folder = root / f"{stem}-{state.hexdigest()[:12]}"
         if not folder.is_dir():
             folder.mkdir(parents=True, exist_ok=True)
-            _remove_outdated(root.glob(f"{stem}-*"), folder)
+            for other in root.glob(f"{stem}-*"):
+                # A process that still runs may have written a cache of today.
+                if other != folder and time.time() - other.stat().st_mtime > IN_USE_SECONDS:
+                    shutil.rmtree(other, ignore_errors=True)
         with tempfile.TemporaryFile(dir=folder):
             return folder
     except (OSError, RuntimeError):
         return None
-
-
-def _remove_outdated(folders: Iterable[Path], current: Path) -> None:
-    """Remove caches of an earlier state, unless a process that still runs may have written them."""
-    for folder in folders:
-        if folder != current and time.time() - folder.stat().st_mtime > IN_USE_SECONDS:
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def jitted(function: Function, folder: Path | None, **options: Any) -> Function:

@@ -5,7 +5,7 @@ the validity of a certificate; a poor choice costs radius.
 """
 
 from dsrs.landscape.pilot import PilotStep, pilot_step
-from dsrs.landscape.profile import Profile, profile_of_bins, profile_of_votes
+from dsrs.landscape.profile import Profile, profile_of_bins
 from dsrs.landscape.tailored import Tailored, tailored_law
 
 __all__ = [
@@ -14,6 +14,5 @@ __all__ = [
     "Tailored",
     "pilot_step",
     "profile_of_bins",
-    "profile_of_votes",
     "tailored_law",
 ]

@@ -36,7 +36,6 @@ class BoundCurve(NamedTuple):
 @functools.lru_cache(maxsize=256)
 def bound_curve(n: int, alpha: float) -> BoundCurve:
     """The curve L(q) that n votes give at level alpha, at rates that grow geometrically."""
-    checked_budget(n, alpha)
     rates = np.append(0.0, np.geomspace(0.1 / n, LARGEST_MISS_RATE, MISS_RATES - 1))
     step = np.maximum(1e-3 * rates, 1e-3 / n)
     slope = (unproved_at(rates + step, n, alpha) - unproved_at(rates, n, alpha)) / step

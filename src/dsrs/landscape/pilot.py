@@ -47,8 +47,8 @@ FEWEST_PILOT_VOTES = 25
 class PilotStep:
     """What to do after the pilot votes so far: take `more` of them, or go on under `law`.
 
-    `choice` says why; it is None while the pilot goes on, and where so few votes are allowed that
-    no pilot pays.
+    `choice` says what the law promises; it is None while the pilot goes on, and where so few votes
+    are allowed that no pilot pays.
     """
 
     more: int
@@ -103,18 +103,12 @@ def longest_pilot(base: GeneralizedGaussian, n: int, miss_rate: float) -> int:
 
 def _further(base: GeneralizedGaussian, n: int, votes: int, misses: float) -> int:
     """How many pilot votes the next stage has after so many with so many misses."""
-    most = most_pilot_votes(base, n, misses)
-    if votes >= most or misses >= PILOT_MISSES:
+    short = misses < 1 and n < PLENTY_OF_VOTES
+    largest = 0.5 * MOST_PILOT_SHARE if short else MOST_PILOT_SHARE
+    most = math.floor(n * min(max(1 / base.m, LEAST_PILOT_SHARE), largest))
+    if most < FEWEST_PILOT_VOTES or votes >= most or misses >= PILOT_MISSES:
         return 0
     look = max(
         FEWEST_PILOT_VOTES, math.floor(LEAST_PILOT_SHARE * n), math.ceil(STAGE_GROWTH * votes)
     )
     return min(look, most) - votes
-
-
-def most_pilot_votes(base: GeneralizedGaussian, n: int, misses: float) -> int:
-    """At how many pilot votes the law is chosen at the latest, with so many misses among them."""
-    short = misses < 1 and n < PLENTY_OF_VOTES
-    largest = 0.5 * MOST_PILOT_SHARE if short else MOST_PILOT_SHARE
-    votes = math.floor(n * min(max(1 / base.m, LEAST_PILOT_SHARE), largest))
-    return votes if votes >= FEWEST_PILOT_VOTES else 0

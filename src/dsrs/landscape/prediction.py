@@ -46,15 +46,10 @@ def limit_and_norm(profile: Profile, d: int, n: int, alpha: float) -> tuple[floa
     L_n(a) is the bound of n votes at their expected count. Norms are those of the profile; where a
     is 1 at the largest of them the true limit is further out.
     """
-    norms, reach = reach_by_norm(profile, d, n, alpha)
-    best = int(np.argmax(reach))
-    return max(float(reach[best]), 0.0), float(norms[best])
-
-
-def reach_by_norm(profile: Profile, d: int, n: int, alpha: float) -> tuple[Floats, Floats]:
-    """Norms over the range of a profile, and norm c_d(L_n(a(norm))) at each."""
     checked_budget(n, alpha)
     norms = np.exp(np.linspace(profile.log_norms[0], profile.log_norms[-1], LIMIT_POINTS))
     misses = special.ndtr(-profile.scores_at(norms))
     scores = -special.ndtri(unproved_at(misses, n, alpha))
-    return norms, norms * cosine_of_score(d, scores)
+    reach = norms * cosine_of_score(d, scores)
+    best = int(np.argmax(reach))
+    return max(float(reach[best]), 0.0), float(norms[best])

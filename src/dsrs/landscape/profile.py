@@ -11,9 +11,7 @@ Nothing here has a part in the validity of a certificate: a poor curve costs rad
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,13 +19,11 @@ from scipy import special
 from scipy.linalg import solve_triangular
 
 from dsrs.confidence import clopper_pearson
-from dsrs.errors import DataError, InvalidInput
+from dsrs.errors import InvalidInput
 
 Floats = NDArray[np.float64]
 
 PROFILE_POINTS = 40
-# Raw votes are counted into so many bins of ln norm; far finer than the points.
-RAW_BINS = 256
 # Beyond these scores no number of votes that anyone takes tells accuracies apart.
 LARGEST_SCORE = 6.0
 # Candidates for the weight of the roughness. Weak pulls that votes overrule at once: scores to 0
@@ -65,8 +61,7 @@ class Profile:
     odds: Floats  # how likely each of them is, adding up to 1
     votes: int
     misses: int
-    # ln of how much likelier the votes are under this curve than under the best flat one; not kept
-    # in JSON.
+    # ln of how much likelier the votes are under this curve than under the best flat one
     evidence: float = math.inf
 
     def scores_at(self, norm: ArrayLike) -> Floats:
@@ -94,38 +89,6 @@ class Profile:
         """The accuracy under noise of this norm."""
         return np.asarray(special.ndtr(self.scores_at(norm)))
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON; `from_dict` gives the same curve back."""
-        return {
-            "log_norms": self.log_norms.tolist(),
-            "scores": self.scores.tolist(),
-            "doubts": self.doubts.tolist(),
-            "odds": self.odds.tolist(),
-            "votes": self.votes,
-            "misses": self.misses,
-        }
-
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Profile:
-        """The curve that `to_dict` was made from."""
-        try:
-            points = np.array(fields["log_norms"], dtype=np.float64)
-            scores = np.array(fields["scores"], dtype=np.float64)
-            doubts = np.array(fields["doubts"], dtype=np.float64).reshape(-1, len(points))
-            odds = np.array(fields["odds"], dtype=np.float64)
-            votes, misses = int(fields["votes"]), int(fields["misses"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"expected the fields of a profile, got {fields!r}") from error
-        if not (points.ndim == 1 and points.shape == scores.shape and len(points) > 1):
-            raise DataError(
-                f"a profile needs two points or more, and as many scores, got {fields!r}"
-            )
-        if not (
-            np.all(np.diff(points) > 0) and np.all(np.isfinite(points + scores + doubts.sum()))
-        ):
-            raise DataError("the points of a profile must rise, and its numbers be finite")
-        return cls(points, scores, doubts, odds, votes, misses)
-
 
 def profile_of_bins(
     edges: ArrayLike, hits: ArrayLike, trials: ArrayLike, *, few: bool = False
@@ -150,37 +113,12 @@ def profile_of_bins(
     if not np.any(np.isfinite(logs)):
         raise InvalidInput("at least one edge must be a positive finite norm")
     finite = logs[np.isfinite(logs)]
-    step = finite[1] - finite[0] if len(finite) > 1 else 0.0
+    steps = np.diff(finite) if len(finite) > 1 else np.zeros(1)
     if not np.isfinite(logs[0]):
-        logs[0] = finite[0] - step
-    step = finite[-1] - finite[-2] if len(finite) > 1 else 0.0
+        logs[0] = finite[0] - steps[0]
     if not np.isfinite(logs[-1]):
-        logs[-1] = finite[-1] + step
+        logs[-1] = finite[-1] + steps[-1]
     return fitted(0.5 * (logs[1:] + logs[:-1]), right, seen, few=few)
-
-
-def profile_of_votes(norms: ArrayLike, hits: ArrayLike) -> Profile:
-    """The curve through single votes: their noise norms, and whether each was right."""
-    lengths, right = np.asarray(norms, dtype=np.float64), np.asarray(hits, dtype=np.float64)
-    if lengths.ndim != 1 or lengths.shape != right.shape or not len(lengths):
-        raise InvalidInput(
-            f"`norms` and `hits` must be two rows of one length, got {lengths.shape}, {right.shape}"
-        )
-    if not np.all((lengths >= 0) & (lengths < np.inf)):
-        raise InvalidInput("`norms` must be finite and not negative")
-    # Noise of norm 0 tells of no direction: as good as the smallest positive norm.
-    positive = lengths[lengths > 0]
-    least = float(positive.min()) if len(positive) else 1.0
-    places = np.log(np.maximum(lengths, least))
-    low, high = float(places.min()), float(places.max())
-    bin_of = np.zeros(len(places), dtype=np.int64)
-    if high > low:
-        bin_of = np.minimum((RAW_BINS * (places - low) / (high - low)).astype(int), RAW_BINS - 1)
-    trials = np.bincount(bin_of, minlength=RAW_BINS).astype(np.float64)
-    inside = trials > 0
-    means = np.bincount(bin_of, places, RAW_BINS)[inside] / trials[inside]
-    counted = np.bincount(bin_of, right, RAW_BINS).astype(np.float64)
-    return fitted(means, counted[inside], trials[inside])
 
 
 def fitted(log_norms: Floats, hits: Floats, trials: Floats, *, few: bool = False) -> Profile:

@@ -72,7 +72,6 @@ class Tailored:
     q: float
     p_radius: float
     within_reach: float
-    why: str
 
 
 def in_many_votes(n: int) -> float:
@@ -104,12 +103,12 @@ def tailored_law(
     p_radius = float(p_radii @ odds)
     reach = 0.0
 
-    def keep_p(why: str) -> Tailored:
-        return Tailored(None, p_radius, 1 - float(p_misses @ odds), p_radius, reach, why)
+    def keep_p() -> Tailored:
+        return Tailored(None, p_radius, 1 - float(p_misses @ odds), p_radius, reach)
 
     best, scores = best_caps(shells, odds @ possible, n, alpha)
     if not best > 0:
-        return keep_p("no law is expected to certify this class")
+        return keep_p()  # no law is expected to certify this class
     bold = falling(base, shells.t, shells.log_ratio(best, scores))
     candidates = LAMBDA_POWERS[:, None] * (bold - bold.max())
     weights = shells.mass * np.exp(candidates)
@@ -127,19 +126,16 @@ def tailored_law(
     chosen = int(np.argmax(means))
     radius, q = float(means[chosen]), 1 - float(misses[chosen] @ odds)
     if not radius > p_radius * (1 + WORTHWHILE):
-        return keep_p("no law is expected to certify a larger radius than P")
+        return keep_p()
     try:
         law = knotted(base, shells, candidates[chosen])
     except InvalidInput:
-        return keep_p("the best law has larger weights than laws may have")
+        return keep_p()  # it has larger weights than laws may have
     if base.d < COARSE_DIMENSION:
         seen = Observation(law, Interval(expected_lower(q, n, alpha), 1.0))
         if not certify(base, Interval(0.0, 1.0), seen).radius > p_radius:
-            return keep_p("the certificate of another law is not larger than that of P")
-    gain = (
-        f"{100 * (radius / p_radius - 1):.1f}% more than" if p_radius else "where there is none for"
-    )
-    return Tailored(law, radius, q, p_radius, reach, f"expected radius {radius:.4g}, {gain} P")
+            return keep_p()
+    return Tailored(law, radius, q, p_radius, reach)
 
 
 def _possible_misses(profile: Profile, base: GeneralizedGaussian) -> tuple[Floats, Floats]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,7 @@ from scipy import optimize
 
 from dsrs.confidence import clopper_pearson_lower
 from dsrs.measures.accuracy import proved_radius
+from dsrs.methods import Plan
 from dsrs.store.result import RunResult
 from dsrs.votes.records import ESTIMATION
 
@@ -22,15 +22,6 @@ SHUFFLES = 199  # of the labels; the answers must fit better than with all but o
 SHOWN_CLASS_PAIRS = 5  # pairs of classes that are named
 MOST_ADVISED_VOTES = 10**8
 MOST_JUDGED = 500  # inputs whose answers are compared with their labels
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """The part of a plan that a diagnosis needs."""
-
-    n: int
-    alpha: float
-    sigma: float
 
 
 def hopeless_votes(n: int, alpha: float) -> str | None:
@@ -53,18 +44,18 @@ def hopeless_votes(n: int, alpha: float) -> str | None:
     )
 
 
-def diagnose(results: Iterable[RunResult], setting: Setting) -> list[str]:
+def diagnose(results: Iterable[RunResult], plan: Plan) -> list[str]:
     """Sentences on why hardly any input is certified for its label; none where enough are.
 
     Args:
         results: the finished inputs of a run.
-        setting: votes, alpha and sigma of the run.
+        plan: the plan of the run.
     """
     seen = list(results)
     if not seen or _certified(seen) > FEW_CERTIFIED * len(seen):
         return []
     counted = _counted(seen)
-    answers = [*_of_labels(seen, setting), *_of_votes(counted, len(seen), setting)]
+    answers = [*_of_labels(seen, plan), *_of_votes(counted, len(seen), plan)]
     return answers or [
         "no class has a majority of the votes: under this noise the model does not know; use a "
         "smaller --sigma, or a model that was trained with such noise (`dsrs tune` tells which "
@@ -104,7 +95,7 @@ def _best_assignment(answers: Classes, labels: Classes) -> tuple[int, dict[int, 
     return int(table[rows, columns].sum()), pairs
 
 
-def _of_labels(seen: Sequence[RunResult], setting: Setting) -> list[str]:
+def _of_labels(seen: Sequence[RunResult], plan: Plan) -> list[str]:
     """What labels and answers tell together; nothing without labels."""
     known = [
         (one.label, one.predicted, one.sampled.undefended)
@@ -137,8 +128,8 @@ def _of_labels(seen: Sequence[RunResult], setting: Setting) -> list[str]:
         lost = f", and answers class {common} for {count} of them" if count > size / 2 else ""
         return [
             f"the model is right on {right} of {size} inputs without noise and on {under_noise} "
-            f"under noise of sigma = {setting.sigma:g}{lost}: the noise is too large for it; use a "
-            "smaller --sigma (`dsrs tune` tells which noise certifies most), or train with noise"
+            f"under noise of sigma = {plan.law.sigma:g}{lost}: the noise is too large for it; use "
+            "a smaller --sigma (`dsrs tune` tells which noise certifies most), or train with noise"
         ]
     if right <= max(2, 0.2 * size):
         return [
@@ -149,24 +140,24 @@ def _of_labels(seen: Sequence[RunResult], setting: Setting) -> list[str]:
     return []
 
 
-def _of_votes(counted: Sequence[tuple[int, int]], inputs: int, setting: Setting) -> list[str]:
+def _of_votes(counted: Sequence[tuple[int, int]], inputs: int, plan: Plan) -> list[str]:
     """Whether more votes would help: classes with a majority that was not proved."""
     unproved = [
         hits / votes
         for hits, votes in counted
-        if 2 * hits > votes and clopper_pearson_lower(hits, votes, setting.alpha) <= 0.5
+        if 2 * hits > votes and clopper_pearson_lower(hits, votes, plan.alpha) <= 0.5
     ]
     if 2 * len(unproved) <= inputs:
         return []
     middle = float(np.median(unproved))
-    needed = setting.n
+    needed = plan.n
     while needed < MOST_ADVISED_VOTES and (
-        clopper_pearson_lower(int(middle * needed), needed, setting.alpha) <= 0.5
+        clopper_pearson_lower(int(middle * needed), needed, plan.alpha) <= 0.5
     ):
         needed *= 2
     return [
         f"{len(unproved)} of {inputs} inputs have a majority for their class that n = "
-        f"{setting.n:,} votes do not prove at alpha = {setting.alpha:g}; use more votes, such as "
+        f"{plan.n:,} votes do not prove at alpha = {plan.alpha:g}; use more votes, such as "
         f"--n {needed}"
     ]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from dsrs.measures.rounding import floor_text
 from dsrs.methods import Plan
@@ -64,21 +63,14 @@ class RoutingCost:
     times_single: float | None
     such: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the measures as JSON."""
-        return asdict(self)
+
+def routed_inputs(results: Iterable[RunResult], plan: Plan) -> list[RoutedInput]:
+    """Router and experts of each input, by the certificates of the first method."""
+    return [found for result in results if (found := _routed_input(result, plan)) is not None]
 
 
-def routed_inputs(
-    results: Iterable[RunResult], plan: Plan, method: str | None = None
-) -> list[RoutedInput]:
-    """Router and experts of each input, by the certificates of a method (by default the first)."""
-    name = plan.names[0] if method is None else method
-    return [found for result in results if (found := _routed_input(result, plan, name)) is not None]
-
-
-def _routed_input(result: RunResult, plan: Plan, method: str) -> RoutedInput | None:
-    certificate = result.certificates.get(method)
+def _routed_input(result: RunResult, plan: Plan) -> RoutedInput | None:
+    certificate = result.certificates.get(plan.names[0])
     named = named_expert(result.sampled, plan)
     if certificate is None or named is None or not isinstance(certificate.proof, Routed):
         return None

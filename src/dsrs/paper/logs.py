@@ -66,12 +66,12 @@ def read_logs(folder: Path) -> LogFolder:
             continue
         norms = read_model_logs(model, paths).of_norms()
         logs = norms.pop("l2")
-        other_norms = [path for part in norms.values() for path in part.sampling]
+        other_norms = [log.path for part in norms.values() for log in part.sampling]
         found.left_out.extend((path, "noise for another norm than l2") for path in other_norms)
         found.broken.extend(logs.broken)
         found.left_out.extend(one for one in logs.left_out if not one[0].name.startswith("time-"))
-        radii = recorded_radii(model, d, logs.radii.values())
-        runs = _pair(model, d, own_sigma, list(logs.sampling.values()), radii)
+        radii = recorded_radii(model, d, logs.radii)
+        runs = _pair(model, d, own_sigma, logs.sampling, radii)
         named = {run.name for run in runs}
         found.runs.extend(runs)
         found.radii.extend(one for name, one in radii.items() if name not in named)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from dsrs.certifying.one_input import sample_input
 from dsrs.classifiers import Classifier
 from dsrs.errors import InvalidInput
-from dsrs.methods import NEYMAN_PEARSON, Plan, certificates_of, defaults
+from dsrs.methods import NEYMAN_PEARSON, Plan, certificates_of
 from dsrs.methods.experts import named_expert, place_of
 from dsrs.methods.plan import ADAPTIVE_BATCH
 from dsrs.methods.registry import entry_of
@@ -22,24 +21,34 @@ from dsrs.smoothed.routed_answering import routed_answer
 from dsrs.votes import Collector, Stream
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked of an input: the class, or the class if it is certified at `radius`.
+@functools.lru_cache(maxsize=256)
+def plan_of_answer(plan: Plan, n: int, alpha: float | None, radius: float | None) -> Plan:
+    """The plan of answers; InvalidInput for what no plan can have.
 
-    `n` is the most votes and `alpha` the probability, at most, of a wrong answer; None takes those
-    of the plan, or of a prediction.
+    Args:
+        plan: noise, grid and method; its budget is that of certificates.
+        n: the most votes.
+        alpha: the probability, at most, of a wrong answer; that of the plan when None.
+        radius: where the class must be certified to be answered; None asks for the class alone.
     """
-
-    n: int | None = None
-    alpha: float | None = None
-    radius: float | None = None
+    alpha = plan.alpha if alpha is None else alpha
+    batch = min(plan.batch, ADAPTIVE_BATCH)
+    if radius is None:
+        return plan.replace(n0=n, alpha=alpha, batch=batch, radius=None)
+    if not isinstance(radius, (int, float)) or isinstance(radius, bool):
+        raise InvalidInput(f"`radius` must be a positive number, got {radius!r}")
+    (method,) = plan.methods
+    method = method if entry_of(method).load().one_bound else NEYMAN_PEARSON
+    # The votes that choose the class fill whole passes.
+    chosen = -(-min(plan.n0, n) // batch) * batch
+    goal = {"radius": float(radius), "radii": (), "precision": None}
+    return plan.replace(methods=(method,), n=n, n0=chosen, alpha=alpha, batch=batch, **goal)
 
 
 def answered(
     classifier: Classifier,
     image: NDArray[np.float32],
     plan: Plan,
-    question: Question,
     index: int,
     collector: Collector,
 ) -> Prediction:
@@ -48,71 +57,28 @@ def answered(
     Args:
         classifier: gives the votes.
         image: the input, checked.
-        plan: noise, grid and method; its budget is that of certificates.
-        question: what is asked.
+        plan: what is asked, from `plan_of_answer`.
         index: chooses the noise beside the seed.
         collector: takes the votes.
     """
-    own = _plan_of(plan, question)
-    seed = own.seed if own.seed_public else fresh_seed()
-    if question.radius is None and own.experts:
-        return routed_answer(Asked(classifier, image, own, seed, index, collector))
-    if question.radius is None:
-        return _told(Asked(classifier, image, own, seed, index, collector))
-    return _certified(classifier, image, own.replace(seed=seed), index, collector)
-
-
-@functools.lru_cache(maxsize=256)
-def _plan_of(plan: Plan, question: Question) -> Plan:
-    """The plan of the answer; InvalidInput for what no plan can have. Found once."""
-    n = defaults.PREDICTION_VOTES if question.n is None else question.n
-    alpha = plan.alpha if question.alpha is None else question.alpha
-    batch = min(plan.batch, ADAPTIVE_BATCH)
-    if question.radius is None:
-        return plan.replace(n0=n, alpha=alpha, batch=batch)
-    if not isinstance(question.radius, (int, float)) or isinstance(question.radius, bool):
-        raise InvalidInput(f"`radius` must be a positive number, got {question.radius!r}")
-    (method,) = plan.methods
-    method = method if entry_of(method).load().one_bound else NEYMAN_PEARSON
-    # The votes that choose the class fill whole passes.
-    chosen = -(-min(plan.n0, n) // batch) * batch
-    goal = {"radius": float(question.radius), "radii": (), "precision": None}
-    return plan.replace(methods=(method,), n=n, n0=chosen, alpha=alpha, batch=batch, **goal)
-
-
-def _told(asked: Asked) -> Prediction:
-    """The class that is told apart from the second one, at the first look that does."""
-    plan = asked.plan
+    seed = plan.seed if plan.seed_public else fresh_seed()
+    asked = Asked(classifier, image, plan, seed, index, collector)
+    if plan.radius is not None:
+        return _certified(asked)
+    if plan.experts:
+        return routed_answer(asked)
     counts, label = told(asked, Stream(PREDICTION, plan.law), plan.alpha)
-    return Prediction(
-        status="abstained" if label is None else "predicted",
-        label=label,
-        counts=tuple(counts.tolist()),
-        seed=asked.seed,
-        seed_public=plan.seed_public,
-    )
+    return asked.answer(label, counts.tolist())
 
 
-def _certified(
-    classifier: Classifier,
-    image: NDArray[np.float32],
-    plan: Plan,
-    index: int,
-    collector: Collector,
-) -> Prediction:
+def _certified(asked: Asked) -> Prediction:
     """The class, if it is certified at the radius of the plan: then, except with probability
     alpha, every input closer than that has the same smoothed class."""
-    sampled = sample_input(classifier, image, plan, index, None, collector)
+    plan = asked.plan.replace(seed=asked.seed)
+    sampled = sample_input(asked.classifier, asked.image, plan, asked.index, None, asked.collector)
     (certificate,) = certificates_of(sampled, plan).values()
-    proved = certificate.status == "certified"
     named = named_expert(sampled, plan) if plan.experts else None
     place = 0 if named is None else place_of(named)
     by_part = [votes.counts for votes in sampled.votes if votes.stream.classifier == place]
-    return Prediction(
-        status="predicted" if proved else "abstained",
-        label=sampled.target if proved else None,
-        counts=tuple(map(sum, zip(*by_part, strict=True))),
-        seed=plan.seed,
-        seed_public=plan.seed_public,
-        certificate=certificate,
-    )
+    label = sampled.target if certificate.status == "certified" else None
+    return asked.answer(label, map(sum, zip(*by_part, strict=True)), certificate)

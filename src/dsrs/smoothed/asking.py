@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 from dsrs.classifiers import Classifier
 from dsrs.methods import Plan
 from dsrs.methods.looks import Look, schedule
-from dsrs.smoothed.prediction import told_apart
+from dsrs.proofs.certificate import Certificate
+from dsrs.smoothed.prediction import Prediction, told_apart
 from dsrs.votes import Collector, Setting, Stream, WorkUnit
 
 PREDICTION = "predict"
@@ -55,10 +57,21 @@ class Asked:
         """When the votes of a stream are looked at, with parts of `alpha`."""
         return _looks(self.plan.n0, alpha, self.plan.batch)
 
+    def answer(
+        self, label: int | None, counts: Iterable[int], certificate: Certificate | None = None
+    ) -> Prediction:
+        """The answer with this class, or an abstention; `counts` are the votes by class."""
+        return Prediction(
+            status="abstained" if label is None else "predicted",
+            label=label,
+            counts=tuple(counts),
+            seed=self.seed,
+            seed_public=self.plan.seed_public,
+            certificate=certificate,
+        )
 
-@functools.lru_cache(maxsize=256)
-def _looks(n: int, alpha: float, batch: int) -> tuple[Look, ...]:
-    return schedule(n, alpha, batch)
+
+_looks = functools.lru_cache(maxsize=256)(schedule)
 
 
 def told(asked: Asked, stream: Stream, alpha: float) -> tuple[Votes, int | None]:

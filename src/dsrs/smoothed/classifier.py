@@ -33,7 +33,7 @@ from dsrs.laws.grid import DEFAULT_GRID, Grid
 from dsrs.methods import Plan, certificates_of, defaults, methods_of
 from dsrs.noise.seeds import fresh_seed
 from dsrs.proofs.certificate import Certificate
-from dsrs.smoothed.answering import Question, answered
+from dsrs.smoothed.answering import answered, plan_of_answer
 from dsrs.smoothed.certified_run import CertifiedRun, Folder
 from dsrs.smoothed.inputs import one_or_many
 from dsrs.smoothed.prediction import Prediction
@@ -182,11 +182,12 @@ class SmoothedClassifier(Readable):
             index: of one input, its number, which chooses the noise beside the seed; of many
                 inputs, the numbers of those to answer, all when None.
         """
-        taken, question = self._taken(x, None), Question(n, alpha, radius)
+        taken = self._taken(x, None)
+        plan = plan_of_answer(self.plan, n, alpha, radius)
         if isinstance(taken, Dataset):
-            return self._predict_all(taken, index, question)
+            return self._predict_all(taken, index, plan)
         image, number = self._accepted(taken, index), checked_index(index)
-        return answered(self.classifier, image, self.plan, question, number, self._collector())
+        return answered(self.classifier, image, plan, number, self._collector())
 
     @overload
     def certify(self, x: ArrayLike, label: int, *, index: int | None = None) -> Certificate: ...
@@ -259,7 +260,7 @@ class SmoothedClassifier(Readable):
         """
         return self._sampled(self._taken(x, label), label, index)[0]
 
-    def _predict_all(self, data: Dataset, index: Any, question: Question) -> list[Prediction]:
+    def _predict_all(self, data: Dataset, index: Any, plan: Plan) -> list[Prediction]:
         """The answers to many inputs: each worker takes an input after the other."""
         model, places, found = self.classifier, _places(data, index), dict[int, Prediction]()
         data.check_fits(model.input_shape, model.num_classes, model.bounds)
@@ -267,7 +268,7 @@ class SmoothedClassifier(Readable):
 
         def answer(place: int, stop: Event) -> tuple[int, Prediction]:
             image, inline = self._accepted(data.input(place), place), InlineCollector(stop)
-            return place, answered(model, image, self.plan, question, place, inline)
+            return place, answered(model, image, plan, place, inline)
 
         keep_all(answer, lambda one: found.update([one]), places, self.workers or available_cores())
         return [found[place] for place in places]

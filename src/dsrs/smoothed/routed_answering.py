@@ -36,7 +36,6 @@ def routed_answer(asked: Asked) -> Prediction:
     plan = asked.plan
     named = int(np.argmax(asked.votes(router_stream(plan, NAMING), 0, plan.batch)))
     counts, label = _expert(asked, named, plan.alpha)
-    agrees = label is not None
     if label is not None:
         shares = {}
         for j, law in enumerate(plan.experts):
@@ -44,18 +43,12 @@ def routed_answer(asked: Asked) -> Prediction:
             if j != named and (law is not None or _expert(asked, j, 0.0)[1] != label):
                 shares[j] = plan.alpha if law is None else SHARED * plan.alpha
         excluded = _excluded(asked, named, shares) if shares else set()
-        agrees = all(
-            plan.experts[j] is not None and _expert(asked, j, plan.alpha - share)[1] == label
-            for j, share in shares.items()
-            if j not in excluded
-        )
-    return Prediction(
-        status="predicted" if agrees else "abstained",
-        label=label if agrees else None,
-        counts=tuple(counts.tolist()),
-        seed=asked.seed,
-        seed_public=plan.seed_public,
-    )
+        for j, share in shares.items():
+            if j in excluded:
+                continue
+            if plan.experts[j] is None or _expert(asked, j, plan.alpha - share)[1] != label:
+                return asked.answer(None, counts.tolist())
+    return asked.answer(label, counts.tolist())
 
 
 def _expert(asked: Asked, expert: int, alpha: float) -> tuple[Votes, int | None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib.resources import as_file, files
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,12 +62,8 @@ def load_demo() -> Demo:
     """The model and the images of the package: `model, images, labels = load_demo()`."""
     try:
         with as_file(files("dsrs") / "demo") as folder:
-            return _read(folder)
+            data = load_dataset(folder / "images.npz")
+            model = load_classifier(folder / "model.onnx", input_shape=data.input_shape)
+            return Demo(model, np.asarray(data.images), np.asarray(data.labels))
     except MissingExtra as error:
         raise MissingExtra(error.package, "demo") from error
-
-
-def _read(folder: Path) -> Demo:
-    data = load_dataset(folder / "images.npz")
-    model = load_classifier(folder / "model.onnx", input_shape=data.input_shape)
-    return Demo(model, np.asarray(data.images), np.asarray(data.labels))

@@ -11,7 +11,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -53,12 +53,12 @@ def start_attack(
         )
     with closing(connect(store, writable=True)):
         pass  # refuses what cannot be written before a lock is left in the folder
-    lock = lock_folder(folder)
-    try:
-        return AttackWriter(store, connect(store, writable=True), lock, settings, replace)
-    except BaseException:
-        lock.close()
-        raise
+    with ExitStack() as undo:
+        lock = undo.enter_context(closing(lock_folder(folder)))
+        connection = undo.enter_context(closing(connect(store, writable=True)))
+        writer = AttackWriter(store, connection, lock, settings, replace)
+        undo.pop_all()
+    return writer
 
 
 class AttackWriter:
@@ -73,27 +73,21 @@ class AttackWriter:
         replace: bool,
     ) -> None:
         self.store, self._connection, self._lock = store, connection, lock
-        try:
-            with damage_as_error(store), connection as transaction:
-                transaction.execute("BEGIN IMMEDIATE")
-                for statement in ATTACK_TABLES.split(";"):
-                    transaction.execute(statement)
-                (kept,) = transaction.execute("SELECT count(*) FROM attacked").fetchone()
-                if replace or not kept:
-                    # Settings without results bind nobody: that attack was stopped at its start.
-                    transaction.execute("DELETE FROM attacked")
-                    transaction.execute("DELETE FROM attack")
-                stored = read_settings(transaction, store)
-                if stored is None:
-                    text = json.dumps(settings, allow_nan=False)
-                    transaction.execute(
-                        "INSERT INTO attack VALUES (?, ?)", (text, checksum_of(text))
-                    )
-                elif stored != dict(settings):
-                    raise StoreMismatch(_difference(store.parent, stored, settings))
-        except BaseException:
-            connection.close()
-            raise
+        with damage_as_error(store), connection as transaction:
+            transaction.execute("BEGIN IMMEDIATE")
+            for statement in ATTACK_TABLES.split(";"):
+                transaction.execute(statement)
+            (kept,) = transaction.execute("SELECT count(*) FROM attacked").fetchone()
+            if replace or not kept:
+                # Settings without results bind nobody: that attack was stopped at its start.
+                transaction.execute("DELETE FROM attacked")
+                transaction.execute("DELETE FROM attack")
+            stored = read_settings(transaction, store)
+            if stored is None:
+                text = json.dumps(settings, allow_nan=False)
+                transaction.execute("INSERT INTO attack VALUES (?, ?)", (text, checksum_of(text)))
+            elif stored != dict(settings):
+                raise StoreMismatch(_difference(store.parent, stored, settings))
 
     def finished(self) -> set[int]:
         """The inputs whose attack is kept."""
@@ -103,9 +97,9 @@ class AttackWriter:
     def add(self, attacked: AttackedInput) -> None:
         """Keep the attack on one input: whole, on disk, when this returns."""
         body = json.dumps(attacked.to_dict(), allow_nan=False)
-        moved = None if attacked.perturbation is None else _packed(attacked.perturbation)
-        pictures = attacked.pictures or (None, None)
-        row = (body, moved, *pictures)
+        moved = attacked.perturbation
+        packed = None if moved is None else np.ascontiguousarray(moved, dtype="<f4").tobytes()
+        row = (body, packed, *(attacked.pictures or (None, None)))
         with damage_as_error(self.store), self._connection as transaction:
             transaction.execute("BEGIN IMMEDIATE")
             transaction.execute(
@@ -172,10 +166,6 @@ def _read(row: Sequence[Any], run: Run) -> AttackedInput:
         raise StoreCorrupted(
             f"{run.store}: the attack on input {index} cannot be read: {error}"
         ) from error
-
-
-def _packed(perturbation: Any) -> bytes:
-    return np.ascontiguousarray(perturbation, dtype="<f4").tobytes()
 
 
 def _sum_of(body: str, *blobs: bytes | None) -> str:

@@ -65,7 +65,11 @@ def versions() -> dict[str, str]:
 
 def check_same_run(stored: Mapping[str, Any], given: Mapping[str, Any], path: object) -> None:
     """Raise StoreMismatch, naming every difference, unless results of both may be mixed."""
-    differences = list(_differences(stored, given))
+    differences = [
+        difference
+        for section in _BINDING
+        for difference in _walk(section, stored.get(section), given.get(section))
+    ]
     if differences:
         raise StoreMismatch(
             f"{path} holds a run with other settings, and results are never mixed:\n"
@@ -96,13 +100,6 @@ def _remark(differences: Sequence[tuple[str, Any, Any]]) -> str:
         "\nvotes that were taken cannot count towards another n: a bound holds with its part of "
         "alpha after the numbers of votes that were fixed before the first one"
     )
-
-
-def _differences(
-    stored: Mapping[str, Any], given: Mapping[str, Any]
-) -> Iterator[tuple[str, Any, Any]]:
-    for section in _BINDING:
-        yield from _walk(section, stored.get(section), given.get(section))
 
 
 def _walk(name: str, was: Any, now: Any) -> Iterator[tuple[str, Any, Any]]:

@@ -15,10 +15,7 @@ def copy_run(source: str | Path, target: str | Path) -> None:
     folder holds another run.
     """
     with open_run(source) as run:
-        plans = {"plan": run.plan_fields}
-        if "sampled_plan" in run.config:
-            plans["sampled_plan"] = run.sampled_plan_fields
-        config = run.config | plans | {"copied_from": str(run.path.resolve())}
+        config = run.config | {"copied_from": str(run.path.resolve())}
         with start_run(target, config, run.settings) as writer:
             finished = writer.finished()
             for index in run.indices():

@@ -15,7 +15,7 @@ from typing import Any
 from dsrs.errors import StoreCorrupted
 from dsrs.methods import Plan
 from dsrs.proofs.format_2 import converted
-from dsrs.store.rows import CERTIFICATE_COLUMNS, InputRows, rows_of_index
+from dsrs.store.rows import InputRows, certificate_row, rows_of_index
 from dsrs.store.schema import checksum_of, damaged
 from dsrs.votes.format_2 import of_format_2
 
@@ -43,25 +43,10 @@ def read_rows_of_format_2(
     bodies = {
         texts.get(name, name): converted(json.loads(body)) for name, _, _, body in certificates
     }
-    rows = [_certificate_row(text, body) for text, body in bodies.items()]
+    rows = [certificate_row(text, body) for text, body in bodies.items()]
     grids = [body["grid"] for body in bodies.values() if body["grid"] is not None]
     moved = max((grid["moved"] for grid in grids), default=0.0)
     parts = {"choices": json.loads(fields[4]), "votes": [json.loads(body) for (body,) in votes]}
     sampled = of_format_2(parts)
     own = [*fields[:4], json.dumps(sampled["choices"]), *fields[5:], moved, None, None]
     return InputRows(own, [json.dumps(part) for part in sampled["votes"]], rows, thumbnail)
-
-
-def _certificate_row(text: str, body: Mapping[str, Any]) -> list[Any]:
-    """The values of a certificate from its JSON."""
-    values = {
-        **{"complete": True, "uniform": None},
-        **body,
-        "method": text,
-        "variation": None if body["grid"] is None else body["grid"]["variation"],
-        "proof": json.dumps(body["proof"]),
-    }
-    return [
-        float(values[name]) if values[name] in ("inf", "-inf") else values[name]
-        for name in CERTIFICATE_COLUMNS
-    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +16,8 @@ from dsrs.store.reader import Run, open_run
 from dsrs.store.result import RunResult
 from dsrs.store.schema import STORE_NAME
 from dsrs.store.writer import start_run
+
+COMPARED = ("label", "predicted", "target", "votes", "certificates", "thumbnail", "queries")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +73,11 @@ def _owners(runs: Sequence[Run]) -> tuple[dict[int, Run], int]:
             if owner is run:
                 continue
             repeated += 1
-            if _timeless(owner.result(result.index)) != _timeless(result):
-                differ = ", ".join(_differences(owner.result(result.index), result))
+            other = owner.result(result.index)
+            if _timeless(other) != _timeless(result):
+                differ = ", ".join(
+                    name for name in COMPARED if getattr(other, name) != getattr(result, name)
+                )
                 raise StoreMismatch(
                     f"input {result.index} differs between {owner.path} and {run.path} ({differ}); "
                     "nothing was merged: votes of one config are the same wherever they are "
@@ -117,9 +122,3 @@ def _timeless(result: RunResult) -> RunResult:
     return replace(
         result, sampled=replace(result.sampled, seconds=0.0, undefended=None, queries=queries)
     )
-
-
-def _differences(one: RunResult, other: RunResult) -> Iterator[str]:
-    for name in ("label", "predicted", "target", "votes", "certificates", "thumbnail", "queries"):
-        if getattr(one, name) != getattr(other, name):
-            yield name

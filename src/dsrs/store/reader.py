@@ -86,11 +86,6 @@ class Run(Readable):
         }
 
     @property
-    def plan_fields(self) -> dict[str, Any]:
-        """Return `plan` as JSON."""
-        return dict(self.config["plan"])
-
-    @property
     def sampled_plan_fields(self) -> dict[str, Any]:
         """Return `sampled_plan` as JSON."""
         return dict(self.config.get("sampled_plan", self.config["plan"]))
@@ -98,7 +93,7 @@ class Run(Readable):
     @cached_property
     def plan(self) -> Plan:
         """The methods of the certificates, and how they spend alpha."""
-        return Plan.from_dict(self.plan_fields)
+        return Plan.from_dict(self.config["plan"])
 
     @cached_property
     def sampled_plan(self) -> Plan:
@@ -188,12 +183,12 @@ class Run(Readable):
         """The votes of one input."""
         own = dict(zip(INPUT_COLUMNS, rows.fields, strict=True))
         fields = own | {
-            "index": own["idx"],
+            "index": own.pop("idx"),
             "choices": json.loads(own["choices"]),
             "votes": [json.loads(body) for body in rows.votes],
             "model": self.config["model"]["fingerprint"],
             "grid": self.sampled_plan_fields["grid"],
-            "input": own["fingerprint"],
+            "input": own.pop("fingerprint"),
         }
         return SampledInput.from_dict(fields, self.sampled_plan.law)
 

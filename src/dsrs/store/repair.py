@@ -43,20 +43,22 @@ def repair_run(path: str | Path, output: str | Path) -> Repair:
     with closing(connection):
         run = Run(folder, connection)
         indices, complete = _indices(connection)
-        results = {index: _result(run, index) for index in indices}
+        sound, dropped = dict[int, RunResult](), dict[int, str]()
+        for index in indices:
+            try:
+                sound[index] = run.result(index)
+            except StoreError as error:
+                dropped[index] = str(error)
         settings, attacks = _attacks(run)
-    dropped = {index: one for index, one in results.items() if isinstance(one, str)}
     with start_run(target, run.config, run.settings) as writer:
-        for result in results.values():
-            if isinstance(result, RunResult):
-                writer.add(result)
+        for result in sound.values():
+            writer.add(result)
     if attacks:
         with start_attack(target, settings) as attack_writer:
             for index, one in attacks.items():
-                if index in results and index not in dropped:
+                if index in sound:
                     attack_writer.add(one)
-    kept = [index for index in results if index not in dropped]
-    return Repair(kept, dropped, not complete)
+    return Repair(list(sound), dropped, not complete)
 
 
 def _indices(connection: sqlite3.Connection) -> tuple[list[int], bool]:
@@ -86,11 +88,3 @@ def _attacks(run: Run) -> tuple[dict[str, Any], dict[int, AttackedInput]]:
         return settings or {}, attacked_inputs(run) if settings else {}
     except StoreError:
         return {}, {}
-
-
-def _result(run: Run, index: int) -> RunResult | str:
-    """The result of one input, or why there is none."""
-    try:
-        return run.result(index)
-    except StoreError as error:
-        return str(error)

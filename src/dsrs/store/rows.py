@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from dsrs.errors import InvalidInput, StoreCorrupted, StoreError
-from dsrs.files.json_records import to_json
 from dsrs.methods import Plan
 from dsrs.store.result import RunResult
 from dsrs.store.schema import checksum_of, columns_of_input, damaged
-from dsrs.votes.records import choices_fields
 
 LARGEST_INDEX = 2**63 - 1  # of SQLite's integers
 # The columns of an input and of a certificate, in their order.
@@ -48,19 +46,16 @@ class InputRows(NamedTuple):
 def rows_of_result(result: RunResult, plan: Plan) -> InputRows:
     """The rows of a result; `plan` is that of its certificates."""
     sampled = result.sampled
-    fields = [
-        sampled.index,
-        sampled.label,
-        sampled.predicted,
-        sampled.target,
-        json.dumps(choices_fields(sampled.choices)),
-        float(sampled.seconds),
-        sampled.queries,
-        float(sampled.moved),
-        sampled.input,
-        sampled.undefended,
-    ]
-    votes = [json.dumps(votes.to_dict()) for votes in sampled.votes]
+    own = sampled.to_dict()
+    named = own | {
+        "idx": sampled.index,
+        "choices": json.dumps(own["choices"]),
+        "seconds": float(sampled.seconds),
+        "moved": float(sampled.moved),
+        "fingerprint": sampled.input,
+    }
+    fields = [named[name] for name in INPUT_COLUMNS]
+    votes = [json.dumps(part) for part in own["votes"]]
     texts = {plan.name_of(text): text for text in plan.methods}
     for name, certificate in result.certificates.items():
         on_grid = (
@@ -72,19 +67,26 @@ def rows_of_result(result: RunResult, plan: Plan) -> InputRows:
                 "grid of this run"
             )
     certificates = [
-        [
-            texts.get(name, name),
-            certificate.status,
-            certificate.radius,
-            certificate.np_radius,
-            int(certificate.complete),
-            None if certificate.grid is None else certificate.grid.variation,
-            certificate.uniform,
-            json.dumps(to_json(certificate.proof), allow_nan=False),
-        ]
+        certificate_row(texts.get(name, name), certificate.to_dict())
         for name, certificate in result.certificates.items()
     ]
     return InputRows(fields, votes, certificates, result.thumbnail)
+
+
+def certificate_row(method: str, body: Mapping[str, Any]) -> list[Any]:
+    """The values of a certificate from its JSON; `method` is as the plan writes it."""
+    values = {
+        "uniform": None,
+        **body,
+        "method": method,
+        "complete": int(body.get("complete", True)),
+        "variation": None if body["grid"] is None else body["grid"]["variation"],
+        "proof": json.dumps(body["proof"], allow_nan=False),
+    }
+    return [
+        float(values[name]) if values[name] in ("inf", "-inf") else values[name]
+        for name in CERTIFICATE_COLUMNS
+    ]
 
 
 def read_rows(connection: sqlite3.Connection, index: int, store: Path) -> InputRows:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping
-from contextlib import closing
+from contextlib import ExitStack, closing
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -42,29 +42,23 @@ def start_run(
     """
     folder = Path(path)
     made = _make_folder(folder)
-    try:
-        lock = lock_folder(folder)
-    except BaseException:
-        remove_empty(made)
-        raise
     store = folder / STORE_NAME
-    try:
+    with ExitStack() as undo:
+        undo.callback(remove_empty, made)
+        lock = lock_folder(folder)
+        undo.callback(_remove_traces, folder, made)
+        undo.callback(lock.close)
         # A run without results holds nothing that could be mixed: its start has failed.
         if not store.exists() or _is_empty(store):
             with damage_as_error(store):
                 create_store(store, json.dumps(config, allow_nan=False))
-        writer = RunWriter(folder, connect(store, writable=True), lock, config, made)
-        try:
-            if settings is not None:
-                write_whole(folder / SETTINGS_NAME, settings.encode())
-        except BaseException:
-            writer.close()
-            raise
-        return writer
-    except BaseException:
-        lock.close()
-        _remove_traces(folder, made)
-        raise
+        connection = connect(store, writable=True)
+        undo.callback(connection.close)
+        writer = RunWriter(folder, connection, lock, config, made)
+        if settings is not None:
+            write_whole(folder / SETTINGS_NAME, settings.encode())
+        undo.pop_all()
+    return writer
 
 
 class RunWriter:
@@ -84,21 +78,12 @@ class RunWriter:
         self._connection = connection
         self._lock = lock
         self._plan = Plan.from_dict(dict(config["plan"]))
-        try:
-            with damage_as_error(self.store):
-                check_same_run(read_config(connection, self.store), config, path)
-                if "undefended" not in columns_of_input(connection):
-                    connection.execute("ALTER TABLE input ADD COLUMN undefended INTEGER")
-                connection.execute(
-                    "INSERT INTO session VALUES (?, ?)",
-                    (
-                        datetime.now(timezone.utc).isoformat(timespec="seconds"),
-                        json.dumps(versions()),
-                    ),
-                )
-        except BaseException:
-            connection.close()
-            raise
+        with damage_as_error(self.store):
+            check_same_run(read_config(connection, self.store), config, path)
+            if "undefended" not in columns_of_input(connection):
+                connection.execute("ALTER TABLE input ADD COLUMN undefended INTEGER")
+            now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+            connection.execute("INSERT INTO session VALUES (?, ?)", (now, json.dumps(versions())))
 
     def ask(self, indices: Iterable[int]) -> None:
         """Keep which inputs this session shall finish, for `dsrs show`."""
@@ -181,7 +166,8 @@ def _make_folder(folder: Path) -> list[Path]:
         strange = sorted(
             item.name
             for item in folder.iterdir()
-            if item.name not in ours and not _is_unfinished(item.name)
+            if item.name not in ours
+            and not (item.name.startswith(f".{STORE_NAME}.") and UNFINISHED in item.name)
         )
         if strange:
             raise StoreError(
@@ -192,10 +178,6 @@ def _make_folder(folder: Path) -> list[Path]:
         return make_folders(folder)
     except OSError as error:
         raise StoreError(f"{folder} cannot be created: {error.strerror}") from None
-
-
-def _is_unfinished(name: str) -> bool:
-    return name.startswith(f".{STORE_NAME}.") and UNFINISHED in name
 
 
 def lock_folder(folder: Path) -> sqlite3.Connection:

@@ -144,7 +144,6 @@ def tune(
     methods: Sequence[str] | None = None,
     current: GeneralizedGaussian | None = None,
     etas: Sequence[float] = (2.0,),
-    resampling: Resampling | None = None,
 ) -> Tuned:
     """The laws of a grid, each with its best method, best first.
 
@@ -158,7 +157,6 @@ def tune(
             are left out.
         current: the law in use, forecast beside the others with every method.
         etas: exponents eta of the laws to try.
-        resampling: of the bootstrap intervals.
     """
     if methods is None:
         methods = [text for entry in METHODS.values() for text in entry.tuned or (entry.name,)]
@@ -166,7 +164,7 @@ def tune(
         raise InvalidInput("tuning needs the profile of at least one input")
     if not methods:
         raise InvalidInput("tuning needs at least one method")
-    work = _Work(profiles, n, alpha, Objective.parse(objective), resampling or Resampling())
+    work = _Work(profiles, n, alpha, Objective.parse(objective))
     found = [limit_and_norm(profile, d, n, alpha) for profile in profiles]
     limits = np.array([limit for limit, _ in found])
     sigmas = _coarse_sigmas(limits, np.array([norm for _, norm in found]) / np.sqrt(d))
@@ -198,15 +196,9 @@ class _Work:
     """Makes forecasts on the inputs of one landscape, each of them once."""
 
     def __init__(
-        self,
-        profiles: Sequence[Profile],
-        n: int,
-        alpha: float,
-        objective: Objective,
-        resampling: Resampling,
+        self, profiles: Sequence[Profile], n: int, alpha: float, objective: Objective
     ) -> None:
-        self.profiles, self.n, self.alpha = profiles, n, alpha
-        self.objective, self.resampling = objective, resampling
+        self.profiles, self.n, self.alpha, self.objective = profiles, n, alpha, objective
         self.made: dict[tuple[GeneralizedGaussian, str], Forecast] = {}
 
     def forecasts(self, laws: Iterable[GeneralizedGaussian], method: str) -> list[Forecast]:
@@ -221,8 +213,8 @@ class _Work:
             if radii is None:
                 return None
             each = self.objective.by_input(radii)
-            means = resampled_means(each[:, None], self.resampling)
-            low, high = interval(means, self.resampling.confidence)
+            resampling = Resampling()
+            low, high = interval(resampled_means(each[:, None], resampling), resampling.confidence)
             self.made[law, method] = Forecast(
                 law, method, radii, float(each.mean()), float(low[0]), float(high[0])
             )

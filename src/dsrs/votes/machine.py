@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
@@ -57,7 +57,8 @@ class DeviceReport:
         title: what it calls itself.
         noise: how noise is made for it: `fused`, `eager`, or `host` (by the processor).
         notes: why better ways are not used.
-        answers_agree: whether a known network answers as it does on the CPU.
+        answers_agree: whether a known network answers as it does on the CPU, so that votes may be
+            taken there.
         votes: votes a second with that network.
         passes: rows a second of its forward pass alone.
         most_rows: the largest batch of that network that fits; None where memory is not asked for.
@@ -74,11 +75,6 @@ class DeviceReport:
     passes: float
     most_rows: int | None
     overlap_agrees: bool | None
-
-    @property
-    def trusted(self) -> bool:
-        """Whether votes may be taken there."""
-        return self.answers_agree
 
 
 @dataclass(frozen=True)
@@ -101,10 +97,6 @@ class Machine:
     packages: dict[str, str | None]
     onnx_providers: tuple[str, ...]
     devices: tuple[DeviceReport, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the machine as JSON."""
-        return asdict(self)
 
 
 def examine(devices: Sequence[str] | None = None) -> Machine:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dsrs.errors import DataError, InvalidInput, NotEnoughVotes
+from dsrs.files.json_records import Readers, from_json, record_to_json
 from dsrs.laws import GeneralizedGaussian, law_from_dict, smoothing_law_from_dict
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.laws.grid import Grid
@@ -174,43 +175,22 @@ class SampledInput:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, without loss."""
-        return {
-            "index": self.index,
-            "label": self.label,
-            "predicted": self.predicted,
-            "target": self.target,
-            "votes": [votes.to_dict() for votes in self.votes],
-            "choices": choices_fields(self.choices),
-            "seconds": self.seconds,
-            "queries": self.queries,
-            "moved": self.moved,
-            "grid": None if self.grid is None else self.grid.to_dict(),
-            "model": self.model,
-            "input": self.input,
-            "undefended": self.undefended,
-        }
+        return dict(record_to_json(self)) | {"choices": choices_fields(self.choices)}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any], base: GeneralizedGaussian) -> SampledInput:
         """The record that `to_dict` was made from; `base` is the smoothing law P of the run."""
+        readers: Readers = {
+            Votes: lambda votes: Votes.from_dict(votes, base),
+            Mapping[str, NoiseLaw]: lambda choices: choices_of_fields(choices, base),
+            Grid: Grid.from_dict,
+        }
         try:
-            return cls(
-                index=int(fields["index"]),
-                label=None if fields["label"] is None else int(fields["label"]),
-                predicted=None if fields["predicted"] is None else int(fields["predicted"]),
-                target=None if fields["target"] is None else int(fields["target"]),
-                votes=tuple(Votes.from_dict(votes, base) for votes in fields["votes"]),
-                choices=choices_of_fields(fields["choices"], base),
-                seconds=float(fields["seconds"]),
-                queries=None if fields["queries"] is None else int(fields["queries"]),
-                moved=float(fields["moved"]),
-                grid=Grid.from_dict(fields["grid"]),
-                model=fields["model"],
-                input=fields["input"],
-                undefended=fields.get("undefended"),
-            )
-        except (KeyError, TypeError, AttributeError) as error:
-            raise DataError(f"expected the fields of one sampled input, got {fields!r}") from error
+            return from_json(cls, fields, readers)
+        except (DataError, KeyError, TypeError, AttributeError) as error:
+            raise DataError(
+                f"expected the fields of one sampled input ({error}), got {fields!r}"
+            ) from error
 
 
 def _joined(parts: list[Votes]) -> Votes:

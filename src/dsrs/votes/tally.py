@@ -91,6 +91,11 @@ class Counts:
         votes = np.zeros((classes, HISTOGRAM_BINS), dtype=np.int64)
         return cls(votes, tuple(tally.empty() for tally in tallies))
 
+    @property
+    def by_class(self) -> tuple[int, ...]:
+        """The number of votes for each class."""
+        return tuple(self.votes.sum(axis=1).tolist())
+
     def merge(self, other: Counts) -> None:
         """Add the counts of other votes of the same stream."""
         self.votes += other.votes

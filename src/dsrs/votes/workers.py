@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import replace
 from threading import Event, Lock
 
@@ -40,6 +41,7 @@ class VoteCollector(Collector):
     def __init__(self, workers: int | None = None) -> None:
         self.workers = thread_count(workers)
         self._pool = ThreadPoolExecutor(self.workers, thread_name_prefix="dsrs-votes")
+        self._stop = Event()
 
     def __enter__(self) -> VoteCollector:
         return self
@@ -47,27 +49,20 @@ class VoteCollector(Collector):
     def __exit__(self, *failure: object) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def collect(
-        self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, unit: WorkUnit
-    ) -> Counts:
-        return self._share_out(classifier, x, setting, unit, Event())
-
     def until(self, stop: Event) -> Collector:
         """These workers for one of several inputs: `Stopped` is raised soon after `stop` is set.
 
         Units are counted in the order in which inputs ask for them, so that the workers who have
         nothing left to do for one input go on with the next.
         """
-        return _UntilStopped(self, stop)
+        these = copy(self)
+        these._stop = stop
+        return these
 
-    def _share_out(
-        self,
-        classifier: Classifier,
-        x: NDArray[np.float32],
-        setting: Setting,
-        unit: WorkUnit,
-        stop: Event,
+    def collect(
+        self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, unit: WorkUnit
     ) -> Counts:
+        stop = self._stop
         if unit.rows(setting.batch) <= setting.batch and not stop.is_set():
             return count_votes(classifier, x, setting, unit)  # one pass is not shared out
         crew = crew_of(classifier, self.workers)
@@ -105,19 +100,6 @@ def crew_of(classifier: Classifier, workers: int) -> Sequence[Classifier]:
     if classifier.makes_noise:
         return replicas
     return [replicas[worker % len(replicas)] for worker in range(max(workers, len(replicas)))]
-
-
-class _UntilStopped(Collector):
-    """A collector that counts with the workers of another one."""
-
-    def __init__(self, workers: VoteCollector, stop: Event) -> None:
-        self._workers = workers
-        self._stop = stop
-
-    def collect(
-        self, classifier: Classifier, x: NDArray[np.float32], setting: Setting, unit: WorkUnit
-    ) -> Counts:
-        return self._workers._share_out(classifier, x, setting, unit, self._stop)
 
 
 class _Shared:

@@ -200,21 +200,17 @@ class _Nodes:
         if self._gpu:
             options |= {"num_gpus": 1}
         actor = self._ray.remote(VoteActor).options(**options).remote()
-        return _RayWorker(self._ray, actor, node, f"node {node[:8]} ({host})", self._spec, self)
-
-    @property
-    def threads(self) -> int:
-        return self._threads
+        name = f"node {node[:8]} ({host})"
+        prepared = actor.prepare.remote(self._spec, self._threads, name)
+        return _RayWorker(self._ray, actor, node, name, prepared)
 
 
 class _RayWorker:
     """One actor, as the dispatcher sees it."""
 
-    def __init__(
-        self, ray: Any, actor: Any, node: str, name: str, spec: ModelSpec, crew: _Nodes
-    ) -> None:
+    def __init__(self, ray: Any, actor: Any, node: str, name: str, prepared: Any) -> None:
         self._ray, self._actor, self.node, self.name = ray, actor, node, name
-        self.ready = self._future(actor.prepare.remote(spec, crew.threads, name))
+        self.ready = self._future(prepared)
 
     def count(self, work: Any) -> Future[Any]:
         image, setting, unit = work
