@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -128,16 +127,6 @@ def test_where_nothing_helps_it_says_so(
     words = ["adapt", "--model", "blind:mean", "--data", "data.npz", "--by", "clip", "--n", "300"]
     assert main([*words, "--votes", "64", "--inputs", "4", "--quiet", "--output", "out"]) == 0
     assert "nothing that was tried helps this model" in capsys.readouterr().out
-
-
-def test_a_law_that_gives_one_class_to_all_is_not_chosen(adapted: Adapted) -> None:
-    candidate = adapted.candidates[2]
-    best = candidate.choice
-    classes = np.asarray(candidate.classes)
-    assert set(classes) == {0, 1}
-    constant = replace(best, radii=np.where(classes == 0, 100.0, 0.0), value=50.0)
-    tuned = replace(candidate.tuned, candidates=(constant, *candidate.tuned.candidates))
-    assert replace(candidate, tuned=tuned).choice is best
 
 
 def test_how_far_to_look_follows_the_model() -> None:

@@ -80,10 +80,9 @@ def test_what_learns_helps_and_is_written_as_one_model(adapted: Adapted) -> None
 def test_what_learned_is_chosen_only_where_its_gain_is_sure(adapted: Adapted) -> None:
     learned = adapted.best
     assert learned.name in LEARNING_WAYS
-    classes = np.asarray(learned.classes)
-    lucky = np.zeros(len(classes))
-    lucky[[np.argmax(classes == 0), np.argmax(classes == 1)]] = 100.0
-    guess = replace(learned.choice, radii=lucky, value=float(lucky.mean()))
+    lucky = np.zeros(len(learned.landscape.indices))
+    lucky[:2] = 100.0
+    guess = replace(learned.tuned.best, radii=lucky, value=float(lucky.mean()))
     risky = replace(learned, tuned=replace(learned.tuned, candidates=(guess,)))
     assert risky.value > 10 * learned.value
     candidates = tuple(risky if each is learned else each for each in adapted.candidates)

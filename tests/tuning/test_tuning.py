@@ -57,6 +57,23 @@ def test_the_size_is_that_of_a_fine_scan(tuned: Tuned) -> None:
     assert 0.7 * min(sizes) < tuned.best.law.sigma < 1.4 * max(sizes)
 
 
+def test_laws_that_give_one_class_to_all_are_left_out(tuned: Tuned) -> None:
+    """Under huge noise the model always answers 0: two inputs are certified there, and far."""
+    always = exact_profile(lambda norm: np.full_like(norm, 1 - 1e-12), 1.0, 3000.0)
+    profiles, classes = [always, always, *PROFILES], [0, 0, 1, 1, 2, 2, 3]
+    blind = tune(profiles, D, N, ALPHA, methods=["np"])
+    assert np.all(blind.best.radii[2:] == 0)
+    assert blind.one_class == 0
+    seeing = tune(profiles, D, N, ALPHA, methods=["np"], classes=classes)
+    assert seeing.one_class > 0
+    for candidate in seeing.candidates:
+        assert np.count_nonzero(candidate.radii[2:]) >= 2
+    # The two pull the choice to larger noise, yet not beyond what tells the others apart.
+    assert seeing.best.radii[2:].mean() > 0.7 * tuned.best.value
+    one = tune(PROFILES, D, N, ALPHA, methods=["np"], classes=[4] * len(PROFILES))
+    assert one.one_class == 0
+
+
 def test_a_law_for_each_input_certifies_the_best_of_every_law(tuned: Tuned) -> None:
     """At least as much as any law on each input, and here, where sizes differ, more in the mean."""
     by_law = np.array([candidate.radii for candidate in tuned.candidates])

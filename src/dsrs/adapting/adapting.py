@@ -82,7 +82,7 @@ class Adapted:
 
 def _gain(first: Candidate, second: Candidate) -> tuple[float, float, float]:
     """What the second candidate adds to the first on the same inputs, with its 95% interval."""
-    values = [each.tuned.objective.by_input(each.choice.radii) for each in (first, second)]
+    values = [each.tuned.objective.by_input(each.tuned.best.radii) for each in (first, second)]
     added, resampling = values[1] - values[0], Resampling()
     low, high = interval(resampled_means(added[:, None], resampling), resampling.confidence)
     return float(np.mean(added)), float(low[0]), float(high[0])
@@ -159,7 +159,7 @@ def _written(found: Adapted, dataset: Dataset, indices: Sequence[int], seed: int
     chose = {"inputs": list(indices), "data": dataset.fingerprint}
     (folder / LAWS_FOLDER).mkdir(exist_ok=True)
     for each in found.candidates:
-        law = each.law_file() | {"landscape": {"votes": each.landscape.votes, **chose}}
+        law = each.tuned.to_dict() | {"landscape": {"votes": each.landscape.votes, **chose}}
         content = json.dumps(law, indent=1).encode()
         write_whole(folder / LAWS_FOLDER / f"{each.file_name}.json", content)
         if each is best:

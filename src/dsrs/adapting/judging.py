@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dsrs.certifying.many_inputs import Counter, certify_run
 from dsrs.classifiers import Classifier
@@ -19,16 +18,13 @@ from dsrs.errors import InvalidInput
 from dsrs.methods import Plan
 from dsrs.methods.defaults import ALPHA, N
 from dsrs.store.profiles import Landscape, read_landscape, wide_law
-from dsrs.tuning import Forecast, Objective, Tuned, tune
+from dsrs.tuning import Objective, Tuned, tune
 
 # Sizes of noise that are tried to see how far to look, as shares of the range of the data.
 SIZES = 2.0 ** np.arange(-7, 1.5, 0.5)
 TRIED_INPUTS, TRIED_NOISES = 16, 4
 # A size is borne if so much is left of what accuracy without noise is above that of one class.
 BORNE = 0.5
-LEAST_KEPT_SHARE = (
-    0.5  # share of what can be certified beside one class which the chosen law must certify
-)
 # Makes a counter of so much work under a title.
 Watch = Callable[[int, str], AbstractContextManager[Counter]]
 
@@ -71,7 +67,6 @@ class Candidate:
         denoiser: the name of the denoiser that it stands behind, as `denoiser_from` takes it.
         landscape: its votes by norm of the noise.
         tuned: every law, forecast from them.
-        classes: the class of each input, by its label or else by the model without noise.
     """
 
     name: str
@@ -79,7 +74,6 @@ class Candidate:
     denoiser: str | None
     landscape: Landscape
     tuned: Tuned
-    classes: tuple[int, ...]
 
     @property
     def file_name(self) -> str:
@@ -87,38 +81,13 @@ class Candidate:
         return file_name(self.name)
 
     @property
-    def choice(self) -> Forecast:
-        """The best law under which the model still tells classes apart.
-
-        Under very large noise most models give one class to everything. Inputs of that class then
-        have large radii, and the average radius grows with the noise although nothing is told
-        apart. So count what a law certifies beside the class of which it certifies most: it must be
-        LEAST_KEPT_SHARE of the most that any law has.
-        """
-        counts = [self._beside_one_class(each.radii > 0) for each in self.tuned.candidates]
-        least = LEAST_KEPT_SHARE * max(counts)
-        pairs = zip(self.tuned.candidates, counts, strict=True)
-        return next(each for each, count in pairs if count >= least)
-
-    def _beside_one_class(self, certified: NDArray[np.bool_]) -> int:
-        """How many inputs are certified that are not of the class with most of them."""
-        classes = np.asarray(self.classes)[certified]
-        return len(classes) - int(np.bincount(classes).max(initial=0))
-
-    @property
     def value(self) -> float:
         """What the chosen law is expected to certify."""
-        return self.choice.value
-
-    def law_file(self) -> dict[str, Any]:
-        """What `dsrs tune` would write of it, with the chosen law as the best."""
-        answer = self.tuned.to_dict()
-        chosen = self.choice.to_dict(np.asarray(answer["radii"]))
-        return answer | {"law": chosen["law"], "method": chosen["method"], "predicted": chosen}
+        return self.tuned.best.value
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: the forecast of the chosen law."""
-        answer, kept = self.law_file(), ("law", "method", "predicted", "radii", "limit")
+        answer, kept = self.tuned.to_dict(), ("law", "method", "predicted", "radii", "limit")
         return {
             "name": self.name,
             "model": self.classifier.description,
@@ -159,10 +128,15 @@ def judged(
         progress=None if watch is None else (lambda total: watch(total, f"looking ({name})")),
     )
     landscape = read_landscape(look)
-    found = tune(landscape.profiles, d, budget.n, budget.alpha, budget.objective)
-    return Candidate(
-        name, classifier, denoiser, landscape, found, classes_of(dataset, indices, classifier)
+    tuned = tune(
+        landscape.profiles,
+        d,
+        budget.n,
+        budget.alpha,
+        budget.objective,
+        classes=landscape.classes,
     )
+    return Candidate(name, classifier, denoiser, landscape, tuned)
 
 
 def file_name(name: str) -> str:

@@ -95,7 +95,7 @@ class Situation:
         if self.learning is not None and self.learning.sigma is not None:
             return self.learning.sigma
         plain = [each for each in self.before if each.name not in LEARNING_WAYS]
-        return LEARNT_NOISE * max(plain, key=lambda each: each.value).choice.law.sigma
+        return LEARNT_NOISE * max(plain, key=lambda each: each.value).tuned.best.law.sigma
 
     def allowed(self, way: str) -> Learning:
         """How to learn, or InvalidInput where there is nothing to learn from."""

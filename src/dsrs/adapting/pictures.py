@@ -35,7 +35,7 @@ def write_pictures(
     for index in indices[:MOST_PICTURES]:
         image = dataset.input(index)
         noise = rng.standard_normal(image.shape, dtype=np.float32)
-        noisy = image + np.float32(best.choice.law.sigma) * noise
+        noisy = image + np.float32(best.tuned.best.law.sigma) * noise
         seen = [] if denoiser is None else [denoiser.rows(noisy[None])[0]]
         names.append(f"{index}.png")
         write_whole(folder / names[-1], strip([image, noisy, *seen], dataset.bounds))

@@ -28,7 +28,7 @@ def statistics(situation: Situation) -> Made:
             "statistics can be estimated in ONNX models and in PyTorch modules that can be "
             f"exported, not in {model.description}"
         )
-    sigma = MORE_NOISE * best.choice.law.sigma
+    sigma = MORE_NOISE * best.tuned.best.law.sigma
     name = best.denoiser
     before = None if name is None else denoiser_from(name, model.input_shape, model.bounds)
     clean, noisy = [], []

@@ -201,9 +201,9 @@ def _unlabelled(
 def adapted_text(adapted: Adapted) -> str:
     """The candidates side by side, and what follows."""
     first, best = adapted.candidates[0], adapted.best
-    tops = [float(each.choice.radii.max()) for each in adapted.candidates]
+    tops = [float(each.tuned.best.radii.max()) for each in adapted.candidates]
     radii = round_radii(max(tops))
-    rows = [forecast_row(each.name, each.choice, radii) for each in adapted.candidates]
+    rows = [forecast_row(each.name, each.tuned.best, radii) for each in adapted.candidates]
     lines = [
         forecast_table(first.tuned, rows, radii),
         "",

@@ -99,13 +99,15 @@ def _take_runs(arguments: argparse.Namespace, folder: Path) -> dict[str, Forecas
     wide = wide_law(trained.d, 2 * trained.sigma)
     look = Plan(wide, ("landscape",), n=LOOK_VOTES)
     take("look", "looking at 50 other images", others, len(others), look)
+    landscape = read_landscape(arguments.output / "look")
     found = tune(
-        read_landscape(arguments.output / "look").profiles,
+        landscape.profiles,
         trained.d,
         arguments.n,
         look.alpha,
         methods=defaults.DEFAULT_METHODS,
         current=trained,
+        classes=landscape.classes,
     )
     usual = Plan(trained, (NEYMAN_PEARSON,), n=arguments.n)
     take("usual", "certifying with the usual noise", images, arguments.images, usual)

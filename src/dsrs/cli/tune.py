@@ -112,6 +112,7 @@ def _answer(arguments: argparse.Namespace, folder: str) -> int:
         arguments.objective,
         current=_current(arguments, landscape.d),
         etas=arguments.etas,
+        classes=landscape.classes,
     ).without(landscape.certified)
     answer = tuned.to_dict() | {
         "landscape": {
@@ -176,7 +177,13 @@ def tuning_text(tuned: Tuned) -> str:
             [name, "", "", "", f"{tuned.objective.of(largest):.4f}", ""]
             + [f"{100 * np.mean(largest >= radius):.1f}" for radius in radii]
         )
-    return f"{forecast_table(tuned, rows, radii)}\n{routing_line(tuned.routing_gain)}"
+    lines = [forecast_table(tuned, rows, radii), routing_line(tuned.routing_gain)]
+    if tuned.one_class:
+        lines.append(
+            f"left out: {tuned.one_class} laws under which the model gives nearly all inputs one "
+            "class"
+        )
+    return "\n".join(lines)
 
 
 def forecast_table(tuned: Tuned, rows: list[list[str]], radii: list[float]) -> str:

@@ -34,8 +34,8 @@ class Landscape:
 
     `d` is the dimension of the inputs. `first_misses` are norms below which no vote of the input
     missed, infinite where none did. `certified` is the law of votes among them that certify, as in
-    a run of `dsrs certify`; None where no vote does. `data` is the fingerprint of the inputs, where
-    it is known.
+    a run of `dsrs certify`; None where no vote does. `data` is the fingerprint of the inputs, and
+    `classes` are the classes that were counted, where they are known.
     """
 
     d: int
@@ -46,6 +46,7 @@ class Landscape:
     largest_norm: float  # about the largest that was seen
     certified: GeneralizedGaussian | None = None
     data: str | None = None
+    classes: tuple[int, ...] | None = None
 
 
 def read_landscape(path: str | Path) -> Landscape:
@@ -54,12 +55,13 @@ def read_landscape(path: str | Path) -> Landscape:
         law, purposes = run.sampled_plan.law, set[str]()
         data = str(run.config["data"]["fingerprint"])
         edges = law.radial_quantile(np.linspace(0, 1, HISTOGRAM_BINS + 1))
-        indices, profiles, first_misses, total = [], [], [], 0
+        indices, classes, profiles, first_misses, total = [], [], [], [], 0
         for result in run.results():
             trials = np.sum([votes.trials for votes in result.votes], axis=0)
             hits = np.sum([votes.hits for votes in result.votes], axis=0)
             purposes |= {votes.stream.purpose for votes in result.votes}
             indices.append(result.index)
+            classes.append(result.target)
             profiles.append(profile_of_bins(edges, hits, trials))
             missed = edges[:-1][hits < trials]  # where such a bin begins
             first_misses.append(float(missed[0]) if len(missed) else math.inf)
@@ -76,4 +78,5 @@ def read_landscape(path: str | Path) -> Landscape:
         largest,
         None if purposes == {SELECTION} else law,
         data,
+        tuple(classes),
     )

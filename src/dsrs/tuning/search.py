@@ -34,6 +34,8 @@ SIGMA_RANGE_FACTOR = 1.5
 # Laws for which methods that search are forecast.
 LEADERS = 3
 LEAST_IMPROVEMENT = 2e-3
+# Share of what some law certifies beside one class, which a law must certify beside one class.
+LEAST_KEPT_SHARE = 0.5
 CURVE_POINTS = 101
 
 
@@ -76,6 +78,7 @@ class Tuned:
     candidates: tuple[Forecast, ...]
     current: tuple[Forecast, ...]  # the choice so far with every method, best first
     limits: Floats  # of each input: what no isotropic law exceeds
+    one_class: int = 0  # laws left out, under which the model gives nearly all inputs one class
 
     @property
     def best(self) -> Forecast:
@@ -123,6 +126,7 @@ class Tuned:
             "radii": radii.tolist(),
             "objective": self.objective.text,
             "inputs": len(self.limits),
+            "one_class": self.one_class,
             "d": self.d,
             "n": self.n,
             "alpha": self.alpha,
@@ -144,6 +148,7 @@ def tune(
     methods: Sequence[str] | None = None,
     current: GeneralizedGaussian | None = None,
     etas: Sequence[float] = (2.0,),
+    classes: Sequence[int] | None = None,
 ) -> Tuned:
     """The laws of a grid, each with its best method, best first.
 
@@ -157,6 +162,8 @@ def tune(
             are left out.
         current: the law in use, forecast beside the others with every method.
         etas: exponents eta of the laws to try.
+        classes: the class of each input, so that laws are left out under which the model tells no
+            classes apart.
     """
     if methods is None:
         methods = [text for entry in METHODS.values() for text in entry.tuned or (entry.name,)]
@@ -164,7 +171,7 @@ def tune(
         raise InvalidInput("tuning needs the profile of at least one input")
     if not methods:
         raise InvalidInput("tuning needs at least one method")
-    work = _Work(profiles, n, alpha, Objective.parse(objective))
+    work = _Work(profiles, n, alpha, Objective.parse(objective), classes)
     found = [limit_and_norm(profile, d, n, alpha) for profile in profiles]
     limits = np.array([limit for limit, _ in found])
     sigmas = _coarse_sigmas(limits, np.array([norm for _, norm in found]) / np.sqrt(d))
@@ -183,22 +190,31 @@ def tune(
     for forecast in work.best_by_law()[:LEADERS]:
         for method in slow:
             work.forecast(forecast.law, method)
-    candidates = work.best_by_law()
-    if not candidates:
+    laws_tried = work.best_by_law()
+    if not laws_tried:
         raise InvalidInput(f"there is no forecast for the methods {', '.join(methods)}")
+    candidates = [each for each in laws_tried if work.tells_apart(each)]
+    left_out = len(laws_tried) - len(candidates)
     laws = () if current is None else (current,)
     now = [forecast for method in methods for forecast in work.forecasts(laws, method)]
     now.sort(key=work.rank, reverse=True)
-    return Tuned(d, n, alpha, work.objective, tuple(candidates), tuple(now), limits)
+    return Tuned(d, n, alpha, work.objective, tuple(candidates), tuple(now), limits, left_out)
 
 
 class _Work:
     """Makes forecasts on the inputs of one landscape, each of them once."""
 
     def __init__(
-        self, profiles: Sequence[Profile], n: int, alpha: float, objective: Objective
+        self,
+        profiles: Sequence[Profile],
+        n: int,
+        alpha: float,
+        objective: Objective,
+        classes: Sequence[int] | None,
     ) -> None:
         self.profiles, self.n, self.alpha, self.objective = profiles, n, alpha, objective
+        self.classes = None if classes is None else np.asarray(classes)
+        self.most_beside_one_class = 0
         self.made: dict[tuple[GeneralizedGaussian, str], Forecast] = {}
 
     def forecasts(self, laws: Iterable[GeneralizedGaussian], method: str) -> list[Forecast]:
@@ -215,14 +231,34 @@ class _Work:
             each = self.objective.by_input(radii)
             resampling = Resampling()
             low, high = interval(resampled_means(each[:, None], resampling), resampling.confidence)
-            self.made[law, method] = Forecast(
-                law, method, radii, float(each.mean()), float(low[0]), float(high[0])
+            made = Forecast(law, method, radii, float(each.mean()), float(low[0]), float(high[0]))
+            self.most_beside_one_class = max(
+                self.most_beside_one_class, self._beside_one_class(made)
             )
+            self.made[law, method] = made
         return self.made[law, method]
 
-    def rank(self, forecast: Forecast) -> tuple[float, float]:
-        """Return the key to rank by: the objective, then the average radius."""
-        return forecast.value, float(forecast.radii.mean())
+    def tells_apart(self, forecast: Forecast) -> bool:
+        """Whether the model still tells classes apart under this law; True if they are not known.
+
+        Under very large noise most models give one class to everything. Inputs of that class then
+        have large radii, and the average radius grows with the noise although nothing is told
+        apart. So count what a law certifies beside the class of which it certifies most: it must be
+        LEAST_KEPT_SHARE of the most that any law has.
+        """
+        least = LEAST_KEPT_SHARE * self.most_beside_one_class
+        return self._beside_one_class(forecast) >= least
+
+    def _beside_one_class(self, forecast: Forecast) -> int:
+        """How many inputs are certified that are not of the class with most of them."""
+        if self.classes is None:
+            return 0
+        certified = self.classes[forecast.radii > 0]
+        return len(certified) - int(np.bincount(certified).max(initial=0))
+
+    def rank(self, forecast: Forecast) -> tuple[bool, float, float]:
+        """Return the key to rank by: classes told apart, the objective, the average radius."""
+        return self.tells_apart(forecast), forecast.value, float(forecast.radii.mean())
 
     def best_by_law(self) -> list[Forecast]:
         """The best method of every law, best first."""
