@@ -24,7 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.errors import InvalidInput, MissingExtra
+from dsrs.classifiers.tensor_passes import imported_torch
+from dsrs.errors import InvalidInput
 from dsrs.laws import GeneralizedGaussian, Truncated, sample_additional
 from dsrs.paper.concentration import concentration_radius
 
@@ -114,7 +115,7 @@ def loss_slope(
     settings: OptSettings,
 ) -> float:
     """Mean over noise from Q of d(cross-entropy) / d(noise norm), at fixed direction."""
-    torch = _torch()
+    torch = imported_torch()
     total = 0.0
     for start in range(0, settings.samples, settings.batch):
         count = min(settings.batch, settings.samples - start)
@@ -128,11 +129,3 @@ def loss_slope(
         (slopes,) = torch.autograd.grad(loss, lengths)
         total += float(slopes.sum())
     return total / settings.samples
-
-
-def _torch() -> Any:
-    try:
-        import torch
-    except ImportError:
-        raise MissingExtra("torch", "torch") from None
-    return torch

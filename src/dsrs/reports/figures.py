@@ -272,10 +272,8 @@ def _figure(
     # `Figure` itself, not pyplot: no window system, and nothing global to close.
     from matplotlib.figure import Figure
 
-    ratios = options.pop("height_ratios", None)
     figure = Figure(figsize=size)
-    axes = figure.subplots(rows, 1, gridspec_kw={"height_ratios": ratios}, **options)
-    return figure, axes
+    return figure, figure.subplots(rows, 1, **options)
 
 
 def place_legend(
