@@ -24,8 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.classifiers.tensor_passes import imported_torch
-from dsrs.errors import InvalidInput
+from dsrs.errors import InvalidInput, MissingExtra
 from dsrs.laws import GeneralizedGaussian, Truncated, sample_additional
 from dsrs.paper.concentration import concentration_radius
 
@@ -115,7 +114,7 @@ def loss_slope(
     settings: OptSettings,
 ) -> float:
     """Mean over noise from Q of d(cross-entropy) / d(noise norm), at fixed direction."""
-    torch = imported_torch()
+    torch = torch_for_opt()
     total = 0.0
     for start in range(0, settings.samples, settings.batch):
         count = min(settings.batch, settings.samples - start)
@@ -129,3 +128,12 @@ def loss_slope(
         (slopes,) = torch.autograd.grad(loss, lengths)
         total += float(slopes.sum())
     return total / settings.samples
+
+
+def torch_for_opt() -> Any:
+    """The module `torch`, or MissingExtra."""
+    try:
+        import torch
+    except ImportError:
+        raise MissingExtra("torch", "torch") from None
+    return torch

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,7 +90,7 @@ class RecordedRun:
     def every(self, stride: int) -> RecordedRun:
         """One input in `stride`."""
         columns = {one.name: getattr(self, one.name) for one in fields(self)}
-        thinned = {
+        thinned: dict[str, Any] = {
             name: column[::stride]
             for name, column in columns.items()
             if isinstance(column, np.ndarray)

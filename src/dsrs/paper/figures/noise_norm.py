@@ -26,7 +26,7 @@ def draw_accuracy_by_norm(curves: Sequence[AccuracyByNorm], path: Path) -> None:
     with canvas(path, columns, rows, width=2.9, height=2.2, dpi=130) as panels:
         for axes, curve in zip(panels, ordered, strict=False):
             inputs = np.unique(curve.index)
-            for place, index in enumerate(inputs):
+            for index in inputs:
                 of_input = curve.index == index
                 axes.plot(
                     curve.noise_norm[of_input],
@@ -35,22 +35,25 @@ def draw_accuracy_by_norm(curves: Sequence[AccuracyByNorm], path: Path) -> None:
                     # Few lines may be strong, many must let each other be seen.
                     alpha=max(0.15, min(1.0, 8 / len(inputs))),
                     linewidth=0.6,
-                    label=None if place else "an input",
                 )
             norms = np.linspace(0, float(curve.noise_norm.max()), 400)
             # Its height is that over all norms, also where the spheres do not reach the noise.
             usual = curve.law.radial_quantile(np.linspace(0.01, 0.99, 99))
             height = 100 * curve.law.radial_pdf(norms) / curve.law.radial_pdf(usual).max()
-            density = {"color": method_color("rescaled"), "label": "density of the noise norm"}
-            axes.fill_between(norms, height, alpha=0.25, linewidth=0, **density)
+            axes.fill_between(
+                norms,
+                height,
+                color=method_color("rescaled"),
+                alpha=0.25,
+                linewidth=0,
+                label="density of the noise norm",
+            )
             axes.set(xlabel=f"noise norm ({len(inputs)} inputs)", ylim=(0, 102))
             axes.set_title(model_title(curve.model), fontsize=7)
         for axes in panels[len(ordered) :]:
             axes.set_axis_off()
         for axes in panels[::columns]:
             axes.set_ylabel("accuracy (%)")
-        legend = axes.figure.legend(
-            *panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2
-        )
-        for handle in legend.legend_handles:
-            handle.set_alpha(1.0 if handle is legend.legend_handles[0] else 0.25)
+        panels[0].plot([], [], color=method_color("np"), linewidth=0.6, label="an input")
+        handles, labels = panels[0].get_legend_handles_labels()
+        axes.figure.legend(handles, labels, loc="outside lower center", ncols=2)
