@@ -113,7 +113,8 @@ def _figure(tried: Sequence[Mapping[str, Any]]) -> str:
         up, along = high * part / 4, wide * part / 4
         axes += (
             f'<text x="{edge - 6}" y="{base - up + 4:.1f}" text-anchor="end">{25 * part}</text>'
-            f'<text x="{edge + along:.1f}" y="{base + 16}" text-anchor="middle">{right * part / 4:.3g}</text>'
+            f'<text x="{edge + along:.1f}" y="{base + 16}" text-anchor="middle">'
+            f"{right * part / 4:.3g}</text>"
         )
     axes += (
         f'<text x="{edge + wide / 2}" y="{base + 34}" text-anchor="middle">radius r</text>'
