@@ -92,9 +92,9 @@ def main(folder: Path) -> None:
     take_runs(folder)
     draw_bracket(folder)
     picture(folder / "report.html", "page.png", 1280, 1000)
-    picture(folder / "report.html", "page-figures.png", 1280, 980, top=1640)
+    picture(folder / "report.html", "page-figures.png", 1280, 980, top=1890)
     picture(folder / "attacked.html", "page-phone.png", 375, 800, dark=True)
-    picture(folder / "attacked.html", "page-inputs.png", 1280, 760, top=2760)
+    picture(folder / "attacked.html", "page-inputs.png", 1280, 760, top=2845)
 
 
 if __name__ == "__main__":

@@ -133,7 +133,7 @@ def test_the_page_shows_the_candidates_side_by_side(adapted: Adapted, tmp_path: 
     assert names == ["as it is", "clip", "denoiser", "fine-tune"]
     for row, candidate in zip(page.rows[1:], adapted.candidates, strict=True):
         assert candidate.value - 1e-4 <= float(row[4]) <= candidate.value
-    assert page.seen.count("polyline") == 4
+    assert page.seen.count("path") == 1 + 2 * 4  # the axes; each curve and its mark beside the name
     assert page.seen.count("img") == 4
     assert (adapted.folder / "pictures" / "0.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(DataError, match=r"expected adapted\.json"):

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from dsrs.confidence import clopper_pearson
 from dsrs.datasets import Dataset
-from dsrs.errors import InvalidInput, MissingExtra
+from dsrs.errors import InvalidInput
 from dsrs.laws import GeneralizedGaussian, Truncated, sample_additional
 from dsrs.measures.rounding import floor_printed
-from dsrs.paper.opt_truncation import OptSettings, optimise_percentile
+from dsrs.paper.opt_truncation import OptSettings, optimise_percentile, torch_for_opt
 from dsrs.proofs.certification import certify
 from dsrs.proofs.interval import Interval, Observation
 
@@ -155,10 +155,7 @@ def load_trained_module(folder: Path) -> tuple[Any, GeneralizedGaussian]:
 
 def _count(module: Any, x: NDArray[np.float32], label: int, noise: Noise, votes: int) -> int:
     """How many of `votes` noisy copies of x the module gives `label`."""
-    try:
-        import torch
-    except ImportError:
-        raise MissingExtra("torch", "torch") from None
+    torch = torch_for_opt()
     hits = 0
     with torch.no_grad():
         for start in range(0, votes, OPT_BATCH):

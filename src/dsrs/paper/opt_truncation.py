@@ -114,7 +114,7 @@ def loss_slope(
     settings: OptSettings,
 ) -> float:
     """Mean over noise from Q of d(cross-entropy) / d(noise norm), at fixed direction."""
-    torch = _torch()
+    torch = torch_for_opt()
     total = 0.0
     for start in range(0, settings.samples, settings.batch):
         count = min(settings.batch, settings.samples - start)
@@ -130,7 +130,8 @@ def loss_slope(
     return total / settings.samples
 
 
-def _torch() -> Any:
+def torch_for_opt() -> Any:
+    """The module `torch`, or MissingExtra."""
     try:
         import torch
     except ImportError:

@@ -16,7 +16,6 @@ from importlib import resources
 
 from dsrs.files.csv_rows import csv_table
 
-PAPER_TABLES = ("best-over-sigma", "per-sigma", "variants", "truncation-choice")
 TITLES = {
     "best-over-sigma": "Certified accuracy, best over sigma (main table)",
     "per-sigma": "Certified accuracy for each sigma (appendix)",

@@ -8,7 +8,8 @@ input that the smoothed classifier gets wrong has P- below 1/2 and no radius.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,22 +89,13 @@ class RecordedRun:
 
     def every(self, stride: int) -> RecordedRun:
         """One input in `stride`."""
-
-        def thin(column: Floats | None) -> Floats | None:
-            return None if column is None else column[::stride]
-
-        return RecordedRun(
-            self.name,
-            self.index[::stride],
-            self.p_lower[::stride],
-            self.p_upper[::stride],
-            self.recorded_radius[::stride],
-            thin(self.q_value),
-            thin(self.q_lower),
-            thin(self.q_upper),
-            None if self.fallback is None else self.fallback[::stride],
-            self.notes,
-        )
+        columns = {one.name: getattr(self, one.name) for one in fields(self)}
+        thinned: dict[str, Any] = {
+            name: column[::stride]
+            for name, column in columns.items()
+            if isinstance(column, np.ndarray)
+        }
+        return replace(self, **thinned)
 
 
 @dataclass(frozen=True, slots=True)

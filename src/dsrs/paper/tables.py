@@ -101,21 +101,25 @@ def _accuracy_cells(recorded: RecordedAccuracy, row: PublishedRow) -> list[Cell]
             radii = _best_over_sigma(recorded, row, radius, paper)
         else:
             radii = recorded.radii(row_key(row, row.sigma))
-        cells.append(
-            Cell(
-                row.table,
-                row.dataset,
-                row.training,
-                row.sigma,
-                row.certification,
-                radius,
-                paper,
-                None if radii is None else radii.percent(radius),
-                None if radii is None else radii.source,
-                "" if radii is None else _reason(radii, radius, paper),
-            )
-        )
+        about = (row.dataset, row.training, row.sigma, row.certification)
+        cells.append(_cell(row.table, about, radius, paper, radii))
     return cells
+
+
+def _cell(
+    table: str,
+    about: tuple[str, str, float | None, str],
+    radius: float | None,
+    paper: float,
+    radii: Radii | None,
+) -> Cell:
+    if radii is None:
+        return Cell(table, *about, radius, paper, None)
+    if radius is None:
+        reason, ours = _acr_reason(radii, paper), radii.average()
+        return Cell(table, *about, radius, paper, ours, radii.source, reason)
+    reason, percent = _reason(radii, radius, paper), radii.percent(radius)
+    return Cell(table, *about, radius, paper, percent, radii.source, reason)
 
 
 def _reason(radii: Radii, radius: float, paper: float) -> str:
@@ -157,22 +161,8 @@ def _acr_cells(recorded: RecordedAccuracy) -> list[Cell]:
     cells = []
     for row in published_acr():
         key = cell_key(row.dataset, row.training, row.sigma, row.certification)
-        radii = recorded.radii(key)
-        ours = None if radii is None else radii.average()
-        cells.append(
-            Cell(
-                "acr",
-                row.dataset,
-                row.training,
-                row.sigma,
-                row.certification,
-                None,
-                row.acr,
-                ours,
-                None if radii is None else radii.source,
-                "" if radii is None else _acr_reason(radii, row.acr),
-            )
-        )
+        about = (row.dataset, row.training, row.sigma, row.certification)
+        cells.append(_cell("acr", about, None, row.acr, recorded.radii(key)))
     return cells
 
 

@@ -6,22 +6,20 @@ import base64
 import json
 from collections.abc import Mapping, Sequence
 from html import escape
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from dsrs import __version__
 from dsrs.errors import DataError
 from dsrs.files.whole import write_whole
 from dsrs.measures.rounding import floor_text
-from dsrs.reports.page import GENERATOR
-from dsrs.reports.sets_page import POLICY
+from dsrs.reports.sets_page import plain_page
 from dsrs.reports.style import DASHES, run_color, run_dash
 from dsrs.reports.writing import check_page_path
 
 ADAPTED_RECORD, PICTURES_FOLDER, CANDIDATES_PAGE = "adapted.json", "pictures", "candidates.html"
-CURVES_WIDTH, CURVES_HEIGHT, CURVES_MARGIN = 520, 260, 40  # of the figure
+CURVES_WIDTH, CURVES_HEIGHT, CURVES_MARGIN, NAMES_WIDTH = 680, 270, 40, 160  # of the figure
 CANDIDATES_STYLE = """
+.summary thead th:nth-child(2) { text-align: right; }
 .strip { display: inline-block; margin: .4rem 1rem .8rem 0; }
 .strip img { image-rendering: pixelated; }
 tr.best th, tr.best td { font-weight: 600; }
@@ -46,7 +44,6 @@ def write_candidates_page(folder: str | Path) -> Path:
 
 def candidates_page(record: Mapping[str, Any], pictures: Mapping[str, bytes]) -> str:
     """The page of a record: the table, the predicted curves, the pictures."""
-    css = resources.files("dsrs.reports").joinpath("assets", "page.css").read_text("utf-8")
     tried, gain = record["candidates"], record["gain"]
     heads = ("", "sigma", "k", "Certification", escape(record["objective"]), "95% interval")
     head = "".join(f'<th scope="col">{text}</th>' for text in heads)
@@ -56,32 +53,17 @@ def candidates_page(record: Mapping[str, Any], pictures: Mapping[str, bytes]) ->
         for name, text in record["failed"].items()
     )
     low, high = gain["interval"]
-    title = f"Adapted: {record['best']}"
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="generator" content="{GENERATOR} {__version__}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{POLICY}">
-<title>{escape(title)}</title>
-<style>{css}{CANDIDATES_STYLE}</style>
-</head>
-<body>
-<header><h1>{escape(title)}</h1></header>
-<main>
-<p>Predicted for {record["n"]:,} votes and alpha = {record["alpha"]:g} from {len(record["inputs"])}
-inputs, which chose and must not be reported: certify others. The best adds {gain["value"]:.4f} to
-the model as it is, with a paired 95% interval of {low:.4f} to {high:.4f}.</p>
+    body = f"""<p>Predicted for {record["n"]:,} votes and alpha = {record["alpha"]:g} from
+{len(record["inputs"])} inputs, which chose and must not be reported: certify others.
+The best adds {gain["value"]:.4f} to the model as it is, with a paired 95% interval of
+{low:.4f} to {high:.4f}.</p>
 <table class="summary"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>
 {left}
 <h2>Certified accuracy against radius, as predicted</h2>
 {_figure(tried)}
 {_pictures(record, pictures)}
-</main>
-</body>
-</html>
 """
+    return plain_page(f"Adapted: {record['best']}", CANDIDATES_STYLE, body)
 
 
 def _row(one: Mapping[str, Any], best: bool) -> str:
@@ -103,30 +85,40 @@ def _figure(tried: Sequence[Mapping[str, Any]]) -> str:
     """The predicted curve of each candidate."""
     right = max((_reach(each) for each in tried), default=0.0) or 1.0
     edge = CURVES_MARGIN
-    wide, high = CURVES_WIDTH - 2 * edge, CURVES_HEIGHT - 2 * edge
+    wide, high = CURVES_WIDTH - 2 * edge - NAMES_WIDTH, CURVES_HEIGHT - 2 * edge
+    base = edge + high
     lines = []
     for place, one in enumerate(tried):
-        points = " ".join(
-            f"{edge + wide * radius / right:.1f},{edge + high * (1 - share):.1f}"
-            for radius, share in zip(
-                one["radii"], one["predicted"]["certified_accuracy"], strict=True
-            )
+        shares = one["predicted"]["certified_accuracy"]
+        steps = [
+            f"{edge + wide * radius / right:.1f} {edge + high * (1 - share):.1f}"
+            for radius, share in zip(one["radii"], shares, strict=True)
             if radius <= right
-        )
+        ]
+        # What holds at a radius holds at all smaller ones: first down, then to the right.
+        corners = "".join(f"V{point.split()[1]}H{point.split()[0]}" for point in steps[1:])
         dash = run_dash(place) if place >= len(DASHES) else ()
-        y = edge + 14 * place
+        look = (
+            f'stroke="{run_color(place)}" stroke-width="1.6" '
+            f'stroke-dasharray="{" ".join(f"{part:g}" for part in dash)}"'
+        )
+        x, y = edge + wide + 12, edge + 14 * place
         lines.append(
-            f'<polyline fill="none" stroke="{run_color(place)}" stroke-width="1.6" '
-            f'stroke-dasharray="{" ".join(f"{part:g}" for part in dash)}" points="{points}"/>'
-            f'<text x="{CURVES_WIDTH - 130}" y="{y}" font-size="11" fill="{run_color(place)}">'
+            f'<path fill="none" {look} d="M{"".join(steps[:1])}{corners}"/>'
+            f'<path {look} d="M{x} {y - 4}h18"/><text x="{x + 24}" y="{y}">'
             f"{escape(one['name'])}</text>"
         )
-    base = edge + high
-    axes = (
-        f'<path d="M{edge} {edge}V{base}H{edge + wide}" fill="none" stroke="currentColor"/>'
-        f'<text x="4" y="{edge - 10}" font-size="11" fill="currentColor">100 %</text>'
-        f'<text x="{edge + wide - 30}" y="{base + 16}" font-size="11" fill="currentColor">'
-        f"r = {right:.3g}</text>"
+    axes = f'<path class="axis" fill="none" d="M{edge} {edge}V{base}H{edge + wide}"/>'
+    for part in range(5):
+        up, along = high * part / 4, wide * part / 4
+        axes += (
+            f'<text x="{edge - 6}" y="{base - up + 4:.1f}" text-anchor="end">{25 * part}</text>'
+            f'<text x="{edge + along:.1f}" y="{base + 16}" text-anchor="middle">'
+            f"{right * part / 4:.3g}</text>"
+        )
+    axes += (
+        f'<text x="{edge + wide / 2}" y="{base + 34}" text-anchor="middle">radius r</text>'
+        f'<text x="4" y="{edge - 14}">predicted certified accuracy (%)</text>'
     )
     return (
         f'<figure><svg viewBox="0 0 {CURVES_WIDTH} {CURVES_HEIGHT}" role="img" '

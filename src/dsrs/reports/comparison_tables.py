@@ -10,7 +10,6 @@ from dsrs.files.foreign_text import markdown_name
 from dsrs.measures.rounding import nearest_number
 from dsrs.reports.comparing import Changed, Comparison
 from dsrs.reports.headers import different_settings, header_lines
-from dsrs.reports.measures import MethodMeasures
 from dsrs.reports.summary import method_name
 from dsrs.reports.tables import (
     CSV_DIGITS,
@@ -19,6 +18,7 @@ from dsrs.reports.tables import (
     interval_note,
     markdown_rows,
     printer,
+    quantities_of,
     row_of,
 )
 
@@ -121,21 +121,9 @@ def _gains(comparison: Comparison) -> Iterator[dict[str, Any]]:
             for line in measured.methods
             if line.method == found.method
         ]
-        quantities = [_quantities(line, comparison.radii) for line in (*lines, found.gain)]
+        quantities = [quantities_of(line, comparison.radii) for line in (*lines, found.gain)]
         for (name, radius, was), (_, _, now), (_, _, gain) in zip(*quantities, strict=True):
             yield {"method": found.method, **_gain_fields(name, radius, was, now, gain)}
-
-
-def _quantities(
-    line: MethodMeasures, radii: Sequence[float]
-) -> list[tuple[Quantity, float | None, Estimate]]:
-    first: list[tuple[Quantity, float | None, Estimate]] = [
-        ("abstention", None, line.abstention),
-        ("average radius", None, line.average_radius),
-        ("certified at 0", None, line.certified_at_zero),
-    ]
-    accuracies = zip(radii, line.certified_accuracy, strict=True)
-    return first + [("certified accuracy", radius, estimate) for radius, estimate in accuracies]
 
 
 def _gain_fields(

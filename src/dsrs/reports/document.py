@@ -34,11 +34,7 @@ def report_fields(report: Report) -> dict[str, Any]:
     return {
         "generator": f"dsrs report {__version__}",
         "radii": list(report.radii),
-        "bootstrap": {
-            "resamples": report.resampling.resamples,
-            "confidence": report.resampling.confidence,
-            "seed": report.resampling.seed,
-        },
+        "bootstrap": asdict(report.resampling),
         "runs": [
             {
                 "name": measured.run.name,

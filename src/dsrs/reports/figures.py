@@ -32,6 +32,7 @@ LEAST_GAIN = 1.0  # percentage points that the axis of gains shows at least
 UNDEFENDED_COLOR = PALETTE[-1]
 LEGEND_INSIDE = 3  # entries; a longer legend goes below the axes
 LEGEND_ROW_INCHES = 0.14
+POINT_SCALE = 2.0  # of the points of a legend, which are many and small in the axes
 LEGEND_LETTERS = 24  # longer names do not fit twice into the width
 
 
@@ -117,7 +118,7 @@ def radius_comparison(report: Report) -> Figure | None:
     axes.set(xlim=(0, limit), ylim=(0, limit), aspect="equal")
     axes.set_xlabel("radius by Neyman-Pearson")
     axes.set_ylabel("radius by the other method")
-    place_legend(figure, axes)
+    place_legend(figure, axes, POINT_SCALE)
     return figure
 
 
@@ -135,7 +136,7 @@ def gain_by_probability(report: Report) -> Figure | None:
     axes.set_xlabel(r"estimate of $P_A$")
     axes.set_ylabel("gain in radius\nover Neyman-Pearson")
     axes.set_xlim(0.49, 1.01)  # below one half nothing can be certified; points keep their edge
-    place_legend(figure, axes)
+    place_legend(figure, axes, POINT_SCALE)
     return figure
 
 
@@ -145,19 +146,15 @@ def probability_distribution(report: Report) -> Figure | None:
     if not curves:
         return None
     figure, axes = _figure()
-    places = {run.name: place for place, run in enumerate(report.runs)}
     for seen in curves:
-        color, dash = run_color(places[seen.run]), run_dash(places[seen.run])
+        color, dash, name = _run_look(report, seen.run)
         shares = [0.0, *(100 * share for share in seen.share), 100.0]
-        axes.step(
-            [0.0, *seen.p, 1.0], shares, where="post", color=color, dashes=dash, label=seen.run
-        )
-    axes.axvline(0.5, color="black", linewidth=0.6)  # a majority is above
+        axes.step([0.0, *seen.p, 1.0], shares, where="post", color=color, dashes=dash, label=name)
+    axes.axvline(0.5, color="black", linewidth=0.6, label="one half: a majority is above")
     axes.set(xlim=(0, 1.01), ylim=(0, 102))
     axes.set_xlabel(r"estimate of $P_A$")
     axes.set_ylabel("inputs with at most this (%)")
-    if len(curves) > 1:
-        place_legend(figure, axes)
+    place_legend(figure, axes, inside=0)
     return figure
 
 
@@ -167,12 +164,11 @@ def accuracy_by_norm(report: Report) -> Figure | None:
     if not radial:
         return None
     figure, (top, bottom) = _figure(size=(3.4, 3.0), rows=2, height_ratios=[3, 1], sharex=True)
-    places = {run.name: place for place, run in enumerate(report.runs)}
     for seen in radial:
-        color, dash = run_color(places[seen.run]), run_dash(places[seen.run])
+        color, dash, name = _run_look(report, seen.run)
         low, high, mean = (100 * np.array(s) for s in (seen.low, seen.high, seen.mean))
         top.fill_between(seen.norm, low, high, color=color, alpha=0.15, linewidth=0)
-        top.plot(seen.norm, mean, color=color, dashes=dash, label=seen.run)
+        top.plot(seen.norm, mean, color=color, dashes=dash, label=f"mean, {name}")
         bottom.fill_between(seen.norm, seen.density, color=color, alpha=0.25, linewidth=0)
         bottom.plot(seen.norm, seen.density, color=color, linewidth=0.8)
     top.set_ylabel("accuracy (%)")
@@ -181,8 +177,8 @@ def accuracy_by_norm(report: Report) -> Figure | None:
     bottom.set_ylim(bottom=0)
     bottom.set_yticks([])
     bottom.set_xlabel("noise norm")
-    if len(radial) > 1:
-        place_legend(figure, top)
+    top.fill_between([], [], color="#808080", alpha=0.25, linewidth=0, label="middle 80% of inputs")
+    place_legend(figure, top)
     return figure
 
 
@@ -192,10 +188,9 @@ def attack_gap(report: Report) -> Figure | None:
     if not gaps:
         return None
     figure, axes = _figure()
-    places = {run.name: place for place, run in enumerate(report.runs)}
     for gap in gaps:
-        color, dash = run_color(places[gap.run]), run_dash(places[gap.run])
-        name = f", {gap.run}" if len(report.runs) > 1 else ""
+        color, dash, name = _run_look(report, gap.run)
+        name = f", {name}" if len(report.runs) > 1 else ""
         below, above = (100 * np.array(share) for share in (gap.certified, gap.attacked))
         axes.fill_between(
             gap.radius, below, above, step="pre", color=color, alpha=0.15, linewidth=0
@@ -224,6 +219,12 @@ FIGURES: dict[str, Callable[[Report], Figure | None]] = {
     "accuracy-by-norm": accuracy_by_norm,
     "attack-gap": attack_gap,
 }
+
+
+def _run_look(report: Report, run: str) -> tuple[str, tuple[float, ...], str]:
+    """Colour, dash and name of a line that stands for a run."""
+    place = [each.name for each in report.runs].index(run)
+    return run_color(place), run_dash(place), legend_names(report.runs)[run]
 
 
 def _radius_label(report: Report) -> str:
@@ -271,22 +272,25 @@ def _figure(
     # `Figure` itself, not pyplot: no window system, and nothing global to close.
     from matplotlib.figure import Figure
 
-    ratios = options.pop("height_ratios", None)
     figure = Figure(figsize=size)
-    axes = figure.subplots(rows, 1, gridspec_kw={"height_ratios": ratios}, **options)
-    return figure, axes
+    return figure, figure.subplots(rows, 1, **options)
 
 
-def place_legend(figure: Figure, axes: Axes) -> None:
-    """Inside the axes while it is short; else below them, where it covers nothing."""
+def place_legend(
+    figure: Figure, axes: Axes, scale: float = 1.0, inside: int = LEGEND_INSIDE
+) -> None:
+    """Inside the axes up to `inside` entries; else below them, where it covers nothing.
+
+    Markers are `scale` times as large as in the axes.
+    """
     handles, labels = axes.get_legend_handles_labels()
-    if len(labels) <= LEGEND_INSIDE:
-        axes.legend(markerscale=2)
+    if len(labels) <= inside:
+        axes.legend(markerscale=scale)
         return
     columns = 2 if max(map(len, labels)) <= LEGEND_LETTERS else 1
     rows = -(-len(labels) // columns)
     figure.set_figheight(figure.get_figheight() + LEGEND_ROW_INCHES * (rows + 1))
-    figure.legend(handles, labels, loc="outside lower center", ncols=columns, markerscale=2)
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, markerscale=scale)
 
 
 def _scatter(

@@ -81,23 +81,23 @@ def in_scaled_units(runs: Sequence[RunSummary]) -> bool:
 
 
 def radius_label(runs: Sequence[RunSummary]) -> str:
-    """`l2 radius r`: the title of an axis of radii, in the units of the inputs."""
-    norm = "l-infinity" if runs[0].norm == "linf" else runs[0].norm
+    """`l_2 radius r`: the title of an axis of radii on the page, in the units of the inputs."""
+    norm = {"l1": "l_1", "l2": "l_2", "linf": "l-infinity"}[runs[0].norm]
     return f"{norm} radius r" + (" (scaled units)" if in_scaled_units(runs) else "")
 
 
 def run_notes(runs: Sequence[RunSummary]) -> list[tuple[str, str]]:
     """Name and sentence: accuracy without noise, model queries, and the attack, where known."""
-    shares = [(run.name, run.undefended_accuracy) for run in runs]
-    return [
-        *(
-            (name, f"the model without noise is right on {percent(share)}%, without any guarantee")
-            for name, share in shares
-            if share is not None
-        ),
-        *((run.name, run.spent.text()) for run in runs if run.spent),
-        *((run.name, attack_text(run)) for run in runs if run.attacks),
-    ]
+    notes = []
+    for run in runs:
+        if (share := run.undefended_accuracy) is not None:
+            right = f"the model without noise is right on {percent(share)}%, without any guarantee"
+            notes.append((run.name, right))
+        if run.spent:
+            notes.append((run.name, run.spent.text()))
+        if run.attacks:
+            notes.append((run.name, attack_text(run)))
+    return notes
 
 
 def different_settings(runs: Sequence[RunSummary]) -> list[str]:

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from html import escape
 from importlib import resources
+from itertools import groupby
+from operator import itemgetter
 from string import Template
 from typing import Any
 
@@ -185,8 +187,9 @@ def _header_list(runs: Sequence[RunSummary]) -> str:
 def _votes_table(report: Report) -> str:
     """The notes on each run, below the summary."""
     lines = [
-        f'<tr><th scope="row">{escape(name)}</th><td>{escape(text)}</td></tr>'
-        for name, text in run_notes(report.runs)
+        f'<tr><th scope="row">{escape(name)}</th>'
+        f"<td>{'<br>'.join(escape(text) for _, text in notes)}</td></tr>"
+        for name, notes in groupby(run_notes(report.runs), key=itemgetter(0))
     ]
     return f'<table class="votes">{"".join(lines)}</table>' if lines else ""
 

@@ -11,12 +11,17 @@ from dsrs.reports.tables import AVERAGE_RADIUS_HEAD, SUMMARY_HEADS, Cell, Row
 
 
 def rows_table(rows: Sequence[Row], radii: Sequence[float]) -> str:
-    """The head and the body of a table with one column for each radius."""
+    """The head and the body of a table with one column for each radius.
+
+    The average radius stands before the radii: where the screen is too small for all of them, the
+    table is scrolled to the others.
+    """
     heads = ["Run", "Certification", *(text[0].upper() + text[1:] for text in SUMMARY_HEADS)]
+    heads.append(AVERAGE_RADIUS_HEAD)
     span = f'<th colspan="{len(heads)}"></th><th colspan="{len(radii)}" scope="colgroup">'
-    heads += [*(f"{radius:g}" for radius in radii), AVERAGE_RADIUS_HEAD]
+    heads += [f"{radius:g}" for radius in radii]
     head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
-    top = f"<tr>{span}Certified accuracy (%) at radius r</th><th></th></tr>"
+    top = f"<tr>{span}Certified accuracy (%) at radius r</th></tr>"
     body = []
     for place, row in enumerate(rows):
         first = place == 0 or rows[place - 1].run != row.run
@@ -51,9 +56,10 @@ def _length(rows: Sequence[Row]) -> int:
 def _summary_row(row: Row, span: int) -> str:
     run = f'<th scope="rowgroup" rowspan="{span}">{escape(row.run)}</th>' if span else ""
     kinds = " ".join(["gain"] * row.is_gain + ["first"] * bool(span))
+    cells = [row.clean, row.certified, row.abstention, row.average_radius, *row.accuracy]
     return (
         f'<tr class="{kinds}">{run}<th scope="row">{escape(row.label)}</th>'
-        + "".join(_summary_cell(cell) for cell in row.cells)
+        + "".join(_summary_cell(cell) for cell in cells)
         + "</tr>\n"
     )
 
@@ -62,5 +68,5 @@ def _summary_cell(cell: Cell | None) -> str:
     if cell is None:
         return "<td></td>"
     side = {1: ' class="up"', -1: ' class="down"'}.get(cell.verdict, "")
-    ends = f"{escape(cell.low)} to {escape(cell.high)}"
+    ends = f"{escape(cell.low)}<span> to</span><br>{escape(cell.high)}"
     return f"<td{side}>{escape(cell.value)}<small>{ends}</small></td>"

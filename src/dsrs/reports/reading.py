@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from dsrs.errors import InvalidInput
@@ -81,18 +80,17 @@ def read_run(
         data = run.config.get("data", {})
         started = [session["started"] for session in run.sessions]
         results = list(run.results())
-        summary = RunSummary.from_results(
+        return RunSummary.from_results(
             name or Path(path).resolve().name,
             results,
             family=family,
             data_fingerprint=data.get("fingerprint"),
-            class_names=data.get("class_names", ()),
+            class_names=tuple(data.get("class_names", ())),
             settings={**(run.config if paths else without_places(run.config)), "started": started},
             spent=votes_spent(results, run.sampled_plan),
             attacks=attacked_inputs(run),
+            routing=tuple(routed_inputs(results, run.plan)) if run.plan.experts else (),
         )
-        routing = tuple(routed_inputs(results, run.plan)) if run.plan.experts else ()
-        return replace(summary, routing=routing)
 
 
 def split_name(text: str) -> tuple[str, Path]:

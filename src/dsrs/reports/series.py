@@ -5,7 +5,7 @@ Radii and accuracies are rounded down to `SHOWN_DIGITS` decimals here, once, for
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -175,23 +175,20 @@ def gain_bands(run: RunSummary, resampling: Resampling) -> list[GainBand]:
         return []
     steps = np.linspace(0.0, largest, GAIN_RADII)
     grid = sorted({floor_number(radius, SHOWN_DIGITS) for radius in steps.tolist()})
-    measured = measure_run(run, grid, resampling)
+
+    def nearest(values: Iterable[Fraction]) -> tuple[float, ...]:
+        return tuple(nearest_number(value, SHOWN_DIGITS) for value in values)
+
     return [
         GainBand(
             run=run.name,
             method=gain.method,
             radius=tuple(grid),
-            gain=tuple(
-                nearest_number(estimate.value, SHOWN_DIGITS) for estimate in gain.certified_accuracy
-            ),
-            low=tuple(
-                nearest_number(estimate.low, SHOWN_DIGITS) for estimate in gain.certified_accuracy
-            ),
-            high=tuple(
-                nearest_number(estimate.high, SHOWN_DIGITS) for estimate in gain.certified_accuracy
-            ),
+            gain=nearest(estimate.value for estimate in gain.certified_accuracy),
+            low=nearest(estimate.low for estimate in gain.certified_accuracy),
+            high=nearest(estimate.high for estimate in gain.certified_accuracy),
         )
-        for gain in measured.gains
+        for gain in measure_run(run, grid, resampling).gains
     ]
 
 
@@ -205,7 +202,10 @@ def input_points(run: RunSummary, method: str) -> InputPoints:
         baseline=tuple(floor_number(outcome.radius(BASELINE), SHOWN_DIGITS) for outcome in shown),
         radius=tuple(floor_number(outcome.radius(method), SHOWN_DIGITS) for outcome in shown),
         gain=tuple(nearest_number(outcome.gain(method), SHOWN_DIGITS) for outcome in shown),
-        p=tuple(_share(outcome.p_estimate) for outcome in shown),
+        p=tuple(
+            None if share is None else floor_number(share, SHOWN_DIGITS)
+            for share in (outcome.p_estimate for outcome in shown)
+        ),
     )
 
 
@@ -279,10 +279,6 @@ def _envelope_curves(runs: Sequence[RunSummary]) -> list[StepCurve]:
 def _at_least(proved: Floats, radii: Floats) -> NDArray[np.int64]:
     """How many of the proved radii reach each radius."""
     return len(proved) - np.searchsorted(np.sort(proved), radii, side="left")
-
-
-def _share(value: float | None) -> float | None:
-    return None if value is None else floor_number(value, SHOWN_DIGITS)
 
 
 def _radially_voted(run: RunSummary) -> list[Outcome]:

@@ -28,20 +28,22 @@ def draw_sizes(
         figure = Figure(figsize=(3.4, 2.2 * rows))
         panels = figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
         for place, (name, points) in enumerate(curves.items()):
-            panels[0].plot(
+            # What holds at a radius holds at all smaller ones.
+            panels[0].step(
                 [point.radius for point in points],
                 [point.mean_size for point in points],
+                where="pre",
                 color=run_color(place),
                 dashes=run_dash(place),
                 label=name,
             )
         panels[0].set_ylabel(f"mean size of sets, of {num_classes}")
         panels[0].set_ylim(0, 1.04 * num_classes)
-        panels[0].legend()
         for place, (name, found) in enumerate(accuracies.items(), len(curves)):
-            panels[1].plot(
+            panels[1].step(
                 found.radii,
                 [100 * found.share(i) for i in range(len(found.radii))],
+                where="pre",
                 color=run_color(place),
                 dashes=run_dash(place),
                 label=name,
@@ -49,8 +51,9 @@ def draw_sizes(
         if accuracies:
             panels[1].set_ylabel("certified accuracy (%)")
             panels[1].set_ylim(0, 102)
-            panels[1].legend()
         panels[-1].set_xlabel(r"$\ell_2$ radius $r$")
         panels[-1].set_xlim(left=0)
+        for axes in panels:
+            axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
         with whole_file(path) as stream:
             figure.savefig(stream, format=suffix)

@@ -43,7 +43,6 @@ def sets_page(
     sets: Sets, evaluation: Evaluation, title: str, class_names: Sequence[str] = ()
 ) -> str:
     """The whole page: the promise, coverage and sizes by shift, and examples with pictures."""
-    css = resources.files("dsrs.reports").joinpath("assets", "page.css").read_text("utf-8")
     rows = "".join(map(_row, evaluation.outcomes))
     figures = "".join(_figure(item, place) for place, item in enumerate(evaluation.outcomes))
     examples = "".join(_example(item, class_names) for item in evaluation.examples)
@@ -55,20 +54,7 @@ def sets_page(
         f'<tr><th scope="row">{escape(name)}</th><td>{escape(text)}</td></tr>'
         for name, text in _settings(sets)
     )
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="generator" content="{GENERATOR} {__version__}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{POLICY}">
-<title>{escape(title)}</title>
-<style>{css}{STYLE}{_colours()}</style>
-</head>
-<body>
-<header><h1>{escape(title)}</h1></header>
-<main>
-<p class="promise">{escape(promise)}.</p>
+    body = f"""<p class="promise">{escape(promise)}.</p>
 {caveats}
 <h2>Coverage and size</h2>
 <p>Measured on labelled inputs with this one calibration set. Coverage is the share of sets that
@@ -83,7 +69,27 @@ hold the label. Shifts were searched, and may not be the worst; the promise cove
 <div class="examples">{examples}</div>
 <h2>Settings</h2>
 <table class="votes">{settings}</table>
-</main>
+"""
+    return plain_page(title, STYLE + _colours(), body)
+
+
+def plain_page(title: str, style: str, body: str) -> str:
+    """A page without scripts: the style of reports and `style`, the title, and the HTML `body`."""
+    css = resources.files("dsrs.reports").joinpath("assets", "page.css").read_text("utf-8")
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="generator" content="{GENERATOR} {__version__}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<title>{escape(title)}</title>
+<style>{css}{style}</style>
+</head>
+<body>
+<header><h1>{escape(title)}</h1></header>
+<main>
+{body}</main>
 </body>
 </html>
 """

@@ -8,10 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from dsrs.confidence.bootstrap import Floats
 from dsrs.errors import MissingExtra
 from dsrs.methods.registry import known_names
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DARK_PALETTE = ("#56B4E9", "#FF8A47", "#2BC79A", "#E29BC6", "#F0C04A", "#9AD0F5", "#FFFFFF")
@@ -85,6 +91,21 @@ def run_dash(place: int) -> tuple[float, ...]:
 def run_marker(place: int) -> str:
     """The marker of the run at this place."""
     return MARKERS[place % len(MARKERS)]
+
+
+def accuracy_steps(axes: Axes, radii: Floats, **look: Any) -> None:
+    """Draw the percentage of inputs with at least each radius: a step down at every radius.
+
+    Args:
+        axes: where to draw.
+        radii: of every input; 0 where nothing is certified.
+        look: how matplotlib draws the line.
+    """
+    proved = np.sort(radii[radii > 0])
+    shares = 100 * np.arange(len(proved), 0, -1) / len(radii)
+    if len(proved):
+        ends = [0.0, *proved, proved[-1]]
+        axes.step(ends, [shares[0], *shares, 0.0], where="pre", **look)
 
 
 @contextmanager

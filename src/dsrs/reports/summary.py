@@ -160,34 +160,13 @@ class RunSummary(Readable):
         }
 
     @classmethod
-    def from_results(
-        cls,
-        name: str,
-        results: Iterable[RunResult],
-        *,
-        family: str | None = "",
-        data_fingerprint: str | None = None,
-        class_names: Sequence[str] = (),
-        settings: Mapping[str, Any] | None = None,
-        spent: VotesSpent | None = None,
-        attacks: Mapping[int, AttackedInput] | None = None,
-    ) -> RunSummary:
-        """Read and check the results of one run."""
+    def from_results(cls, name: str, results: Iterable[RunResult], **about: Any) -> RunSummary:
+        """Read and check the results of one run; `about` are further fields of the summary."""
         seen = list(results)
         laws = {certificate.law for result in seen for certificate in result.certificates.values()}
         if seen and not laws:
             raise DataError(f"run {name!r} must have exactly one smoothing law, found none")
-        return cls.from_outcomes(
-            name,
-            [_outcome(name, result) for result in seen],
-            laws,
-            family=family,
-            data_fingerprint=data_fingerprint,
-            class_names=tuple(class_names),
-            settings=settings or {},
-            spent=spent,
-            attacks=attacks or {},
-        )
+        return cls.from_outcomes(name, [_outcome(name, result) for result in seen], laws, **about)
 
     @classmethod
     def from_outcomes(

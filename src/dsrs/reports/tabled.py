@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dsrs.errors import DataError
 from dsrs.exchange import ResultRow, import_rows
-from dsrs.laws import GeneralizedGaussian, short_law_text
+from dsrs.laws import short_law_text
 from dsrs.proofs.interval import Interval
 from dsrs.reports.summary import Answer, Outcome, RunSummary
 
@@ -26,9 +26,10 @@ def read_table(path: Path, name: str, family: str | None = "") -> RunSummary:
                 f"{path} has no row of the method {missing[0]} for input {index}; a report "
                 "compares methods on the same inputs"
             )
-    laws = [law for by_method in rows.values() for row in by_method.values() if (law := _law(row))]
+    listed = [row for by_method in rows.values() for row in by_method.values()]
+    laws = [row.smoothing_law for row in listed if row.smoothing_law]
     outcomes = [_outcome(index, by_method, path) for index, by_method in rows.items()]
-    of_label = all(row.for_label for by_method in rows.values() for row in by_method.values())
+    of_label = all(row.for_label for row in listed)
     return RunSummary.from_outcomes(
         name, outcomes, laws, family=family, settings={"table": str(path)}, for_label=of_label
     )
@@ -72,7 +73,3 @@ def _answer(row: ResultRow, path: Path) -> Answer:
 
 def _interval(lower: float | None, upper: float | None) -> Interval | None:
     return None if lower is None or upper is None else Interval(lower, upper)
-
-
-def _law(row: ResultRow) -> GeneralizedGaussian | None:
-    return row.smoothing_law

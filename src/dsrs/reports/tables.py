@@ -252,48 +252,45 @@ def _latex_cell(cell: Cell) -> str:
     return f"\\textbf{{{text}}}" if cell.verdict else text
 
 
+def quantities_of(
+    line: MethodMeasures, radii: Sequence[float]
+) -> list[tuple[Quantity, float | None, Estimate]]:
+    """Name, radius and estimate of every number of a method."""
+    return [
+        ("abstention", None, line.abstention),
+        ("average radius", None, line.average_radius),
+        ("certified at 0", None, line.certified_at_zero),
+        *_accuracies(line.certified_accuracy, radii),
+    ]
+
+
+def _accuracies(
+    estimates: Sequence[Estimate], radii: Sequence[float]
+) -> list[tuple[Quantity, float | None, Estimate]]:
+    return [("certified accuracy", *pair) for pair in zip(radii, estimates, strict=True)]
+
+
 def records_of(report: Report) -> list[dict[str, Any]]:
     """Every number of the tables, one after the other."""
     records: list[dict[str, Any]] = []
 
     def add(
-        run: str,
-        method: str,
-        gain: bool,
-        quantity: Quantity,
-        estimate: Estimate,
-        radius: float | None = None,
+        run: str, method: str, gain: bool, numbers: list[tuple[Quantity, float | None, Estimate]]
     ) -> None:
-        records.append(
-            {
-                "run": run,
-                "method": method,
-                "gain": gain,
-                "quantity": quantity,
-                "radius": radius,
-                "estimate": estimate,
-            }
-        )
-
-    def add_line(run: str, line: MethodMeasures, gain: bool) -> None:
-        add(run, line.method, gain, "abstention", line.abstention)
-        add(run, line.method, gain, "average radius", line.average_radius)
-        add(run, line.method, gain, "certified at 0", line.certified_at_zero)
-        for radius, one in zip(report.radii, line.certified_accuracy, strict=True):
-            add(run, line.method, gain, "certified accuracy", one, radius)
+        about = {"run": run, "method": method, "gain": gain}
+        for quantity, radius, estimate in numbers:
+            records.append({**about, "quantity": quantity, "radius": radius, "estimate": estimate})
 
     for measured in report.measures:
         name = measured.run.name
         if measured.clean_accuracy is not None:
-            add(name, "", False, "clean accuracy", measured.clean_accuracy)
-        for line in measured.methods:
-            add_line(name, line, False)
-        for line in measured.gains:
-            add_line(name, line, True)
+            add(name, "", False, [("clean accuracy", None, measured.clean_accuracy)])
+        for gain, lines in ((False, measured.methods), (True, measured.gains)):
+            for line in lines:
+                add(name, line.method, gain, quantities_of(line, report.radii))
     for envelope in report.envelopes:
-        for gain, lines in ((False, envelope.methods), (True, envelope.gains)):
-            for method, estimates in lines.items():
-                for radius, one in zip(report.radii, estimates, strict=True):
-                    title = envelope_title(envelope.family)
-                    add(title, method, gain, "certified accuracy", one, radius)
+        title = envelope_title(envelope.family)
+        for gain, best in ((False, envelope.methods), (True, envelope.gains)):
+            for method, estimates in best.items():
+                add(title, method, gain, _accuracies(estimates, report.radii))
     return records

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from dsrs.confidence.bootstrap import Floats
 from dsrs.files.whole import whole_file
 from dsrs.reports.figures import checked_formats, place_legend
-from dsrs.reports.style import method_color, print_style
+from dsrs.reports.style import accuracy_steps, method_color, print_style
 from dsrs.reports.summary import method_name
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from dsrs.tuning import Forecast, Tuned
 
 
@@ -28,13 +23,15 @@ def draw_tuning(tuned: Tuned, path: Path) -> None:
 
         figure = Figure()
         axes = figure.subplots()
-        _steps(axes, tuned.limits, color="#7F7F7F", dashes=(1, 1), label="no law exceeds this")
-        _steps(axes, tuned.routed, color="#7F7F7F", dashes=(4, 1), label="best law of each input")
+        limit = {"color": "#7F7F7F", "dashes": (1, 1), "label": "no law exceeds this"}
+        routed = {"color": "#000000", "dashes": (4, 1), "label": "best law of each input"}
+        accuracy_steps(axes, tuned.limits, **limit)
+        accuracy_steps(axes, tuned.routed, linewidth=0.8, **routed)
         for name, forecast in (
             ("best", tuned.best),
             *(("now", each) for each in tuned.current[:1]),
         ):
-            _steps(
+            accuracy_steps(
                 axes,
                 forecast.radii,
                 color=method_color(forecast.method.partition(":")[0]),
@@ -48,15 +45,6 @@ def draw_tuning(tuned: Tuned, path: Path) -> None:
         place_legend(figure, axes)
         with whole_file(path) as stream:
             figure.savefig(stream, format=suffix)
-
-
-def _steps(axes: Axes, radii: Floats, **look: Any) -> None:
-    """The share of inputs with at least each radius: a step down at every radius."""
-    proved = np.sort(radii[radii > 0])
-    shares = 100 * np.arange(len(proved), 0, -1) / len(radii)
-    if len(proved):
-        ends = [0.0, *proved, proved[-1]]
-        axes.step(ends, [shares[0], *shares, 0.0], where="pre", **look)
 
 
 def _law(forecast: Forecast) -> str:

@@ -41,7 +41,7 @@ def draw_densities(path: Path) -> None:
                 axes.plot(sizes, density / density.max(), color=method_color(method), label=label)
             axes.set(xlabel=r"norm / $\sqrt{d}$", ylim=(0, 1.05))
             axes.set_title(f"$d$ = {d}, $k$ = {k:g}", fontsize=8)
-        panels[0].set_ylabel("density of the norm")
+        panels[0].set_ylabel("density of the norm\n(largest = 1)")
         panels[0].legend()
 
 
@@ -54,5 +54,5 @@ def draw_ideal(curves: Sequence[IdealCurve], path: Path) -> None:
         line = np.linspace(0.05, max(float(curve.neyman_pearson.max()) for curve in curves), 50)
         axes.plot(line, line, color="#000000", dashes=(1, 2), label="equal")
         axes.set(xlabel=r"Neyman-Pearson radius / $\sigma$", yscale="log")
-        axes.set_ylabel(r"radius of the ball / $\sigma$")
+        axes.set_ylabel(r"true radius / $\sigma$")
         axes.legend()

@@ -77,7 +77,7 @@ def draw_accuracy_curves(curves: Sequence[AccuracyCurve], path: Path) -> None:
         places = [(dataset, training) for dataset in CURVE_DATASETS for training in trainings]
         for axes, (dataset, training) in zip(panels, places, strict=True):
             members = [c for c in curves if (c.dataset, c.training) == (dataset, training)]
-            notes = dict.fromkeys(note for curve in members for note in _notes(curve))
+            notes = _notes(members)
             title = f"{DATASET_TITLES[dataset]}, {TRAINING_TITLES[training]}"
             axes.set_title("\n".join([title, *notes]), fontsize=7)
             if not any(len(curve.percents) for curve in members):
@@ -88,9 +88,10 @@ def draw_accuracy_curves(curves: Sequence[AccuracyCurve], path: Path) -> None:
                 if not len(curve.percents):
                     continue
                 label, method, dashes = LINES[curve.certification]
-                axes.plot(
+                axes.step(
                     CURVE_RADII,
                     curve.percents,
+                    where="pre",
                     color=method_color(method),
                     dashes=dashes,
                     label=label,
@@ -110,15 +111,23 @@ def _percents(radii: Floats) -> Floats:
     return 100 * (1 - np.searchsorted(ordered, at_least, side="left") / len(radii))
 
 
-def _notes(curve: AccuracyCurve) -> list[str]:
+def _notes(members: Sequence[AccuracyCurve]) -> list[str]:
+    """What the curves of a panel lack: all of them together, or each by its name."""
     notes = []
-    if curve.sigmas and len(curve.sigmas) < len(TABLE_SIGMAS):
-        notes.append(f"{_listed(curve.sigmas)} only")
-    if curve.as_recorded:
-        label = LINES[curve.certification][0]
-        notes.append(f"{label} at {_listed(curve.as_recorded)} as recorded")
+    if len({curve.sigmas for curve in members}) == 1:
+        if 0 < len(members[0].sigmas) < len(TABLE_SIGMAS):
+            notes.append(f"only {_listed(members[0].sigmas)}")
+    else:
+        for curve in members:
+            if len(curve.sigmas) < len(TABLE_SIGMAS):
+                missing = f"only {_listed(curve.sigmas)}" if curve.sigmas else "not recorded"
+                notes.append(f"{LINES[curve.certification][0]}: {missing}")
+    for curve in members:
+        if curve.as_recorded:
+            label = LINES[curve.certification][0]
+            notes.append(f"{label} at {_listed(curve.as_recorded)} as recorded")
     return notes
 
 
 def _listed(sigmas: tuple[float, ...]) -> str:
-    return rf"$\sigma$ = {', '.join(f'{sigma:g}' for sigma in sigmas)}"
+    return rf"$\sigma$ = {' and '.join(f'{sigma:g}' for sigma in sigmas)}"

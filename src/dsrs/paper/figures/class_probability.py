@@ -102,7 +102,7 @@ def draw_histograms(bounds: Sequence[LowerBounds], path: Path) -> None:
             axes.set_axis_off()
         for axes in panels[::columns]:
             axes.set_ylabel("inputs (%)")
-        for axes in panels[-columns:]:
+        for axes in panels[: len(bounds)][-columns:]:
             axes.set_xlabel("$1 - P_A^-$")
 
 

@@ -21,7 +21,7 @@ def draw_accuracy_by_norm(curves: Sequence[AccuracyByNorm], path: Path) -> None:
     P is the law that the model was trained for, and its density is scaled to height 1.
     """
     ordered = sorted(curves, key=lambda curve: curve.model)
-    columns = min(PANELS_PER_ROW, len(ordered))
+    columns = 2 if len(ordered) == 4 else min(PANELS_PER_ROW, len(ordered))
     rows = -(-len(ordered) // columns)
     with canvas(path, columns, rows, width=2.9, height=2.2, dpi=130) as panels:
         for axes, curve in zip(panels, ordered, strict=False):
@@ -30,7 +30,7 @@ def draw_accuracy_by_norm(curves: Sequence[AccuracyByNorm], path: Path) -> None:
                 of_input = curve.index == index
                 axes.plot(
                     curve.noise_norm[of_input],
-                    curve.accuracy[of_input],
+                    100 * curve.accuracy[of_input],
                     color=method_color("np"),
                     # Few lines may be strong, many must let each other be seen.
                     alpha=max(0.15, min(1.0, 8 / len(inputs))),
@@ -39,11 +39,21 @@ def draw_accuracy_by_norm(curves: Sequence[AccuracyByNorm], path: Path) -> None:
             norms = np.linspace(0, float(curve.noise_norm.max()), 400)
             # Its height is that over all norms, also where the spheres do not reach the noise.
             usual = curve.law.radial_quantile(np.linspace(0.01, 0.99, 99))
-            height = curve.law.radial_pdf(norms) / curve.law.radial_pdf(usual).max()
-            axes.fill_between(norms, height, color=method_color("rescaled"), alpha=0.25)
-            axes.set(xlabel=f"noise norm ({len(inputs)} inputs)", ylim=(0, 1.02))
+            height = 100 * curve.law.radial_pdf(norms) / curve.law.radial_pdf(usual).max()
+            axes.fill_between(
+                norms,
+                height,
+                color=method_color("rescaled"),
+                alpha=0.25,
+                linewidth=0,
+                label="density of the noise norm",
+            )
+            axes.set(xlabel=f"noise norm ({len(inputs)} inputs)", ylim=(0, 102))
             axes.set_title(model_title(curve.model), fontsize=7)
         for axes in panels[len(ordered) :]:
             axes.set_axis_off()
         for axes in panels[::columns]:
-            axes.set_ylabel("accuracy")
+            axes.set_ylabel("accuracy (%)")
+        panels[0].plot([], [], color=method_color("np"), linewidth=0.6, label="an input")
+        handles, labels = panels[0].get_legend_handles_labels()
+        axes.figure.legend(handles, labels, loc="outside lower center", ncols=2)

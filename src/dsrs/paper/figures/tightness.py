@@ -58,7 +58,7 @@ def draw_multiclass(result: Multiclass, path: Path) -> None:
         _region(axes, lobes())
         circles = (
             ("Neyman-Pearson", result.neyman_pearson, PALETTE[0]),
-            ("with the runner-up", result.runner_up, PALETTE[5]),
+            ("$P_A$ and the runner-up", result.runner_up, PALETTE[5]),
             ("laws on A and B", result.laws_on_a_and_b, PALETTE[1]),
             ("laws on B and C", result.laws_on_the_rivals, PALETTE[2]),
         )

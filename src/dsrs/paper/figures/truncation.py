@@ -77,12 +77,16 @@ def draw_heuristic(best: BestPercentiles, path: Path) -> None:
             best.greatest + 0.01,
             color=run_color(5),
             linewidth=0.6,
-            label="best for an input",
+            label="largest radius of an input",
         )
         recorded = [heuristic_percentile(p, "recorded") for p in bounds]
         paper = [heuristic_percentile(p, "paper") for p in bounds]
-        axes.plot(grid, recorded, color=method_color("truncated"), label="heuristic, as recorded")
-        axes.plot(grid, paper, color="#000000", dashes=(4, 2), label="heuristic, as printed")
+        axes.plot(
+            grid, recorded, color=method_color("truncated"), label="heuristic of the recorded runs"
+        )
+        axes.plot(
+            grid, paper, color="#000000", dashes=(4, 2), label="heuristic printed in the paper"
+        )
         axes.set(
             xlabel=r"$-\ln(1 - P_A^-)$",
             ylabel="mass of $P$ inside $T$",

@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from dsrs.errors import NotRecorded
 from dsrs.paper.figures.canvas import canvas
 from dsrs.paper.recorded import Floats, RecordedRun
 from dsrs.paper.recorded_accuracy import RadiiOf
+from dsrs.reports.style import accuracy_steps
 
 MODEL = "salman-imagenet-0.50"
 K = 75260.0
@@ -58,20 +57,19 @@ def votes_curves(runs: Sequence[RecordedRun], radii_of: RadiiOf) -> list[VotesCu
 def draw_votes(curves: Sequence[VotesCurve], path: Path) -> None:
     """Certified accuracy against the radius, one line a run."""
     end = max(float(curve.radii.max()) for curve in curves)
-    grid = np.linspace(0, end * 1.02, 600)
     with canvas(path, width=6.2) as [axes]:
         for double, colors, name in (
-            (False, SINGLE_COLORS, "Neyman-Pearson"),
-            (True, DOUBLE_COLORS, "double sampling"),
+            (False, SINGLE_COLORS, "Neyman-Pearson, {} votes"),
+            (True, DOUBLE_COLORS, "double sampling, {} votes under $Q$"),
         ):
             lines = [curve for curve in curves if curve.double == double]
             for curve, color in zip(lines, colors, strict=False):
-                axes.plot(
-                    grid,
-                    [100 * float(np.mean(curve.radii >= r)) if r else _right(curve) for r in grid],
+                accuracy_steps(
+                    axes,
+                    curve.radii,
                     color=color,
                     dashes=() if double else (4, 2),
-                    label=f"{name}, $n$ = {curve.n:,}",
+                    label=name.format(f"{curve.n:,}"),
                 )
         axes.set(
             xlabel=r"certified $\ell_2$ radius",
@@ -80,8 +78,3 @@ def draw_votes(curves: Sequence[VotesCurve], path: Path) -> None:
             ylim=(0, None),
         )
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-
-
-def _right(curve: VotesCurve) -> float:
-    # At r = 0 an abstained input, whose radius is 0, is not certified.
-    return 100 * float(np.mean(curve.radii > 0))

@@ -31,13 +31,15 @@ const node = (name, attributes = {}, text = null) => filled(document.createEleme
 const html = (name, attributes = {}, text = null) => filled(document.createElement(name), attributes, text);
 
 function withSubscript(element) {
-  // "P_A" is set as in the paper, with its index below the line.
-  const [before, after] = element.textContent.split("P_A");
-  if (after === undefined) return element;
-  const index = element.namespaceURI === SVG
-    ? node("tspan", { dy: 3, "font-size": 10.5 }, "A")
-    : html("sub", {}, "A");
-  element.replaceChildren(`${before}P`, index, after);
+  // "P_A" and "l_2" are set as in the paper, with their index below the line.
+  const found = element.textContent.match(/^(.*\b[Pl])_(\w)(.*)$/);
+  if (!found) return element;
+  const [, before, letter, after] = found;
+  if (element.namespaceURI === SVG) {
+    element.replaceChildren(
+      before, node("tspan", { dy: 3, "font-size": 10.5 }, letter), node("tspan", { dy: -3 }, after),
+    );
+  } else element.replaceChildren(before, html("sub", {}, letter), after);
   return element;
 }
 

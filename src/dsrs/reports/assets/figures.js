@@ -205,7 +205,7 @@ function gapChart(gaps) {
     x: radiusAxis(1.01 * largest(gaps.map((gap) => gap.radius), 0.01)),
     y: { label: "accuracy (%)", min: 0, max: 1.02, tick: percentTick },
     marks: gaps.flatMap((gap) => {
-      const name = manyRuns ? `, ${gap.run}` : "", color = runPlace[gap.run];
+      const name = manyRuns ? `, ${runTitle(gap.run)}` : "", color = runPlace[gap.run];
       const x = ends(gap.radius), low = corners(gap.certified), high = corners(gap.attacked);
       const at = (values, round) => (r) => {
         const place = gap.radius.findIndex((end) => end >= r);
