@@ -8,8 +8,9 @@ other inputs than these: the choice makes its own inputs look better than they a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -177,16 +178,10 @@ def tune(
     sigmas = _coarse_sigmas(limits, np.array([norm for _, norm in found]) / np.sqrt(d))
     quick = [method for method in methods if entry_of(method).load().quick_forecast]
     slow = [method for method in methods if method not in quick]
-    step = float(sigmas[1] / sigmas[0])
     for eta in etas:
         for shape in shapes(d, eta):
             for method in quick or slow[:1]:
-                coarse = work.forecasts((_law(d, sigma, shape, eta) for sigma in sigmas), method)
-                if not coarse:
-                    continue
-                best = max(coarse, key=work.rank).law.sigma
-                for sigma in best * np.geomspace(1 / step, step, FINE_SIGMAS)[1:-1]:
-                    work.forecast(_law(d, sigma, shape, eta), method)
+                work.scan(partial(_law, d, shape, eta), sigmas, method)
     for forecast in work.best_by_law()[:LEADERS]:
         for method in slow:
             work.forecast(forecast.law, method)
@@ -216,6 +211,17 @@ class _Work:
         self.classes = None if classes is None else np.asarray(classes)
         self.most_beside_one_class = 0
         self.made: dict[tuple[GeneralizedGaussian, str], Forecast] = {}
+
+    def scan(
+        self, law_of: Callable[[float], GeneralizedGaussian], sigmas: Floats, method: str
+    ) -> None:
+        """Forecast the laws of these sigmas, and of some between the best one and its neighbours."""
+        coarse = self.forecasts(map(law_of, sigmas), method)
+        if coarse:
+            best, step = max(coarse, key=self.rank).law.sigma, float(sigmas[1] / sigmas[0])
+            self.forecasts(
+                map(law_of, best * np.geomspace(1 / step, step, FINE_SIGMAS)[1:-1]), method
+            )
 
     def forecasts(self, laws: Iterable[GeneralizedGaussian], method: str) -> list[Forecast]:
         """What the method is expected to certify under each law; nothing if it has no forecast."""
@@ -277,7 +283,7 @@ def shapes(d: int, eta: float) -> list[float]:
     return [*(shape for shape in SHAPES if shape < 0.75 * widest), widest]
 
 
-def _law(d: int, sigma: float, shape: float, eta: float) -> GeneralizedGaussian:
+def _law(d: int, shape: float, eta: float, sigma: float) -> GeneralizedGaussian:
     # Three digits are enough for a choice, and pleasant to type.
     return GeneralizedGaussian(d, float(f"{sigma:.3g}"), max(0.5 * (d - eta * shape), 0.0), eta)
 
