@@ -215,7 +215,7 @@ class _Work:
     def scan(
         self, law_of: Callable[[float], GeneralizedGaussian], sigmas: Floats, method: str
     ) -> None:
-        """Forecast the laws of these sigmas, and of some between the best one and its neighbours."""
+        """Forecast the laws of these sigmas, and of some around the best one."""
         coarse = self.forecasts(map(law_of, sigmas), method)
         if coarse:
             best, step = max(coarse, key=self.rank).law.sigma, float(sigmas[1] / sigmas[0])
