@@ -170,6 +170,11 @@ def test_empty_landscapes_are_refused() -> None:
         tune(PROFILES, D, N, ALPHA, methods=[])
 
 
+def test_an_eta_that_no_law_has_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"`eta` must be from 0\.5 to 8, got 0"):
+        tune(PROFILES[:1], D, N, ALPHA, methods=["np"], etas=[0.0])
+
+
 def test_methods_without_a_forecast_are_left_out_and_named_where_none_is_left() -> None:
     both = tune(PROFILES[:2], D, N, ALPHA, methods=["np", "first-order"])
     assert {candidate.method for candidate in both.candidates} == {"np"}

@@ -279,7 +279,7 @@ class _Work:
 
 def shapes(d: int, eta: float) -> list[float]:
     """The shapes m of the grid: from wide laws to k = 0, that of the Gaussian for eta = 2."""
-    widest = d / eta
+    widest = GeneralizedGaussian(d, 1.0, eta=eta).m
     return [*(shape for shape in SHAPES if shape < 0.75 * widest), widest]
 
 
