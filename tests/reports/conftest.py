@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
@@ -16,6 +16,7 @@ from dsrs.proofs.interval import Interval, Observation
 from dsrs.reports import RunSummary
 from dsrs.store import RunResult
 from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput, Votes
+from reports.headless_chromium import HeadlessChromium, find_chromium
 
 # One grey pixel.
 PNG = base64.b64decode(
@@ -62,6 +63,15 @@ def result(
     target = predicted if predicted is not None else 0
     sampled = SampledInput(index, label, predicted, target, (choosing, *halves), seconds=0.5)
     return RunResult(sampled, certificates, thumbnail)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HeadlessChromium]:
+    executable = find_chromium()
+    assert executable is not None
+    chromium = HeadlessChromium(executable, tmp_path_factory.mktemp("profile"))
+    yield chromium
+    chromium.close()
 
 
 @pytest.fixture

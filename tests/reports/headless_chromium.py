@@ -12,6 +12,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 SECONDS = 60.0  # a slow machine; nothing waits this long unless something is broken
 FLAGS = (
     "--headless",
@@ -32,6 +34,11 @@ def find_chromium() -> str | None:
     """The installed browser, if there is one."""
     names = ("chromium", "chromium-browser", "google-chrome", "chrome")
     return next(filter(None, map(shutil.which, names)), None)
+
+
+needs_chromium = pytest.mark.skipif(
+    find_chromium() is None, reason="no Chromium found (Debian package: chromium)"
+)
 
 
 class HeadlessChromium:

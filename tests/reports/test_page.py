@@ -13,21 +13,9 @@ import pytest
 from dsrs.laws import GeneralizedGaussian
 from dsrs.reports import Resampling, RunSummary, html_page, make_report
 from dsrs.store import RunResult
-from reports.headless_chromium import HeadlessChromium, find_chromium
+from reports.headless_chromium import HeadlessChromium, needs_chromium
 
 FAST = Resampling(100)
-needs_chromium = pytest.mark.skipif(
-    find_chromium() is None, reason="no Chromium found (Debian package: chromium)"
-)
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HeadlessChromium]:
-    executable = find_chromium()
-    assert executable is not None
-    chromium = HeadlessChromium(executable, tmp_path_factory.mktemp("profile"))
-    yield chromium
-    chromium.close()
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from dsrs.errors import DataError
 from dsrs.files.whole import write_whole
 from dsrs.measures.rounding import floor_text
 from dsrs.reports.sets_page import plain_page
-from dsrs.reports.style import DASHES, run_color, run_dash
+from dsrs.reports.style import NEUTRAL, dash
 from dsrs.reports.writing import check_page_path
 
 ADAPTED_RECORD, PICTURES_FOLDER, CANDIDATES_PAGE = "adapted.json", "pictures", "candidates.html"
@@ -97,10 +97,10 @@ def _figure(tried: Sequence[Mapping[str, Any]]) -> str:
         ]
         # What holds at a radius holds at all smaller ones: first down, then to the right.
         corners = "".join(f"V{point.split()[1]}H{point.split()[0]}" for point in steps[1:])
-        dash = run_dash(place) if place >= len(DASHES) else ()
+        pattern = dash(place // NEUTRAL)
         look = (
-            f'stroke="{run_color(place)}" stroke-width="1.6" '
-            f'stroke-dasharray="{" ".join(f"{part:g}" for part in dash)}"'
+            f'stroke="var(--series-{place % NEUTRAL})" stroke-width="1.6" '
+            f'stroke-dasharray="{" ".join(f"{part:g}" for part in pattern)}"'
         )
         x, y = edge + wide + 12, edge + 14 * place
         lines.append(

@@ -12,6 +12,7 @@ from dsrs import __version__
 from dsrs.errors import InvalidInput
 from dsrs.files.whole import whole_file
 from dsrs.reports.headers import in_scaled_units, legend_names
+from dsrs.reports.looks import looks_of
 from dsrs.reports.report import Report
 from dsrs.reports.series import (
     UNDEFENDED_TITLE,
@@ -20,7 +21,7 @@ from dsrs.reports.series import (
     StepCurve,
     Undefended,
 )
-from dsrs.reports.style import PALETTE, line_look, print_style, run_color, run_dash, run_marker
+from dsrs.reports.style import MARKERS, NEUTRAL, PALETTE, dash, print_style
 from dsrs.reports.summary import method_name
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 FIGURE_FORMATS = ("png", "svg", "pdf")
 LEAST_GAIN = 1.0  # percentage points that the axis of gains shows at least
-UNDEFENDED_COLOR = PALETTE[-1]
 LEGEND_INSIDE = 3  # entries; a longer legend goes below the axes
 LEGEND_ROW_INCHES = 0.14
 POINT_SCALE = 2.0  # of the points of a legend, which are many and small in the axes
@@ -67,15 +67,16 @@ def checked_formats(formats: Iterable[str]) -> None:
 
 def certified_accuracy(report: Report) -> Figure:
     """Certified accuracy against radius: one curve a method and run."""
-    names = [run.name for run in report.runs]
-    return _curves(report, report.series.curves, names, report.series.undefended)
+    looks = looks_of(report)
+    colors = [looks.line(curve.run, curve.method) for curve in report.series.curves]
+    return _curves(report, report.series.curves, colors, report.series.undefended)
 
 
 def envelope(report: Report) -> Figure | None:
     """Certified accuracy of the best sigma at each radius."""
-    curves = report.series.envelopes
-    names = list(dict.fromkeys(curve.run for curve in curves))
-    return _curves(report, curves, names) if curves else None
+    curves, looks = report.series.envelopes, looks_of(report)
+    colors = [looks.families[curve.run] for curve in curves]
+    return _curves(report, curves, colors) if curves else None
 
 
 def accuracy_gain(report: Report) -> Figure | None:
@@ -84,17 +85,17 @@ def accuracy_gain(report: Report) -> Figure | None:
     if not bands:
         return None
     figure, axes = _figure()
-    names = [run.name for run in report.runs]
+    looks = looks_of(report)
     axes.axhline(0, color="black", linewidth=0.6)
     for band in bands:
-        color, dash = line_look(names, band.run, band.method)
+        color, dashes = PALETTE[looks.line(band.run, band.method)], dash(looks.pattern(band.method))
         low, high, gain = (100 * np.array(s) for s in (band.low, band.high, band.gain))
         # A difference of step functions, computed at these radii.
         axes.fill_between(band.radius, low, high, step="pre", color=color, alpha=0.1, linewidth=0)
         for end in (low, high):
             axes.step(band.radius, end, where="pre", color=color, linewidth=0.4)
         axes.step(
-            band.radius, gain, where="pre", color=color, dashes=dash, label=_label(report, band)
+            band.radius, gain, where="pre", color=color, dashes=dashes, label=_label(report, band)
         )
     axes.set_xlabel(_radius_label(report))
     axes.set_ylabel("gain over Neyman-Pearson\n(percentage points)")
@@ -147,10 +148,11 @@ def probability_distribution(report: Report) -> Figure | None:
         return None
     figure, axes = _figure()
     for seen in curves:
-        color, dash, name = _run_look(report, seen.run)
+        look = _run_look(report, seen.run)
         shares = [0.0, *(100 * share for share in seen.share), 100.0]
-        axes.step([0.0, *seen.p, 1.0], shares, where="post", color=color, dashes=dash, label=name)
-    axes.axvline(0.5, color="black", linewidth=0.6, label="one half: a majority is above")
+        axes.step([0.0, *seen.p, 1.0], shares, where="post", **look)
+    half = {"color": "#808080", "dashes": (1, 1), "label": "one half: a majority is above"}
+    axes.axvline(0.5, linewidth=0.8, **half)
     axes.set(xlim=(0, 1.01), ylim=(0, 102))
     axes.set_xlabel(r"estimate of $P_A$")
     axes.set_ylabel("inputs with at most this (%)")
@@ -165,10 +167,11 @@ def accuracy_by_norm(report: Report) -> Figure | None:
         return None
     figure, (top, bottom) = _figure(size=(3.4, 3.0), rows=2, height_ratios=[3, 1], sharex=True)
     for seen in radial:
-        color, dash, name = _run_look(report, seen.run)
+        look = _run_look(report, seen.run)
+        color = look["color"]
         low, high, mean = (100 * np.array(s) for s in (seen.low, seen.high, seen.mean))
         top.fill_between(seen.norm, low, high, color=color, alpha=0.15, linewidth=0)
-        top.plot(seen.norm, mean, color=color, dashes=dash, label=f"mean, {name}")
+        top.plot(seen.norm, mean, **look | {"label": f"mean, {look['label']}"})
         bottom.fill_between(seen.norm, seen.density, color=color, alpha=0.25, linewidth=0)
         bottom.plot(seen.norm, seen.density, color=color, linewidth=0.8)
     top.set_ylabel("accuracy (%)")
@@ -189,8 +192,8 @@ def attack_gap(report: Report) -> Figure | None:
         return None
     figure, axes = _figure()
     for gap in gaps:
-        color, dash, name = _run_look(report, gap.run)
-        name = f", {name}" if len(report.runs) > 1 else ""
+        look = _run_look(report, gap.run)
+        color, name = look["color"], f", {look['label']}" if len(report.runs) > 1 else ""
         below, above = (100 * np.array(share) for share in (gap.certified, gap.attacked))
         axes.fill_between(
             gap.radius, below, above, step="pre", color=color, alpha=0.15, linewidth=0
@@ -198,9 +201,7 @@ def attack_gap(report: Report) -> Figure | None:
         axes.step(
             gap.radius, above, where="pre", color=color, dashes=(1, 1), label=f"attacked{name}"
         )
-        axes.step(
-            gap.radius, below, where="pre", color=color, dashes=dash, label=f"certified{name}"
-        )
+        axes.step(gap.radius, below, where="pre", color=color, label=f"certified{name}")
     axes.set_xlabel(_radius_label(report))
     axes.set_ylabel("accuracy (%)")
     axes.set_xlim(left=0)
@@ -221,10 +222,12 @@ FIGURES: dict[str, Callable[[Report], Figure | None]] = {
 }
 
 
-def _run_look(report: Report, run: str) -> tuple[str, tuple[float, ...], str]:
+def _run_look(report: Report, run: str) -> dict[str, Any]:
     """Colour, dash and name of a line that stands for a run."""
-    place = [each.name for each in report.runs].index(run)
-    return run_color(place), run_dash(place), legend_names(report.runs)[run]
+    runs = looks_of(report).runs
+    number = list(runs).index(run)
+    name = legend_names(report.runs)[run]
+    return {"color": PALETTE[runs[run]], "dashes": dash(number), "label": name}
 
 
 def _radius_label(report: Report) -> str:
@@ -236,28 +239,28 @@ def _radius_label(report: Report) -> str:
 def _curves(
     report: Report,
     curves: Sequence[StepCurve],
-    names: Sequence[str],
+    colors: Sequence[int],
     undefended: Sequence[Undefended] = (),
 ) -> Figure:
     figure, axes = _figure()
-    for curve in curves:
-        color, dash = line_look(names, curve.run, curve.method)
+    looks = looks_of(report)
+    for curve, color in zip(curves, colors, strict=True):
         axes.step(
             [*curve.radius, curve.radius[-1]],
             [*(100 * share for share in curve.accuracy), 0.0],
             where="pre",
-            color=color,
-            dashes=dash,
-            label=_label(report, curve, len(names) > 1),
+            color=PALETTE[color],
+            dashes=dash(looks.pattern(curve.method)),
+            label=_label(report, curve),
         )
     for one in undefended:
-        color = run_color(names.index(one.run)) if one.run else UNDEFENDED_COLOR
+        place = looks.runs[one.run] if one.run else NEUTRAL
         # Half of the marker would be cut off at the axis.
         look = {"marker": "D", "markersize": 3.5, "linestyle": "none", "clip_on": False}
         title = ", ".join(
             [UNDEFENDED_TITLE, *filter(None, [legend_names(report.runs).get(one.run)])]
         )
-        axes.plot([0], [100 * one.accuracy], color=color, label=title, zorder=3, **look)
+        axes.plot([0], [100 * one.accuracy], color=PALETTE[place], label=title, zorder=3, **look)
     axes.set_xlabel(_radius_label(report))
     axes.set_ylabel("certified accuracy (%)")
     axes.set_xlim(left=0)
@@ -296,26 +299,23 @@ def place_legend(
 def _scatter(
     axes: Axes, report: Report, seen: InputPoints, x: Sequence[float], y: Sequence[float]
 ) -> None:
-    names = [run.name for run in report.runs]
+    looks = looks_of(report)
     axes.scatter(
         x,
         y,
         s=6,
-        marker=run_marker(names.index(seen.run)),
-        color=line_look(names, seen.run, seen.method)[0],
+        marker=MARKERS[(looks.pattern(seen.method) - 1) % len(MARKERS)],
+        color=PALETTE[looks.line(seen.run, seen.method)],
         alpha=0.55,
         linewidths=0,
         label=_label(report, seen),
     )
 
 
-def _label(
-    report: Report, seen: StepCurve | GainBand | InputPoints, with_run: bool | None = None
-) -> str:
-    many = len(report.runs) > 1 if with_run is None else with_run
+def _label(report: Report, seen: StepCurve | GainBand | InputPoints) -> str:
     name = method_name(seen.method)
     run = legend_names(report.runs).get(seen.run, seen.run)
-    return f"{name}, {run}" if many and seen.run else name
+    return f"{name}, {run}" if len(report.runs) > 1 and seen.run else name
 
 
 def _metadata(suffix: str) -> dict[str, Any]:

@@ -22,11 +22,12 @@ from dsrs.reports.attacks import SHOWN_DIGITS
 from dsrs.reports.caveats import caveats
 from dsrs.reports.gate_tables import gate_section
 from dsrs.reports.headers import legend_names, radius_label, run_notes, settings_text
+from dsrs.reports.looks import looks_of
 from dsrs.reports.page_tables import comparison_section, rows_table
 from dsrs.reports.report import Report
 from dsrs.reports.routing import routing_section
 from dsrs.reports.series import UNDEFENDED_TITLE
-from dsrs.reports.style import DARK_PALETTE, PALETTE, method_place
+from dsrs.reports.style import NEUTRAL, palette_css
 from dsrs.reports.summary import BASELINE, Outcome, RunSummary, method_name
 from dsrs.reports.tables import interval_note, summary_rows
 
@@ -44,7 +45,7 @@ def html_page(report: Report, title: str = "Certified robustness", *, images: bo
         images: whether the page holds small pictures of the inputs.
     """
     script = "\n".join(_asset(name) for name in PAGE_SCRIPTS)
-    style = _palette_css() + _asset("page.css")
+    style = palette_css() + _asset("page.css")
     below = parts_below(report)
     parts = {
         "generator": escape(f"{GENERATOR} {__version__}"),
@@ -69,21 +70,23 @@ def html_page(report: Report, title: str = "Certified robustness", *, images: bo
 
 def page_data(report: Report, *, images: bool = True) -> dict[str, Any]:
     """What the scripts draw and list."""
-    methods = list(dict.fromkeys(method for run in report.runs for method in run.methods))
-    titles = legend_names(report.runs)
+    looks, titles = looks_of(report), legend_names(report.runs)
     return {
         "baseline": BASELINE,
         "radius_label": radius_label(report.runs),
         "methods": {
-            method: {"name": method_name(method), "color": method_place(method)}
-            for method in methods
+            method: {"name": method_name(method), "color": color, "dash": looks.pattern(method)}
+            for method, color in looks.methods.items()
         },
+        "neutral": NEUTRAL,
+        "families": looks.families,
         "series": asdict(report.series),
         "undefended_title": UNDEFENDED_TITLE,
         "runs": [
             {
                 "name": run.name,
                 "title": titles[run.name],
+                "color": looks.runs[run.name],
                 "methods": run.methods,
                 "class_names": run.class_names,
                 "inputs": _inputs(run, images),
@@ -221,16 +224,6 @@ def flattened(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[s
             yield name, ", ".join(map(str, value))
         else:
             yield name, value
-
-
-def _palette_css() -> str:
-    def variables(colors: tuple[str, ...]) -> str:
-        return "".join(f"--series-{place}:{color};" for place, color in enumerate(colors))
-
-    return (
-        f":root{{{variables(PALETTE)}}}\n"
-        f"@media screen and (prefers-color-scheme: dark){{:root{{{variables(DARK_PALETTE)}}}}}\n"
-    )
 
 
 def _json_text(data: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from dsrs.conformal.curve import CurvePoint
 from dsrs.files.whole import whole_file
 from dsrs.measures.certified_accuracy import MethodAccuracy
 from dsrs.reports.figures import checked_formats
-from dsrs.reports.style import print_style, run_color, run_dash
+from dsrs.reports.style import dash, print_style, run_color
 
 
 def draw_sizes(
@@ -34,7 +34,7 @@ def draw_sizes(
                 [point.mean_size for point in points],
                 where="pre",
                 color=run_color(place),
-                dashes=run_dash(place),
+                dashes=dash(place),
                 label=name,
             )
         panels[0].set_ylabel(f"mean size of sets, of {num_classes}")
@@ -45,7 +45,7 @@ def draw_sizes(
                 [100 * found.share(i) for i in range(len(found.radii))],
                 where="pre",
                 color=run_color(place),
-                dashes=run_dash(place),
+                dashes=dash(place),
                 label=name,
             )
         if accuracies:

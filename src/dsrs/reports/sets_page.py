@@ -16,7 +16,7 @@ from dsrs.conformal.shifts import SHIFT_KINDS
 from dsrs.files.whole import write_whole
 from dsrs.measures.rounding import ceil_text, floor_text, percent
 from dsrs.reports.page import GENERATOR
-from dsrs.reports.style import DARK_PALETTE, PALETTE
+from dsrs.reports.style import palette_css
 from dsrs.reports.writing import check_page_path
 
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
@@ -70,7 +70,7 @@ hold the label. Shifts were searched, and may not be the worst; the promise cove
 <h2>Settings</h2>
 <table class="votes">{settings}</table>
 """
-    return plain_page(title, STYLE + _colours(), body)
+    return plain_page(title, STYLE, body)
 
 
 def plain_page(title: str, style: str, body: str) -> str:
@@ -84,7 +84,7 @@ def plain_page(title: str, style: str, body: str) -> str:
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <title>{escape(title)}</title>
-<style>{css}{style}</style>
+<style>{palette_css()}{css}{style}</style>
 </head>
 <body>
 <header><h1>{escape(title)}</h1></header>
@@ -117,16 +117,6 @@ def _row(outcome: ShiftOutcome) -> str:
     return f'<tr><th scope="row">{escape(SHIFT_KINDS[outcome.shift])}</th>{body}</tr>'
 
 
-def _colours() -> str:
-    """The colour of each kind of shift, on light and on dark paper."""
-
-    def rules(palette: Sequence[str]) -> str:
-        return " ".join(f".bar-{n} {{ fill: {colour}; }}" for n, colour in enumerate(palette[:3]))
-
-    dark = "@media screen and (prefers-color-scheme: dark)"
-    return f"{rules(PALETTE)}\n{dark} {{ {rules(DARK_PALETTE)} }}\n"
-
-
 def _figure(outcome: ShiftOutcome, place: int) -> str:
     """A bar for each size of sets."""
     sizes = range(len(outcome.sizes))
@@ -138,7 +128,8 @@ def _figure(outcome: ShiftOutcome, place: int) -> str:
         y, width = row * (BAR_HEIGHT + BAR_GAP), (CHART_WIDTH - 120) * outcome.sizes[size] / most
         bars.append(
             f'<text x="0" y="{y + 11}">{size}</text>'
-            f'<rect x="24" y="{y}" width="{width:.1f}" height="{BAR_HEIGHT}" class="bar-{place}"/>'
+            f'<rect x="24" y="{y}" width="{width:.1f}" height="{BAR_HEIGHT}" '
+            f'fill="var(--series-{place})"/>'
             f'<text x="{width + 30:.1f}" y="{y + 11}">'
             f"{outcome.sizes[size]:,}</text>"
         )

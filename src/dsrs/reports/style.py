@@ -1,12 +1,13 @@
 """One look for every print figure, and the palette that the page shares.
 
-The colours are those of Okabe and Ito (2008), which colour-blind readers can tell apart. Within a
-run the colour says the method; where runs are compared it says the run, and the dash the method.
+The first six colours are those of Okabe and Ito (2008), which colour-blind readers can tell apart;
+four darker ones are for reports of many runs, and the last is for what is no run and no method.
+`looks.py` says what they stand for in a report.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +20,19 @@ from dsrs.methods.registry import known_names
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-DARK_PALETTE = ("#56B4E9", "#FF8A47", "#2BC79A", "#E29BC6", "#F0C04A", "#9AD0F5", "#FFFFFF")
-DASHES = ((), (5, 1.6), (1.4, 1.4), (6, 1.6, 1.4, 1.6))
+PALETTE = (
+    *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"),
+    *("#882255", "#999933", "#332288", "#7A4B2A", "#000000"),
+)
+DARK_PALETTE = (
+    *("#3E9BDC", "#FF8A47", "#2BC79A", "#E29BC6", "#F0C04A", "#9AD0F5"),
+    *("#C25684", "#A8A83E", "#8F86E8", "#B5835A", "#FFFFFF"),
+)
+NEUTRAL = len(PALETTE) - 1
+DASHES = (
+    *((), (5, 1.6), (1.4, 1.4), (6, 1.6, 1.4, 1.6)),
+    *((10, 2.5), (6, 1.6, 1.4, 1.6, 1.4, 1.6)),
+)
 MARKERS = ("o", "s", "v", "D")
 
 PRINT_STYLE: dict[Any, Any] = {
@@ -54,43 +65,31 @@ PRINT_STYLE: dict[Any, Any] = {
 }
 
 
-def method_place(method: str) -> int:
-    """Where in the palette a method stands; an unknown one gets one of the last places."""
-    known = known_names()
-    if method in known:
-        return known.index(method) % len(PALETTE)
-    free = max(1, len(PALETTE) - len(known))
-    return len(PALETTE) - 1 - sum(method.encode()) % free
-
-
 def method_color(method: str) -> str:
-    """The colour of a method, in every figure of one run."""
-    return PALETTE[method_place(method)]
-
-
-def line_look(runs: Sequence[str], run: str, method: str) -> tuple[str, tuple[float, ...]]:
-    """Colour and dash of a line: the dash says the method; so does the colour, of a single run.
-
-    Where there are several runs the colour says the run. Methods often have the same curve; the
-    dash lets the one below be seen.
-    """
-    dash = DASHES[method_place(method) % len(DASHES)]
-    return (run_color(runs.index(run)) if len(runs) > 1 else method_color(method)), dash
+    """The colour of a known method, where no runs are compared."""
+    return PALETTE[known_names().index(method) % NEUTRAL]
 
 
 def run_color(place: int) -> str:
-    """The colour of the run at this place, in figures that have one line a run."""
-    return PALETTE[place % len(PALETTE)]
+    """The colour of the line at this place, in figures that have one line a run."""
+    return PALETTE[place % NEUTRAL]
 
 
-def run_dash(place: int) -> tuple[float, ...]:
-    """The dash pattern of the run at this place; a solid line is ()."""
-    return DASHES[place % len(DASHES)]
+def dash(number: int) -> tuple[float, ...]:
+    """The dash pattern of this number; a solid line is ()."""
+    return DASHES[number % len(DASHES)]
 
 
-def run_marker(place: int) -> str:
-    """The marker of the run at this place."""
-    return MARKERS[place % len(MARKERS)]
+def palette_css() -> str:
+    """The palette as variables of a page, on light and on dark paper."""
+
+    def variables(colors: tuple[str, ...]) -> str:
+        return "".join(f"--series-{place}:{color};" for place, color in enumerate(colors))
+
+    return (
+        f":root{{{variables(PALETTE)}}}\n"
+        f"@media screen and (prefers-color-scheme: dark){{:root{{{variables(DARK_PALETTE)}}}}}\n"
+    )
 
 
 def accuracy_steps(axes: Axes, radii: Floats, **look: Any) -> None:

@@ -9,7 +9,8 @@ const NARROW = window.matchMedia("(max-width: 480px)");
 const size = () => (NARROW.matches ? [320, 260] : [560, 330]);
 let [WIDTH, HEIGHT] = size();
 const MARGIN = { left: 58, right: 14, top: 12, bottom: 44 };
-const DASHES = ["", "8 3", "2.5 2.5", "10 3 2.5 3"];
+const DASHES = ["", "8 3", "2.5 2.5", "10 3 2.5 3", "16 4", "10 3 2.5 3 2.5 3"];
+const dashes = (number) => DASHES[number % DASHES.length];
 
 const tenThousandths = (value) => Math.round(value * 1e4);
 const floorRadius = (value) => (Math.floor(tenThousandths(value) / 10) / 1000).toFixed(3);
@@ -43,7 +44,7 @@ function withSubscript(element) {
   return element;
 }
 
-const seriesColor = (place) => `var(--series-${place % 7})`;
+const seriesColor = (place) => `var(--series-${place})`;
 
 function niceTicks(low, high, count = 6) {
   const power = 10 ** Math.floor(Math.log10((high - low) / count));
@@ -93,7 +94,7 @@ class Chart {
       } else {
         swatch.append(node("path", {
           d: "M0 5H26", stroke: seriesColor(mark.color), "stroke-width": 2.2,
-          "stroke-dasharray": DASHES[mark.dash % 4],
+          "stroke-dasharray": dashes(mark.dash),
         }));
       }
       button.append(swatch, html("span", {}, name));
@@ -158,7 +159,7 @@ class Chart {
 
   stroke(mark, d) {
     this.svg.append(node("path", {
-      class: "curve", d, stroke: seriesColor(mark.color), "stroke-dasharray": DASHES[mark.dash % 4],
+      class: "curve", d, stroke: seriesColor(mark.color), "stroke-dasharray": dashes(mark.dash),
     }));
   }
 

@@ -10,17 +10,20 @@ const className = (run, label) => {
 };
 
 const percentTick = (share) => String(Number((share * 100).toPrecision(6)));
-const named = (series, withRun = manyRuns) => {
+const named = (series) => {
   const name = report.methods[series.method].name;
-  return withRun && series.run ? `${name}, ${runTitle(series.run)}` : name;
+  return manyRuns && series.run ? `${name}, ${runTitle(series.run)}` : name;
 };
-// The dash says the method; the colour says the run where there are several, else the method.
-const look = (place, method, many) => {
-  const methodPlace = report.methods[method].color;
-  return { color: many ? place : methodPlace, dash: methodPlace };
+// What the colours stand for is said in looks.py. The baseline, method 0, has no points.
+const runColor = (name) => report.runs[runPlace[name]].color;
+const methodMark = (series, color = null) => {
+  const method = report.methods[series.method];
+  return {
+    name: named(series), dash: method.dash, shape: method.dash + 3,
+    color: color ?? (manyRuns ? runColor(series.run) : method.color),
+  };
 };
-const methodMark = (series) => ({ name: named(series), ...look(runPlace[series.run], series.method, manyRuns) });
-const runMark = (series) => ({ name: runTitle(series.run), color: runPlace[series.run], dash: runPlace[series.run] });
+const runMark = (series) => ({ name: runTitle(series.run), color: runColor(series.run), dash: runPlace[series.run] });
 const largest = (lists, least) => Math.max(least, ...lists.map((list) => list.reduce((a, b) => Math.max(a, b), 0)));
 
 function nearestIndex(values, x) {
@@ -38,7 +41,7 @@ const radiusAxis = (max) => ({
 // The model without noise at radius 0: nothing is guaranteed of it beyond.
 const undefendedMarks = (undefended) => undefended.map((one) => ({
   kind: "points", name: [report.undefended_title, ...(one.run ? [runTitle(one.run)] : [])].join(", "),
-  color: one.run ? runPlace[one.run] : 6, shape: 3, size: 5, x: [0], y: [one.accuracy],
+  color: one.run ? runColor(one.run) : report.neutral, shape: 3, size: 5, x: [0], y: [one.accuracy],
   at: (r) => (r === 0 ? `${floorPercent(one.accuracy)}%` : null),
 }));
 
@@ -112,7 +115,7 @@ function comparisonChart(groups) {
     y: { label: "radius by the other method", min: 0, max, tick: String },
     references: [[0, 0, max, max]],
     marks: groups.map((points) => ({
-      ...methodMark(points), kind: "points", shape: runPlace[points.run],
+      ...methodMark(points), kind: "points",
       x: points.baseline, y: points.radius, tip: (i) => pointTip(points, i),
     })),
   });
@@ -135,7 +138,7 @@ function gainByProbabilityChart(groups) {
     y: { label: "gain in radius", min: low - 0.03 * (high - low), max: high + 0.05 * (high - low), tick: String },
     references: [[0.5, 0, 1, 0]],
     marks: kept.map(({ points, rows }) => ({
-      ...methodMark(points), kind: "points", shape: runPlace[points.run],
+      ...methodMark(points), kind: "points",
       x: rows.map((i) => points.p[i]), y: rows.map((i) => points.gain[i]),
       tip: (i) => pointTip(points, rows[i]),
     })),
@@ -205,7 +208,7 @@ function gapChart(gaps) {
     x: radiusAxis(1.01 * largest(gaps.map((gap) => gap.radius), 0.01)),
     y: { label: "accuracy (%)", min: 0, max: 1.02, tick: percentTick },
     marks: gaps.flatMap((gap) => {
-      const name = manyRuns ? `, ${runTitle(gap.run)}` : "", color = runPlace[gap.run];
+      const name = manyRuns ? `, ${runTitle(gap.run)}` : "", color = runColor(gap.run);
       const x = ends(gap.radius), low = corners(gap.certified), high = corners(gap.attacked);
       const at = (values, round) => (r) => {
         const place = gap.radius.findIndex((end) => end >= r);
@@ -229,11 +232,10 @@ function drawFigures() {
     curves, methodMark, undefendedMarks(undefended),
   ));
   if (envelopes.length) {
-    const names = [...new Set(envelopes.map((curve) => curve.run))];
     charts.push(accuracyChart(
       "figure-envelope", "Best sigma at each radius",
       "Upper envelope over the runs of a family, on the inputs that all of them have.", envelopes,
-      (curve) => ({ name: named(curve, true), ...look(names.indexOf(curve.run), curve.method, names.length > 1) }),
+      (curve) => methodMark(curve, report.families[curve.run]),
     ));
   }
   if (gaps.length) charts.push(gapChart(gaps));
