@@ -59,26 +59,33 @@ def test_the_curve_drops_right_after_a_certified_radius(hand_run: RunSummary) ->
 
 @pytest.mark.parametrize("name", ["s{}", "a long name of a run, sigma {}"])
 def test_the_legend_of_several_runs_lies_below_and_inside(make_result, name: str) -> None:  # type: ignore[no-untyped-def]
+    radii = {"np": 1.0, "truncated": 1.1, "rescaled": 1.1, "tailored": 1.2, "first-order": 1.0}
     runs = [
         RunSummary.from_results(
             name.format(sigma),
-            [make_result(0, {"np": 1.0, "truncated": 1.1}, law=GeneralizedGaussian(16, sigma))],
+            [make_result(0, radii, law=GeneralizedGaussian(16, sigma))],
         )
         for sigma in (0.25, 0.5)
     ]
     drawn = draw_figures(make_report(runs, [0.5], FAST))
     assert drawn.keys() == FIGURES.keys() - {"attack-gap"}
-    figure = drawn["certified-accuracy"]
-    with print_style():
-        figure.draw_without_rendering()
-    (legend,) = figure.legends
-    assert len(legend.get_texts()) == 4
-    box, page = legend.get_window_extent(), figure.bbox
-    assert page.x0 <= box.x0 < box.x1 <= page.x1
-    assert page.y0 <= box.y0
-    axes = figure.axes[0].get_tightbbox()
-    assert axes is not None
-    assert box.y1 <= axes.y0
+    (legend,) = drawn["certified-accuracy"].legends
+    assert len(legend.get_texts()) == 10
+    for title, figure in drawn.items():
+        with print_style():
+            figure.draw_without_rendering()
+        for legend in figure.legends:
+            box, page = legend.get_window_extent(), figure.bbox
+            assert page.x0 <= box.x0 < box.x1 <= page.x1
+            assert page.y0 <= box.y0
+            axes = figure.axes[-1].get_tightbbox()
+            assert axes is not None
+            assert box.y1 <= axes.y0, title
+
+
+def test_points_at_radius_0_are_whole(hand_run: RunSummary) -> None:
+    axes = draw_figures(make_report([hand_run], [0.5], FAST))["radius-comparison"].axes[0]
+    assert axes.get_xlim()[0] < 0 > axes.get_ylim()[0]
 
 
 def test_a_run_that_certifies_nothing_is_still_drawn(make_result, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

@@ -111,12 +111,13 @@ def radius_comparison(report: Report) -> Figure | None:
     points = report.series.points
     if not points:
         return None
-    figure, axes = _figure(size=(3.4, 3.2))
+    figure, axes = _figure(size=(3.4, 3.4))
     limit = 1.04 * max([0.01, *(max(seen.baseline + seen.radius, default=0) for seen in points)])
     axes.plot([0, limit], [0, limit], color="black", linewidth=0.6, zorder=1)
     for seen in points:
         _scatter(axes, report, seen, seen.baseline, seen.radius)
-    axes.set(xlim=(0, limit), ylim=(0, limit), aspect="equal")
+    ends = (-0.02 * limit, limit)  # points at 0 keep their edge
+    axes.set(xlim=ends, ylim=ends, aspect="equal")
     axes.set_xlabel("radius by Neyman-Pearson")
     axes.set_ylabel("radius by the other method")
     place_legend(figure, axes, POINT_SCALE)

@@ -9,7 +9,7 @@ const NARROW = window.matchMedia("(max-width: 480px)");
 const size = () => (NARROW.matches ? [320, 260] : [560, 330]);
 let [WIDTH, HEIGHT] = size();
 const MARGIN = { left: 58, right: 14, top: 12, bottom: 44 };
-const DASHES = ["", "8 3", "2.5 2.5", "10 3 2.5 3", "16 4", "10 3 2.5 3 2.5 3"];
+const DASHES = ["", "8 3", "2.5 2.5", "10 3 2.5 3", "5 5", "10 2.5 2 2.5 2 2.5"];
 const dashes = (number) => DASHES[number % DASHES.length];
 
 const tenThousandths = (value) => Math.round(value * 1e4);
