@@ -275,7 +275,7 @@ def test_a_summary_of_ten_radii_is_seen_without_scrolling(
 
 
 @needs_chromium
-def test_no_column_of_a_wide_summary_leaves_the_paper(
+def test_columns_of_a_wide_summary_stay_on_the_paper_and_rows_on_one_sheet(
     browser: HeadlessChromium, hand_run: RunSummary, tmp_path: Path
 ) -> None:
     path = tmp_path / "wide.html"
@@ -292,6 +292,8 @@ def test_no_column_of_a_wide_summary_leaves_the_paper(
         browser.evaluate("window.dispatchEvent(new Event('beforeprint'))")
         right = "[...document.querySelectorAll('td')].map((c) => c.getBoundingClientRect().right)"
         assert 500 < max(browser.evaluate(right)) <= 1047
+        row = "getComputedStyle(document.querySelector('.summary tbody tr')).breakInside"
+        assert browser.evaluate(row) == "avoid"
     finally:
         browser.send("Emulation.setEmulatedMedia", media="")
         browser.send("Emulation.clearDeviceMetricsOverride")

@@ -291,10 +291,16 @@ def place_legend(
     if len(labels) <= inside:
         axes.legend(markerscale=scale)
         return
+    columns = make_room(figure, labels)
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, markerscale=scale)
+
+
+def make_room(figure: Figure, labels: Sequence[str]) -> int:
+    """Make a figure higher by a legend outside of its axes; return its number of columns."""
     columns = 2 if max(map(len, labels)) <= LEGEND_LETTERS else 1
     rows = -(-len(labels) // columns)
     figure.set_figheight(figure.get_figheight() + LEGEND_ROW_INCHES * (rows + 1))
-    figure.legend(handles, labels, loc="outside lower center", ncols=columns, markerscale=scale)
+    return columns
 
 
 def _scatter(
