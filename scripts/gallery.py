@@ -22,7 +22,7 @@ from dsrs.reports.style import PALETTE, print_style
 ROOT = Path(__file__).parents[1]
 FIGURES = ROOT / "docs" / "figures"
 DEMO = ROOT / "src" / "dsrs" / "demo"
-COLORS = 64  # of a picture of a page, so that it stays small
+COLORS = 128  # of a picture of a page, so that it stays small
 
 
 def dsrs(*words: str) -> None:
@@ -85,7 +85,7 @@ def picture(
     )
     with Image.open(taken) as image:
         cut = image.convert("RGB").crop((0, top, width, top + height))
-        cut.quantize(COLORS).save(FIGURES / name, optimize=True)
+        cut.quantize(COLORS, Image.Quantize.MAXCOVERAGE).save(FIGURES / name, optimize=True)
 
 
 def main(folder: Path) -> None:

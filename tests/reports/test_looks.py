@@ -59,6 +59,13 @@ def test_a_colour_of_several_runs_says_the_run_or_the_family(make_result: Make) 
     ]  # fmt: skip
 
 
+def test_every_curve_of_a_single_envelope_has_its_own_colour(make_result: Make) -> None:
+    runs = [run(make_result, "a", 0.25), run(make_result, "b", 0.5)]
+    looks = looks_of(make_report(runs, [0.5], Resampling(100)))
+    assert list(looks.runs.values()) == [0, 1]
+    assert list(looks.envelopes.values()) == [2, 3, 4, 5]
+
+
 def test_a_colour_of_one_run_says_the_method_or_nothing(make_result: Make) -> None:
     figures = drawn(make_report([run(make_result, "one", 0.5)], [0.5], Resampling(100)))
     meanings: dict[str, set[str]] = {}
@@ -104,7 +111,7 @@ def test_colours_are_all_different_on_light_and_on_dark_paper() -> None:
 def test_eight_runs_and_two_families_have_ten_colours(make_result: Make) -> None:
     runs = [run(make_result, str(i), 0.25 * (1 + i), "ab"[i % 2]) for i in range(8)]
     looks = looks_of(make_report(runs, [0.5], Resampling(100)))
-    assert sorted([*looks.runs.values(), *looks.families.values()]) == list(range(NEUTRAL))
+    assert sorted({*looks.runs.values(), *looks.envelopes.values()}) == list(range(NEUTRAL))
 
 
 @needs_chromium

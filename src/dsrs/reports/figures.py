@@ -75,7 +75,7 @@ def certified_accuracy(report: Report) -> Figure:
 def envelope(report: Report) -> Figure | None:
     """Certified accuracy of the best sigma at each radius."""
     curves, looks = report.series.envelopes, looks_of(report)
-    colors = [looks.families[curve.run] for curve in curves]
+    colors = [looks.envelopes[curve.run, curve.method] for curve in curves]
     return _curves(report, curves, colors) if curves else None
 
 

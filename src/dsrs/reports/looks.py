@@ -1,9 +1,10 @@
 """Which colour, dash and marker stand for what: a colour has one meaning in a whole report.
 
 Where runs are compared the colour says the run, and dash and marker say the method; envelopes are
-of no run, and have the colours after those of the runs. Of a single run the colour says the method
-too, and what is of no method is neutral. A line that is a run's, and no method's, has the dash of
-its run, since such lines may lie on each other. A place is an index of `PALETTE`.
+of no run, and have colours after those of the runs: one for each curve, or where these are too few
+one for each family. Of a single run the colour says the method too, and what is of no method is
+neutral. A line that is a run's, and no method's, has the dash of its run, since such lines may lie
+on each other. A place is an index of `PALETTE`.
 """
 
 from __future__ import annotations
@@ -21,17 +22,25 @@ class Looks:
     Args:
         runs: names of the runs, in the order of tables.
         methods: of all runs.
-        families: names of the envelopes.
+        envelopes: family and method of each curve.
     """
 
     def __init__(
-        self, runs: Sequence[str], methods: Iterable[str], families: Sequence[str] = ()
+        self,
+        runs: Sequence[str],
+        methods: Iterable[str],
+        envelopes: Sequence[tuple[str, str]] = (),
     ) -> None:
         several = len(runs) > 1
         self.runs = {
             name: place % NEUTRAL if several else NEUTRAL for place, name in enumerate(runs)
         }
-        self.families = {name: (len(runs) + i) % NEUTRAL for i, name in enumerate(families)}
+        families = list(dict.fromkeys(family for family, _ in envelopes))
+        enough = len(runs) + len(envelopes) <= NEUTRAL
+        self.envelopes = {
+            curve: (len(runs) + (i if enough else families.index(curve[0]))) % NEUTRAL
+            for i, curve in enumerate(envelopes)
+        }
         self.methods = _method_places(dict.fromkeys(methods))
         self._colored_by_run = several
 
@@ -49,7 +58,7 @@ def looks_of(report: Report) -> Looks:
     return Looks(
         [run.name for run in report.runs],
         [method for run in report.runs for method in run.methods],
-        list(dict.fromkeys(curve.run for curve in report.series.envelopes)),
+        [(curve.run, curve.method) for curve in report.series.envelopes],
     )
 
 

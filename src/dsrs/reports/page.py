@@ -79,7 +79,7 @@ def page_data(report: Report, *, images: bool = True) -> dict[str, Any]:
             for method, color in looks.methods.items()
         },
         "neutral": NEUTRAL,
-        "families": looks.families,
+        "envelopes": list(looks.envelopes.values()),
         "series": asdict(report.series),
         "undefended_title": UNDEFENDED_TITLE,
         "runs": [

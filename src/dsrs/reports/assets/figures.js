@@ -235,7 +235,7 @@ function drawFigures() {
     charts.push(accuracyChart(
       "figure-envelope", "Best sigma at each radius",
       "Upper envelope over the runs of a family, on the inputs that all of them have.", envelopes,
-      (curve) => methodMark(curve, report.families[curve.run]),
+      (curve) => methodMark(curve, report.envelopes[envelopes.indexOf(curve)]),
     ));
   }
   if (gaps.length) charts.push(gapChart(gaps));
