@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,12 @@ import pytest
 from matplotlib.colors import to_hex
 
 from dsrs.laws import GeneralizedGaussian
+from dsrs.methods.registry import known_names
 from dsrs.reports import Report, Resampling, RunSummary, html_page, make_report
+from dsrs.reports.candidates_page import candidates_page
 from dsrs.reports.figures import draw_figures
 from dsrs.reports.looks import Looks, looks_of
-from dsrs.reports.style import DARK_PALETTE, NEUTRAL, PALETTE
+from dsrs.reports.style import DARK_PALETTE, NEUTRAL, PALETTE, method_color
 from dsrs.store import RunResult
 from reports.headless_chromium import HeadlessChromium, needs_chromium
 
@@ -112,6 +115,31 @@ def test_eight_runs_and_two_families_have_ten_colours(make_result: Make) -> None
     runs = [run(make_result, str(i), 0.25 * (1 + i), "ab"[i % 2]) for i in range(8)]
     looks = looks_of(make_report(runs, [0.5], Resampling(100)))
     assert sorted({*looks.runs.values(), *looks.envelopes.values()}) == list(range(NEUTRAL))
+
+
+def test_a_method_that_nobody_knows_is_drawn_by_tune() -> None:
+    assert method_color("weighted") not in map(method_color, known_names())
+
+
+def test_candidates_have_the_palette_of_the_page() -> None:
+    tried = [
+        {
+            "name": f"way {place}",
+            "law": {"sigma": 0.5, "k": 0},
+            "method": "np",
+            "radii": [0.0, 1.0],
+            "predicted": {"value": 0.5, "interval": [0.4, 0.6], "certified_accuracy": [0.9, 0.1]},
+        }
+        for place in range(NEUTRAL + 1)
+    ]
+    gain = {"value": 0.1, "interval": [0.0, 0.2]}
+    record = {"candidates": tried, "gain": gain, "objective": "acr", "best": "way 1", "failed": {}}
+    page = candidates_page(record | {"n": 1, "alpha": 0.1, "inputs": [0], "denoise": None}, {})
+    looks = re.findall(r'stroke="var\(--series-(\d+)\)" stroke-width="1.6" (\S+ ?\S*?")', page)
+    assert len(set(looks)) == len(tried)
+    assert {int(place) for place, _ in looks} == set(range(NEUTRAL))
+    for palette in (PALETTE, DARK_PALETTE):
+        assert all(f"--series-{place}:{color};" in page for place, color in enumerate(palette))
 
 
 @needs_chromium

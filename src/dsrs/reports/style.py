@@ -66,8 +66,9 @@ PRINT_STYLE: dict[Any, Any] = {
 
 
 def method_color(method: str) -> str:
-    """The colour of a known method, where no runs are compared."""
-    return PALETTE[known_names().index(method) % NEUTRAL]
+    """The colour of a method where no runs are compared; others than known ones share the next."""
+    known = known_names()
+    return PALETTE[(known.index(method) if method in known else len(known)) % NEUTRAL]
 
 
 def run_color(place: int) -> str:
