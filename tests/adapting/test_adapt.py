@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from dsrs.adapting import Adapted, Budget, adapt
+from dsrs.adapting import Adapted, Budget, Candidate, adapt
 from dsrs.adapting.judging import borne_size
 from dsrs.classifiers import from_callable, from_onnx, load_classifier
 from dsrs.cli.main import main
@@ -61,15 +62,16 @@ def adapted(tmp_path_factory: pytest.TempPathFactory) -> Adapted:
     data = images(12)
     np.savez(folder / "data.npz", images=np.asarray(data.images), labels=np.arange(12) % 2)
     model = load_classifier(folder / "net.onnx")
-    return adapt(model, data, [1, 4, 7, 10], folder / "out", budget=QUICK)
+    others = images(8), range(8)
+    return adapt(model, data, [1, 4, 7, 10], folder / "out", budget=QUICK, unlabelled=others)
 
 
 def test_what_helps_is_found_and_written_as_a_model(adapted: Adapted) -> None:
     names = [each.name for each in adapted.candidates]
-    assert names == ["as it is", "clip", "dct", "statistics"]
-    plain, _, dct, _ = adapted.candidates
+    assert names == ["as it is", "clip", "dct", "dct-mild", "statistics"]
+    plain, _, dct, _, _ = adapted.candidates
     assert dct.value > 1.5 * plain.value
-    assert adapted.best.value >= dct.value
+    assert adapted.best.value > 1.2 * plain.value
     gain, low, high = adapted.gain
     assert low <= gain <= high
     assert gain == pytest.approx(adapted.best.value - adapted.candidates[0].value)
@@ -109,6 +111,36 @@ def test_a_black_box_gets_a_denoiser_and_no_file(tmp_path: Path) -> None:
     assert found.model_file is None
     with pytest.raises(ClassifierError, match="statistics can be estimated in ONNX models"):
         adapt(black_box, images(8), [0, 3, 4, 7], tmp_path / "b", ways=["statistics"], budget=QUICK)
+
+
+def test_nothing_is_fitted_to_the_inputs_that_choose(tmp_path: Path) -> None:
+    model, data = from_onnx(fragile_model()), images(8)
+    with pytest.raises(InvalidInput, match="statistics needs inputs that neither choose nor are"):
+        adapt(model, data, [0, 3], tmp_path / "a", ways=["statistics"], budget=QUICK)
+    same = data, [3, 4]
+    found = adapt(model, data, [0, 3], tmp_path / "b", budget=QUICK, unlabelled=same)
+    assert list(found.failed) == ["statistics"]
+
+
+def test_a_lucky_law_is_not_chosen(adapted: Adapted) -> None:
+    first = adapted.candidates[0]
+
+    def with_radii(name: str, radii: list[float], low: float) -> Candidate:
+        forecast = replace(
+            first.tuned.best, radii=np.array(radii), value=float(np.mean(radii)), low=low
+        )
+        return replace(first, name=name, tuned=replace(first.tuned, candidates=(forecast,)))
+
+    small = with_radii("as it is", [0.1] * 4, 0.1)
+    lucky = with_radii("clip", [2.0, 2.0, 0.0, 0.0], 0.0)
+    steady = with_radii("dct", [0.9, 0.9, 1.0, 0.9], 0.9)
+    assert replace(adapted, candidates=(small, lucky, steady)).best is steady
+    # What a paired interval does tell apart is told apart: the larger mean is taken.
+    larger = with_radii("statistics", [2.0, 2.0, 2.0, 0.95], 0.8)
+    assert replace(adapted, candidates=(small, larger, steady)).best is larger
+    # The model as it is stays where no mean is larger, and only there.
+    assert replace(adapted, candidates=(steady, lucky)).best is lucky
+    assert replace(adapted, candidates=(larger, lucky)).best is larger
 
 
 def test_where_nothing_helps_it_says_so(

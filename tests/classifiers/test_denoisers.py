@@ -21,7 +21,7 @@ from dsrs.classifiers import (
 from dsrs.classifiers.callable import CallableClassifier
 from dsrs.classifiers.denoisers import Chain, Denoiser, registry
 from dsrs.classifiers.denoisers.clip import Clip
-from dsrs.classifiers.denoisers.dct_blocks import SHRINKAGE
+from dsrs.classifiers.denoisers.dct_blocks import MILD_SHARE, SHRINKAGE
 from dsrs.classifiers.denoisers.normalisation import Normalisation
 from dsrs.classifiers.layout import normalised
 from dsrs.errors import ClassifierError, InvalidInput
@@ -78,11 +78,12 @@ def test_numpy_pytorch_and_onnx_agree(shape: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_dct_is_what_its_docstring_says(shape: tuple[int, ...]) -> None:
+@pytest.mark.parametrize(("name", "share"), [("dct", 1.0), ("dct-mild", MILD_SHARE)])
+def test_dct_is_what_its_docstring_says(shape: tuple[int, ...], name: str, share: float) -> None:
     batch = noisy(smooth_images(2, shape), 0.3)
-    found = denoiser_from("dct", shape, UNIT).rows(batch)
+    found = denoiser_from(name, shape, UNIT).rows(batch)
     for image, answer in zip(batch, found, strict=True):
-        expected = denoised_by_blocks(image.astype(np.float64), SHRINKAGE)
+        expected = denoised_by_blocks(image.astype(np.float64), SHRINKAGE, share)
         assert np.abs(answer - expected).max() < 1e-5  # float32
 
 
@@ -218,7 +219,9 @@ def test_a_file_is_a_denoiser_if_it_keeps_the_shape(tmp_path: Path) -> None:
 
 
 def test_names_that_are_no_denoisers() -> None:
-    with pytest.raises(InvalidInput, match=r"one of clip, dct or a file that ends in \.onnx"):
+    with pytest.raises(
+        InvalidInput, match=r"one of clip, dct, dct-mild or a file that ends in \.onnx"
+    ):
         denoiser_from("wavelets", (1, 28, 28), UNIT)
     with pytest.raises(InvalidInput, match="at least 8x8 pixels"):
         denoiser_from("dct", (784,), UNIT)

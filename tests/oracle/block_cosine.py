@@ -20,8 +20,9 @@ def noise_size(coefficients: NDArray[np.float64]) -> float:
     return float(size)
 
 
-def denoised_by_blocks(image: Image, shrinkage: float) -> Image:
-    """One image (channels, height, width) in [0, 1]."""
+def denoised_by_blocks(image: Image, shrinkage: float, share: float) -> Image:
+    """One image (channels, height, width) in [0, 1], with a share of what shrinkage takes away
+    taken away."""
     channels, height, width = image.shape
     colours = fft.dct(image, axis=0, norm="ortho")
     margins = [(4, 4 + -side % 4) for side in (height, width)]
@@ -45,7 +46,8 @@ def denoised_by_blocks(image: Image, shrinkage: float) -> Image:
     for c, i, j in np.ndindex(channels, len(tops), len(lefts)):
         around = found[c, max(i - 1, 0) : i + 2, max(j - 1, 0) : j + 2]
         energy = (around**2).mean(axis=(0, 1)) + 1e-12
-        kept = found[c, i, j] * np.maximum(0, 1 - shrinkage * size**2 / energy)
+        lost = np.minimum(1, shrinkage * size**2 / energy)
+        kept = found[c, i, j] * (1 - share * lost)
         place = np.s_[c, tops[i] : tops[i] + 8, lefts[j] : lefts[j] + 8]
         total[place] += fft.idctn(kept, norm="ortho")
         count[place] += 1

@@ -8,15 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from dsrs.adapting.judging import Budget, Candidate, Watch, judged
-from dsrs.adapting.learning import LEARNING_WAYS, Learning, Situation
+from dsrs.adapting.judging import Budget, Candidate, Watch, best_of, judged
+from dsrs.adapting.learning import LEARNING_WAYS, Learning, Situation, without_learning
 from dsrs.adapting.pictures import write_pictures
 from dsrs.adapting.ways import DEFAULT_WAYS, WAYS
 from dsrs.classifiers import Classifier
 from dsrs.classifiers.model_folder import MODEL_NAME
-from dsrs.confidence.bootstrap import Resampling, interval, resampled_means
 from dsrs.datasets.dataset import Dataset
 from dsrs.errors import ClassifierError, InvalidInput, MissingExtra, StoreMismatch
 from dsrs.files.whole import write_whole
@@ -45,23 +42,22 @@ class Adapted:
 
     @property
     def best(self) -> Candidate:
-        """The candidate that is expected to certify most; the first of equals.
+        """The candidate that is expected to certify most.
 
         One that learned has only seen noise of some sizes, and few inputs choose: it is taken only
         if the paired 95% interval of its gain over the best other candidate lies above 0.
         """
         learned = [each for each in self.candidates if each.name in LEARNING_WAYS]
-        others = [each for each in self.candidates if each.name not in LEARNING_WAYS]
-        best = max(others, key=lambda each: each.value)
+        best = best_of(without_learning(self.candidates))
         for each in sorted(learned, key=lambda each: -each.value):
-            if _gain(best, each)[1] > 0:
+            if each.gain_over(best)[1] > 0:
                 return each
         return best
 
     @property
     def gain(self) -> tuple[float, float, float]:
         """What the best one adds to the model as it is, with its paired 95% interval."""
-        return _gain(self.candidates[0], self.best)
+        return self.best.gain_over(self.candidates[0])
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was tried and chosen as JSON."""
@@ -78,14 +74,6 @@ class Adapted:
             "n": self.best.tuned.n,
             "alpha": self.best.tuned.alpha,
         }
-
-
-def _gain(first: Candidate, second: Candidate) -> tuple[float, float, float]:
-    """What the second candidate adds to the first on the same inputs, with its 95% interval."""
-    values = [each.tuned.objective.by_input(each.tuned.best.radii) for each in (first, second)]
-    added, resampling = values[1] - values[0], Resampling()
-    low, high = interval(resampled_means(added[:, None], resampling), resampling.confidence)
-    return float(np.mean(added)), float(low[0]), float(high[0])
 
 
 def adapt(
@@ -115,8 +103,8 @@ def adapt(
         ways: names of `WAYS`; by default `DEFAULT_WAYS` and, with `learning`, `LEARNING_WAYS`, of
             which those that do not fit the model are left out.
         budget: what each candidate is judged by.
-        unlabelled: data and inputs of it to estimate or learn from, which are not reported; by
-            default the inputs that choose.
+        unlabelled: data and inputs of it to estimate or learn from, which neither choose nor are
+            reported; without them only denoisers are tried that need no training.
         learning: how those learn that learn; they need `unlabelled` data other than `dataset`.
         watch: makes a counter of the votes of a candidate, or of the images of a training.
     """
@@ -127,9 +115,10 @@ def adapt(
     if (folder / ADAPTED_CARD_NAME).exists():
         raise StoreMismatch(f"{folder} holds an adapted model already; choose another folder")
     chosen = budget or Budget()
-    pool, rows = unlabelled or (dataset, indices)
-    if pool.fingerprint == dataset.fingerprint:
-        learning = None  # inputs that choose or are reported teach nothing
+    if unlabelled is not None and unlabelled[0].fingerprint == dataset.fingerprint:
+        learning = None  # inputs that may be reported teach nothing
+        if set(unlabelled[1]) & set(indices):
+            unlabelled = None  # what is fitted to the inputs that choose looks better on them
 
     def judge(name: str, classifier: Classifier, denoiser: str | None) -> Candidate:
         looks = folder / LOOKS
@@ -138,7 +127,7 @@ def adapt(
     candidates, failed = [judge(AS_IT_IS, model, None)], {}
     for way in ways or (*DEFAULT_WAYS, *(LEARNING_WAYS if learning else ())):
         seed = chosen.seed
-        situation = Situation(model, pool, rows, candidates, folder, seed, learning, watch)
+        situation = Situation(model, unlabelled, candidates, folder, seed, learning, watch)
         try:
             candidates.append(judge(way, *WAYS[way](situation)))
         except (ClassifierError, InvalidInput, MissingExtra) as error:

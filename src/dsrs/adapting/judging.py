@@ -13,6 +13,7 @@ import numpy as np
 
 from dsrs.certifying.many_inputs import Counter, certify_run
 from dsrs.classifiers import Classifier
+from dsrs.confidence.bootstrap import Resampling, interval, resampled_means
 from dsrs.datasets.dataset import Dataset
 from dsrs.errors import InvalidInput
 from dsrs.methods import Plan
@@ -85,6 +86,13 @@ class Candidate:
         """What the chosen law is expected to certify."""
         return self.tuned.best.value
 
+    def gain_over(self, other: Candidate) -> tuple[float, float, float]:
+        """What it adds to the other on the same inputs, with the paired 95% interval."""
+        mine, its = (one.tuned.objective.by_input(one.tuned.best.radii) for one in (self, other))
+        added, resampling = mine - its, Resampling()
+        low, high = interval(resampled_means(added[:, None], resampling), resampling.confidence)
+        return float(np.mean(added)), float(low[0]), float(high[0])
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON: the forecast of the chosen law."""
         answer, kept = self.tuned.to_dict(), ("law", "method", "predicted", "radii", "limit")
@@ -95,6 +103,20 @@ class Candidate:
             "denoise": self.denoiser,
             **{key: answer[key] for key in kept},
         }
+
+
+def best_of(candidates: Sequence[Candidate]) -> Candidate:
+    """The candidate that is expected to certify most, of which the first is the model as it is.
+
+    Few inputs choose, and under very large noise a few of them may have very large radii, which
+    give a large mean by luck. So among those that help, and that a paired 95% interval cannot tell
+    from the largest mean, the one is taken whose own interval has the largest lower end.
+    """
+    most = max(candidates, key=lambda each: each.value)
+    if most is candidates[0]:
+        return most
+    alike = [each for each in candidates[1:] if most.gain_over(each)[1] <= 0]
+    return max(alike, key=lambda each: (each.tuned.best.low, each.value))
 
 
 def judged(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsrs.adapting.judging import Candidate, Watch
+from dsrs.adapting.judging import Candidate, Watch, best_of
 from dsrs.certifying.many_inputs import Counter
 from dsrs.classifiers import Classifier, denoised, denoiser_from, load_classifier
 from dsrs.classifiers.callable import TorchWeights
@@ -66,8 +66,7 @@ class Situation:
 
     Attributes:
         model: the model as it is.
-        unlabelled: inputs that are not reported, to estimate or to learn from.
-        rows: which of them.
+        unlabelled: data, and which inputs of it, to estimate or to learn from.
         before: the candidates so far, the model as it is first.
         folder: where a way may keep files.
         seed: of its noise.
@@ -76,8 +75,7 @@ class Situation:
     """
 
     model: Classifier
-    unlabelled: Dataset
-    rows: Sequence[int]
+    unlabelled: tuple[Dataset, Sequence[int]] | None
     before: Sequence[Candidate]
     folder: Path
     seed: int = 0
@@ -87,24 +85,30 @@ class Situation:
     @property
     def best(self) -> Candidate:
         """The best candidate so far."""
-        return max(self.before, key=lambda each: each.value)
+        return best_of(self.before)
 
     @property
     def noise_to_learn(self) -> float:
         """The size of the noise to learn under: as asked, or by what was best without learning."""
         if self.learning is not None and self.learning.sigma is not None:
             return self.learning.sigma
-        plain = [each for each in self.before if each.name not in LEARNING_WAYS]
-        return LEARNT_NOISE * max(plain, key=lambda each: each.value).tuned.best.law.sigma
+        return LEARNT_NOISE * best_of(without_learning(self.before)).tuned.best.law.sigma
 
-    def allowed(self, way: str) -> Learning:
-        """How to learn, or InvalidInput where there is nothing to learn from."""
-        if self.learning is None:
+    def inputs_for(self, way: str) -> tuple[Dataset, Sequence[int]]:
+        """The data to estimate or to learn from, and which inputs of it, or InvalidInput."""
+        if self.unlabelled is None:
             raise InvalidInput(
-                f"{way} learns from inputs that are neither chosen by nor reported: give data of "
-                "the same shape as `train_data` (--train-data)"
+                f"{way} needs inputs that neither choose nor are reported: give data of the same "
+                "shape as `unlabelled` (--train-data)"
             )
-        return self.learning
+        return self.unlabelled
+
+    def allowed(self, way: str) -> tuple[Learning, Dataset, Sequence[int]]:
+        """How to learn and from which inputs, or InvalidInput."""
+        dataset, rows = self.inputs_for(way)
+        if self.learning is None:
+            raise InvalidInput(f"{way} learns from other data than that which is certified")
+        return self.learning, dataset, rows
 
     @contextmanager
     def watched(self, images: int, title: str) -> Iterator[Watcher | None]:
@@ -114,6 +118,11 @@ class Situation:
             return
         with self.watch(self.learning.epochs * images, title) as counter:
             yield _Counting(counter, images)
+
+
+def without_learning(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The model as it is, and what ways made of it that do not learn."""
+    return [each for each in candidates if each.name not in LEARNING_WAYS]
 
 
 # The model with what was done to it, and the denoiser that it stands behind.
@@ -127,7 +136,8 @@ def behind(model: Classifier, name: str) -> Made:
 
 def denoiser(situation: Situation) -> Made:
     """A denoiser trained in front of the frozen model, for noise around the size to learn."""
-    learning, sigma, rows = situation.allowed("denoiser"), situation.noise_to_learn, situation.rows
+    learning, dataset, rows = situation.allowed("denoiser")
+    sigma = situation.noise_to_learn
     imported("torch", "train")
     from dsrs.training.denoiser import train_denoiser
 
@@ -142,7 +152,7 @@ def denoiser(situation: Situation) -> Made:
     kept = trained_on(len(rows), learning.hold_out)
     with situation.watched(len(kept), "training the denoiser") as watcher:
         file = train_denoiser(
-            situation.unlabelled,
+            dataset,
             [rows[int(place)] for place in kept],
             settings,
             situation.folder / "denoiser",
@@ -155,14 +165,14 @@ def denoiser(situation: Situation) -> Made:
 
 def fine_tune(situation: Situation) -> Made:
     """The model trained on under Gaussian noise, from its own weights."""
-    learning, dataset = situation.allowed("fine-tune"), situation.unlabelled
+    learning, dataset, rows = situation.allowed("fine-tune")
     weights = weights_of(situation.model)
     if weights is None:
         raise ClassifierError(
             "fine-tune goes on from weights in PyTorch: a module, a folder of `dsrs train`, or a "
             f"network with --weights; it cannot train {situation.model.description}"
         )
-    if len(situation.rows) != len(dataset):
+    if len(rows) != len(dataset):
         raise InvalidInput("fine-tune learns from a whole data set, got some of its inputs")
     from dsrs.training.models import given_model
 

@@ -48,24 +48,26 @@ def statistics(situation: Situation) -> Made:
 WAYS: dict[str, Way] = {
     "clip": lambda situation: behind(situation.model, "clip"),
     "dct": lambda situation: behind(situation.model, "dct"),
+    "dct-mild": lambda situation: behind(situation.model, "dct-mild"),
     "statistics": statistics,
     "denoiser": denoiser,
     "fine-tune": fine_tune,
 }
 # Cheap ones first; none of these needs training.
-DEFAULT_WAYS = ("clip", "dct", "statistics")
+DEFAULT_WAYS = ("clip", "dct", "dct-mild", "statistics")
 
 
 def _noisy_batches(
     situation: Situation, sigma: float
 ) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
     """Inputs, repeated if there are few, and the same under noise."""
+    dataset, rows = situation.inputs_for("statistics")
     rng = np.random.default_rng(situation.seed)
-    order = np.resize(rng.permutation(np.asarray(situation.rows)), STATISTICS_ROWS)
+    order = np.resize(rng.permutation(np.asarray(rows)), STATISTICS_ROWS)
     found = []
     for start in range(0, STATISTICS_ROWS, STATISTICS_BATCH):
         chosen = order[start : start + STATISTICS_BATCH]
-        images = np.stack([situation.unlabelled.input(int(index)) for index in chosen])
+        images = np.stack([dataset.input(int(index)) for index in chosen])
         noise = rng.standard_normal(images.shape, dtype=np.float32)
         found.append((images, images + np.float32(sigma) * noise))
     return found

@@ -41,7 +41,8 @@ class ModelOptions:
         mean: of a model that was trained on (x - mean) / std: one number, or one for each channel.
         std: see `mean`.
         scaling: the units of the features of tabular data; the classifier then takes scaled inputs.
-        denoise: what stands between the noise and the model: "clip", "dct" or an ONNX file.
+        denoise: what stands between the noise and the model: "clip", "dct", "dct-mild" or an
+            ONNX file.
         router: a model to take in place of the router of a routed folder.
     """
 

@@ -1,11 +1,15 @@
 """Statistics of batch normalisation, estimated again from inputs under noise, and frozen.
 
 A network that was trained on clean images normalises the features of noisy ones by the mean and
-the variance of clean ones, which they no longer have. Here every normalisation gets the moments
-that its features have on given (noisy) inputs, layer by layer: later layers see what the earlier
-ones answer with their new statistics, as in PyTorch's training mode. Where an export has folded
-the normalisation into the convolutions, one that does nothing on clean inputs is put behind each
-convolution first.
+the variance of clean ones, which they no longer have. Here every normalisation gets new ones, layer
+by layer: later layers see what the earlier ones answer with their new statistics. Where an export
+has folded the normalisation into the convolutions, one is put behind each convolution first.
+
+Given images are few, and their own features differ from those of the data that the network was
+trained on by more than what noise does. So every normalisation is first written with the moments
+of the given images without noise, its scale and shift changed such that it does what it did. Then
+these moments move by NEW_SHARE of the way to those of the same images under noise: what changes is
+what noise changes.
 
 The given inputs must not be among those that are certified; afterwards the statistics are
 constants of the model, which answers each row by itself.
@@ -30,21 +34,24 @@ from dsrs.classifiers.onnx_graph import (
 from dsrs.errors import ClassifierError
 
 Batches = Sequence[NDArray[np.float32]]
-Moments = tuple[NDArray[np.float64], NDArray[np.float64]]  # mean and variance by channel
+Moment = NDArray[np.float64]  # of each channel
+Moments = tuple[Moment, Moment]  # mean and variance
 
 NORMALISATION = "BatchNormalization"
+DEFAULT_EPSILON = 1e-5  # of the operator
 AXES_ARE_INPUTS = 18  # of ReduceMean, since this opset
 LEAST_VARIANCE = 1e-12
+NEW_SHARE = 0.5
 
 
 def with_statistics(content: bytes, noisy: Batches, clean: Batches) -> bytes:
-    """The ONNX model with the statistics of its features on `noisy`, as a new file.
+    """The ONNX model with statistics for inputs like `noisy`, as a new file.
 
     Args:
         content: the model, with an open batch axis.
         noisy: batches of inputs as the model will see them: under noise, behind its denoiser. The
             moments of a batch are taken together, so each should be large.
-        clean: batches of inputs without noise, for models whose normalisation was folded.
+        clean: the same inputs without noise.
     """
     model = model_of_bytes(content)
     if only_input(model).type.tensor_type.shape.dim[0].dim_value:
@@ -53,10 +60,17 @@ def with_statistics(content: bytes, noisy: Batches, clean: Batches) -> bytes:
             "fixed number of rows: export it with an open batch axis"
         )
     if not _normalisations(model):
-        _add_normalisations(model, clean)
-    for node, (mean, variance) in zip(
-        _normalisations(model), _moments(model, noisy, frozen=False), strict=True
-    ):
+        _add_normalisations(model)
+    nodes = _normalisations(model)
+    before = [
+        _recentred(model, node, *moments)
+        for node, moments in zip(nodes, _moments(model, clean, share=0.0), strict=True)
+    ]
+    after = _moments(model, noisy, share=NEW_SHARE)
+    for node, old, new in zip(nodes, before, after, strict=True):
+        mean, variance = (
+            (1 - NEW_SHARE) * a + NEW_SHARE * b for a, b in zip(old, new, strict=True)
+        )
         _give(model, node, {3: mean, 4: variance})
     return bytes_of(model)
 
@@ -65,8 +79,8 @@ def _normalisations(model: Any) -> list[Any]:
     return [node for node in model.graph.node if node.op_type == NORMALISATION]
 
 
-def _add_normalisations(model: Any, clean: Batches) -> None:
-    """Put a normalisation that changes nothing on `clean` behind every convolution."""
+def _add_normalisations(model: Any) -> None:
+    """Put a normalisation that does nothing behind every convolution."""
     onnx = imported_onnx()
     nodes: list[Any] = []
     for node in model.graph.node:
@@ -87,13 +101,27 @@ def _add_normalisations(model: Any, clean: Batches) -> None:
             "there are no statistics to estimate: the model has neither batch normalisation nor "
             "convolutions"
         )
-    for node in added:  # nothing yet: as many ones and zeros as the convolution has channels
-        channels = _channels(model, node.input[0])
-        ones = np.ones(channels)
+    for node in added:
+        ones = np.ones(_channels(model, node.input[0]))
         _give(model, node, {1: ones, 2: 0 * ones, 3: 0 * ones, 4: ones})
-    for node, (mean, variance) in zip(added, _moments(model, clean, frozen=True), strict=True):
-        kept_variance = np.maximum(variance, LEAST_VARIANCE)
-        _give(model, node, {1: np.sqrt(kept_variance), 2: mean, 3: mean, 4: kept_variance})
+
+
+def _recentred(model: Any, node: Any, mean: Moment, variance: Moment) -> Moments:
+    """Write a normalisation with these moments, such that it does what it did; return them."""
+    onnx = imported_onnx()
+    constants = {tensor.name: tensor for tensor in model.graph.initializer}
+    if not all(name in constants for name in node.input[1:5]):
+        raise ClassifierError("the model computes the weights of its normalisations: not supported")
+    scale, shift, old_mean, old_variance = (
+        onnx.numpy_helper.to_array(constants[name]).astype(np.float64) for name in node.input[1:5]
+    )
+    given = [attribute.f for attribute in node.attribute if attribute.name == "epsilon"]
+    epsilon = given[0] if given else DEFAULT_EPSILON
+    kept = np.maximum(variance, LEAST_VARIANCE)
+    slope = scale / np.sqrt(old_variance + epsilon)
+    weights = {1: slope * np.sqrt(kept + epsilon), 2: shift + slope * (mean - old_mean)}
+    _give(model, node, weights | {3: mean, 4: kept})
+    return mean, kept
 
 
 def _channels(model: Any, output: str) -> int:
@@ -105,15 +133,18 @@ def _channels(model: Any, output: str) -> int:
     return int(shapes[node.input[1]][0])
 
 
-def _moments(model: Any, batches: Batches, *, frozen: bool) -> list[Moments]:
+def _moments(model: Any, batches: Batches, *, share: float) -> list[Moments]:
     """Mean and variance, over the batches, of what each normalisation is given.
 
-    While they are taken the normalisations use their own statistics if `frozen`, else those of
-    each batch.
+    While they are taken the normalisations use `share` of those of each batch and the rest of their
+    own.
     """
     onnx = imported_onnx()
     working = model_of_bytes(model.SerializeToString())
     make, nodes, asked = onnx.helper.make_node, [], []
+    shares = [
+        _constant(working, name, [part]) for name, part in (("new", share), ("old", 1 - share))
+    ]
     for node in model.graph.node:
         copied = onnx.NodeProto.FromString(node.SerializeToString())
         if node.op_type == NORMALISATION:
@@ -125,11 +156,15 @@ def _moments(model: Any, batches: Batches, *, frozen: bool) -> list[Moments]:
             nodes += [make("Mul", [centred, centred], [square])]
             nodes += _mean_nodes(working, square, variance)
             for place, name in ((3, mean), (4, variance)):
-                flat = f"{name}_flat"
+                flat, new, old, mixed = (
+                    f"{name}_{part}" for part in ("flat", "new", "old", "mixed")
+                )
                 nodes.append(make("Reshape", [name, _constant(working, "flat", [-1])], [flat]))
+                nodes.append(make("Mul", [flat, shares[0]], [new]))
+                nodes.append(make("Mul", [node.input[place], shares[1]], [old]))
+                nodes.append(make("Add", [new, old], [mixed]))
+                copied.input[place] = mixed
                 asked.append(flat)
-                if not frozen:
-                    copied.input[place] = flat
         nodes.append(copied)
     del working.graph.node[:]
     working.graph.node.extend(nodes)
@@ -152,16 +187,18 @@ def _mean_nodes(model: Any, source: str, result: str) -> list[Any]:
     return [make("ReduceMean", [source, _constant(model, "axes", [0, 2, 3])], [result])]
 
 
-def _constant(model: Any, name: str, values: Sequence[int]) -> str:
-    """The name of a constant of whole numbers, added once."""
+def _constant(model: Any, name: str, values: Sequence[float]) -> str:
+    """The name of a constant of whole numbers or of floats, added once."""
     whole = f"statistics_{name}"
     if all(tensor.name != whole for tensor in model.graph.initializer):
-        tensor = imported_onnx().numpy_helper.from_array(np.array(values, np.int64), whole)
+        numbers = np.array(values)
+        kind = np.int64 if numbers.dtype.kind == "i" else np.float32
+        tensor = imported_onnx().numpy_helper.from_array(numbers.astype(kind), whole)
         model.graph.initializer.append(tensor)
     return whole
 
 
-def _give(model: Any, node: Any, weights: dict[int, NDArray[np.float64]]) -> None:
+def _give(model: Any, node: Any, weights: dict[int, Moment]) -> None:
     """Set these inputs of a node to constants of its own."""
     for place, values in weights.items():
         name = f"{node.output[0]}_statistic{place}"

@@ -37,13 +37,14 @@ examples:
       --leave-out adapted/tuned.json --output runs/adapted
   dsrs adapt --model net.onnx --data images/ --by dct --output adapted/
 
-ways (--by): clip (to the bounds of the data), dct (a denoiser without training), statistics (of
-batch normalisation, estimated again under noise), and two that learn, tried with --train-data:
-denoiser (a small network in front of the frozen model, without labels) and fine-tune (the model's
-own weights under noise, by a recipe of `dsrs train`). Each is judged as `dsrs landscape` and
-`dsrs tune` would, by the same number of votes on the same inputs, and the best one is written as a
-model. The inputs that choose are a part of the test split, which the model has not been trained on;
---leave-out of `dsrs certify` leaves them out of what is reported.
+ways (--by): clip (to the bounds of the data), dct (a denoiser without training), dct-mild (the
+same, leaving a fifth of what it takes away), statistics (of batch normalisation, estimated again
+under noise), and two that learn, tried with --train-data: denoiser (a small network in front of the
+frozen model, without labels) and fine-tune (the model's own weights under noise, by a recipe of
+`dsrs train`). Each is judged as `dsrs landscape` and `dsrs tune` would, by the same number of votes
+on the same inputs, and the best one is written as a model. The inputs that choose are a part of the
+test split, which the model has not been trained on; --leave-out of `dsrs certify` leaves them out
+of what is reported.
 """
 
 
@@ -78,8 +79,8 @@ def _add_budget(group: Options) -> None:
         "--by",
         action="append",
         metavar="WAY",
-        help="try this way: clip, dct, statistics, denoiser or fine-tune; give it again for "
-        "several (default: all that need no training, and with --train-data all)",
+        help="try this way: clip, dct, dct-mild, statistics, denoiser or fine-tune; give it "
+        "again for several (default: all that need no training, and with --train-data all)",
     )
     group.add_argument(
         "--train-data",
@@ -134,15 +135,14 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.quiet:
         note_on_split(arguments, model, dataset)
     names = ("votes", "n", "alpha", "objective", "reach", "seed", "batch", "workers")
-    indices = _choosing_inputs(arguments, dataset)
     adapted = adapt(
         model,
         dataset,
-        indices,
+        _choosing_inputs(arguments, dataset),
         arguments.output,
         ways=tuple(arguments.by or ()),
         budget=Budget(**{name: getattr(arguments, name) for name in names}),
-        unlabelled=_unlabelled(arguments, model, dataset, indices),
+        unlabelled=_unlabelled(arguments, model, dataset),
         learning=_learning(arguments),
         watch=lambda total, name: Progress(total, name, quiet=arguments.quiet),
     )
@@ -180,9 +180,9 @@ def _choosing_inputs(arguments: argparse.Namespace, dataset: Dataset) -> list[in
 
 
 def _unlabelled(
-    arguments: argparse.Namespace, model: Classifier, dataset: Dataset, indices: Sequence[int]
-) -> tuple[Dataset, Sequence[int]]:
-    """Inputs to estimate and to learn from, none of which is reported."""
+    arguments: argparse.Namespace, model: Classifier, dataset: Dataset
+) -> tuple[Dataset, Sequence[int]] | None:
+    """Inputs to estimate and to learn from, of which none chooses or is reported."""
     own = arguments.train_data
     changed = {"data": own, "labels": None} if own else {}
     try:
@@ -190,11 +190,11 @@ def _unlabelled(
     except DataError:
         if own:
             raise
-        return dataset, indices
+        return None
     if found is None or found.input_shape != dataset.input_shape:
         if own:
             raise InvalidInput("--train-data must be of the shape of --data, and other inputs")
-        return dataset, indices
+        return None
     return found, range(len(found))
 
 

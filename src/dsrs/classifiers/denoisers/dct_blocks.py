@@ -12,6 +12,7 @@ from scipy import special
 DCT_BLOCK, DCT_STRIDE = 8, 4
 COVER = (DCT_BLOCK // DCT_STRIDE) ** 2  # blocks that a pixel lies in
 SHRINKAGE = 2.5
+MILD_SHARE = 0.8  # of what `dct` takes away
 HIGH_FREQUENCY = 10  # frequencies u + v from here on tell the size of the noise
 NOISE_SIZE_ROUNDS, NOISE_SIZE_CUT = 3, 2.0
 SMALLEST_NOISE_SIZE = 1e-12

@@ -14,15 +14,16 @@ from dsrs.classifiers.denoisers import dct_blocks as dct
 class BlockCosineModule(nn.Module):
     """As `BlockCosine`, on tensors (n, channels, height, width)."""
 
-    def __init__(self, blocks: dct.Blocks, bounds: tuple[float, float]) -> None:
+    def __init__(self, blocks: dct.Blocks, bounds: tuple[float, float], share: float = 1.0) -> None:
         super().__init__()
         self.register_buffer("filters", torch.from_numpy(blocks.filters.copy()))
         self.register_buffer("colours", torch.from_numpy(blocks.colours.copy()))
-        self.blocks, self.bounds = blocks, bounds
+        self.blocks, self.bounds, self.share = blocks, bounds, share
 
     def extra_repr(self) -> str:
         """The settings, for the printed structure that fingerprints read."""
-        return f"version={dct.DCT_VERSION}, bounds={self.bounds}"
+        mild = "" if self.share == 1 else f", share={self.share}"
+        return f"version={dct.DCT_VERSION}, bounds={self.bounds}{mild}"
 
     def forward(self, images: Tensor) -> Tensor:
         filters, colours = self.get_buffer("filters"), self.get_buffer("colours")[:, :, None, None]
@@ -37,7 +38,8 @@ class BlockCosineModule(nn.Module):
             functional.avg_pool2d(coefficients * coefficients, 3, 1, 1, count_include_pad=False)
             + dct.SMALLEST_NOISE_SIZE
         )
-        kept = coefficients * functional.relu(1 - dct.SHRINKAGE * size * size / energy)
+        gain = functional.relu(1 - dct.SHRINKAGE * size * size / energy)
+        kept = coefficients * (1 - self.share + self.share * gain)
         total = functional.conv_transpose2d(kept, filters / dct.COVER, stride=dct.DCT_STRIDE)
         height, width = images.shape[2:]
         pixels = total[:, 0, top : top + height, left : left + width].reshape(images.shape)

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from dsrs.classifiers.denoisers.base import Denoiser
 from dsrs.classifiers.denoisers.clip import Clip
-from dsrs.classifiers.denoisers.dct import BlockCosine
+from dsrs.classifiers.denoisers.dct import BlockCosine, MildBlockCosine
 from dsrs.classifiers.denoisers.network import NetworkDenoiser
 from dsrs.errors import InvalidInput
 
 # Makes a denoiser of inputs of this shape, in these bounds.
 Maker = Callable[[tuple[int, ...], tuple[float, float]], Denoiser]
 
-DENOISERS: dict[str, Maker] = {"clip": Clip, "dct": BlockCosine}
+DENOISERS: dict[str, Maker] = {each.name: each for each in (Clip, BlockCosine, MildBlockCosine)}
 
 
 def register(name: str, maker: Maker) -> None:
@@ -28,7 +28,7 @@ def denoiser_from(
     """The denoiser that `text` names: one of `DENOISERS`, or an ONNX file from images to images.
 
     Args:
-        text: `clip`, `dct` or the name of a file that ends in .onnx.
+        text: `clip`, `dct`, `dct-mild` or the name of a file that ends in .onnx.
         input_shape: the shape of one input.
         bounds: the least and the greatest value of a clean input.
     """
