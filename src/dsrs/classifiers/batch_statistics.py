@@ -35,6 +35,7 @@ Moments = tuple[NDArray[np.float64], NDArray[np.float64]]  # mean and variance b
 NORMALISATION = "BatchNormalization"
 AXES_ARE_INPUTS = 18  # of ReduceMean, since this opset
 LEAST_VARIANCE = 1e-12
+TRAINING_EPSILON = 1e-5  # a channel of one value must not be divided by 0
 
 
 def with_statistics(content: bytes, noisy: Batches, clean: Batches) -> bytes:
@@ -54,6 +55,11 @@ def with_statistics(content: bytes, noisy: Batches, clean: Batches) -> bytes:
         )
     if not _normalisations(model):
         _add_normalisations(model, clean)
+        if not _normalisations(model):
+            raise ClassifierError(
+                "there are no statistics to estimate: the model has neither batch normalisation "
+                "nor convolutions"
+            )
     for node, (mean, variance) in zip(
         _normalisations(model), _moments(model, noisy, frozen=False), strict=True
     ):
@@ -65,7 +71,20 @@ def _normalisations(model: Any) -> list[Any]:
     return [node for node in model.graph.node if node.op_type == NORMALISATION]
 
 
-def _add_normalisations(model: Any, clean: Batches) -> None:
+def with_normalisations(content: bytes, clean: Batches) -> bytes:
+    """The ONNX model with the normalisation back that an export folded, for training.
+
+    Where the model has none, one is put behind each convolution that changes no answer, with the
+    moments of its features on `clean`.
+    """
+    model = model_of_bytes(content)
+    if _normalisations(model) or only_input(model).type.tensor_type.shape.dim[0].dim_value:
+        return content
+    _add_normalisations(model, clean, TRAINING_EPSILON)
+    return bytes_of(model)
+
+
+def _add_normalisations(model: Any, clean: Batches, epsilon: float = 0.0) -> None:
     """Put a normalisation that changes nothing on `clean` behind every convolution."""
     onnx = imported_onnx()
     nodes: list[Any] = []
@@ -77,23 +96,21 @@ def _add_normalisations(model: Any, clean: Batches) -> None:
         node.output[0] = f"{output}_before"
         weights = [f"{output}_weight{i}" for i in range(1, 5)]  # scale, shift, mean, variance
         inputs = [node.output[0], *weights]
-        nodes.append(onnx.helper.make_node(NORMALISATION, inputs, [output], epsilon=0.0))
+        nodes.append(onnx.helper.make_node(NORMALISATION, inputs, [output], epsilon=epsilon))
     kept = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
     del model.graph.node[:]
     model.graph.node.extend(kept)
     added = _normalisations(model)
     if not added:
-        raise ClassifierError(
-            "there are no statistics to estimate: the model has neither batch normalisation nor "
-            "convolutions"
-        )
+        return
     for node in added:  # nothing yet: as many ones and zeros as the convolution has channels
         channels = _channels(model, node.input[0])
         ones = np.ones(channels)
         _give(model, node, {1: ones, 2: 0 * ones, 3: 0 * ones, 4: ones})
     for node, (mean, variance) in zip(added, _moments(model, clean, frozen=True), strict=True):
         kept_variance = np.maximum(variance, LEAST_VARIANCE)
-        _give(model, node, {1: np.sqrt(kept_variance), 2: mean, 3: mean, 4: kept_variance})
+        scale = np.sqrt(kept_variance + epsilon)
+        _give(model, node, {1: scale, 2: mean, 3: mean, 4: kept_variance})
 
 
 def _channels(model: Any, output: str) -> int:

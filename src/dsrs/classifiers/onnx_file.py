@@ -26,6 +26,7 @@ from dsrs.classifiers.callable import (
 from dsrs.classifiers.fixed_batch import in_fixed_batches
 from dsrs.classifiers.in_front import in_numpy
 from dsrs.classifiers.onnx_device import bound_noise, provider_for
+from dsrs.classifiers.onnx_gradients import later_gradient, torch_weights
 from dsrs.classifiers.onnx_weights import external_weights
 from dsrs.errors import ClassifierError, InvalidInput, MissingExtra, ShapeNeeded, imported
 
@@ -91,6 +92,8 @@ def from_onnx(
         made = replace(made, noisy=noisy)
     rebuilt = partial(from_onnx, input_shape=shape, threads=threads, device=device)
     whole = replace(made, graph=lambda: _graph(model, target))
+    weights = torch_weights(whole, title)
+    whole = replace(whole, weights=weights, later_gradient=later_gradient(weights, device, title))
     return replace(whole, behind=lambda denoiser: _behind(whole, denoiser, rebuilt, title))
 
 
