@@ -140,7 +140,9 @@ def denoiser(situation: Situation) -> Made:
         seed=learning.seed,
         **learning.rate,
     )
-    module, reason = _frozen(situation.model)
+    module, reason = _module(situation.model)
+    if module is None:
+        LOG.warning("the denoiser learns by the mean square error alone: %s", reason)
     kept = trained_on(len(rows), learning.hold_out)
     with situation.watched(len(kept), "training the denoiser") as watcher:
         file = train_denoiser(
@@ -160,11 +162,11 @@ def fine_tune(situation: Situation) -> Made:
     """The model trained on under Gaussian noise, from its own weights."""
     learning, dataset = situation.allowed("fine-tune"), situation.unlabelled
     weights = weights_of(situation.model)
-    if weights is None:
+    module, reason = _module(situation.model)
+    if weights is None or module is None:
         raise ClassifierError(
             "fine-tune goes on from weights in PyTorch: a module, a folder of `dsrs train`, a "
-            "network with --weights, or an ONNX model; it cannot train "
-            f"{situation.model.description}"
+            f"network with --weights, or an ONNX model; it cannot train the model: {reason}"
         )
     if len(situation.rows) != len(dataset):
         raise InvalidInput("fine-tune learns from a whole data set, got some of its inputs")
@@ -198,15 +200,14 @@ def weights_of(model: Classifier) -> TorchWeights | None:
     return getattr(model, "weights", None)
 
 
-def _frozen(model: Classifier) -> tuple[Any | None, str | None]:
-    """The model in PyTorch, or why there are no gradients of it."""
+def _module(model: Classifier) -> tuple[Any | None, str | None]:
+    """The model in PyTorch, or None and why there are no gradients of it."""
     weights = weights_of(model)
     if weights is None:
-        return None, f"{model.description} is not known in PyTorch"
+        return None, f"{model.description} has no gradients"
     try:
         return weights.module(), None
     except ClassifierError as error:
-        LOG.warning("the denoiser learns by the mean square error alone: %s", error)
         return None, str(error)
 
 

@@ -140,8 +140,8 @@ def _gemm(call: Call) -> Tensor:
     right = right if call.get("transB", 0) else right.t()
     if alpha == beta == 1.0 and (added is None or added.dim() == 1):
         return functional.linear(left, right, added)
-    product = alpha * functional.linear(left, right)
-    return product if added is None else product + beta * added
+    product: Tensor = alpha * functional.linear(left, right)
+    return product if added is None else torch.add(product, added, alpha=beta)
 
 
 def _matmul(call: Call) -> Tensor:

@@ -63,7 +63,7 @@ class Call:
             raise self.refusal(f"needs its input {place}")
         array = np.asarray(value)
         plain = array.astype(np.int64) if array.dtype == object else array
-        return torch.as_tensor(plain, device=self.device)
+        return torch.tensor(plain, device=self.device)
 
     def optional(self, place: int) -> Tensor | None:
         """The operand at this place as a tensor, or None."""

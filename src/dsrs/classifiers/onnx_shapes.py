@@ -174,6 +174,11 @@ def _constant_of_shape(call: Call) -> Value:
     return np.full(shape, value)
 
 
+def _range(call: Call) -> Tensor:
+    ends = [call.known(place).reshape(-1)[0] for place in range(3)]
+    return torch.arange(*ends, device=call.device)
+
+
 def _cast(call: Call) -> Value:
     kind, value = TYPES.get(call.get("to", 1)), call.inputs[0]
     if kind is None:
@@ -227,6 +232,7 @@ SHAPES: dict[str, Operator] = {
     "Pad": operator(_pad, "mode pads value"),
     "Gather": operator(_gather, "axis"),
     "ConstantOfShape": operator(_constant_of_shape, "value"),
+    "Range": operator(_range),
     "Cast": operator(_cast, "to saturate round_mode"),
     "Expand": operator(_expand),
     "DepthToSpace": operator(_depth_to_space, "blocksize mode"),
