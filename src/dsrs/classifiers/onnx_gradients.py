@@ -65,7 +65,8 @@ def later_gradient(
         try:
             module = weights.module()
         except (ClassifierError, MissingExtra) as error:
-            LOG.info("%s has no gradients: %s", title, error)
+            level = logging.DEBUG if isinstance(error, MissingExtra) else logging.INFO
+            LOG.log(level, "%s has no gradients: %s", title, error)
             return None
         torch = imported_torch()
         if device.startswith("cuda") and torch.cuda.is_available():
