@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.classifiers.onnx_file import answers_of
 from dsrs.classifiers.onnx_graph import (
     bytes_of,
     imported_onnx,
@@ -27,6 +26,7 @@ from dsrs.classifiers.onnx_graph import (
     only_input,
     opset_of,
 )
+from dsrs.classifiers.onnx_session import answers_of
 from dsrs.errors import ClassifierError
 
 Batches = Sequence[NDArray[np.float32]]

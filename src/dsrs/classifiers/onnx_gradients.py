@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.classifiers.base import ScoreGradient
+from dsrs.classifiers.batch_statistics import with_normalisations
 from dsrs.classifiers.callable import CallableClassifier, TorchWeights
-from dsrs.classifiers.tensor_passes import imported_torch
+from dsrs.classifiers.tensor_passes import imported_torch, score_gradient
 from dsrs.errors import ClassifierError, MissingExtra
 
 LOG = logging.getLogger("dsrs.classifiers")
@@ -40,8 +41,6 @@ def torch_weights(made: CallableClassifier, title: str) -> TorchWeights:
         return module_of(content, made.forward, made.input_shape, made.bounds, title)
 
     def trainable(clean: Sequence[NDArray[np.float32]]) -> Any:
-        from dsrs.classifiers.batch_statistics import with_normalisations
-
         return module_of_graph(lambda content: with_normalisations(content, clean))
 
     module = once(lambda: module_of_graph(lambda content: content))
@@ -60,8 +59,6 @@ def later_gradient(
     """
 
     def make() -> ScoreGradient | None:
-        from dsrs.classifiers.torch_module import score_gradient
-
         try:
             module = weights.module()
         except (ClassifierError, MissingExtra) as error:

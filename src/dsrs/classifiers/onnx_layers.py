@@ -19,9 +19,9 @@ TRANSPOSED = (
 )
 MAX_POOLS = (functional.max_pool1d, functional.max_pool2d, functional.max_pool3d)
 MEAN_POOLS = (functional.avg_pool1d, functional.avg_pool2d, functional.avg_pool3d)
-LINEAR = ("linear", "bilinear", "trilinear")
+LINEAR_MODES = ("linear", "bilinear", "trilinear")
 PLACED_RESIZE = 11  # since this opset `Resize` says how pixels are placed
-WINDOW = "auto_pad dilations kernel_shape pads strides"
+WINDOW_ATTRIBUTES = "auto_pad dilations kernel_shape pads strides"
 
 
 def _pads(call: Call, sides: Sequence[int], kernel: Sequence[int]) -> list[tuple[int, int]]:
@@ -195,7 +195,7 @@ def _resize(call: Call) -> Tensor:
     nearest = call.get("nearest_mode", "floor" if old else "round_prefer_floor")
     options: dict[str, Any] = {}
     if mode == "linear" and place in ("half_pixel", "pytorch_half_pixel", "align_corners"):
-        options = {"mode": LINEAR[x.dim() - 3], "align_corners": place == "align_corners"}
+        options = {"mode": LINEAR_MODES[x.dim() - 3], "align_corners": place == "align_corners"}
     elif mode == "nearest" and (place, nearest) == ("asymmetric", "floor"):
         options = {"mode": "nearest"}
     elif mode == "nearest" and (place, nearest) == ("half_pixel", "round_prefer_floor"):
@@ -212,10 +212,10 @@ def _resize(call: Call) -> Tensor:
 
 
 LAYERS: dict[str, Operator] = {
-    "Conv": operator(_conv, f"{WINDOW} group"),
-    "ConvTranspose": operator(_conv_transpose, f"{WINDOW} group output_padding"),
-    "MaxPool": operator(_max_pool, f"{WINDOW} ceil_mode storage_order"),
-    "AveragePool": operator(_mean_pool, f"{WINDOW} ceil_mode count_include_pad"),
+    "Conv": operator(_conv, f"{WINDOW_ATTRIBUTES} group"),
+    "ConvTranspose": operator(_conv_transpose, f"{WINDOW_ATTRIBUTES} group output_padding"),
+    "MaxPool": operator(_max_pool, f"{WINDOW_ATTRIBUTES} ceil_mode storage_order"),
+    "AveragePool": operator(_mean_pool, f"{WINDOW_ATTRIBUTES} ceil_mode count_include_pad"),
     "GlobalAveragePool": operator(_global_pool),
     "GlobalMaxPool": operator(_global_pool),
     "Gemm": operator(_gemm, "alpha beta transA transB"),

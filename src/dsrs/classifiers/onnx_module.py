@@ -21,10 +21,10 @@ from dsrs.classifiers.onnx_graph import model_of_bytes, only_input, opset_of
 from dsrs.classifiers.onnx_layers import LAYERS
 from dsrs.classifiers.onnx_operators import ELEMENTWISE, Call, Operator
 from dsrs.classifiers.onnx_reading import Step, read_graph, setting_names, trained_names
-from dsrs.classifiers.onnx_shapes import SHAPES
+from dsrs.classifiers.onnx_shapes import RESHAPING
 from dsrs.errors import ClassifierError
 
-OPERATORS: dict[str, Operator] = {**LAYERS, **SHAPES, **ELEMENTWISE}
+OPERATORS: dict[str, Operator] = {**LAYERS, **RESHAPING, **ELEMENTWISE}
 
 
 class OnnxModule(nn.Module):

@@ -14,7 +14,7 @@ from torch.nn import functional
 from dsrs.classifiers.onnx_operators import Call, Known, Operator, Value, operator
 
 # `Cast` numbers types as onnx.TensorProto does.
-TYPES: dict[int, torch.dtype] = {
+CAST_TYPES: dict[int, torch.dtype] = {
     1: torch.float32,
     2: torch.uint8,
     3: torch.int8,
@@ -180,7 +180,7 @@ def _range(call: Call) -> Tensor:
 
 
 def _cast(call: Call) -> Value:
-    kind, value = TYPES.get(call.get("to", 1)), call.inputs[0]
+    kind, value = CAST_TYPES.get(call.get("to", 1)), call.inputs[0]
     if kind is None:
         raise call.refusal(f"to the type {call.get('to', 1)}")
     if isinstance(value, Tensor):
@@ -213,7 +213,7 @@ def _same(call: Call) -> Value:
     return call.inputs[0]
 
 
-SHAPES: dict[str, Operator] = {
+RESHAPING: dict[str, Operator] = {
     "ReduceMean": _reduce(torch.mean, np.mean),
     "ReduceSum": _reduce(torch.sum, np.sum),
     "ReduceMax": _reduce(torch.amax, np.max),
