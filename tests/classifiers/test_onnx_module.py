@@ -129,6 +129,33 @@ def test_normalisations_follow_the_mode_of_the_module() -> None:
     assert made(batch.double()).dtype == torch.float64
 
 
+def test_equal_constants_that_share_a_tensor_are_trained_apart() -> None:
+    """Exporters give the zeros of shifts and means one tensor."""
+    zeros, ones = np.zeros(4, np.float32), np.ones(4, np.float32)
+    weights = np.random.default_rng(0).normal(size=(4, 1, 3, 3)).astype(np.float32)
+    nodes: list[Node] = [
+        ("Conv", ["x", "w", "zeros"], ["c"], {}),
+        ("BatchNormalization", ["c", "ones", "zeros", "zeros", "ones"], ["y"], {}),
+    ]
+    constants = {"w": weights, "zeros": zeros, "ones": ones}
+    made = module_of(from_onnx(model_of_nodes(nodes, constants, SHAPE)))
+    assert len(list(made.parameters())) == 4  # weights and biases, scales and shifts
+    assert len(list(made.buffers())) == 2
+    made.train()(torch.from_numpy(batches(0, 1.0)[0])).sum().backward()
+    assert all(parameter.grad is not None for parameter in made.parameters())
+
+
+def test_a_shape_with_a_fixed_number_of_rows_takes_any_number() -> None:
+    weights = np.random.default_rng(0).normal(size=(144, 3)).astype(np.float32)
+    nodes: list[Node] = [
+        ("Reshape", ["x", "shape"], ["flat"], {}),
+        ("MatMul", ["flat", "w"], ["y"], {}),
+    ]
+    constants = {"shape": np.array([1, 144]), "w": weights}
+    made = module_of(from_onnx(model_of_nodes(nodes, constants, SHAPE, rows=1)))
+    assert tuple(made(torch.zeros(5, *SHAPE)).shape) == (5, 3)
+
+
 def test_a_last_softmax_is_left_out_of_the_module() -> None:
     weights = np.random.default_rng(0).normal(size=(6, 3)).astype(np.float32)
     nodes: list[Node] = [("MatMul", ["x", "w"], ["z"], {}), ("Softmax", ["z"], ["y"], {"axis": 1})]

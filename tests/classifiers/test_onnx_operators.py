@@ -238,13 +238,17 @@ def test_resizing() -> None:
         (one("CumSum", "a"), "the ONNX operator CumSum is not known"),
         (one("com.microsoft.QuickGelu"), r"operator com\.microsoft\.QuickGelu is not known"),
         (one("Resize", "", "s", mode="cubic"), "operator Resize with .*cubic.*: not supported"),
+        (
+            one("Resize", "", "sides", mode="linear", axes=[2, 3]),
+            "the attribute axes of the ONNX operator Resize is not known",
+        ),
         (one("AveragePool", kernel_shape=[2, 2], dilations=[2, 2]), "AveragePool with dilations"),
         ([("TopK", ["x", "one"], ["y", "places"], {})], "the ONNX operator TopK is not known"),
     ],
 )
 def test_what_is_not_known_is_named(nodes: list[Node], named: str) -> None:
     scales = np.array([1, 1, 2, 2], np.float32)
-    constants = {"a": np.array(1), "s": scales, "one": whole(1)}
+    constants = {"a": np.array(1), "s": scales, "sides": scales[2:], "one": whole(1)}
     used = {name: value for name, value in constants.items() if name in nodes[0][1]}
     model = from_onnx(model_of_nodes(nodes, used, IMAGE, opset=19), input_shape=IMAGE)
     assert model.weights is not None
