@@ -145,6 +145,23 @@ def test_equal_constants_that_share_a_tensor_are_trained_apart() -> None:
     assert all(parameter.grad is not None for parameter in made.parameters())
 
 
+def test_numbers_that_a_graph_computes_stay_open_in_an_export_of_the_module() -> None:
+    """Rows are chosen by their numbers, which are computed from how many there are."""
+    nodes: list[Node] = [
+        ("Shape", ["x"], ["shape"], {}),
+        ("Gather", ["shape", "zero"], ["n"], {}),
+        ("Range", ["zero", "n", "one"], ["rows"], {}),
+        ("Add", ["rows", "n"], ["later"], {}),
+        ("Sub", ["later", "n"], ["again"], {}),
+        ("Gather", ["x", "again"], ["y"], {}),
+    ]
+    constants = {"zero": np.array(0), "one": np.array(1)}
+    made = module_of(from_onnx(model_of_nodes(nodes, constants, SHAPE)))
+    exported = from_onnx(exported_to_onnx(made, SHAPE, (0.0, 1.0), "rows"))
+    batch = np.random.default_rng(0).random((7, *SHAPE), dtype=np.float32)
+    np.testing.assert_array_equal(exported.forward(batch), batch.reshape(7, -1))
+
+
 def test_a_shape_with_a_fixed_number_of_rows_takes_any_number() -> None:
     weights = np.random.default_rng(0).normal(size=(144, 3)).astype(np.float32)
     nodes: list[Node] = [

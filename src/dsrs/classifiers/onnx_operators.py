@@ -62,8 +62,11 @@ class Call:
         if value is None:
             raise self.refusal(f"needs its input {place}")
         array = np.asarray(value)
-        plain = array.astype(np.int64) if array.dtype == object else array
-        return torch.tensor(plain, device=self.device)
+        if array.dtype != object:
+            return torch.tensor(array, device=self.device)
+        # One by one: as an array, the symbols of an export would become the numbers of its example.
+        parts = [torch.full((), each, dtype=torch.int64, device=self.device) for each in array.flat]
+        return torch.stack(parts).reshape(array.shape)
 
     def optional(self, place: int) -> Tensor | None:
         """The operand at this place as a tensor, or None."""

@@ -100,7 +100,9 @@ def train(
     }
     session = _Session(dataset, settings, law, model, optimizer, guide, device, precision, watcher)
     history = all_epochs(folder, settings, sources, model, optimizer, session.epoch, watcher)
-    return Trained(model.eval().to("cpu"), law, history, origins)
+    # In the usual order again: exporters write detours for another one.
+    model.eval().to("cpu").to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
+    return Trained(model, law, history, origins)
 
 
 def _first_model(
