@@ -17,6 +17,8 @@ from dsrs.classifiers import denoised, denoiser_from, from_onnx, load_classifier
 from dsrs.classifiers.batch_statistics import with_normalisations
 from dsrs.classifiers.callable import CallableClassifier
 from dsrs.classifiers.layout import normalised
+from dsrs.classifiers.scaled import scaled
+from dsrs.classifiers.scaling import Scaling
 from dsrs.errors import ClassifierError, MissingExtra
 
 onnx = pytest.importorskip("onnx", reason="needs the extra `onnx`")
@@ -112,6 +114,18 @@ def test_a_normalisation_before_the_model_is_a_part_of_module_and_gradient() -> 
     assert gradient is not None
     torch.softmax(module_of(model)(rows), dim=1)[:, 1].sum().backward()
     assert np.abs(gradient(batch, np.array([0.0, 1.0, 0.0])) - rows.grad.numpy()).max() < 1e-6
+
+
+def test_units_of_features_are_a_part_of_the_gradient() -> None:
+    weights = np.random.default_rng(0).normal(size=(3, 2)).astype(np.float32)
+    model = from_onnx(model_of_nodes([("MatMul", ["x", "w"], ["y"], {})], {"w": weights}, (3,)))
+    scaling = Scaling((0.0, 1.0, 2.0), (1.0, 3.0, 4.0), (1.0, 2.0, 0.5))
+    outer, inner = scaled(model, scaling).gradient(), model.gradient()
+    assert outer is not None
+    assert inner is not None
+    batch, scores = np.random.default_rng(1).random((4, 3), dtype=np.float32), np.array([0.0, 1.0])
+    expected = inner(scaling.to_own(batch), scores) * np.array(scaling.unit, np.float32)
+    np.testing.assert_allclose(outer(batch, scores), expected, rtol=1e-6)
 
 
 def test_normalisations_follow_the_mode_of_the_module() -> None:

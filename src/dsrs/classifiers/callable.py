@@ -71,6 +71,7 @@ class CallableClassifier(Classifier):
     returns logits or probabilities where `forward` returns classes. `behind` makes the same model
     behind a denoiser, as one; without it the denoiser runs in NumPy. `graph` writes it as one ONNX
     file, where that is possible. `weights` are its weights in PyTorch, for what learns from them.
+    `later_gradient` makes `score_gradient` when `gradient` is first called, or returns None.
     """
 
     forward: Forward

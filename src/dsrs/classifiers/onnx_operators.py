@@ -1,8 +1,8 @@
 """Operators of ONNX in PyTorch: how one is called, and those that work value by value.
 
-A value of a graph is a tensor, or an array of numbers that are known before the tensors are: whole
-numbers, texts of shapes, sizes. Such numbers stay in NumPy, where they may be the symbols of an
-export, so that a graph may compute shapes for any number of rows.
+A value of a graph is a tensor, or an array of whole numbers and settings that do not depend on the
+inputs' values, such as a shape. These stay in NumPy, where they may be the symbols of an export, so
+that a graph may compute shapes for any number of rows.
 """
 
 from __future__ import annotations
