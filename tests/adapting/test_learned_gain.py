@@ -41,8 +41,9 @@ def mean_radius(model: list[str], law: Path, output: Path) -> float:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("model", ["clean", "clean/model.onnx"])
 def test_what_learned_certifies_more_on_other_inputs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_gratings(tmp_path / "train.npz", 2048, 1)
@@ -51,11 +52,11 @@ def test_what_learned_certifies_more_on_other_inputs(
     words += ["--sigma", "0.001", "--k", "0", "--epochs", "4", "--schedule", "one-cycle"]
     words += ["--learning-rate", "0.05", "--batch-size", "64", "--workers", "1", "--quiet"]
     assert main(words) == 0
-    words = ["adapt", "--model", "clean", "--data", "test.npz", "--train-data", "train.npz"]
+    words = ["adapt", "--model", model, "--data", "test.npz", "--train-data", "train.npz"]
     words += ["--by", "denoiser", "--by", "fine-tune", "--sigma", "0.25", "--epochs", "6"]
     words += ["--indices", "0-23", "--votes", "200", "--n", "500", "--workers", "1", "--quiet"]
     assert main([*words, "--output", "adapted"]) == 0
-    laws, clean = tmp_path / "adapted" / "laws", ["--model", "clean"]
+    laws, clean = tmp_path / "adapted" / "laws", ["--model", model]
     plain = mean_radius(clean, laws / "as-it-is.json", tmp_path / "plain")
     denoiser = [*clean, "--denoise", "adapted/denoiser/denoiser.onnx"]
     denoised = mean_radius(denoiser, laws / "denoiser.json", tmp_path / "denoised")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from threading import Event
 
 import numpy as np
@@ -9,12 +10,16 @@ import pytest
 from numpy.typing import NDArray
 from scipy import integrate, special
 
+from dsrs.attack import AttackSettings, attack_input
 from dsrs.attack.aim import Aim
 from dsrs.attack.backpropagation import FromBackPropagation
 from dsrs.attack.readings import FromVotes
 from dsrs.attack.shrinking import Bands
 from dsrs.laws import GeneralizedGaussian
 from dsrs.laws.grid import Grid
+from dsrs.proofs.certificate import Certificate
+from dsrs.proofs.dual import Dual
+from dsrs.proofs.interval import Interval
 from dsrs.votes import Setting
 from known_classifiers import Linear
 
@@ -145,3 +150,31 @@ def test_a_module_that_makes_its_noise_is_read_like_any_other() -> None:
         readings.append(FromVotes(here, Event()).read(np.zeros(12), 1024))
     assert readings[0].counts == readings[1].counts
     np.testing.assert_array_equal(readings[0].fall, readings[1].fall)
+
+
+def test_an_onnx_model_is_attacked_along_its_gradients() -> None:
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("onnxscript")
+    from dsrs.classifiers import from_onnx
+    from dsrs.classifiers.torch_module import exported_to_onnx
+
+    # In so many dimensions so few votes alone find a direction that is far off.
+    d, budget = 2048, 32_768
+    layer = torch.nn.Linear(d, 2)
+    with torch.no_grad():
+        normal = torch.randn(d, generator=torch.Generator().manual_seed(0))
+        layer.weight[1], layer.weight[0] = 4 * normal / normal.norm(), 0.0
+        layer.bias[1], layer.bias[0] = 4 * MARGIN, 0.0
+    content = exported_to_onnx(layer.eval(), (d,), (0.0, 1.0), "line")
+    law, x = GeneralizedGaussian(d, SIGMA), np.zeros(d, np.float32)
+    model = from_onnx(content)
+    certificate = Certificate(law, "certified", 0.01, 0.01, Dual(Interval(0.6, 1)))
+    settings = AttackSettings(budget=budget)
+    found = attack_input(model, x, 1, certificate, settings)
+    votes_alone = replace(model, later_gradient=None)
+    blind = attack_input(votes_alone, x, 1, certificate, settings)
+    assert found.counterexample is not None
+    assert found.counterexample.source == "back-propagation"
+    assert found.attacked is not None
+    assert blind.attacked is not None
+    assert MARGIN < found.attacked < 1.08 * MARGIN < 1.15 * MARGIN < blind.attacked

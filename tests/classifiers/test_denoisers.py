@@ -213,7 +213,8 @@ def test_a_file_is_a_denoiser_if_it_keeps_the_shape(tmp_path: Path) -> None:
     assert np.abs(half.rows(batch) - batch / 2).max() < 1e-6
     whole = denoised(made, half)
     assert np.abs(whole.forward(batch) - made.forward(half.rows(batch))).max() < 1e-4
-    assert whole.score_gradient is None  # gradients do not pass through ONNX Runtime
+    assert whole.score_gradient is None  # not before it is asked for
+    assert whole.gradient() is not None  # through the graph of both
     with pytest.raises(ClassifierError, match="must return float32 of the shape of its input"):
         denoiser_from(written(tmp_path), SMALL, UNIT)
 

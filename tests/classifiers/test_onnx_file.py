@@ -123,7 +123,7 @@ def test_weights_outside_the_folder_of_the_model_are_refused(
     def never(*_: Any, **__: Any) -> None:
         raise AssertionError("the model was given to ONNX Runtime")
 
-    monkeypatch.setattr("dsrs.classifiers.onnx_file._session", never)
+    monkeypatch.setattr("dsrs.classifiers.onnx_file.opened_session", never)
     folder = tmp_path / "folder"
     folder.mkdir()
     outside = tmp_path / ("outside" * 30)  # a name whose length takes two bytes

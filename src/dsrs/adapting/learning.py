@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -30,6 +31,7 @@ LEARNT_NOISE = 3.0
 LEAST_SIZE, GREATEST_SIZE = 0.5, 1.25
 # A quarter of what fresh weights of a network with batch normalisation are trained with.
 FINE_TUNE_RATE, FINE_TUNE_BATCH = 0.05, 128
+LOG = logging.getLogger("dsrs.adapting")
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,9 @@ def denoiser(situation: Situation) -> Made:
         seed=learning.seed,
         **learning.rate,
     )
-    weights = weights_of(situation.model)
+    module, reason = _module(situation.model)
+    if module is None:
+        LOG.warning("the denoiser learns by the mean square error alone: %s", reason)
     kept = trained_on(len(rows), learning.hold_out)
     with situation.watched(len(kept), "training the denoiser") as watcher:
         file = train_denoiser(
@@ -156,7 +160,8 @@ def denoiser(situation: Situation) -> Made:
             [rows[int(place)] for place in kept],
             settings,
             situation.folder / "denoiser",
-            model=None if weights is None else weights.module(),
+            model=module,
+            no_gradients=reason,
             machine=learning.machine,
             watcher=watcher,
         )
@@ -167,10 +172,11 @@ def fine_tune(situation: Situation) -> Made:
     """The model trained on under Gaussian noise, from its own weights."""
     learning, dataset, rows = situation.allowed("fine-tune")
     weights = weights_of(situation.model)
-    if weights is None:
+    module, reason = _module(situation.model)
+    if weights is None or module is None:
         raise ClassifierError(
-            "fine-tune goes on from weights in PyTorch: a module, a folder of `dsrs train`, or a "
-            f"network with --weights; it cannot train {situation.model.description}"
+            "fine-tune goes on from weights in PyTorch: a module, a folder of `dsrs train`, a "
+            f"network with --weights, or an ONNX model; it cannot train the model: {reason}"
         )
     if len(rows) != len(dataset):
         raise InvalidInput("fine-tune learns from a whole data set, got some of its inputs")
@@ -191,7 +197,7 @@ def fine_tune(situation: Situation) -> Made:
             dataset,
             replace(settings, schedule="one-cycle", batch_size=FINE_TUNE_BATCH, **chosen),
             folder,
-            start=given_model(weights.module(), "the model as it is", weights.architecture),
+            start=given_model(weights, "the model as it is"),
             resume=(folder / CHECKPOINT_NAME).exists(),
             machine=learning.machine,
             watcher=watcher,
@@ -202,6 +208,17 @@ def fine_tune(situation: Situation) -> Made:
 def weights_of(model: Classifier) -> TorchWeights | None:
     """The weights of a model in PyTorch, where it has them there."""
     return getattr(model, "weights", None)
+
+
+def _module(model: Classifier) -> tuple[Any | None, str | None]:
+    """The model in PyTorch, or None and why there are no gradients of it."""
+    weights = weights_of(model)
+    if weights is None:
+        return None, f"{model.description} has no gradients"
+    try:
+        return weights.module(), None
+    except ClassifierError as error:
+        return None, str(error)
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ def pursue(
     started = perf_counter()
     law, batch = aim.law, aim.setting.batch
     compasses = [FromVotes(aim, stop)]
-    gradient = aim.classifier.score_gradient
+    gradient = aim.classifier.gradient()
     if gradient is not None:
         compasses.append(FromBackPropagation(aim, stop, gradient))
     paths, bands = [], Bands(aim.x.shape)

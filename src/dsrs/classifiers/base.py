@@ -49,7 +49,7 @@ class Classifier(ABC):
             answers; None for an expert that is not smoothed.
         score_gradient: from a batch and a score of each class: for each row the gradient of its
             mean score under the probabilities (softmax) that the model gives to the classes. None
-            where the framework cannot back-propagate.
+            where the framework cannot back-propagate, or not before `gradient` was called.
     """
 
     input_shape: tuple[int, ...]
@@ -78,6 +78,10 @@ class Classifier(ABC):
     def scores(self, batch: NDArray[np.float32]) -> NDArray[np.float64]:
         """What the model says of each class, for each row: its logits or probabilities."""
         raise NoScores(without_scores(self.description))
+
+    def gradient(self) -> ScoreGradient | None:
+        """Return `score_gradient`, made first where that takes work, as for ONNX models."""
+        return self.score_gradient
 
     def member(self, place: int) -> Classifier:
         """The classifier that gives the votes of a stream with this place: itself, or, of a routed

@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.classifiers.onnx_file import answers_of
 from dsrs.classifiers.onnx_graph import (
     bytes_of,
     imported_onnx,
@@ -31,6 +30,7 @@ from dsrs.classifiers.onnx_graph import (
     only_input,
     opset_of,
 )
+from dsrs.classifiers.onnx_session import answers_of
 from dsrs.errors import ClassifierError
 
 Batches = Sequence[NDArray[np.float32]]
@@ -61,11 +61,12 @@ def with_statistics(content: bytes, noisy: Batches, clean: Batches) -> bytes:
         )
     if not _normalisations(model):
         _add_normalisations(model)
-    nodes = _normalisations(model)
-    before = [
-        _recentred(model, node, *moments)
-        for node, moments in zip(nodes, _moments(model, clean, share=0.0), strict=True)
-    ]
+        if not _normalisations(model):
+            raise ClassifierError(
+                "there are no statistics to estimate: the model has neither batch normalisation "
+                "nor convolutions"
+            )
+    nodes, before = _normalisations(model), _recentred(model, clean)
     after = _moments(model, noisy, share=NEW_SHARE)
     for node, old, new in zip(nodes, before, after, strict=True):
         mean, variance = (
@@ -77,6 +78,21 @@ def with_statistics(content: bytes, noisy: Batches, clean: Batches) -> bytes:
 
 def _normalisations(model: Any) -> list[Any]:
     return [node for node in model.graph.node if node.op_type == NORMALISATION]
+
+
+def with_normalisations(content: bytes, clean: Batches) -> bytes:
+    """The ONNX model with the normalisation back that an export folded, for training.
+
+    Where the model has none, one is put behind each convolution that changes no answer, with the
+    moments of its features on `clean`.
+    """
+    model = model_of_bytes(content)
+    if _normalisations(model) or only_input(model).type.tensor_type.shape.dim[0].dim_value:
+        return content
+    _add_normalisations(model)
+    if _normalisations(model):
+        _recentred(model, clean)
+    return bytes_of(model)
 
 
 def _add_normalisations(model: Any) -> None:
@@ -91,37 +107,41 @@ def _add_normalisations(model: Any) -> None:
         node.output[0] = f"{output}_before"
         weights = [f"{output}_weight{i}" for i in range(1, 5)]  # scale, shift, mean, variance
         inputs = [node.output[0], *weights]
-        nodes.append(onnx.helper.make_node(NORMALISATION, inputs, [output], epsilon=0.0))
+        nodes.append(
+            onnx.helper.make_node(NORMALISATION, inputs, [output], epsilon=DEFAULT_EPSILON)
+        )
     kept = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
     del model.graph.node[:]
     model.graph.node.extend(kept)
-    added = _normalisations(model)
-    if not added:
-        raise ClassifierError(
-            "there are no statistics to estimate: the model has neither batch normalisation nor "
-            "convolutions"
-        )
-    for node in added:
+    for node in _normalisations(model):
         ones = np.ones(_channels(model, node.input[0]))
-        _give(model, node, {1: ones, 2: 0 * ones, 3: 0 * ones, 4: ones})
+        scale = np.sqrt(1 + DEFAULT_EPSILON) * ones
+        _give(model, node, {1: scale, 2: 0 * ones, 3: 0 * ones, 4: ones})
 
 
-def _recentred(model: Any, node: Any, mean: Moment, variance: Moment) -> Moments:
-    """Write a normalisation with these moments, such that it does what it did; return them."""
-    onnx = imported_onnx()
+def _recentred(model: Any, clean: Batches) -> list[Moments]:
+    """Write every normalisation with the moments on `clean`, such that it does what it did."""
+    nodes, moments = _normalisations(model), _moments(model, clean, share=0.0)
+    written = []
+    for node, (mean, variance) in zip(nodes, moments, strict=True):
+        kept = np.maximum(variance, LEAST_VARIANCE)
+        scale, shift, old_mean, old_variance = _weights(model, node)
+        given = [attribute.f for attribute in node.attribute if attribute.name == "epsilon"]
+        epsilon = given[0] if given else DEFAULT_EPSILON
+        slope = scale / np.sqrt(old_variance + epsilon)
+        weights = {1: slope * np.sqrt(kept + epsilon), 2: shift + slope * (mean - old_mean)}
+        _give(model, node, weights | {3: mean, 4: kept})
+        written.append((mean, kept))
+    return written
+
+
+def _weights(model: Any, node: Any) -> list[Moment]:
+    """Scale, shift, mean and variance of a normalisation."""
     constants = {tensor.name: tensor for tensor in model.graph.initializer}
     if not all(name in constants for name in node.input[1:5]):
         raise ClassifierError("the model computes the weights of its normalisations: not supported")
-    scale, shift, old_mean, old_variance = (
-        onnx.numpy_helper.to_array(constants[name]).astype(np.float64) for name in node.input[1:5]
-    )
-    given = [attribute.f for attribute in node.attribute if attribute.name == "epsilon"]
-    epsilon = given[0] if given else DEFAULT_EPSILON
-    kept = np.maximum(variance, LEAST_VARIANCE)
-    slope = scale / np.sqrt(old_variance + epsilon)
-    weights = {1: slope * np.sqrt(kept + epsilon), 2: shift + slope * (mean - old_mean)}
-    _give(model, node, weights | {3: mean, 4: kept})
-    return mean, kept
+    read = imported_onnx().numpy_helper.to_array
+    return [read(constants[name]).astype(np.float64) for name in node.input[1:5]]
 
 
 def _channels(model: Any, output: str) -> int:

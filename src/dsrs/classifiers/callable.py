@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ParamSpec
 
@@ -49,12 +49,16 @@ class TorchWeights:
     """A model as a PyTorch module.
 
     Attributes:
-        module: makes the `torch.nn.Module`, in evaluation mode; it is not to be changed.
+        module: makes the `torch.nn.Module`, in evaluation mode; it is not to be changed. Raises
+            ClassifierError or MissingExtra where it cannot be made.
         architecture: the name of its network in `dsrs.networks`, where it is one of them.
+        trainable: makes the module that is better to train, from batches of clean inputs, where
+            that is another one with the same answers.
     """
 
     module: Callable[[], Any]
     architecture: str | None = None
+    trainable: Callable[[Sequence[NDArray[np.float32]]], Any] | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,6 +71,7 @@ class CallableClassifier(Classifier):
     returns logits or probabilities where `forward` returns classes. `behind` makes the same model
     behind a denoiser, as one; without it the denoiser runs in NumPy. `graph` writes it as one ONNX
     file, where that is possible. `weights` are its weights in PyTorch, for what learns from them.
+    `later_gradient` makes `score_gradient` when `gradient` is first called, or returns None.
     """
 
     forward: Forward
@@ -79,6 +84,7 @@ class CallableClassifier(Classifier):
     scaling: Scaling | None = None
     probed: bool = False
     score_gradient: ScoreGradient | None = None  # where the framework can back-propagate
+    later_gradient: Callable[[], ScoreGradient | None] | None = None  # where that takes work
     noisy: NoisyForward | None = None
     behind: Callable[[Denoiser], CallableClassifier] | None = None
     graph: Callable[[], bytes] | None = None
@@ -101,6 +107,11 @@ class CallableClassifier(Classifier):
     @property
     def rows_at_once(self) -> int | None:
         return self.memory.most
+
+    def gradient(self) -> ScoreGradient | None:
+        if self.score_gradient is None and self.later_gradient is not None:
+            return self.later_gradient()
+        return self.score_gradient
 
     @property
     def makes_noise(self) -> bool:
@@ -231,9 +242,14 @@ def refuse_other_answers(
     # One row fewer than the example of an export shows that the batch axis is really open.
     for rows in (batch, batch[1:]):
         right, answer = expected(rows), answers(rows)
+        if right.shape != answer.shape:
+            raise ClassifierError(f"{complaint} (shape {answer.shape}, not {right.shape})")
         allowed = ENGINE_TOLERANCE * max(1.0, float(np.abs(right).max()))
-        if right.shape != answer.shape or not np.allclose(answer, right, 0.0, allowed):
-            raise ClassifierError(complaint)
+        if not np.allclose(answer, right, 0.0, allowed):
+            difference = float(np.abs(answer - right).max())
+            raise ClassifierError(
+                f"{complaint} (by {difference:.3g}; up to {allowed:.3g} is taken for rounding)"
+            )
 
 
 def _classes_of(answer: Any, name: str) -> int:

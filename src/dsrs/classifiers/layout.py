@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.classifiers.base import Classifier, described
-from dsrs.classifiers.callable import CallableClassifier, Forward, remembered
+from dsrs.classifiers.base import Classifier, ScoreGradient, described
+from dsrs.classifiers.callable import CallableClassifier, Forward, TorchWeights, remembered
 from dsrs.classifiers.denoisers import Chain, Denoiser
 from dsrs.classifiers.denoisers.normalisation import Normalisation
 from dsrs.classifiers.in_front import denoised, in_numpy
 from dsrs.classifiers.onnx_graph import in_front_of
 from dsrs.classifiers.preparation import normalisation_text
+from dsrs.classifiers.tensor_passes import imported_torch
 from dsrs.errors import ClassifierError, InvalidInput
 
 
@@ -56,13 +57,18 @@ def normalised(
     if not (scale > 0).all():
         raise InvalidInput(f"`std` must be positive, got {tuple(std)}")
 
-    front, gradient = Normalisation(shape, shift, scale), classifier.score_gradient
+    front = Normalisation(shape, shift, scale)
     noisy, graph = getattr(classifier, "noisy", None), getattr(classifier, "graph", None)
 
     def behind(denoiser: Denoiser) -> CallableClassifier:
         made = denoised(classifier, Chain([denoiser, front]))
         title = f"{inner} ({units}) behind {denoiser.name}"
         return replace(made, bounds=bounds, description=described(title, shape, bounds))
+
+    def chained(gradient: ScoreGradient | None) -> ScoreGradient | None:
+        return gradient and (
+            lambda batch, scores: gradient((batch - shift) / scale, scores) / scale
+        )
 
     units, inner = normalisation_text(mean, std), classifier.description.partition(";")[0]
     return replace(
@@ -72,10 +78,26 @@ def normalised(
         description=described(f"{inner} ({units})", shape, bounds),
         probed=False,
         noisy=noisy and (lambda block, units: noisy(block, (*units, (shift, scale)))),
-        score_gradient=gradient
-        and (lambda batch, scores: gradient((batch - shift) / scale, scores) / scale),
+        score_gradient=chained(classifier.score_gradient),
+        later_gradient=lambda: chained(classifier.gradient()),
+        weights=_weights_behind(front, getattr(classifier, "weights", None)),
         behind=behind,
         graph=graph and (lambda: in_front_of(front.graph(), graph())),
+    )
+
+
+def _weights_behind(front: Normalisation, weights: TorchWeights | None) -> TorchWeights | None:
+    """The weights of a model behind a normalisation."""
+    if weights is None:
+        return None
+    inner, better = weights.module, weights.trainable
+
+    def whole(module: Any) -> Any:
+        return imported_torch().nn.Sequential(front.module(), module).eval()
+
+    return TorchWeights(
+        lambda: whole(inner()),
+        trainable=better and (lambda clean: whole(better([front.rows(rows) for rows in clean]))),
     )
 
 

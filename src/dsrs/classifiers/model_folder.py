@@ -19,8 +19,8 @@ MODEL_NAME, MODEL_WEIGHTS, MODEL_CARD = "model.onnx", "model.safetensors", "card
 def _load(name: str, options: ModelOptions) -> Classifier:
     folder = Path(name)
     made = ONNX_FILE.load(str(folder / MODEL_NAME), options)
-    if isinstance(made, CallableClassifier):
-        made = replace(made, weights=_weights(folder, made))
+    if isinstance(made, CallableClassifier) and (weights := _weights(folder, made)) is not None:
+        made = replace(made, weights=weights)
     return made
 
 

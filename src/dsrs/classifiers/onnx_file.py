@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,9 +25,11 @@ from dsrs.classifiers.callable import (
 )
 from dsrs.classifiers.fixed_batch import in_fixed_batches
 from dsrs.classifiers.in_front import in_numpy
-from dsrs.classifiers.onnx_device import bound_noise, provider_for
+from dsrs.classifiers.onnx_device import bound_noise
+from dsrs.classifiers.onnx_gradients import later_gradient, torch_weights
+from dsrs.classifiers.onnx_session import opened_session, runtime_failures
 from dsrs.classifiers.onnx_weights import external_weights
-from dsrs.errors import ClassifierError, InvalidInput, MissingExtra, ShapeNeeded, imported
+from dsrs.errors import ClassifierError, InvalidInput, MissingExtra, ShapeNeeded
 
 if TYPE_CHECKING:
     from dsrs.classifiers.denoisers import Denoiser
@@ -71,7 +73,7 @@ def from_onnx(
         raise ClassifierError(f"there is no model file {str(model)!r}")
     # Before anything of the model is read by the runtime: it looks where the weights lie.
     identity = fingerprint or _fingerprint(model)
-    session = _session(model, title, threads, device)
+    session = opened_session(model, title, threads, device)
     source = _only_input(session, title)
     shape = _input_shape(source, input_shape, title)
     target = _chosen_output(session, output, title)
@@ -91,6 +93,8 @@ def from_onnx(
         made = replace(made, noisy=noisy)
     rebuilt = partial(from_onnx, input_shape=shape, threads=threads, device=device)
     whole = replace(made, graph=lambda: _graph(model, target))
+    weights = torch_weights(whole, title)
+    whole = replace(whole, weights=weights, later_gradient=later_gradient(weights, device, title))
     return replace(whole, behind=lambda denoiser: _behind(whole, denoiser, rebuilt, title))
 
 
@@ -100,26 +104,12 @@ def onnx_function(path: Path, input_shape: tuple[int, ...]) -> tuple[Forward, st
     if not path.is_file():
         raise ClassifierError(f"there is no model file {str(path)!r}")
     identity = _fingerprint(path)
-    session = _session(path, title, 1, "cpu")
+    session = opened_session(path, title, 1, "cpu")
     source = _only_input(session, title)
     _input_shape(source, input_shape, title)
     forward = _forward(session, source.name, _chosen_output(session, None, title), title)
     fixed = isinstance(source.shape[0], int)
     return (in_fixed_batches(forward, source.shape[0]) if fixed else forward), identity
-
-
-def answers_of(
-    content: bytes, outputs: Sequence[str], batch: NDArray[np.float32]
-) -> list[NDArray[Any]]:
-    """What these outputs of an ONNX model are on a batch."""
-    session = _session(content, "ONNX model", 1, "cpu")
-    try:
-        arrays: list[NDArray[Any]] = session.run(
-            list(outputs), {session.get_inputs()[0].name: batch}
-        )
-    except _failures() as error:
-        raise failure(error, "ONNX model", batch.shape) from error
-    return arrays
 
 
 def _graph(model: str | Path | bytes, output: str) -> bytes:
@@ -173,27 +163,6 @@ def _load(name: str, options: ModelOptions) -> Classifier:
 ADAPTER = Adapter("net.onnx", by_suffix(".onnx"), _load, frozenset({"output"}))
 
 
-def _failures() -> tuple[type[Exception], ...]:
-    # ONNX Runtime's own errors have no base class in common.
-    states = vars(imported("onnxruntime", "onnx").capi.onnxruntime_pybind11_state).values()
-    own = (state for state in states if isinstance(state, type) and issubclass(state, Exception))
-    return (*own, RuntimeError, ValueError)
-
-
-def _session(model: str | Path | bytes, title: str, threads: int, device: str) -> Any:
-    runtime = imported("onnxruntime", "onnx")
-    provider = provider_for(device, runtime.get_available_providers())
-    options = runtime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    loadable = model if isinstance(model, bytes) else str(model)
-    try:
-        return runtime.InferenceSession(loadable, options, providers=[provider])
-    except _failures() as error:
-        raise ClassifierError(f"{title} cannot be read as an ONNX model: {error}") from error
-
-
 def _only_input(session: Any, title: str) -> Any:
     inputs = session.get_inputs()
     if len(inputs) != 1 or inputs[0].type != "tensor(float)" or len(inputs[0].shape) < 2:
@@ -237,7 +206,7 @@ def _chosen_output(session: Any, asked: str | None, title: str) -> str:
 
 
 def _forward(session: Any, source: str, target: str, title: str) -> Forward:
-    failures = _failures()
+    failures = runtime_failures()
 
     def forward(batch: NDArray[np.float32]) -> Any:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dsrs.classifiers.base import Classifier, described
+from dsrs.classifiers.base import Classifier, ScoreGradient, described
 from dsrs.classifiers.callable import CallableClassifier, remembered
 from dsrs.classifiers.scaling import Scaling
 from dsrs.errors import InvalidInput
@@ -23,7 +23,11 @@ def scaled(classifier: Classifier, scaling: Scaling) -> CallableClassifier:
             f"{classifier.description}: a scaling of {len(scaling.unit)} features needs a model of "
             f"inputs of shape ({len(scaling.unit)},), got {shape}"
         )
-    gradient, unit = classifier.score_gradient, np.asarray(scaling.unit, np.float32)
+    unit = np.asarray(scaling.unit, np.float32)
+
+    def chained(gradient: ScoreGradient | None) -> ScoreGradient | None:
+        return gradient and (lambda batch, scores: gradient(scaling.to_own(batch), scores) * unit)
+
     inner = classifier.description.partition(";")[0]
     return CallableClassifier(
         forward=lambda batch: classifier.classify(scaling.to_own(batch)),
@@ -33,8 +37,8 @@ def scaled(classifier: Classifier, scaling: Scaling) -> CallableClassifier:
         identity=f"{classifier.fingerprint} scaled:{scaling.fingerprint}",
         description=f"{described(inner, shape, scaling.bounds)}, {scaling.text}",
         class_names=classifier.class_names,
-        score_gradient=gradient
-        and (lambda batch, scores: gradient(scaling.to_own(batch), scores) * unit),
+        score_gradient=chained(classifier.score_gradient),
+        later_gradient=lambda: chained(classifier.gradient()),
         scoring=lambda batch: classifier.scores(scaling.to_own(batch)),
         scaling=scaling,
     )

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.classifiers.base import failure
+from dsrs.classifiers.base import ScoreGradient, failure
 from dsrs.classifiers.precision import refuse_other_precision
 from dsrs.errors import ClassifierError, imported
 from dsrs.noise.normals import NoiseBlock
@@ -188,3 +188,23 @@ def tensor_of(batch: NDArray[np.float32]) -> Any:
     """The batch as a tensor."""
     # PyTorch warns of read-only arrays, although nothing writes to its input here.
     return imported_torch().from_numpy(batch if batch.flags.writeable else batch.copy())
+
+
+def score_gradient(module: Any, place: Any, title: str) -> ScoreGradient:
+    """A function that back-propagates a score of the classes to the inputs."""
+    torch = imported_torch()
+
+    def gradient(batch: NDArray[np.float32], scores: NDArray[np.float64]) -> NDArray[np.float32]:
+        rows = tensor_of(batch).to(place).requires_grad_(True)
+        try:
+            shares = torch.softmax(logits_of(module(rows), title).float(), dim=1)
+            mean = shares @ torch.as_tensor(scores, dtype=shares.dtype, device=place)
+            (slope,) = torch.autograd.grad(mean.sum(), rows)
+        except (RuntimeError, TypeError, ValueError) as error:
+            raise ClassifierError(
+                f"{title} cannot back-propagate through a batch of shape {batch.shape}: {error}"
+            ) from error
+        result: NDArray[np.float32] = slope.cpu().numpy()
+        return result
+
+    return gradient

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from dsrs.classifiers.adapters import Engine
 from dsrs.classifiers.base import (
     UNIT_BOUNDS,
-    ScoreGradient,
     checked_bounds,
     checked_shape,
 )
@@ -45,11 +44,10 @@ from dsrs.classifiers.tensor_passes import (
     Run,
     imported_torch,
     is_apart,
-    logits_of,
     module_passes,
     noise_beside,
     on_arrays,
-    tensor_of,
+    score_gradient,
 )
 from dsrs.errors import ClassifierError, DsrsError, InvalidInput, imported
 
@@ -240,26 +238,6 @@ def refuse_training_mode(module: Any, title: str) -> None:
                 f"{title} must be in evaluation mode, but {path or 'it'} is in training mode, "
                 "where dropout and batch normalisation make answers random; call .eval() first"
             )
-
-
-def score_gradient(module: Any, place: Any, title: str) -> ScoreGradient:
-    """A function that back-propagates a score of the classes to the inputs."""
-    torch = imported_torch()
-
-    def gradient(batch: NDArray[np.float32], scores: NDArray[np.float64]) -> NDArray[np.float32]:
-        rows = tensor_of(batch).to(place).requires_grad_(True)
-        try:
-            shares = torch.softmax(logits_of(module(rows), title).float(), dim=1)
-            mean = shares @ torch.as_tensor(scores, dtype=shares.dtype, device=place)
-            (slope,) = torch.autograd.grad(mean.sum(), rows)
-        except (RuntimeError, TypeError, ValueError) as error:
-            raise ClassifierError(
-                f"{title} cannot back-propagate through a batch of shape {batch.shape}: {error}"
-            ) from error
-        result: NDArray[np.float32] = slope.cpu().numpy()
-        return result
-
-    return gradient
 
 
 def exported_to_onnx(

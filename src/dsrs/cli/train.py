@@ -82,8 +82,8 @@ def _add_weights(group: Options) -> None:
         "--from",
         dest="start",
         metavar="MODEL",
-        help="go on from these weights: a folder of `dsrs train`, or a file of tensors for "
-        "--architecture (.safetensors, .pth, .ckpt)",
+        help="go on from these weights: a folder of `dsrs train`, an ONNX model, or a file of "
+        "tensors for --architecture (.safetensors, .pth, .ckpt)",
     )
     group.add_argument(
         "--mean",

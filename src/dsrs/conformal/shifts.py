@@ -78,7 +78,7 @@ class Mover:
 
     def _fall(self, x: NDArray[np.float32], label: int, rng: np.random.Generator) -> Floats:
         """Where the expected probability of the class falls fastest, as far as samples tell."""
-        gradient, law = self.classifier.score_gradient, self.query.law
+        gradient, law = self.classifier.gradient(), self.query.law
         rows = STEIN_ROWS if gradient is None else GRADIENT_ROWS
         directions = rng.standard_normal((rows, x.size))
         norms = law.sample_norms(rows, rng)

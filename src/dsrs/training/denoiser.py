@@ -7,7 +7,8 @@ size that is drawn anew for each image:
     stability           -ln f_c(D(x + e)), c the class that f gives to x (Salman et al. 2020)
 
 The second asks for what certificates need: that the denoised noisy image is answered as the clean
-one is. It needs gradients of f, which a PyTorch module has; before a black box the first is all.
+one is. It needs gradients of f, which PyTorch modules and most ONNX models have; before a black box
+the first is all.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ def train_denoiser(
     output: str | Path,
     *,
     model: nn.Module | None = None,
+    no_gradients: str | None = None,
     machine: Machine | None = None,
     watcher: Watcher | None = None,
 ) -> Path:
@@ -69,6 +71,7 @@ def train_denoiser(
         settings: Sizes of the noise and optimisation.
         output: Folder of denoiser.onnx, denoiser.safetensors, denoiser.json and the checkpoint.
         model: The model that will stand behind it, for stability; None: mean square error alone.
+        no_gradients: Why there is no `model`, for the card.
         machine: Device, precision and threads.
         watcher: Is told how the run goes on.
     """
@@ -94,7 +97,8 @@ def train_denoiser(
     except BaseException:
         remove_empty(made)  # a start that failed leaves nothing behind
         raise
-    return _written(folder, network.eval().to("cpu"), settings, sources, history)
+    said = {"no_gradients": no_gradients}
+    return _written(folder, network.eval().to("cpu"), settings, sources, history, said)
 
 
 @dataclass(frozen=True)
@@ -182,6 +186,7 @@ def _written(
     settings: DenoiserSettings,
     sources: dict[str, str],
     history: list[dict[str, Any]],
+    said: dict[str, Any],
 ) -> Path:
     save_safetensors(network, folder / DENOISER_WEIGHTS)
     difference = save_onnx(network, network.input_shape, folder / DENOISER_ONNX, "denoised")
@@ -192,6 +197,7 @@ def _written(
         "parameters": parameter_count(network),
         "settings": settings.to_dict(),
         "sources": sources,
+        **said,
         "training_seconds": round(sum(record["seconds"] for record in history), 1),
         "history": history,
         "onnx_difference": difference,

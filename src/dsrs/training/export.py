@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from dsrs.classifiers.onnx_file import answers_of
 from dsrs.classifiers.onnx_graph import bytes_of
+from dsrs.classifiers.onnx_session import answers_of
 from dsrs.classifiers.torch_module import onnx_model
 from dsrs.errors import ClassifierError, imported
 from dsrs.files.whole import write_whole

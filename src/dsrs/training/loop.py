@@ -19,7 +19,13 @@ from dsrs.classifiers.torch_module import fingerprint_of_module
 from dsrs.datasets.dataset import Dataset
 from dsrs.errors import ClassifierError, InvalidInput
 from dsrs.laws import GeneralizedGaussian, law_in_norm
-from dsrs.training.batches import channel_statistics, class_count, crop_and_flip, tensors
+from dsrs.training.batches import (
+    channel_statistics,
+    class_count,
+    crop_and_flip,
+    images_of,
+    tensors,
+)
 from dsrs.training.checkpoint import Watcher, all_epochs, seed_epoch
 from dsrs.training.held_out import trained_on
 from dsrs.training.models import SavedModel, fresh_model
@@ -27,6 +33,9 @@ from dsrs.training.noise import sample_noise
 from dsrs.training.recipes import Batch
 from dsrs.training.schedules import one_cycle, ramp, step_decay, warm_up_k
 from dsrs.training.settings import TrainingSettings
+
+# Images that tell the moments of features without noise, where normalisation is put back.
+CLEAN_ROWS = 256
 
 
 @dataclass(frozen=True)
@@ -91,24 +100,33 @@ def train(
     }
     session = _Session(dataset, settings, law, model, optimizer, guide, device, precision, watcher)
     history = all_epochs(folder, settings, sources, model, optimizer, session.epoch, watcher)
-    return Trained(model.eval().to("cpu"), law, history, origins)
+    # In the usual order again: exporters write detours for another one.
+    model.eval().to("cpu").to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
+    return Trained(model, law, history, origins)
 
 
 def _first_model(
     dataset: Dataset, settings: TrainingSettings, start: SavedModel | None
 ) -> nn.Module:
     seed_epoch(settings.seed, 0)
+    rows = trained_on(len(dataset), settings.hold_out)
     if start is not None:
-        return _saved(start, dataset, settings)
-    mean, deviation = channel_statistics(dataset, trained_on(len(dataset), settings.hold_out))
+        clean = images_of(dataset, rows[:: max(1, len(rows) // CLEAN_ROWS)][:CLEAN_ROWS])
+        return _saved(start, dataset, settings, clean.numpy())
+    mean, deviation = channel_statistics(dataset, rows)
     # The law has E |noise|^2 = sigma^2 d for every k, so this is the deviation of noisy images.
     noisy = [math.hypot(value, settings.sigma) for value in deviation]
     classes = class_count(dataset)
     return fresh_model(settings.architecture, dataset.input_shape, classes, mean, noisy)
 
 
-def _saved(saved: SavedModel, dataset: Dataset, settings: TrainingSettings) -> nn.Module:
-    return saved.model(settings.architecture, dataset.input_shape, class_count(dataset))
+def _saved(
+    saved: SavedModel,
+    dataset: Dataset,
+    settings: TrainingSettings,
+    clean: NDArray[np.float32] | None = None,
+) -> nn.Module:
+    return saved.model(settings.architecture, dataset.input_shape, class_count(dataset), clean)
 
 
 @dataclass(frozen=True)

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import copy
+import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from dsrs.classifiers.model_folder import MODEL_WEIGHTS
+from dsrs.classifiers.callable import TorchWeights
+from dsrs.classifiers.layout import normalised
+from dsrs.classifiers.model_folder import MODEL_NAME, MODEL_WEIGHTS
+from dsrs.classifiers.onnx_file import from_onnx
 from dsrs.classifiers.python_object import imported_home, object_named
 from dsrs.classifiers.weights import read_weights, with_weights
 from dsrs.errors import ClassifierError, InvalidInput, MissingExtra
 from dsrs.networks import NETWORKS, build_network
 from dsrs.networks.layers import Normalize
 from dsrs.training.folder import read_card
+
+LOG = logging.getLogger("dsrs.training")
 
 
 def fresh_model(
@@ -50,7 +58,7 @@ class SavedModel:
         architecture: The network that they are for, where it stands with them.
         mean: Means of the channels, where they do not stand with the weights.
         std: Their standard deviations.
-        module: The model itself where it is at hand; it is copied, not changed.
+        weights: The model itself where it is at hand; it is copied, not changed.
     """
 
     name: str
@@ -58,12 +66,26 @@ class SavedModel:
     architecture: str | None = None
     mean: tuple[float, ...] = ()
     std: tuple[float, ...] = ()
-    module: nn.Module | None = None
+    weights: TorchWeights | None = None
 
-    def model(self, architecture: str, input_shape: Sequence[int], num_classes: int) -> nn.Module:
-        """The saved model, in evaluation mode; `architecture` is used where it names none."""
-        if self.module is not None:
-            model = copy.deepcopy(self.module).eval().requires_grad_(True)
+    def model(
+        self,
+        architecture: str,
+        input_shape: Sequence[int],
+        num_classes: int,
+        clean: NDArray[np.float32] | None = None,
+    ) -> nn.Module:
+        """The saved model, in evaluation mode.
+
+        Args:
+            architecture: The network, where the weights name none.
+            input_shape: The shape of an image.
+            num_classes: Number of logits.
+            clean: Images without noise, if the model is to be trained: a graph of ONNX gets back
+                the normalisation that its export has folded.
+        """
+        if self.weights is not None:
+            model = copy.deepcopy(_module(self.weights, clean)).eval().requires_grad_(True)
             _check_answers(model, self.name, input_shape, num_classes)
             return model
         spec = self.architecture or architecture
@@ -74,9 +96,10 @@ class SavedModel:
         return loaded
 
 
-def given_model(module: nn.Module, name: str, architecture: str | None) -> SavedModel:
-    """The module as what a run may start from; cards call its network `architecture`."""
-    return SavedModel(name, {}, architecture or type(module).__name__, module=module)
+def given_model(weights: TorchWeights, name: str) -> SavedModel:
+    """The model of these weights as what a run may start from; cards name its network."""
+    architecture = weights.architecture or type(weights.module()).__name__
+    return SavedModel(name, {}, architecture, weights=weights)
 
 
 def saved_model(
@@ -86,7 +109,7 @@ def saved_model(
     mean: Sequence[float] = (),
     std: Sequence[float] = (),
 ) -> SavedModel:
-    """The weights in a folder of `dsrs train`, or in a file (.safetensors, .pth, .ckpt, ...).
+    """The weights in a folder of `dsrs train`, or in a file (.onnx, .safetensors, .pth, ...).
 
     Args:
         path: The folder or the file.
@@ -97,11 +120,35 @@ def saved_model(
     place = Path(path)
     if place.is_dir():
         card = read_card(place)
-        architecture = architecture or str(card["architecture"])
+        own = str(card["architecture"])
+        if architecture is None and own not in NETWORKS and ":" not in own:
+            return _of_onnx(place / MODEL_NAME, place.name, mean, std)  # no code builds it
+        architecture = architecture or own
         tensors = read_weights(place / MODEL_WEIGHTS)
+    elif place.suffix.lower() == ".onnx":
+        return _of_onnx(place, place.name, mean, std)
     else:
         tensors = read_weights(place)
     return SavedModel(place.name, tensors, architecture, tuple(mean), tuple(std))
+
+
+def _of_onnx(file: Path, name: str, mean: Sequence[float], std: Sequence[float]) -> SavedModel:
+    """The graph of an ONNX file, behind a normalisation where there is one."""
+    made = from_onnx(file)
+    if mean or std:
+        made = normalised(made, mean or (0.0,), std or (1.0,), made.bounds)
+    assert made.weights is not None
+    return given_model(made.weights, name)
+
+
+def _module(weights: TorchWeights, clean: NDArray[np.float32] | None) -> nn.Module:
+    module: nn.Module = weights.module()
+    if clean is not None and weights.trainable is not None:
+        try:
+            module = weights.trainable([clean])
+        except ClassifierError as error:
+            LOG.info("the model is trained as its graph is: %s", error)
+    return module
 
 
 def trained_model(folder: Path) -> tuple[nn.Module, dict[str, Any]]:
