@@ -14,10 +14,15 @@ import pytest
 
 pytest.importorskip("flint")
 
-from audit.small_runs import PLANS, make_run, rewrite
-from dsrs import Interval, certify
+from audit.small_runs import PLANS, Forgery, make_run, rewrite
+from dsrs import Interval, Observation, Truncated, certify
+from dsrs.audit.checking import check_certificate
+from dsrs.audit.items import item_of_row
 from dsrs.cli.main import main
 from dsrs.laws import GeneralizedGaussian
+from dsrs.proofs.certification import certificate_of
+from dsrs.proofs.lead import find_lead
+from dsrs.proofs.slab import find_slab
 from dsrs.store import open_run
 from dsrs.store.schema import STORE_NAME
 
@@ -74,3 +79,66 @@ def test_names_that_a_terminal_cannot_show_are_written_out(tmp_path: Path) -> No
     command = [sys.executable, "-c", program + "sys.exit(cli.main())", "check", str(source)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, "class 1 (caf\\xe9)" in done.stdout) == (0, True), done.stderr
+
+
+def test_a_prediction_is_what_the_votes_make_it(run: Path) -> None:
+    """Reports count it as right or wrong."""
+    forged = Forgery(run, 1, "np")
+    assert forged.checked()
+    for predicted, word in ((2, "refuted"), (None, "verified"), ("0", "refuted")):
+        forged.votes = {**forged.votes, "predicted": predicted}
+        assert forged.checked().word == word
+
+
+CERTIFIED = {
+    "P alone": lambda: certify(PLAIN, Interval(0.93, 0.95)),
+    "sure": lambda: certify(PLAIN, Interval(1.0, 1.0)),
+    "truncated": lambda: certify(
+        PLAIN, Interval(0.6, 0.95), Observation(Truncated(PLAIN, 0.6), Interval(0.93, 0.99))
+    ),
+    "leading": lambda: certificate_of(PLAIN, find_lead(PLAIN, 0.5, 0.07)),
+    "first order": lambda: certificate_of(PLAIN, find_slab(PLAIN, 0.93, 0.1)),
+}
+
+
+@pytest.mark.parametrize("name", CERTIFIED)
+def test_no_votes_show_more_than_n_hits_of_n(name: str) -> None:
+    """0.93 to the power 95 is 0.00101, to the power 96 it is 0.00094."""
+    fields = CERTIFIED[name]().to_dict()
+    for n, word in ((95, "refuted"), (96, "refuted" if name == "sure" else "verified")):
+        verdict = check_certificate(fields | {"subject": {"n": n, "alpha": 0.001}})
+        assert verdict.word == word, verdict
+    uniform = {"uniform": 0.5, "subject": {"n": 86, "alpha": 0.001}}  # 0.93^86 is 0.0019
+    assert check_certificate(fields | uniform).word == word
+    assert "no 86 votes show" in check_certificate(fields | uniform | {"uniform": 0.6}).reason
+
+
+def exported(run: Path, tmp_path: Path) -> dict[str, Any]:
+    table = tmp_path / "rows.jsonl"
+    assert main(["export", str(run), "--format", "jsonl", "--output", str(table)]) == 0
+    row: dict[str, Any] = json.loads(table.read_text().splitlines()[1])
+    return row
+
+
+def test_rows_of_too_few_votes_are_refuted(run: Path, tmp_path: Path) -> None:
+    row = exported(run, tmp_path)
+    assert item_of_row("row", row).check()
+    assert item_of_row("row", row | {"n": 3}).check().word == "refuted"
+    assert item_of_row("row", row | {"alpha": 1e-90}).check().word == "refuted"
+    # Columns that were given to `recertify` may mean other votes.
+    given = row | {"n": 3, "certified_radius": row["radius"]}
+    assert item_of_row("row", given).check()
+
+
+@pytest.mark.parametrize("name", ["radius", "linf_radius", "l1_radius"])
+def test_the_row_of_an_error_has_no_radius_of_any_name(
+    name: str, run: Path, tmp_path: Path
+) -> None:
+    row = {**exported(run, tmp_path), "proof": None, "np_radius": None, "radius": None}
+    failed = row | {"status": "error: no such law"}
+    assert item_of_row("row", failed).check().word == "abstained"
+    assert item_of_row("row", failed | {name: 7.5}).check().word == "refuted"
+    # One that was given to `recertify` is not what is certified.
+    assert item_of_row("row", failed | {name: 7.5, "certified_radius": ""}).check().word == (
+        "abstained"
+    )
