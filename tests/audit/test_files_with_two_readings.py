@@ -24,7 +24,7 @@ from dsrs.proofs.certification import certificate_of
 from dsrs.proofs.lead import find_lead
 from dsrs.proofs.slab import find_slab
 from dsrs.store import open_run
-from dsrs.store.schema import STORE_NAME
+from dsrs.store.schema import STORE_NAME, checksum_of
 
 PLAIN = GeneralizedGaussian(20, 0.5)
 
@@ -142,3 +142,23 @@ def test_the_row_of_an_error_has_no_radius_of_any_name(
     assert item_of_row("row", failed | {name: 7.5, "certified_radius": ""}).check().word == (
         "abstained"
     )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"sampled_plan": None}, {"sampled_plan": {}}, {"model": None}, {"model": {}}],
+    ids=str,
+)
+def test_configs_that_only_one_reader_understands(
+    change: dict[str, Any], run: Path, tmp_path: Path
+) -> None:
+    """`sampled_plan` was taken for missing by the check alone; the others ended in a traceback."""
+    folder = Path(shutil.copytree(run, tmp_path / "run"))
+    with sqlite3.connect(folder / STORE_NAME) as store:
+        config = json.loads(store.execute("SELECT config FROM run").fetchone()[0])
+        text = json.dumps(config | change)
+        store.execute("UPDATE run SET config = ?, checksum = ?", (text, checksum_of(text)))
+    store.close()
+    for more in ([], ["--votes", "1"]):
+        code = main(["check", str(folder), "--quiet", *more])
+        assert code in (1, 2) if "sampled_plan" in change or more else code == 0

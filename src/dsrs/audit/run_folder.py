@@ -60,7 +60,8 @@ class RunFolder:
                 self.keys: list[tuple[Any, str]] = [
                     (index, self._name(text)) for index, text in rows
                 ]
-            self.sampled = optional(config, "sampled_plan", dict) or self.plan
+            named = "sampled_plan" if "sampled_plan" in config else "plan"
+            self.sampled = field(config, named, dict)
             model = optional(config, "model", dict) or {}
         except (sqlite3.Error, NotACertificate) as error:
             raise Unreadable(f"{self.store} cannot be read: {error}") from None

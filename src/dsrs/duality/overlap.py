@@ -48,9 +48,10 @@ from draws, with a share of alpha; the two numbers t ~ Gamma(m, 1) and v are int
 cost in alpha.) Given t the bracket falls with v, so that its zero is found by halving and the inner
 integral ends there; it is cut where a density jumps and where min(n c, r) turns, and each piece is
 smooth. A piece may be as long as v = 36, and in few dimensions the density of P has its pole
-(d - 1) pi beside it, so that it is cut in three by `GRADES`. What is left is smooth in t but for the shells where such a zero meets an end of a piece:
-these are found too, and Gauss rules lie between them. `error_bound` charges twice the differences
-to two other rules, added up over all panels without their signs.
+(d - 1) pi beside it, so that each is cut in three by `GRADES`. What is left is smooth in t but for
+the shells where such a zero meets an end of a piece: these are found too, and Gauss rules lie
+between them. `error_bound` charges twice the differences to two other rules, added up over all
+panels without their signs.
 """
 
 from __future__ import annotations
