@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("flint")
@@ -162,3 +163,23 @@ def test_configs_that_only_one_reader_understands(
     for more in ([], ["--votes", "1"]):
         code = main(["check", str(folder), "--quiet", *more])
         assert code in (1, 2) if "sampled_plan" in change or more else code == 0
+
+
+def test_dates_that_python_does_not_have_are_refused(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    cells = {name: [cell] for name, cell in exported(run, tmp_path).items() if cell is not None}
+    late = pyarrow.array([2**62], pyarrow.timestamp("us"))
+    parquet.write_table(pyarrow.table(cells | {"note": late}), tmp_path / "late.parquet")
+    assert main(["check", str(tmp_path / "late.parquet"), "--quiet"]) == 2
+    assert "cannot be read as Parquet" in capsys.readouterr().err
+
+
+def test_an_input_without_the_salt_of_its_fingerprint(tmp_path: Path) -> None:
+    source, values = tmp_path / "one.json", tmp_path / "one.npy"
+    np.save(values, np.zeros(20, np.float32))
+    source.write_text(json.dumps(alone() | {"subject": {"input": "salted:0"}}))
+    assert main(["check", str(source), "--input", str(values), "--quiet"]) == 1
