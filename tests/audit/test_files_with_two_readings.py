@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from audit.small_runs import PLANS, Forgery, make_run, rewrite
 from dsrs import Interval, Observation, Truncated, certify
 from dsrs.audit.checking import check_certificate
 from dsrs.audit.items import item_of_row
+from dsrs.audit.methods.ballots import Ballots
 from dsrs.cli.main import main
 from dsrs.laws import GeneralizedGaussian
 from dsrs.proofs.certification import certificate_of
@@ -183,3 +185,14 @@ def test_an_input_without_the_salt_of_its_fingerprint(tmp_path: Path) -> None:
     np.save(values, np.zeros(20, np.float32))
     source.write_text(json.dumps(alone() | {"subject": {"input": "salted:0"}}))
     assert main(["check", str(source), "--input", str(values), "--quiet"]) == 1
+
+
+def test_votes_in_very_many_parts_are_counted_in_time(run: Path) -> None:
+    """Each part was compared with the sum of all parts before it."""
+    forged = Forgery(run, 1, "np")
+    part = {"law": None, "base": None, "tallies": {}, "classifier": 0, "purpose": "estimation"}
+    one = part | {"counts": [1] + [0] * 20, "trials": [1], "hits": [1]}
+    votes = {**forged.votes, "votes": [one | {"start": n} for n in range(10_000)]}
+    began = time.thread_time()
+    assert Ballots(votes).taken("estimation", None) == 10_000
+    assert time.thread_time() - began < 5

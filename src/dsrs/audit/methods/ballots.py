@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dsrs.audit.law_text import canonical
+from dsrs.audit.limits import tick
 from dsrs.audit.reading import Fields, field, number, only, optional, whole
 from dsrs.audit.verdicts import NotACertificate, Refuted, Undecided
 
@@ -110,9 +111,13 @@ class Ballots:
         self.target = whole(fields, "target", 0, MOST_VOTES)
         self.choices: Mapping[str, Any] = field(fields, "choices", dict)
         self._streams: dict[tuple[str, Any], list[Unit]] = {}
+        taken: dict[tuple[str, Any], int] = {}
         for unit in map(Unit.read, field(fields, "votes", list)):
-            stream = self._streams.setdefault((unit.purpose, canonical(unit.law)), [])
-            if unit.start != sum(sum(other.counts) for other in stream):
+            tick()
+            name = (unit.purpose, canonical(unit.law))
+            stream, before = self._streams.setdefault(name, []), taken.get(name, 0)
+            taken[name] = before + sum(unit.counts)
+            if unit.start != before:
                 raise Refuted("votes of a stream are missing, or are counted twice")
             own = unit.counts[self.target] if self.target < len(unit.counts) else 0
             if own != sum(unit.hits):
