@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ import pytest
 
 import dsrs
 from dsrs.audit.checking import check_certificate
-from dsrs.audit.items import item_of_row
+from dsrs.audit.items import item_of_row, items_of_run
 from dsrs.audit.methods import BoundsFromVotes
+from dsrs.audit.run_folder import RunFolder
+from dsrs.cli.main import main
 from routing import planted
 
 WAVERING = np.array([-0.3, 0.6, 0.0, 0.0], "f4")
@@ -102,3 +105,24 @@ def test_forged_votes_are_refuted(name: str) -> None:
     plan, votes, certificate = copy.deepcopy(made())
     FORGED[name](votes, certificate)
     assert word(plan, votes, certificate) == "refuted"
+
+
+@pytest.mark.parametrize("target", ["label", "predicted"])
+def test_a_plain_expert_that_is_named_claims_nothing(target: str, tmp_path: Path) -> None:
+    """It has one vote without noise and none that select; that was refuted."""
+    (tmp_path / "routed").mkdir()
+    experts = [f'[[experts]]\nmodel = "{planted.__file__}:expert"\nsigma = {s}' for s in (0, 0.5)]
+    router = f'[router]\nmodel = "{planted.__file__}:router"\nsigma = 0.5'
+    (tmp_path / "routed" / "route.toml").write_text("\n".join([router, *experts]) + "\n")
+    np.savez(
+        tmp_path / "data.npz", images=np.array([[-2, 2, 0, 0], [2, 2, 0, 0]], "f4"), labels=[1, 1]
+    )
+    words = ["--model", str(tmp_path / "routed"), "--data", str(tmp_path / "data.npz")]
+    words += ["--bounds", "-4", "4", "--n", "500", "--q", "none", "--target", target, "--quiet"]
+    assert main(["certify", *words, "--output", str(tmp_path / "run")]) == 0
+    run = RunFolder(tmp_path / "run")
+    found = [item.check() for item in items_of_run(tmp_path / "run")]
+    assert [verdict.word for verdict in found] == ["abstained", "verified"]
+    forged = {**run.votes(0), "predicted": 0}
+    bounds = BoundsFromVotes(run.plan, run.sampled, "np", forged)
+    assert check_certificate(run.certificate(0, "np"), bounds=bounds).word == "refuted"

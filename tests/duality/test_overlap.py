@@ -101,3 +101,22 @@ def test_the_bound_is_never_below_a_patient_one() -> None:
         found = error_bound(law, radius, others, np.zeros(len(multipliers)), multipliers)
         patient = Shifted.by(law, radius, others, Rule(500, 8, True)).excess(multipliers).sum()
         assert patient - 3e-6 < found < patient + 2e-4
+
+
+def test_long_overlaps_in_the_plane_are_not_underestimated() -> None:
+    """The density is e^-n / n, and the overlap is uniform: mpmath integrates both to 25 digits."""
+    law, radius, multiplier = L1Law(2, 0.2, 0.5, 1.0), 0.23713981076746393, 4.820750396459726
+    errors = np.array([1 - 0.9492934992343481])
+    wrong = error_bound(law, radius, (), errors, np.array([multiplier]))
+    assert 0 < wrong - (1 - 0.50000118320760406) < 1e-6
+
+
+def test_what_is_returned_was_proved() -> None:
+    """From other multipliers than those of the step before, the search ended without a proof."""
+    law = L1Law(10, 0.5, 0.0, 1.0)
+    errors = np.array([1 - 0.9755611286322688, 1 - 0.9674309958498724])
+    search = OverlapSearch(law, (Rescaled(law, 0.3179693630503419),), errors)
+    radius, multipliers, wrong = search.largest()
+    assert 1.067 < radius < 1.0672
+    assert wrong < 0.5
+    assert wrong == error_bound(law, radius, search.others, errors, multipliers)

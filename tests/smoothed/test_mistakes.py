@@ -137,3 +137,10 @@ def test_mistakes_with_tensors_get_a_sentence() -> None:
     uneven = [(torch.zeros(1, 4, 4), 0), (torch.zeros(1, 5, 5), 1)]
     with pytest.raises(DsrsError, match="inputs must have one shape"):
         model().certify(iter(uneven))
+
+
+def test_a_law_that_the_grid_cannot_carry_is_refused_before_the_first_input() -> None:
+    ring = "weighted:1:0,2:3,inner=0,outer=0"
+    with pytest.raises(DsrsError, match="falls with the norm"):
+        model(input_shape=(2,), method=ring)
+    assert model(input_shape=(2,), method=ring, grid=None).plan.grid is None

@@ -6,18 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from dsrs.audit.balls import precision
+from dsrs.audit.balls import exact, precision
 from dsrs.audit.claims import Claim
 from dsrs.audit.kinds import Proof, proof_of
 from dsrs.audit.kinds.steps import Evaluation, precision_needed
 from dsrs.audit.limits import PROCESSOR_SECONDS, verdict_within
 from dsrs.audit.neyman_pearson import check_alone
 from dsrs.audit.prediction_sets import check_sets, is_of_sets
-from dsrs.audit.verdicts import Undecided, Verdict
+from dsrs.audit.verdicts import Refuted, Undecided, Verdict
 
 # Raises Refuted or Undecided unless the bounds that a certificate starts from follow from votes.
 BoundsCheck = Callable[[Claim, Proof | None], None]
 NOT_A_CERTIFICATE = "this is not a certificate"
+ROUNDED_LEVEL = 1e-9  # of a level: what the rounding of a bound never adds to it
 
 
 def check_certificate(
@@ -64,8 +65,7 @@ class _Findings:
         claim = self.claim = Claim.read(fields)
         proof = self.proof = proof_of(claim)
         claim.check_words(len(proof.steps) if proof else 0)
-        parts: list[BoundsCheck] = [self._prove, *([] if bounds is None else [bounds])]
-        for part in parts:
+        for part in (self._prove, bounds or _demand_enough_votes):
             try:
                 part(claim, proof)
             except Undecided as doubt:
@@ -82,3 +82,19 @@ class _Findings:
             evaluation = Evaluation(claim.law.shells(), self.surpluses)
             proof.check(claim, evaluation)
             check_alone(claim, proof, evaluation.shells)
+
+
+def _demand_enough_votes(claim: Claim, proof: Proof | None) -> None:
+    """Raise Refuted where not even n hits of n votes give a bound that the proof starts from.
+
+    Such a bound L holds at level alpha if L^n <= alpha; a randomized one, if U L^n <= alpha.
+    """
+    subject, bounds = claim.subject or {}, () if proof is None else proof.lower_bounds
+    n, alpha = subject.get("n"), subject.get("alpha")
+    if n is None or alpha is None or not max(bounds, default=0) > 0:
+        return
+    most, uniform = max(bounds), 1.0 if claim.uniform is None else claim.uniform
+    with precision():
+        level = exact(alpha) / exact(uniform) * (1 + exact(ROUNDED_LEVEL))
+        if exact(most).log() * n > level.log():
+            raise Refuted(f"no {n} votes show {float(most)!r} at alpha = {alpha!r}")

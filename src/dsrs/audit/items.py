@@ -75,7 +75,8 @@ def items_of_json(text: str) -> list[Item]:
 
 def _items_of_lines(text: str) -> list[Item]:
     items, readable = [], 0
-    for number, line in enumerate(text.splitlines(), 1):
+    # Not `splitlines`: a text in JSON may hold characters that end a line for Unicode alone.
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:

@@ -60,7 +60,8 @@ class RunFolder:
                 self.keys: list[tuple[Any, str]] = [
                     (index, self._name(text)) for index, text in rows
                 ]
-            self.sampled = optional(config, "sampled_plan", dict) or self.plan
+            named = "sampled_plan" if "sampled_plan" in config else "plan"
+            self.sampled = field(config, named, dict)
             model = optional(config, "model", dict) or {}
         except (sqlite3.Error, NotACertificate) as error:
             raise Unreadable(f"{self.store} cannot be read: {error}") from None
@@ -120,6 +121,13 @@ class RunFolder:
         if version not in RUN_FORMATS:
             known = " and ".join(map(str, RUN_FORMATS))
             raise Unreadable(f"{self.store} has format {version}; this check reads {known}")
+        # What a view gives may depend on who asks, and an index may leave rows out.
+        others = connection.execute(
+            "SELECT name FROM sqlite_master"
+            " WHERE (type <> 'table' AND sql IS NOT NULL) OR sql LIKE 'create virtual%'"
+        ).fetchall()
+        if others:
+            raise Unreadable(f"{self.store} holds more than tables: {shown(others[0][0])}")
 
     def _config(self, connection: sqlite3.Connection) -> Fields:
         rows = connection.execute("SELECT config, checksum FROM run").fetchall()

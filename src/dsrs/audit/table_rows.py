@@ -33,7 +33,10 @@ def certificate_of(row: Row) -> dict[str, Any] | None:
     each step; in earlier ones a single step has columns of its own.
     """
     if str(row.get("status")).startswith("error"):
-        claimed = [name for name in ("certified_radius", "np_radius", "proof") if _has(row, name)]
+        # Beside `certified_radius` stands what was given to `recertify`.
+        more = () if "certified_radius" in row else ("radius", *OTHER_NORMS)
+        names = ("certified_radius", "np_radius", "proof", *more)
+        claimed = [name for name in names if _has(row, name)]
         if claimed:
             raise Refuted(f"its status is an error, and `{claimed[0]}` is not empty")
         return None
@@ -66,8 +69,17 @@ def certificate_of(row: Row) -> dict[str, Any] | None:
         "grid": _grid(row),
         "uniform": _bound(row, "uniform"),
         "proof": proof,
+        "subject": _subject(row),
         **{name: text_if_infinite(_number(row, name)) for name in OTHER_NORMS if _has(row, name)},
     }
+
+
+def _subject(row: Row) -> dict[str, Any] | None:
+    """How many votes an exported row says that it has, and its alpha; a table that was given to
+    `recertify` may mean others."""
+    if "certified_radius" in row or not (_has(row, "n") and _has(row, "alpha")):
+        return None
+    return {"alpha": _number(row, "alpha"), "n": int(_number(row, "n"))}
 
 
 def _is_in_another_norm(row: Row) -> bool:

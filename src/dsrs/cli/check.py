@@ -196,10 +196,12 @@ def _items_of_parquet(content: bytes, source: str) -> Iterator[Item]:
         raise MissingExtra("pyarrow", "parquet") from None
     try:
         table = parquet.read_table(pyarrow.BufferReader(content))
-    except (pyarrow.ArrowInvalid, OSError) as error:
+        rows = table.to_pylist()
+    except (pyarrow.ArrowException, OSError, OverflowError, ValueError) as error:
+        # Also dates that Python does not have, in columns that are not needed.
         raise DataError(f"{source} cannot be read as Parquet: {error}") from None
     _demand_columns(source, table.column_names)
-    for number, cells in enumerate(table.to_pylist()):
+    for number, cells in enumerate(rows):
         yield item_of_row(f"row {number}", cells)
 
 

@@ -72,7 +72,10 @@ def fingerprint_of_input(values: Any, subject: Mapping[str, Any]) -> str:
     from dsrs.proofs.subject import SALTED, input_fingerprint
 
     salted = str(subject.get("input")).startswith(SALTED)
-    return input_fingerprint(values, (subject["seed"], subject["index"]) if salted else None)
+    seed, index = subject.get("seed"), subject.get("index")
+    # Without the salt it is no fingerprint of any input.
+    salt = (seed, index) if salted and seed is not None and index is not None else None
+    return input_fingerprint(values, salt)
 
 
 def fingerprints_from(arguments: argparse.Namespace) -> dict[str, Given]:

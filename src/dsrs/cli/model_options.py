@@ -303,9 +303,12 @@ def with_stored_source(
     """These options, with what the run itself knows where --model or --data were not given."""
     stored = config.get("source", {})
     completed = argparse.Namespace(**vars(arguments))
-    completed.scale = config["model"].get("scaling")
+    model = config.get("model")
+    if not isinstance(model, dict) or "bounds" not in model:
+        raise DataError("the run does not say which model it is of")
+    completed.scale = model.get("scaling")
     if completed.scale is None:
-        completed.bounds = tuple(config["model"]["bounds"])
+        completed.bounds = tuple(model["bounds"])
     for names in (MODEL_SOURCE, DATA_SOURCE):
         what = names[0]
         if getattr(arguments, what) is not None:

@@ -13,14 +13,16 @@ from dsrs.files.foreign_text import printable
 
 
 class PrintableStream:
-    """A text stream that writes control characters out, but for those of the progress bar."""
+    """A text stream that writes out control characters, but for those of the progress bar, and
+    what its encoding does not have."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
         own = ERASE_LINE if text.startswith(ERASE_LINE) else ""
-        return self._stream.write(own + printable(text.removeprefix(own)))
+        shown, encoding = printable(text.removeprefix(own)), self._stream.encoding or "utf-8"
+        return self._stream.write(own + shown.encode(encoding, "backslashreplace").decode(encoding))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)

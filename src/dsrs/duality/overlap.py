@@ -47,9 +47,11 @@ the mean of a number in [0, 1], whatever the multipliers. (The appendix of the p
 from draws, with a share of alpha; the two numbers t ~ Gamma(m, 1) and v are integrated here, at no
 cost in alpha.) Given t the bracket falls with v, so that its zero is found by halving and the inner
 integral ends there; it is cut where a density jumps and where min(n c, r) turns, and each piece is
-smooth. What is left is smooth in t but for the shells where such a zero meets an end of a piece:
-these are found too, and Gauss rules lie between them. `error_bound` charges twice the differences
-to two other rules, added up over all panels without their signs.
+smooth. A piece may be as long as v = 36, and in few dimensions the density of P has its pole
+(d - 1) pi beside it, so that each is cut in three by `GRADES`. What is left is smooth in t but for
+the shells where such a zero meets an end of a piece: these are found too, and Gauss rules lie
+between them. `error_bound` charges twice the differences to two other rules, added up over all
+panels without their signs.
 """
 
 from __future__ import annotations
@@ -79,7 +81,8 @@ SMALLEST_SHELL = 1e-290
 OVERLAP_HALVINGS, KINK_HALVINGS = 26, 40
 # Panels of shells on either side of the median: for a search, to look for kinks, for the integral.
 SEARCH, SCAN, TRUSTED = 12, 150, 20
-OVERLAP_NODES, FEWER_OVERLAP_NODES = 8, 7  # of each panel
+OVERLAP_NODES, FEWER_OVERLAP_NODES = 8, 7  # of each panel; twice as many in a part of v
+GRADES = (0.0, 1 / 9, 1 / 3, 1.0)  # where a piece of v is cut, of its length
 # What is charged: times the differences of rules; and for ends that were left out and rounding.
 DIFFERENCE_CHARGE, FLAT_CHARGE = 2.0, 1e-7
 
@@ -150,13 +153,16 @@ class Shifted:
         columns = [log_ratio, *(log_ratio + other.log_weight(shells) for other in self.others)]
         return np.asarray(np.exp(np.minimum(np.stack(columns), LARGEST_OVERLAP_LOG_RATIO)))
 
-    def excess(self, multipliers: Floats) -> Floats:
-        """V for these multipliers, shell by shell: it is the sum."""
+    def excess(self, multipliers: Floats, nodes: int = OVERLAP_NODES) -> Floats:
+        """V for these multipliers, shell by shell: it is the sum.
+
+        With other `nodes` the rule in v is another one too, and its error does not go unseen.
+        """
         bracket = functools.partial(self.bracket, multipliers)
         total = 0.5 * np.maximum(bracket(self.ends[0], -1), 0.0)
         # Beyond the turn nothing changes.
         total += 0.5 * np.exp(-self.ends[-1]) * np.maximum(bracket(self.ends[-1], 1), 0.0)
-        points, parts = _gauss(2 * OVERLAP_NODES)
+        points, parts = _graded(2 * nodes)
         for start, stop in zip(self.ends[:-1], self.ends[1:], strict=True):
             inside, outside = start, stop
             outside = np.where(bracket(start, 1) > 0, outside, start)
@@ -215,7 +221,10 @@ def error_bound(
     cuts = tuple(sorted({*_cuts(law, radius, others), *_kinks(law, radius, others, multipliers)}))
     half, other, whole = (
         _panels(
-            Shifted.at(law, radius, others, *_shells(law.m, rule, cuts)).excess(multipliers), rule
+            Shifted.at(law, radius, others, *_shells(law.m, rule, cuts)).excess(
+                multipliers, rule.nodes
+            ),
+            rule,
         )
         for rule in (
             Rule(TRUSTED, OVERLAP_NODES, True),
@@ -309,3 +318,11 @@ def _gauss(nodes: int) -> tuple[Floats, Floats]:
     """Points and weights of Gauss's rule on [0, 1]."""
     x, w = np.polynomial.legendre.leggauss(nodes)
     return (x + 1) / 2, w / 2
+
+
+@functools.lru_cache(maxsize=16)
+def _graded(nodes: int) -> tuple[Floats, Floats]:
+    """Points and weights on [0, 1], by Gauss's rule on each part of it."""
+    points, parts = _gauss(nodes)
+    starts, widths = np.array(GRADES[:-1])[:, None], np.diff(GRADES)[:, None]
+    return (starts + widths * points).ravel(), (widths * parts).ravel()

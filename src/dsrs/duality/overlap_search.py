@@ -29,9 +29,12 @@ class OverlapSearch:
     others: Sequence[AdditionalLaw]
     errors: Floats
     _last: Floats = field(init=False)
+    # The last radius that was proved, with what proves it: a search from elsewhere may fail there.
+    _proved: tuple[float, Floats, float] = field(init=False)
 
     def __post_init__(self) -> None:
         self._last = np.ones(len(self.errors))
+        self._proved = 0.0, self._last, 1.0
 
     def largest(self) -> tuple[float, Floats, float]:
         """A radius, its multipliers, and the bound of the error there; 0 where there is none."""
@@ -51,10 +54,7 @@ class OverlapSearch:
         for _ in range(steps if low else 0):
             middle = 0.5 * (low + high)
             low, high = (middle, high) if self._proves(middle) else (low, middle)
-        if not low:
-            return 0.0, self._last, 1.0
-        multipliers = self.multipliers(low)
-        return low, multipliers, error_bound(self.law, low, self.others, self.errors, multipliers)
+        return self._proved
 
     def multipliers(self, radius: float) -> Floats:
         """Multipliers l >= 0 that nearly minimise the bound of the error at this radius."""
@@ -129,4 +129,7 @@ class OverlapSearch:
     def _proves(self, radius: float) -> bool:
         """Whether the trusted bound of the error is below 1/2, at its best multipliers."""
         multipliers = self.multipliers(radius)
-        return error_bound(self.law, radius, self.others, self.errors, multipliers) < 0.5
+        wrong = error_bound(self.law, radius, self.others, self.errors, multipliers)
+        if wrong < 0.5:
+            self._proved = radius, multipliers, wrong
+        return wrong < 0.5

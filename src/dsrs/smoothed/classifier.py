@@ -330,6 +330,7 @@ class SmoothedClassifier(Readable):
         """Take this classifier and this noise; everything is known from now on."""
         plan = self._plan_for(law, classifier.expert_laws).on_grid_of(classifier.bounds)
         refuse_other_noise(classifier, plan)
+        methods_of(plan)  # now that the grid is known
         self._ready = classifier, plan
 
     def _plan_for(

@@ -65,6 +65,11 @@ class Dual(Proof):
         return None if self.p.says_nothing else self.p.lower
 
     @property
+    def lower_bounds(self) -> tuple[Fraction, ...]:
+        ends = [(Fraction(each.lower), 1 - Fraction(each.upper)) for each in self.intervals]
+        return tuple(bound for pair in ends for bound in pair)
+
+    @property
     def uses_p_alone(self) -> bool:
         return not any(self.steps[0].multipliers[1:])
 

@@ -65,6 +65,11 @@ class Lead(Proof):
         return self.lower if self.q is None else None
 
     @property
+    def lower_bounds(self) -> tuple[Fraction, ...]:
+        pairs = ((self.lower, self.rival), self.p or (0.0, 1.0))
+        return tuple(b for low, rival in pairs for b in (Fraction(low), 1 - Fraction(rival)))
+
+    @property
     def laws(self) -> tuple[Mapping[str, Any], ...]:
         return () if self.q is None else (self.q,)
 

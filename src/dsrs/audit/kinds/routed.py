@@ -126,6 +126,11 @@ class Routed(Proof):
         proofs = [proof for part in self.experts for proof in (part.proof, part.excluded)]
         return tuple(step for proof in proofs if proof is not None for step in proof.steps)
 
+    @property
+    def lower_bounds(self) -> tuple[Fraction, ...]:
+        proofs = [proof for part in self.experts for proof in (part.proof, part.excluded)]
+        return tuple(bound for proof in proofs if proof is not None for bound in proof.lower_bounds)
+
     def check(self, claim: Claim, evaluation: Evaluation) -> None:
         said = None if claim.subject is None else claim.subject.get("alpha")
         if said is not None and Fraction(self.alpha) > Fraction(said):

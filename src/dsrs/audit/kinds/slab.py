@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 from dsrs.audit.balls import exact
 from dsrs.audit.claims import Claim, Step
@@ -37,6 +38,10 @@ class Slab(Proof):
     @property
     def p_lower(self) -> float | None:
         return self.lower
+
+    @property
+    def lower_bounds(self) -> tuple[Fraction, ...]:
+        return (Fraction(self.lower),)
 
     def check(self, claim: Claim, evaluation: Evaluation) -> None:
         if not evaluation.shells.gaussian:

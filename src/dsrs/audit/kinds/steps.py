@@ -43,6 +43,12 @@ class Proof(ABC):
         return None
 
     @property
+    def lower_bounds(self) -> tuple[Fraction, ...]:
+        """What it says that probabilities are at least: of the class, and of what is not it or a
+        rival."""
+        return ()
+
+    @property
     def uses_p_alone(self) -> bool:
         """Return whether the first step is a Neyman-Pearson step, which uses no bound under another
         law."""

@@ -92,6 +92,7 @@ class BoundsFromVotes:
         else:
             ballots = Ballots(self.votes)
             ballots.check_class(plan.target)
+        ballots.check_prediction()
         _check_uniform(claim, plan, ballots.index, text)
         _check_grid_step(claim, plan)
         known = {

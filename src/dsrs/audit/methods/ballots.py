@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from dsrs.audit.law_text import canonical
+from dsrs.audit.limits import tick
 from dsrs.audit.reading import Fields, field, number, only, optional, whole
 from dsrs.audit.verdicts import NotACertificate, Refuted, Undecided
 
 ESTIMATION, SELECTION = "estimation", "selection"
+PREDICTING = (SELECTION, ESTIMATION, "plain")  # a model without noise has one plain vote
 MISSED_NOISE = "missed-noise"  # a tally: the sum of the noise of votes that missed
 MOST_VOTES = 2**53
 VOTES_FIELDS = (
@@ -105,12 +107,17 @@ class Ballots:
     def __init__(self, fields: Any) -> None:
         self.index = whole(fields, "index", -MOST_VOTES, 2**64)
         self.label = optional(fields, "label", int)
+        self.predicted = optional(fields, "predicted", int)
         self.target = whole(fields, "target", 0, MOST_VOTES)
         self.choices: Mapping[str, Any] = field(fields, "choices", dict)
         self._streams: dict[tuple[str, Any], list[Unit]] = {}
+        taken: dict[tuple[str, Any], int] = {}
         for unit in map(Unit.read, field(fields, "votes", list)):
-            stream = self._streams.setdefault((unit.purpose, canonical(unit.law)), [])
-            if unit.start != sum(sum(other.counts) for other in stream):
+            tick()
+            name = (unit.purpose, canonical(unit.law))
+            stream, before = self._streams.setdefault(name, []), taken.get(name, 0)
+            taken[name] = before + sum(unit.counts)
+            if unit.start != before:
                 raise Refuted("votes of a stream are missing, or are counted twice")
             own = unit.counts[self.target] if self.target < len(unit.counts) else 0
             if own != sum(unit.hits):
@@ -155,6 +162,18 @@ class Ballots:
             units[-1].slope,
             counts,
         )
+
+    def check_prediction(self) -> None:
+        """Raise unless a prediction is the class that most votes are for, the first of equals: of
+        the votes that select, or else of those under P."""
+        taken = {purpose: self.taken(purpose, None) for purpose in PREDICTING}
+        purpose = next((purpose for purpose, count in taken.items() if count), None)
+        due = None
+        if purpose is not None:
+            counts = self.first(purpose, None, taken[purpose]).counts
+            due = counts.index(max(counts))
+        if self.predicted is not None and self.predicted != due:
+            raise Refuted(f"the prediction is {self.predicted}, and the votes make it {due}")
 
     def check_class(self, rule: str) -> None:
         """Raise unless the certified class is the label, or was chosen by selection votes."""

@@ -50,8 +50,10 @@ class RoutedBallots:
         return self.experts[self.named]
 
     def check_class(self, plan: Plan) -> None:
-        """Raise unless the certified class is the label, or the named expert's votes chose it."""
-        if plan.experts[self.named] is not None or self.answering.label is not None:
+        """Raise unless the certified class is the label, or the named expert's votes chose it; a
+        plain model has no votes that choose, and no certificates."""
+        of_label = plan.target == "label" and self.answering.label is not None
+        if plan.experts[self.named] is not None or of_label:
             self.answering.check_class(plan.target)
 
 
