@@ -40,10 +40,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_votes_taken_again_are_the_stored_ones(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["check", str(folder / "run"), "--votes", "2", "--quiet"]) == 0
+    assert main(["check", str(folder / "run"), "--votes", "2", "--quiet", *SOURCE]) == 0
     said = capsys.readouterr().out
     assert said.count("votes are the stored ones") == 2
-    assert main(["check", str(folder / "run"), "--votes", "9", "--quiet", "--json"]) == 0
+    assert main(["check", str(folder / "run"), "--votes", "9", "--quiet", "--json", *SOURCE]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [one["index"] for one in found["votes"]] == [0, 1, 2]
 
@@ -67,7 +67,7 @@ def test_votes_that_the_model_did_not_give_are_found(
         )
     store.close()
     rewrite(tmp_path / "run", 1, "radius = radius")
-    assert main(["check", str(tmp_path / "run"), "--votes", "3", "--quiet"]) == 1
+    assert main(["check", str(tmp_path / "run"), "--votes", "3", "--quiet", *SOURCE]) == 1
     said = capsys.readouterr().out
     assert "0 refuted" in said  # the certificates follow from the votes
     assert "votes of input 1, taken again: estimation votes from 0 on" in said

@@ -40,7 +40,6 @@ def test_other_commands_take_the_precision_of_the_run(
     certify: Certify, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert certify(*NET, *HALF, "--stop", "2") == 0
-    assert main(["check", "run", "--votes", "2", "--quiet"]) == 0
     again = (*NET[:2], "--data", "data.npz")
     assert main(["check", "run", "--votes", "2", "--quiet", *again]) == 2
     assert main(["check", "run", "--votes", "2", "--quiet", *again, *HALF]) == 0

@@ -70,7 +70,7 @@ def test_every_command_takes_a_routed_folder(
     printed = capsys.readouterr().out
     assert "routed: inputs by expert 0: 2, 1: 1" in printed
     assert main(["check", run, "--quiet"]) == 0
-    assert main(["check", run, "--votes", "1", "--quiet"]) == 0
+    assert main(["check", run, "--votes", "1", "--quiet", "--model", folder]) == 0
     again = str(tmp_path / "again")
     assert main(["recertify", run, "--alpha", "0.01", "--output", again]) == 0
     assert main(["check", again, "--quiet"]) == 0

@@ -96,6 +96,7 @@ class Adapter:
             sees to `mean` and `std` itself; so does every one that is given `weights`.
         prepares: reads what the publisher of a model says of its inputs, without the weights; None
             where nobody says anything.
+        runs_code: whether Python code is run that such a name, or a folder of this name, names.
     """
 
     form: str
@@ -103,6 +104,7 @@ class Adapter:
     load: Callable[[str, ModelOptions], Classifier]
     takes: frozenset[str] = frozenset()
     prepares: Callable[[str], Preparation | None] = lambda name: None
+    runs_code: bool = False
 
 
 def by_suffix(*suffixes: str) -> Callable[[str], bool]:

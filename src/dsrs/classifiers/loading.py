@@ -147,6 +147,11 @@ def _behind_normalisation(
     return normalised(inner, options.mean or (0.0,), options.std or (1.0,), bounds)
 
 
+def runs_code(spec: str | Path) -> bool:
+    """Return whether Python code is run to load the model of this name."""
+    return _adapter_of(str(spec)).runs_code
+
+
 def preparation_of(spec: str | Path) -> Preparation | None:
     """Return how the publisher of a model prepares its inputs; None where that is not known."""
     return _adapter_of(str(spec)).prepares(str(spec))

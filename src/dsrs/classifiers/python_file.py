@@ -32,6 +32,7 @@ ADAPTER = Adapter(
     lambda name: FILE_SPEC.fullmatch(name) is not None,
     from_python_file,
     OBJECT_ADAPTER.takes,
+    runs_code=True,
 )
 
 

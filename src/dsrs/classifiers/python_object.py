@@ -93,6 +93,7 @@ ADAPTER = Adapter(
     lambda name: OBJECT_SPEC.fullmatch(name) is not None,
     from_python_object,
     frozenset({"engine", "precision", "weights", "channels_last"}),
+    runs_code=True,
 )
 
 

@@ -272,4 +272,4 @@ def adapter(load: Load) -> Adapter:
         return read_route(name, options.router).load(options, load)
 
     takes = frozenset({"router", "mean", "engine", "precision"})
-    return Adapter(f"a folder with {ROUTE_NAME}", is_routed, load_folder, takes)
+    return Adapter(f"a folder with {ROUTE_NAME}", is_routed, load_folder, takes, runs_code=True)
