@@ -76,12 +76,12 @@ def _unpickled(path: Path) -> NDArray[np.uint8]:
     rows, labels = batch.get("data"), batch.get("labels")
     if not isinstance(rows, np.ndarray) or rows.ndim != 2 or rows.shape[1] != RECORD - 1:
         raise DataError(f"{path}: expected an array `data` of rows of {RECORD - 1} bytes")
-    if not isinstance(labels, list) or len(labels) != len(rows) or not are_labels(labels):
+    if not isinstance(labels, list) or len(labels) != len(rows) or not _are_labels(labels):
         raise DataError(f"{path}: expected a list `labels` of {len(rows)} numbers from 0 to 9")
     return np.column_stack([np.asarray(labels, np.uint8), rows])
 
 
-def are_labels(labels: Any) -> bool:
+def _are_labels(labels: Any) -> bool:
     """Whether this is a list of classes of CIFAR-10."""
     known = range(len(CLASS_NAMES))
     return isinstance(labels, list) and all(type(each) is int and each in known for each in labels)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from dsrs.classifiers.base import UNIT_BOUNDS, checked_bounds
 from dsrs.datasets.cifar import is_cifar_folder, load_cifar_file, load_cifar_folder
-from dsrs.datasets.cifar_sheets import has_sheets, load_cifar_sheets
 from dsrs.datasets.csv_file import CSV_SUFFIXES as CSV_SUFFIXES
 from dsrs.datasets.csv_file import load_csv
 from dsrs.datasets.dataset import Dataset
@@ -108,7 +107,6 @@ LOADERS: dict[str, Callable[[Path, _Asked], Dataset]] = {
     "idx": lambda source, asked: load_idx(source, asked.labels),
     "idx folder": lambda source, asked: load_idx_folder(source, asked.split),
     "cifar": lambda source, asked: load_cifar_file(source),
-    "cifar sheets": lambda source, asked: load_cifar_sheets(source, asked.split),
     "cifar folder": lambda source, asked: load_cifar_folder(source, asked.split),
 }
 
@@ -117,8 +115,6 @@ def _kind(source: Path) -> str:
     if source.is_dir():
         if is_idx_folder(source):
             return "idx folder"
-        if has_sheets(source):
-            return "cifar sheets"
         if is_tiny_imagenet(source):
             return "tiny imagenet"
         if is_parquet_folder(source):
