@@ -37,7 +37,7 @@ COMMANDS = {
     "show-index": "show run --index 2",
     "report": "report run --require inputs>=3 --resamples 100",
     "gate": "gate run --require accuracy@0.1>=0.01",
-    "check": "check run --sample 2 --votes 1 --quiet",
+    "check": f"check run --sample 2 --votes 1 --quiet {NET} --num-classes 3",
     "recertify-run": "recertify run --alpha 0.01 --quiet",
     "recertify-table": "recertify run.csv --output again.csv --quiet",
     "compare": "compare run again.csv --resamples 100",
