@@ -89,11 +89,10 @@ def test_the_example_of_the_certify_page_prints_what_it_shows(
     expected = shown.strip().splitlines()
     assert printed[0] == expected[0]
     assert len(printed) == len(expected)
-    # The last bits of a tailored law depend on the threads of NumPy's matrix products, and noise is
-    # keyed by the law: other votes, within sampling error.
+    # Another version of scikit-learn may fit a little differently.
     columns = ["method", "r=0", *(f"r=0.{tenth}" for tenth in range(1, 7))]
     assert printed[1].split()[:8] == expected[1].split()[:8] == columns
     for line, told in zip(printed[3:5], expected[3:5], strict=True):
         assert line.split()[0] == told.split()[0]
         found, promised = (np.array([float(x) for x in row.split()[1:8]]) for row in (line, told))
-        assert np.abs(found - promised).max() <= (2 if line.startswith("np") else 6)
+        assert np.abs(found - promised).max() <= 3

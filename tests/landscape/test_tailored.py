@@ -19,6 +19,7 @@ from dsrs.landscape.expected import expected_lower, unproved_at
 from dsrs.landscape.prediction import probability
 from dsrs.landscape.shells import shells_of
 from dsrs.landscape.tailored import best_caps, proved_shifts
+from dsrs.landscape.weights import knotted
 from dsrs.laws import GeneralizedGaussian, Weighted
 from dsrs.proofs.certificate import Certificate
 from dsrs.proofs.certification import certify
@@ -204,3 +205,14 @@ def test_choosing_is_faster_than_one_interpreted_certificate() -> None:
             )
 
     assert best_of_three(choose) < best_of_three(search)
+
+
+def test_the_last_bits_of_matrix_products_change_no_law() -> None:
+    # Noise is keyed by the law: another last bit of it would be other votes.
+    base = GeneralizedGaussian(64, 0.5, 26.0)
+    shells = shells_of(base)
+    curve = -0.3 * np.sqrt(shells.t / base.m)
+    law = knotted(base, shells, curve)
+    for seed in range(20):
+        off = np.random.default_rng(seed).normal(scale=1e-13, size=curve.shape)
+        assert knotted(base, shells, curve + off) == law

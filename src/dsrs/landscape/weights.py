@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 MOST_FITTED_KNOTS = 24
 # A knot more where ln lambda is off by this much, weighted by the root of the shell's share of Q.
 KNOT_TOLERANCE = 2e-3
+WEIGHT_DECIMALS = 3  # of ln lambda: finer than what knots miss
 # Shells with less of Q (and of P) are left to the slopes at the ends.
 LEAST_SHELL_SHARE = 1e-6
 STEEPEST_WEIGHT = 1e4
@@ -39,9 +40,10 @@ def knotted(base: GeneralizedGaussian, shells: Shells, log_weights: Floats) -> W
     """A law through the points of a falling lambda that matter, at most `MOST_FITTED_KNOTS`.
 
     Greedy: the shell that the lines so far miss by most becomes a knot. Lines between points of a
-    falling lambda may be too steep at their start; they are made to fall once more.
+    falling lambda may be too steep at their start; they are made to fall once more. Noise is keyed
+    by the law, so lambda is rounded first: its last bits depend on the threads of matrix products.
     """
-    t = shells.t
+    t, log_weights = shells.t, np.round(log_weights, WEIGHT_DECIMALS)
     with np.errstate(divide="ignore"):
         share = np.exp(log_weights - np.max(log_weights)) * shells.mass
     share /= share.sum()
