@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -30,7 +31,10 @@ LEARNT_NOISE = 3.0
 # Sizes of the noise that a denoiser learns from, as multiples of the one that it is for.
 LEAST_SIZE, GREATEST_SIZE = 0.5, 1.25
 # A quarter of what fresh weights of a network with batch normalisation are trained with.
-FINE_TUNE_RATE, FINE_TUNE_BATCH = 0.05, 128
+FINE_TUNE_RATE = 0.05
+# Images of a batch. Large images come in smaller batches, of about as many values as a large batch
+# of 32x32 images: some hundreds of them then are enough steps, and their gradients fit in memory.
+MOST_IN_BATCH, LEAST_IN_BATCH, BATCH_VALUES = 128, 16, 128 * 3072
 LOG = logging.getLogger("dsrs.adapting")
 
 
@@ -147,6 +151,7 @@ def denoiser(situation: Situation) -> Made:
         smallest=LEAST_SIZE * sigma,
         largest=GREATEST_SIZE * sigma,
         epochs=learning.epochs,
+        batch_size=batch_size(dataset.input_shape),
         seed=learning.seed,
         **learning.rate,
     )
@@ -187,6 +192,8 @@ def fine_tune(situation: Situation) -> Made:
         data, learning.recipe, situation.noise_to_learn, 0.0, hold_out=learning.hold_out
     ).in_epochs(learning.epochs)
     chosen: dict[str, Any] = {
+        "schedule": "one-cycle",
+        "batch_size": batch_size(dataset.input_shape),
         "learning_rate": FINE_TUNE_RATE,
         "seed": learning.seed,
         **learning.rate,
@@ -195,7 +202,7 @@ def fine_tune(situation: Situation) -> Made:
     with situation.watched(images, "fine-tuning") as watcher:
         train_model(
             dataset,
-            replace(settings, schedule="one-cycle", batch_size=FINE_TUNE_BATCH, **chosen),
+            replace(settings, **chosen),
             folder,
             start=given_model(weights, "the model as it is"),
             resume=(folder / CHECKPOINT_NAME).exists(),
@@ -203,6 +210,11 @@ def fine_tune(situation: Situation) -> Made:
             watcher=watcher,
         )
     return load_classifier(folder), None
+
+
+def batch_size(input_shape: tuple[int, ...]) -> int:
+    """How many inputs of this shape are learned from at once."""
+    return min(MOST_IN_BATCH, max(LEAST_IN_BATCH, BATCH_VALUES // math.prod(input_shape)))
 
 
 def weights_of(model: Classifier) -> TorchWeights | None:
