@@ -86,6 +86,51 @@ def test_the_interval_of_a_gain_is_paired(make_result: Make) -> None:
     assert back.sign == -1
 
 
+def test_the_ratio_of_average_radii_is_paired(make_result: Make) -> None:
+    """Radii that differ much between inputs, and are 1.5 times as large in the new run."""
+    radii = np.random.default_rng(0).uniform(0.1, 3.0, 40)
+    first, second = (
+        RunSummary.from_results(
+            name, [make_result(i, {"np": r * times}) for i, r in enumerate(radii)]
+        )
+        for name, times in (("old", 1.0), ("new", 1.5))
+    )
+    found = compare(first, second, [0.5], resampling=FAST)
+    ratio = found.methods[0].ratio
+    assert ratio is not None
+    assert [float(part) for part in (ratio.low, ratio.value, ratio.high)] == pytest.approx(
+        [1.5] * 3
+    )
+    text = "average radius of new, Neyman-Pearson: 1.50 times (1.50 to 1.50) that of old"
+    assert text in comparison_markdown(found)
+    (fields,) = json.loads(json_document(make_report([first, second], [0.5], FAST)))["comparisons"]
+    assert fields["ratios"] == [{"method": "np", "ratio": 1.5, "low": 1.5, "high": 1.5}]
+
+
+def test_the_interval_of_a_ratio_by_hand(make_result: Make) -> None:
+    """Two inputs, (1, 1) and (1, 4): a resample has one of the ratios 1, 2.5 and 4."""
+    first, second = (
+        RunSummary.from_results(name, [make_result(i, {"np": r}) for i, r in enumerate(radii)])
+        for name, radii in (("old", (1.0, 1.0)), ("new", (1.0, 4.0)))
+    )
+    ratio = compare(first, second, [0.5], resampling=FAST).methods[0].ratio
+    assert ratio is not None
+    assert (ratio.low, ratio.value, ratio.high) == (1, Fraction(5, 2), 4)
+
+
+def test_there_is_no_ratio_to_what_may_be_nothing(make_result: Make) -> None:
+    """A resample of two inputs may hold the abstained one alone."""
+    first, second = (
+        RunSummary.from_results(
+            name, [make_result(0, {"np": radius}), make_result(1, {"np": "abstained"})]
+        )
+        for name, radius in (("old", 1.0), ("new", 2.0))
+    )
+    found = compare(first, second, [0.5], resampling=FAST)
+    assert found.methods[0].ratio is None
+    assert " times (" not in comparison_markdown(found)
+
+
 def test_the_interval_covers_the_gain_of_the_population(make_result: Make) -> None:
     """Half of all inputs gain and a quarter lose: 1/4 lies in most of the 95% intervals."""
     generator = np.random.default_rng(3)
@@ -181,6 +226,9 @@ def test_the_command_prints_and_writes(
     assert "the runs differ in sigma (1 and 0.5): a gain may come from that" in out
     assert "r=0.75: lost 3 (0, 1, 2)" in out
     assert "-0.500*" in out
+    assert (
+        "average radius of new, Neyman-Pearson: 0.50 times (0.50 to 0.50) that of was (s=1)" in out
+    )
     assert "<title>new against was (s=1)</title>" in page.read_text()
     text = summary.read_text()
     assert text.startswith("what stood there\n")

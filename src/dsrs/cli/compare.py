@@ -92,7 +92,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def comparison_text(comparison: Comparison) -> str:
     """The comparison as aligned text; a gain whose interval excludes zero has a star."""
-    from dsrs.reports.comparison_tables import changes_lines, comparison_notes, comparison_rows
+    from dsrs.reports.comparison_tables import (
+        changes_lines,
+        comparison_notes,
+        comparison_rows,
+        ratio_lines,
+    )
     from dsrs.reports.tables import interval_note
 
     lines = [
@@ -100,6 +105,7 @@ def comparison_text(comparison: Comparison) -> str:
         "",
         rows_text(comparison_rows(comparison), comparison.radii),
         "",
+        *ratio_lines(comparison),
         f"certified accuracy in percent at {comparison.runs[0].norm} radius r, "
         + interval_note(comparison.resampling),
         "* the interval of this gain excludes zero; any other gain may be chance",

@@ -18,13 +18,9 @@ from dsrs.errors import InvalidInput
 
 Floats = NDArray[np.float64]
 
-FEWEST_RESAMPLES, MOST_RESAMPLES = (
-    100,
-    100_000,
-)  # resamples; their means are kept, and more change no digit shown
-RESAMPLES_PER_BLOCK = (
-    250  # resamples a block: bounds the memory to RESAMPLES_PER_BLOCK x inputs numbers
-)
+# The means of all resamples are kept, and more of them change no digit that is shown.
+FEWEST_RESAMPLES, MOST_RESAMPLES = 100, 100_000
+RESAMPLES_PER_BLOCK = 250  # bounds the memory to so many numbers for each input
 
 
 @dataclass(frozen=True, slots=True)

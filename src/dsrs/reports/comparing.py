@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
-from dsrs.confidence.bootstrap import Estimate, Resampling, resampled_means
+from dsrs.confidence.bootstrap import Estimate, Floats, Resampling, interval, resampled_means
 from dsrs.errors import InvalidInput, StoreMismatch
 from dsrs.measures.accuracy import certified_at
 from dsrs.reports.envelope import shared_methods
 from dsrs.reports.measures import (
+    RADIUS_COLUMN,
     MethodMeasures,
     RunMeasures,
     checked_radii,
@@ -42,10 +44,15 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class MethodGain:
-    """What one method certifies more in the new run, and where; `changes` begins at radius 0."""
+    """What one method certifies more in the new run, and where; `changes` begins at radius 0.
+
+    `ratio` is the new average radius divided by the old one; None where a resample of the inputs
+    has an old average of 0.
+    """
 
     method: str
     gain: MethodMeasures
+    ratio: Estimate | None
     changes: tuple[Changed, ...]
 
 
@@ -147,7 +154,8 @@ def _gain(
     grid: tuple[float, ...],
     resampling: Resampling,
 ) -> MethodGain:
-    difference = input_columns(new, method, grid) - input_columns(old, method, grid)
+    columns = [input_columns(run, method, grid) for run in (old, new)]
+    difference = columns[1] - columns[0]
     samples = resampled_means(difference, resampling)
     radii = (0.0, *(radius for radius in grid if radius > 0))
     before, after = (certified_at(run.proved_radii(method), radii) for run in (old, new))
@@ -159,8 +167,19 @@ def _gain(
     return MethodGain(
         method,
         measures_of(method, difference, samples, resampling.confidence),
+        _ratio(*(block[:, RADIUS_COLUMN] for block in columns), resampling),
         tuple(
             Changed(radius, listed(is_new & ~was), listed(was & ~is_new))
             for radius, was, is_new in zip(radii, before.T, after.T, strict=True)
         ),
     )
+
+
+def _ratio(old: Floats, new: Floats, resampling: Resampling) -> Estimate | None:
+    """The ratio of the means of two columns, over the same inputs in each resample."""
+    means = resampled_means(np.column_stack([old, new]), resampling)
+    if not means[:, 0].all():
+        return None
+    low, high = interval(means[:, 1:] / means[:, :1], resampling.confidence)
+    total = [sum(map(Fraction, column.tolist()), Fraction()) for column in (old, new)]
+    return Estimate(total[1] / total[0], Fraction(float(low[0])), Fraction(float(high[0])))

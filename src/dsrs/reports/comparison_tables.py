@@ -7,7 +7,7 @@ from typing import Any
 
 from dsrs.confidence.bootstrap import Estimate
 from dsrs.files.foreign_text import markdown_name
-from dsrs.measures.rounding import nearest_number
+from dsrs.measures.rounding import nearest_number, nearest_text
 from dsrs.reports.comparing import Changed, Comparison
 from dsrs.reports.headers import different_settings, header_lines
 from dsrs.reports.summary import method_name
@@ -63,6 +63,22 @@ def changes_text(changed: Changed) -> str | None:
     return f"r={changed.radius:g}: {', '.join(parts)}" if parts else None
 
 
+def ratio_lines(comparison: Comparison) -> list[str]:
+    """For each method how many times the old average radius the new one is, where that is known."""
+    old, new = comparison.runs
+    return [
+        f"average radius of {new.name}, {method_name(gain.method)}: "
+        f"{_ratio_text(gain.ratio)} that of {old.name}"
+        for gain in comparison.methods
+        if gain.ratio
+    ]
+
+
+def _ratio_text(ratio: Estimate) -> str:
+    value, low, high = (nearest_text(part, 2) for part in (ratio.value, ratio.low, ratio.high))
+    return f"{value} times ({low} to {high})"
+
+
 def changes_lines(comparison: Comparison) -> Iterator[tuple[str, list[str]]]:
     """For each method its name, and at which radii which inputs changed."""
     for gain in comparison.methods:
@@ -79,6 +95,8 @@ def comparison_markdown(comparison: Comparison) -> str:
         "",
         *markdown_rows(comparison_rows(comparison), comparison.radii),
     ]
+    for text in ratio_lines(comparison):
+        lines += ["", f"{markdown_name(text)}."]
     for name, texts in changes_lines(comparison):
         lines += ["", f"Inputs that changed, {markdown_name(name)}:", ""]
         lines += [f"- {text}" for text in texts]
@@ -96,6 +114,16 @@ def comparison_fields(comparison: Comparison) -> dict[str, Any]:
         "new_inputs": comparison.sizes[1],
         "different": different_settings(comparison.runs),
         "gains": list(_gains(comparison)),
+        "ratios": [
+            {
+                "method": gain.method,
+                "ratio": nearest_number(gain.ratio.value, CSV_DIGITS),
+                "low": nearest_number(gain.ratio.low, CSV_DIGITS),
+                "high": nearest_number(gain.ratio.high, CSV_DIGITS),
+            }
+            for gain in comparison.methods
+            if gain.ratio
+        ],
         "changes": [
             {
                 "method": gain.method,

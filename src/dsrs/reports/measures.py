@@ -21,6 +21,8 @@ from dsrs.measures.accuracy import certified_at, counted_radii, round_step
 from dsrs.measures.certified_accuracy import MOST_SHOWN_RADII
 from dsrs.reports.summary import BASELINE, RunSummary
 
+RADIUS_COLUMN = -2  # of `input_columns`
+
 
 @dataclass(frozen=True, slots=True)
 class MethodMeasures:

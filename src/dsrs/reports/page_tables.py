@@ -6,7 +6,12 @@ from collections.abc import Sequence
 from html import escape
 
 from dsrs.reports.comparing import Comparison
-from dsrs.reports.comparison_tables import changes_lines, comparison_notes, comparison_rows
+from dsrs.reports.comparison_tables import (
+    changes_lines,
+    comparison_notes,
+    comparison_rows,
+    ratio_lines,
+)
 from dsrs.reports.tables import AVERAGE_RADIUS_HEAD, SUMMARY_HEADS, Cell, Row
 
 
@@ -37,11 +42,12 @@ def comparison_section(comparison: Comparison) -> str:
         f"<ul>{''.join(f'<li>{escape(text)}</li>' for text in texts)}</ul></details>"
         for name, texts in changes_lines(comparison)
     )
+    ratios = "<br>".join(map(escape, ratio_lines(comparison)))
     return (
         f"<h3>{escape(first)}</h3>\n<p>{'<br>'.join(map(escape, notes))}</p>\n"
         '<div class="scroll" tabindex="0" role="region" aria-label="Comparison">'
         f'<table class="summary">{rows_table(comparison_rows(comparison), comparison.radii)}'
-        f"</table></div>\n{changed}"
+        f"</table></div>\n<p>{ratios}</p>\n{changed}"
     )
 
 
