@@ -127,7 +127,7 @@ def _print_least_probability(
         return 0
     values = _named_multipliers(step.multipliers)
     print(
-        f"at shift {step.radius:.9g} the class has a probability of at least "
+        f"at shift {step.radius!r} the class has a probability of at least "
         f"{floor_text(step.dual_bound, 10)}\nby the multipliers {values}"
     )
     return 0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dsrs.measures.rounding import floor_text
 from dsrs.paper.figures.canvas import canvas
 from dsrs.paper.multiclass import SECTOR, Multiclass
 from dsrs.paper.planar import Region, lobes
@@ -35,7 +36,7 @@ def draw_tightness(results: Sequence[Tightness], path: Path) -> None:
                 ("Q on the region", result.on_region, method_color("rescaled"), ()),
             )
             for label, radius, color, dashes in circles:
-                _circle(axes, radius, color, f"{label}: {radius:.3f}", dashes)
+                _circle(axes, radius, color, f"{label}: {floor_text(radius, 3)}", dashes)
             axes.set_title(f"class A: {result.region}", fontsize=8)
             _loss(axes, result.true_radius, result.worst_direction)
             _finish(axes)
@@ -63,7 +64,7 @@ def draw_multiclass(result: Multiclass, path: Path) -> None:
             ("laws on B and C", result.laws_on_the_rivals, PALETTE[2]),
         )
         for label, radius, color in circles:
-            _circle(axes, radius, color, f"{label}: {radius:.3f}")
+            _circle(axes, radius, color, f"{label}: {floor_text(radius, 3)}")
         _loss(axes, result.true_radius, result.worst_direction)
         _finish(axes)
         axes.set(xlim=(-2.6, 2.6), ylim=(-2.6, 2.6))
