@@ -56,6 +56,22 @@ def test_an_ensemble_is_one_onnx_file_too(tmp_path: Path) -> None:
     assert np.allclose(one_file.forward(batch), whole.forward(batch), atol=1e-5)  # type: ignore[attr-defined]
 
 
+def test_probabilities_and_logits_are_not_averaged() -> None:
+    def logits(batch: NDArray[np.float32]) -> NDArray[np.float32]:
+        return batch @ weights(0)
+
+    def shares(batch: NDArray[np.float32]) -> NDArray[np.float32]:
+        powers = np.exp(logits(batch))
+        return np.asarray(powers / powers.sum(axis=1, keepdims=True), np.float32)
+
+    first, second = (
+        from_callable(function, input_shape=(6,), num_classes=3) for function in (logits, shares)
+    )
+    with pytest.raises(InvalidInput, match="some models of the ensemble return probabilities"):
+        ensemble([first, second])
+    ensemble([second, second])
+
+
 def test_a_denoiser_stands_before_every_member(tmp_path: Path) -> None:
     paths = [save(tmp_path, seed) for seed in range(2)]
     batch = 3 * np.random.default_rng(5).normal(size=(300, 6)).astype(np.float32)

@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     from dsrs.classifiers.denoisers import Denoiser
 
 
+SUM_TOLERANCE = 1e-3  # of probabilities in reduced precision
+
+
 @remembered
 def ensemble(members: Sequence[Classifier]) -> CallableClassifier:
     """The classifier whose scores are the mean of the members' scores.
 
-    Scores are what the models return, logits or probabilities: average models of one kind. A row
-    is one query, which takes a pass of each member.
+    Scores are what the models return, all logits or all probabilities. A row is one query, which
+    takes a pass of each member.
 
     Args:
         members: two or more models of one input shape, number of classes and bounds, which return
@@ -32,8 +35,12 @@ def ensemble(members: Sequence[Classifier]) -> CallableClassifier:
     if len(members) < 2:
         raise InvalidInput(f"an ensemble needs two models or more, got {len(members)}")
     first = members[0]
-    for member in members:
-        _check_member(member, first)
+    kinds = {_kind_of_scores(_checked_scores(member, first)) for member in members}
+    if len(kinds) > 1:
+        raise InvalidInput(
+            "some models of the ensemble return probabilities and others do not, so their mean "
+            "would count the others most; let all return logits, or all probabilities"
+        )
 
     def forward(batch: NDArray[np.float32]) -> NDArray[np.float64]:
         return np.asarray(np.mean([member.scores(batch) for member in members], axis=0))
@@ -62,8 +69,8 @@ def ensemble(members: Sequence[Classifier]) -> CallableClassifier:
     )
 
 
-def _check_member(member: Classifier, first: Classifier) -> None:
-    """Raise unless a member fits the first one and returns scores."""
+def _checked_scores(member: Classifier, first: Classifier) -> NDArray[np.float64]:
+    """Some scores of a member, or an error unless it fits the first one and returns scores."""
     for name in ("input_shape", "num_classes", "bounds"):
         expected, actual = getattr(first, name), getattr(member, name)
         if expected != actual:
@@ -71,4 +78,12 @@ def _check_member(member: Classifier, first: Classifier) -> None:
                 f"the models of an ensemble must have the same `{name}`: "
                 f"{first.description} has {expected}, {member.description} has {actual}"
             )
-    member.scores(probe_batch(member.input_shape, member.bounds))  # raises where there are none
+    scores = member.scores(probe_batch(member.input_shape, member.bounds))
+    return np.asarray(scores, dtype=np.float64)
+
+
+def _kind_of_scores(scores: NDArray[np.float64]) -> str:
+    """Probabilities if no row has a negative score and each sums to 1."""
+    sums = scores.sum(axis=1)
+    are_shares = bool(np.all(scores >= 0) and np.all(np.abs(sums - 1) < SUM_TOLERANCE))
+    return "probabilities" if are_shares else "others"

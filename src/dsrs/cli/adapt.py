@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsrs.certifying.progress import Progress
@@ -15,9 +17,10 @@ from dsrs.cli.model_options import (
     model_and_data,
     other_split,
 )
+from dsrs.cli.next_command import next_certify
 from dsrs.cli.options import Commands, Options
 from dsrs.cli.output import print_json
-from dsrs.cli.split_note import note_on_split
+from dsrs.cli.split_note import note_on_split, note_without_noise
 from dsrs.cli.tune import forecast_row, forecast_table, round_radii
 from dsrs.cli.values import one_of
 from dsrs.errors import DataError, InvalidInput
@@ -79,14 +82,19 @@ def _add_budget(group: Options) -> None:
         "--by",
         action="append",
         metavar="WAY",
-        help="try this way: clip, dct, dct-mild, statistics, denoiser or fine-tune; give it "
-        "again for several (default: all that need no training, and with --train-data all)",
+        dest="ways",
+        help="try this way: clip, dct, dct-mild, statistics, denoiser or fine-tune (which needs "
+        "labels); give it again, or dct,clip, for several (default: all that need no training, and "
+        "with --train-data all)",
     )
     group.add_argument(
         "--train-data",
-        help="data to learn from, of which nothing is reported; statistics and a way that --by "
-        "names take the train split of --data by default",
+        dest="unlabelled",
+        help="data to learn from, of which nothing is reported; a folder of pictures is scaled to "
+        "the shape of --data. statistics and a way that --by names take the train split of --data "
+        "by default",
     )
+    group.add_argument("--train-labels", help="as --labels, for --train-data")
     add_goal(group)
     group.add_argument("--votes", default=1000, help="votes for each input and candidate")
     group.add_argument(
@@ -132,15 +140,17 @@ def run(arguments: argparse.Namespace) -> int:
     from dsrs.reports.candidates_page import write_candidates_page
 
     model, dataset = model_and_data(arguments)
+    chosen = _choosing_inputs(arguments, dataset)
     if not arguments.quiet:
         note_on_split(arguments, model, dataset)
+        note_without_noise(model, dataset, chosen)
     names = ("votes", "n", "alpha", "objective", "reach", "seed", "batch", "workers")
     adapted = adapt(
         model,
         dataset,
-        _choosing_inputs(arguments, dataset),
+        chosen,
         arguments.output,
-        ways=tuple(arguments.by or ()),
+        ways=_ways(arguments),
         budget=Budget(**{name: getattr(arguments, name) for name in names}),
         unlabelled=_unlabelled(arguments, model, dataset),
         learning=_learning(arguments),
@@ -152,8 +162,15 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     print(adapted_text(adapted))
     if not arguments.quiet:
-        print(f"wrote {page}: the candidates side by side\n\n" + _next(arguments, adapted))
+        print(f"wrote {page}: the candidates side by side\n")
+        print(next_certify(arguments, adapted, others=len(dataset) > len(chosen)))
     return 0
+
+
+def _ways(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """The ways that --by names, each once."""
+    texts = [part.strip() for text in arguments.ways or () for part in text.split(",")]
+    return tuple(dict.fromkeys(texts))
 
 
 def _learning(arguments: argparse.Namespace) -> Learning | None:
@@ -161,7 +178,7 @@ def _learning(arguments: argparse.Namespace) -> Learning | None:
     from dsrs.adapting import LEARNING_WAYS, Learning
     from dsrs.training import Machine
 
-    if not (arguments.train_data or set(arguments.by or ()) & set(LEARNING_WAYS)):
+    if not (arguments.unlabelled or set(_ways(arguments)) & set(LEARNING_WAYS)):
         return None
     names = ("epochs", "sigma", "recipe", "learning_rate", "hold_out", "seed")
     device = "cpu" if arguments.device == "cpu" else arguments.device.partition(":")[0]
@@ -170,32 +187,58 @@ def _learning(arguments: argparse.Namespace) -> Learning | None:
 
 
 def _choosing_inputs(arguments: argparse.Namespace, dataset: Dataset) -> list[int]:
-    """The inputs that the options name, or some that are spread over the data."""
+    """The inputs that the options name, or some that are spread over the data, at most half."""
+    offered = chosen_inputs(arguments, dataset)
     if (arguments.start, arguments.stop, arguments.skip, arguments.indices) != (0, None, 1, None):
-        return chosen_inputs(arguments, dataset)
+        return offered
     if arguments.inputs < 1:
         raise InvalidInput(f"--inputs must be at least 1, got {arguments.inputs}")
-    step = max(1, len(dataset) // arguments.inputs)
-    return list(range(step // 2, len(dataset), step))[: arguments.inputs]
+    count = max(1, min(arguments.inputs, len(offered) // 2))
+    if count < arguments.inputs and not arguments.quiet:
+        print(
+            f"note: {count} of {len(offered)} inputs choose, the others are for what is reported",
+            file=sys.stderr,
+        )
+    step = len(offered) // count
+    return offered[step // 2 :: step][:count]
 
 
 def _unlabelled(
     arguments: argparse.Namespace, model: Classifier, dataset: Dataset
 ) -> tuple[Dataset, Sequence[int]] | None:
     """Inputs to estimate and to learn from, of which none chooses or is reported."""
-    own = arguments.train_data
-    changed = {"data": own, "labels": None} if own else {}
+    own = arguments.unlabelled
+    changed = _as_the_data(arguments, dataset) if own else {}
     try:
         found = other_split(arguments, dataset, model, split="train", no_labels=False, **changed)
     except DataError:
         if own:
             raise
         return None
+    if own and found is None:
+        raise InvalidInput("--train-data holds the inputs of --data; give others")
     if found is None or found.input_shape != dataset.input_shape:
-        if own:
-            raise InvalidInput("--train-data must be of the shape of --data, and other inputs")
+        if own and found is not None:
+            raise InvalidInput(
+                f"--train-data has inputs of the shape {found.input_shape}, and --data of the "
+                f"shape {dataset.input_shape}; they must be the same"
+            )
         return None
     return found, range(len(found))
+
+
+def _as_the_data(arguments: argparse.Namespace, dataset: Dataset) -> dict[str, object]:
+    """How --train-data is read: images of a folder in the size of --data, unless it is given."""
+    from dsrs.datasets.loading import takes_frame
+
+    changed: dict[str, object] = {"data": arguments.unlabelled, "labels": arguments.train_labels}
+    asked = arguments.size is not None or arguments.crop is not None
+    shape = dataset.input_shape
+    if not asked and takes_frame(arguments.unlabelled) and len(shape) == 3 and shape[1] == shape[2]:
+        changed |= {"size": shape[1], "crop": None}
+    if not Path(arguments.unlabelled).exists():
+        raise InvalidInput(f"--train-data: {arguments.unlabelled} does not exist")
+    return changed
 
 
 def adapted_text(adapted: Adapted) -> str:
@@ -221,8 +264,9 @@ def adapted_text(adapted: Adapted) -> str:
     lines.append(
         f"best: {best.name}, {best.value:.4f} instead of {first.value:.4f}{times}; difference "
         f"{gain:.4f}, paired 95% interval {low:.4f} to {high:.4f}"
-        + ("" if low > 0 else "; these inputs cannot tell it from the model as it is")
+        + ("" if low > 0 else "; these inputs cannot tell it from the model as it is (--inputs)")
     )
+    lines.append("these inputs made the choice, which flatters it: expect somewhat less on others")
     return "\n".join(lines)
 
 
@@ -231,17 +275,6 @@ def _what_would_help(adapted: Adapted) -> str:
     if any(each.name == "fine-tune" for each in adapted.candidates):
         return "Train longer or under other noise: --epochs, --sigma, dsrs train --from"
     return (
-        "Training under noise does help, if you have the weights and labelled data: --train-data "
+        "Training under noise may help, if you have the weights and labelled data: --train-data "
         "DATA --by fine-tune, or dsrs train --from"
-    )
-
-
-def _next(arguments: argparse.Namespace, adapted: Adapted) -> str:
-    folder, model = arguments.output.rstrip("/"), f"--model {arguments.output}"
-    if adapted.model_file is None:
-        denoise = "" if adapted.best.denoiser is None else f" --denoise {adapted.best.denoiser}"
-        model = f"--model {' --model '.join(arguments.model)}{denoise}"
-    return (
-        f"next: dsrs certify {model} --data {arguments.data} --law {folder}/tuned.json \\\n"
-        f"          --leave-out {folder}/tuned.json --output ..."
     )

@@ -1,9 +1,11 @@
-"""A warning where inputs choose that the model may have been trained on."""
+"""Notes on the inputs that choose: of which split they are, and what the model says of them."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dsrs.cli.model_options import other_split
@@ -36,15 +38,41 @@ def note_on_split(arguments: argparse.Namespace, model: Classifier, dataset: Dat
     )
 
 
+def note_without_noise(model: Classifier, dataset: Dataset, chosen: Sequence[int]) -> None:
+    """Say on how many of the inputs that choose the model is right without noise."""
+    if dataset.labels is None:
+        return
+    labels = Counter(dataset.labels[list(chosen)].tolist())
+    (_, most), size = labels.most_common(1)[0], len(chosen)
+    right = right_answers(model, dataset, chosen)
+    text = f"without noise the model is right on {right} of the {size} inputs that choose"
+    if len(labels) == 1 and size > 1:
+        text += (
+            ", which are all of one class: a model that always gives this class would be certified "
+            "at any radius, so choose among inputs of several classes"
+        )
+    elif right <= most < size:
+        text += (
+            f", no more than one that always gives the same class ({most}); is the data as the "
+            "model wants it (--bounds, --mean and --std, --class-names)?"
+        )
+    print(f"note: {text}", file=sys.stderr)
+
+
 def clean_accuracy(model: Classifier, dataset: Dataset) -> float:
     """The share of right answers without noise, on some inputs spread over the data."""
+    rows = range(0, len(dataset), max(1, len(dataset) // INPUTS_PER_SPLIT))
+    return right_answers(model, dataset, rows) / len(rows)
+
+
+def right_answers(model: Classifier, dataset: Dataset, rows: Sequence[int]) -> int:
+    """How many of these inputs the model answers rightly without noise."""
     import numpy as np
 
     assert dataset.labels is not None
-    rows = range(0, len(dataset), max(1, len(dataset) // INPUTS_PER_SPLIT))
     right = 0
     for start in range(0, len(rows), 64):
         chosen = list(rows[start : start + 64])
         answers = model.classify(np.stack([dataset.input(row) for row in chosen]))
         right += int(np.count_nonzero(answers == dataset.labels[chosen]))
-    return right / len(rows)
+    return right

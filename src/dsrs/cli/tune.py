@@ -210,7 +210,8 @@ def forecast_row(name: str, forecast: Forecast, radii: list[float]) -> list[str]
 
     law = forecast.law
     size = f"{law.sigma:.4g}" + ("" if law.eta == 2 else f" (eta {law.eta:g})")
-    values = [f"{forecast.value:.4f}", f"{forecast.low:.4f} to {forecast.high:.4f}"]
+    ends = f"{forecast.low:.4f} to {forecast.high:.4f}" if len(forecast.radii) > 1 else ""
+    values = [f"{forecast.value:.4f}", ends]
     accuracy = [f"{100 * np.mean(forecast.radii >= radius):.1f}" for radius in radii]
     return [name, size, f"{law.k:g}", short_law_text(forecast.method), *values, *accuracy]
 
