@@ -91,7 +91,7 @@ class BoundsFromVotes:
             ballots = routed.answering
         else:
             ballots = Ballots(self.votes)
-            ballots.check_class(plan.target)
+            ballots.check_class(plan.target, plan.n0)
         ballots.check_prediction()
         _check_uniform(claim, plan, ballots.index, text)
         _check_grid_step(claim, plan)

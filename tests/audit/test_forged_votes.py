@@ -1,0 +1,36 @@
+"""Votes and numbers of a run that contradict its plan or its seed: none is verified."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("flint")
+
+from audit.small_runs import PLANS, Forgery, make_run
+
+
+@pytest.fixture(scope="module")
+def predicted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    plan = PLANS["np"].replace(target="predicted")
+    return make_run(tmp_path_factory.mktemp("runs") / "predicted", plan)
+
+
+@pytest.mark.parametrize("votes", [0, 1, 99])
+def test_a_class_is_chosen_by_as_many_votes_as_the_plan_says(predicted: Path, votes: int) -> None:
+    """Of no votes every class is the most frequent one, also one that was chosen afterwards."""
+    forged = Forgery(predicted, 1, "np")
+    (chosen,) = (part for part in forged.votes["votes"] if part["purpose"] == "selection")
+    assert sum(chosen["counts"]) == forged.plan["n0"] == 100
+    assert forged.checked()
+    few_votes(chosen, forged.votes["target"], votes)
+    forged.votes = {**forged.votes, "predicted": None}
+    assert f"{votes} selection votes chose the class, not 100" in forged.checked().reason
+
+
+def few_votes(part: dict[str, Any], target: int, votes: int) -> None:
+    """All of these votes for one class, and in one bin."""
+    for name, place in (("counts", target), ("trials", 0), ("hits", 0)):
+        part[name] = [votes if at == place else 0 for at in range(len(part[name]))]
