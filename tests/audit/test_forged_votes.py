@@ -9,7 +9,9 @@ import pytest
 
 pytest.importorskip("flint")
 
+import dsrs
 from audit.small_runs import PLANS, Forgery, make_run
+from dsrs.store import open_run
 
 
 @pytest.fixture(scope="module")
@@ -34,3 +36,17 @@ def few_votes(part: dict[str, Any], target: int, votes: int) -> None:
     """All of these votes for one class, and in one bin."""
     for name, place in (("counts", target), ("trials", 0), ("hits", 0)):
         part[name] = [votes if at == place else 0 for at in range(len(part[name]))]
+
+
+def test_the_uniform_number_of_a_file_is_that_of_its_seed(tmp_path: Path) -> None:
+    """With a uniform number below alpha one vote would show that a class is never wrong."""
+    folder = make_run(tmp_path / "run", PLANS["randomized"])
+    with open_run(folder) as run:
+        honest = run.result(1).certificates["np"].to_dict()
+    about = honest["subject"]
+    assert (about["seed"], about["index"], about["method"]) == (0, 1, "np")
+    assert dsrs.check(honest)
+    for forged in (honest | {"uniform": 0.0005}, honest | {"subject": about | {"seed": 1}}):
+        assert "the seed gives" in dsrs.check(forged).reason
+    # Without its seed a uniform number is taken as given.
+    assert dsrs.check(honest | {"subject": about | {"seed": None}})

@@ -8,6 +8,7 @@ from typing import Any
 
 from dsrs.audit.balls import exact, precision
 from dsrs.audit.claims import Claim
+from dsrs.audit.counts import uniform_of
 from dsrs.audit.kinds import Proof, proof_of
 from dsrs.audit.kinds.steps import Evaluation, precision_needed
 from dsrs.audit.limits import PROCESSOR_SECONDS, verdict_within
@@ -65,7 +66,7 @@ class _Findings:
         claim = self.claim = Claim.read(fields)
         proof = self.proof = proof_of(claim)
         claim.check_words(len(proof.steps) if proof else 0)
-        for part in (self._prove, bounds or _demand_enough_votes):
+        for part in (self._prove, bounds or _demand_possible_bounds):
             try:
                 part(claim, proof)
             except Undecided as doubt:
@@ -82,6 +83,16 @@ class _Findings:
             evaluation = Evaluation(claim.law.shells(), self.surpluses)
             proof.check(claim, evaluation)
             check_alone(claim, proof, evaluation.shells)
+
+
+def _demand_possible_bounds(claim: Claim, proof: Proof | None) -> None:
+    """Raise Refuted where no votes of this number and seed give the bounds of a certificate."""
+    about, names = claim.subject or {}, ("seed", "index", "method")
+    if claim.uniform is not None and all(about.get(name) is not None for name in names):
+        due = uniform_of(about["seed"], about["index"], about["method"])
+        if claim.uniform != due:
+            raise Refuted(f"the uniform number is {claim.uniform!r}, and the seed gives {due!r}")
+    _demand_enough_votes(claim, proof)
 
 
 def _demand_enough_votes(claim: Claim, proof: Proof | None) -> None:
