@@ -11,6 +11,7 @@ pytest.importorskip("flint")
 
 import dsrs
 from audit.small_runs import PLANS, Forgery, make_run
+from dsrs.cli.main import main
 from dsrs.store import open_run
 
 
@@ -50,3 +51,18 @@ def test_the_uniform_number_of_a_file_is_that_of_its_seed(tmp_path: Path) -> Non
         assert "the seed gives" in dsrs.check(forged).reason
     # Without its seed a uniform number is taken as given.
     assert dsrs.check(honest | {"subject": about | {"seed": None}})
+
+
+def test_bounds_of_a_file_were_charged_for_their_grid(tmp_path: Path) -> None:
+    """`variation` is what every probability was charged at most."""
+    folder, table = make_run(tmp_path / "run", PLANS["grid"]), tmp_path / "rows.jsonl"
+    with open_run(folder) as run:
+        certificates = [one.to_dict() for one in run.result(1).certificates.values()]
+    for honest in certificates:
+        assert dsrs.check(honest)
+        for share in (0, 0.9):
+            less = honest["grid"] | {"variation": share * honest["grid"]["variation"]}
+            assert "noise on the grid is charged" in dsrs.check(honest | {"grid": less}).reason
+    # A row does not say what its bounds were charged.
+    assert main(["export", str(folder), "--output", str(table)]) == 0
+    assert main(["check", str(table), "--quiet"]) == 0

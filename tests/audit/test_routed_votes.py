@@ -126,3 +126,10 @@ def test_a_plain_expert_that_is_named_claims_nothing(target: str, tmp_path: Path
     forged = {**run.votes(0), "predicted": 0}
     bounds = BoundsFromVotes(run.plan, run.sampled, "np", forged)
     assert check_certificate(run.certificate(0, "np"), bounds=bounds).word == "refuted"
+
+
+def test_the_noise_of_router_and_experts_is_charged_in_a_file_too() -> None:
+    certificate = made()[2]
+    assert check_certificate(certificate).word == "verified"
+    certificate["grid"]["variation"] *= 0.9
+    assert "noise on the grid is charged" in check_certificate(certificate).reason

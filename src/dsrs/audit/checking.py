@@ -9,6 +9,7 @@ from typing import Any
 from dsrs.audit.balls import exact, precision
 from dsrs.audit.claims import Claim
 from dsrs.audit.counts import uniform_of
+from dsrs.audit.grid_charge import variation
 from dsrs.audit.kinds import Proof, proof_of
 from dsrs.audit.kinds.steps import Evaluation, precision_needed
 from dsrs.audit.limits import PROCESSOR_SECONDS, verdict_within
@@ -93,6 +94,19 @@ def _demand_possible_bounds(claim: Claim, proof: Proof | None) -> None:
         if claim.uniform != due:
             raise Refuted(f"the uniform number is {claim.uniform!r}, and the seed gives {due!r}")
     _demand_enough_votes(claim, proof)
+    _demand_charge(claim, proof)
+
+
+def _demand_charge(claim: Claim, proof: Proof | None) -> None:
+    """Raise unless what the bounds on a grid are said to be charged is enough for all noise."""
+    if claim.grid is None or proof is None or not proof.steps:
+        return
+    said = claim.grid.variation
+    with precision():
+        for noise, law in proof.noises(claim.law):
+            least = variation(noise.shells(), law, claim.grid.step)
+            if exact(said) < least:
+                raise Refuted(f"noise on the grid is charged {said!r}, below {float(least)!r}")
 
 
 def _demand_enough_votes(claim: Claim, proof: Proof | None) -> None:

@@ -21,7 +21,7 @@ from dsrs.audit.kinds.dual import Dual
 from dsrs.audit.kinds.lead import Lead
 from dsrs.audit.kinds.norm_dual import NormDual
 from dsrs.audit.kinds.slab import Slab
-from dsrs.audit.kinds.steps import Evaluation, Proof
+from dsrs.audit.kinds.steps import Evaluation, Noise, Proof
 from dsrs.audit.reading import Fields, field, number, only, optional, shown, whole
 from dsrs.audit.verdicts import NotACertificate, Refuted, Undecided
 
@@ -130,6 +130,15 @@ class Routed(Proof):
     def lower_bounds(self) -> tuple[Fraction, ...]:
         proofs = [proof for part in self.experts for proof in (part.proof, part.excluded)]
         return tuple(bound for proof in proofs if proof is not None for bound in proof.lower_bounds)
+
+    def noises(self, own: SmoothingLaw) -> tuple[Noise, ...]:
+        found: list[Noise] = []
+        for part in self.experts:
+            noise = own if part.law is None else SmoothingLaw.read(part.law)
+            for proof, law in ((part.proof, noise), (part.excluded, own)):
+                if proof is not None and proof.steps:
+                    found += proof.noises(law)
+        return tuple(found)
 
     def check(self, claim: Claim, evaluation: Evaluation) -> None:
         said = None if claim.subject is None else claim.subject.get("alpha")
