@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 from pathlib import Path
 
@@ -74,3 +75,15 @@ def test_rows_that_lie_in_another_order_than_the_table_says(
     redefined(folder, plain.replace(KEY, "PRIMARY KEY (idx DESC, position)"))
     assert main(["check", str(folder), "--quiet"]) == 2
     assert "is damaged" in capsys.readouterr().err
+
+
+def test_bytes_are_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The check read them as JSON, and then others could not."""
+    folder = make_run(tmp_path / "run", PLANS["np"])
+    with sqlite3.connect(folder / STORE_NAME) as store:
+        config = store.execute("SELECT config FROM run").fetchone()[0].encode()
+        checksum = hashlib.sha256(str(config).encode() + b"\0").hexdigest()
+        store.execute("UPDATE run SET config = ?, checksum = ?", (config, checksum))
+    store.close()
+    assert main(["check", str(folder), "--quiet"]) == 2
+    assert "expected a JSON text, got bytes" in capsys.readouterr().err
