@@ -114,12 +114,13 @@ def _demand_enough_votes(claim: Claim, proof: Proof | None) -> None:
 
     Such a bound L holds at level alpha if L^n <= alpha; a randomized one, if U L^n <= alpha.
     """
-    subject, bounds = claim.subject or {}, () if proof is None else proof.lower_bounds
+    subject = claim.subject or {}
     n, alpha = subject.get("n"), subject.get("alpha")
-    if n is None or alpha is None or not max(bounds, default=0) > 0:
+    if n is None or alpha is None or proof is None:
         return
-    most, uniform = max(bounds), 1.0 if claim.uniform is None else claim.uniform
+    uniform = 1.0 if claim.uniform is None else claim.uniform
     with precision():
-        level = exact(alpha) / exact(uniform) * (1 + exact(ROUNDED_LEVEL))
-        if exact(most).log() * n > level.log():
-            raise Refuted(f"no {n} votes show {float(most)!r} at alpha = {alpha!r}")
+        for bound, share in proof.bounds_at(alpha):
+            level = exact(share) / exact(uniform) * (1 + exact(ROUNDED_LEVEL))
+            if bound > 0 and exact(bound).log() * n > level.log():
+                raise Refuted(f"no {n} votes show {float(bound)!r} at alpha = {share!r}")

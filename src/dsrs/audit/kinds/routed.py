@@ -128,8 +128,15 @@ class Routed(Proof):
 
     @property
     def lower_bounds(self) -> tuple[Fraction, ...]:
-        proofs = [proof for part in self.experts for proof in (part.proof, part.excluded)]
-        return tuple(bound for proof in proofs if proof is not None for bound in proof.lower_bounds)
+        return tuple(bound for bound, _ in self.bounds_at(self.alpha))
+
+    def bounds_at(self, alpha: float) -> tuple[tuple[Fraction, float], ...]:
+        found: list[tuple[Fraction, float]] = []
+        for part in self.experts:
+            for proof, share in ((part.proof, part.alpha), (part.excluded, part.router_alpha)):
+                if proof is not None:
+                    found += proof.bounds_at(min(share, alpha))
+        return tuple(found)
 
     def noises(self, own: SmoothingLaw) -> tuple[Noise, ...]:
         found: list[Noise] = []

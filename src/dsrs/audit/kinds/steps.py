@@ -49,6 +49,10 @@ class Proof(ABC):
         rival."""
         return ()
 
+    def bounds_at(self, alpha: float) -> tuple[tuple[Fraction, float], ...]:
+        """The same bounds, each with the share of alpha that it has at most."""
+        return tuple((bound, alpha) for bound in self.lower_bounds)
+
     @property
     def uses_p_alone(self) -> bool:
         """Return whether the first step is a Neyman-Pearson step, which uses no bound under another
