@@ -66,3 +66,13 @@ def test_bounds_of_a_file_were_charged_for_their_grid(tmp_path: Path) -> None:
     # A row does not say what its bounds were charged.
     assert main(["export", str(folder), "--output", str(table)]) == 0
     assert main(["check", str(table), "--quiet"]) == 0
+
+
+def test_the_method_of_a_file_is_known_and_uses_the_laws_of_its_proof(tmp_path: Path) -> None:
+    with open_run(make_run(tmp_path / "run", PLANS["double"])) as run:
+        certificates = {n: c.to_dict() for n, c in run.result(1).certificates.items()}
+    assert all(dsrs.check(honest) for honest in certificates.values())
+    honest = certificates["rescaled"]
+    for method, word in (("np", "refuted"), ("truncated:0.6", "refuted"), ("magic", "undecided")):
+        about = honest["subject"] | {"method": method}
+        assert dsrs.check(honest | {"subject": about}).word == word

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from dataclasses import field as field_of
 from typing import Any
 
 from dsrs.audit.balls import exact, precision
@@ -13,9 +14,12 @@ from dsrs.audit.grid_charge import variation
 from dsrs.audit.kinds import Proof, proof_of
 from dsrs.audit.kinds.steps import Evaluation, precision_needed
 from dsrs.audit.limits import PROCESSOR_SECONDS, verdict_within
+from dsrs.audit.methods import CHECKED_METHODS
 from dsrs.audit.neyman_pearson import check_alone
 from dsrs.audit.prediction_sets import check_sets, is_of_sets
+from dsrs.audit.reading import field, shown
 from dsrs.audit.verdicts import Refuted, Undecided, Verdict
+from dsrs.audit.weights import CHECKED_LAWS
 
 # Raises Refuted or Undecided unless the bounds that a certificate starts from follow from votes.
 BoundsCheck = Callable[[Claim, Proof | None], None]
@@ -59,7 +63,7 @@ class _Findings:
 
     claim: Claim | None = None
     proof: Proof | None = None
-    surpluses: list[float] = field(default_factory=list)
+    surpluses: list[float] = field_of(default_factory=list)
 
     def verdict(self, fields: Any, name: str, bounds: BoundsCheck | None) -> Verdict:
         """The word and its reason: what is refuted is so, whatever else stays undecided."""
@@ -95,6 +99,20 @@ def _demand_possible_bounds(claim: Claim, proof: Proof | None) -> None:
             raise Refuted(f"the uniform number is {claim.uniform!r}, and the seed gives {due!r}")
     _demand_enough_votes(claim, proof)
     _demand_charge(claim, proof)
+    _demand_method(claim, proof)
+
+
+def _demand_method(claim: Claim, proof: Proof | None) -> None:
+    """Raise unless the method of the subject is known, and uses laws of these kinds."""
+    method = (claim.subject or {}).get("method")
+    if method is None or proof is None or not proof.steps:
+        return
+    word = method.partition(":")[0]
+    if word not in CHECKED_METHODS:
+        raise Undecided(f"this check does not know the method {shown(method)}")
+    used = {field(law, "kind", str) for _, law in proof.noises(claim.law) if law is not None}
+    if word != "tailored" and used - ({word} & set(CHECKED_LAWS)):
+        raise Refuted(f"the method {shown(method)} uses no law of the kind {', '.join(used)}")
 
 
 def _demand_charge(claim: Claim, proof: Proof | None) -> None:
