@@ -173,6 +173,14 @@ def drop_votes(place: int, purpose: str) -> Callable[[Stored], None]:
     return change
 
 
+def no_votes_that_name(stored: Stored) -> None:
+    """Of no votes the first expert has the most, and it is the named one."""
+    assert stored.named == 0
+    for unit in stored.units(ROUTER, "selection"):
+        for name in ("counts", "trials", "hits"):
+            unit[name] = [0] * len(unit[name])
+
+
 def votes_of_another(stored: Stored) -> None:
     for unit in stored.units(2, "estimation"):
         unit["classifier"] = 1
@@ -197,6 +205,7 @@ FORGED: dict[str, Callable[[Stored], None]] = {
     "router's votes that name": moved_votes(ROUTER, "selection", 0.9),
     "router's votes are gone": drop_votes(ROUTER, "estimation"),
     "votes that name are gone": drop_votes(ROUTER, "selection"),
+    "votes that name are none": no_votes_that_name,
     "named expert's votes": moved_votes(1, "estimation", 0.1),
     "rival's votes": moved_votes(2, "estimation", 0.1),
     "rival's votes are gone": drop_votes(2, "estimation"),

@@ -126,3 +126,26 @@ def test_a_plain_expert_that_is_named_claims_nothing(target: str, tmp_path: Path
     forged = {**run.votes(0), "predicted": 0}
     bounds = BoundsFromVotes(run.plan, run.sampled, "np", forged)
     assert check_certificate(run.certificate(0, "np"), bounds=bounds).word == "refuted"
+
+
+def test_the_noise_of_router_and_experts_is_charged_in_a_file_too() -> None:
+    certificate = made()[2]
+    assert check_certificate(certificate).word == "verified"
+    certificate["grid"]["variation"] *= 0.9
+    assert "noise on the grid is charged" in check_certificate(certificate).reason
+
+
+@pytest.mark.parametrize(("share", "other"), [("alpha", "router_alpha"), ("router_alpha", "alpha")])
+def test_no_votes_show_a_bound_at_a_share_of_alpha_that_is_nearly_none(
+    share: str, other: str
+) -> None:
+    """The shares add up to less than alpha."""
+    certificate = made()[2]
+    (rival,) = (part for part in certificate["proof"]["experts"] if part["excluded"])
+    assert rival["proof"] is not None
+    certificate["subject"]["n"] = 1000
+    assert check_certificate(certificate).word == "verified"
+    rival[share], rival[other] = 1e-300, certificate["proof"]["alpha"] / 2
+    verdict = check_certificate(certificate)
+    assert "no 1000 votes show" in verdict.reason
+    assert "at alpha = 1e-300" in verdict.reason

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from dataclasses import field as field_of
 from typing import Any
 
 from dsrs.audit.balls import exact, precision
 from dsrs.audit.claims import Claim
+from dsrs.audit.counts import uniform_of
+from dsrs.audit.grid_charge import variation
 from dsrs.audit.kinds import Proof, proof_of
 from dsrs.audit.kinds.steps import Evaluation, precision_needed
 from dsrs.audit.limits import PROCESSOR_SECONDS, verdict_within
+from dsrs.audit.methods import CHECKED_METHODS
 from dsrs.audit.neyman_pearson import check_alone
 from dsrs.audit.prediction_sets import check_sets, is_of_sets
+from dsrs.audit.reading import field, shown
 from dsrs.audit.verdicts import Refuted, Undecided, Verdict
+from dsrs.audit.weights import CHECKED_LAWS
 
 # Raises Refuted or Undecided unless the bounds that a certificate starts from follow from votes.
 BoundsCheck = Callable[[Claim, Proof | None], None]
@@ -57,7 +63,7 @@ class _Findings:
 
     claim: Claim | None = None
     proof: Proof | None = None
-    surpluses: list[float] = field(default_factory=list)
+    surpluses: list[float] = field_of(default_factory=list)
 
     def verdict(self, fields: Any, name: str, bounds: BoundsCheck | None) -> Verdict:
         """The word and its reason: what is refuted is so, whatever else stays undecided."""
@@ -65,7 +71,7 @@ class _Findings:
         claim = self.claim = Claim.read(fields)
         proof = self.proof = proof_of(claim)
         claim.check_words(len(proof.steps) if proof else 0)
-        for part in (self._prove, bounds or _demand_enough_votes):
+        for part in (self._prove, bounds or _demand_possible_bounds):
             try:
                 part(claim, proof)
             except Undecided as doubt:
@@ -84,17 +90,55 @@ class _Findings:
             check_alone(claim, proof, evaluation.shells)
 
 
+def _demand_possible_bounds(claim: Claim, proof: Proof | None) -> None:
+    """Raise Refuted where no votes of this number and seed give the bounds of a certificate."""
+    about, names = claim.subject or {}, ("seed", "index", "method")
+    if claim.uniform is not None and all(about.get(name) is not None for name in names):
+        due = uniform_of(about["seed"], about["index"], about["method"])
+        if claim.uniform != due:
+            raise Refuted(f"the uniform number is {claim.uniform!r}, and the seed gives {due!r}")
+    _demand_enough_votes(claim, proof)
+    _demand_charge(claim, proof)
+    _demand_method(claim, proof)
+
+
+def _demand_method(claim: Claim, proof: Proof | None) -> None:
+    """Raise unless the method of the subject is known, and uses laws of these kinds."""
+    method = (claim.subject or {}).get("method")
+    if method is None or proof is None or not proof.steps:
+        return
+    word = method.partition(":")[0]
+    if word not in CHECKED_METHODS:
+        raise Undecided(f"this check does not know the method {shown(method)}")
+    used = {field(law, "kind", str) for _, law in proof.noises(claim.law) if law is not None}
+    if word != "tailored" and used - ({word} & set(CHECKED_LAWS)):
+        raise Refuted(f"the method {shown(method)} uses no law of the kind {', '.join(used)}")
+
+
+def _demand_charge(claim: Claim, proof: Proof | None) -> None:
+    """Raise unless what the bounds on a grid are said to be charged is enough for all noise."""
+    if claim.grid is None or proof is None or not proof.steps:
+        return
+    said = claim.grid.variation
+    with precision():
+        for noise, law in proof.noises(claim.law):
+            least = variation(noise.shells(), law, claim.grid.step)
+            if exact(said) < least:
+                raise Refuted(f"noise on the grid is charged {said!r}, below {float(least)!r}")
+
+
 def _demand_enough_votes(claim: Claim, proof: Proof | None) -> None:
     """Raise Refuted where not even n hits of n votes give a bound that the proof starts from.
 
     Such a bound L holds at level alpha if L^n <= alpha; a randomized one, if U L^n <= alpha.
     """
-    subject, bounds = claim.subject or {}, () if proof is None else proof.lower_bounds
+    subject = claim.subject or {}
     n, alpha = subject.get("n"), subject.get("alpha")
-    if n is None or alpha is None or not max(bounds, default=0) > 0:
+    if n is None or alpha is None or proof is None:
         return
-    most, uniform = max(bounds), 1.0 if claim.uniform is None else claim.uniform
+    uniform = 1.0 if claim.uniform is None else claim.uniform
     with precision():
-        level = exact(alpha) / exact(uniform) * (1 + exact(ROUNDED_LEVEL))
-        if exact(most).log() * n > level.log():
-            raise Refuted(f"no {n} votes show {float(most)!r} at alpha = {alpha!r}")
+        for bound, share in proof.bounds_at(alpha):
+            level = exact(share) / exact(uniform) * (1 + exact(ROUNDED_LEVEL))
+            if bound > 0 and exact(bound).log() * n > level.log():
+                raise Refuted(f"no {n} votes show {float(bound)!r} at alpha = {share!r}")

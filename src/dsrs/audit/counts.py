@@ -9,6 +9,7 @@ of the misses.
 from __future__ import annotations
 
 import functools
+import hashlib
 import math
 from fractions import Fraction
 from statistics import NormalDist
@@ -18,6 +19,12 @@ from dsrs.audit.balls import arb, exact
 
 Answer = Literal["yes", "no", "unknown"]
 STANDARD_NORMAL = NormalDist()
+
+
+def uniform_of(seed: int, index: int, method: str) -> float:
+    """The uniform number of the randomized bound of an input, which comes from the seed alone."""
+    word = hashlib.sha256(f"uniform {seed} {index} {method}".encode()).digest()[:8]
+    return (int.from_bytes(word, "big") + 0.5) / 2**64
 
 
 def tail(hits: int, trials: int, p: arb) -> arb:

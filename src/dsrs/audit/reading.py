@@ -115,8 +115,9 @@ def text_if_infinite(value: Any) -> Any:
 
 def parsed(text: Any) -> Any:
     """The value of a JSON text, in which no object names a field twice."""
-    if not isinstance(text, (str, bytes)):
-        raise NotACertificate(f"expected a JSON text, got {shown(text)}")
+    if not isinstance(text, str):
+        got = "bytes" if isinstance(text, bytes) else shown(text)
+        raise NotACertificate(f"expected a JSON text, got {got}")
     try:
         return json.loads(text, object_pairs_hook=_without_repetition)
     except RecursionError:

@@ -121,13 +121,17 @@ class RunFolder:
         if version not in RUN_FORMATS:
             known = " and ".join(map(str, RUN_FORMATS))
             raise Unreadable(f"{self.store} has format {version}; this check reads {known}")
-        # What a view gives may depend on who asks, and an index may leave rows out.
+        # What a view gives may depend on who asks, and an index may leave rows out: also those of
+        # constraints, which have no text of their own. SQLite writes each of these texts anew.
         others = connection.execute(
             "SELECT name FROM sqlite_master"
-            " WHERE (type <> 'table' AND sql IS NOT NULL) OR sql LIKE 'create virtual%'"
+            " WHERE type <> 'table' OR sql IS NULL OR sql NOT LIKE 'create table %'"
         ).fetchall()
         if others:
             raise Unreadable(f"{self.store} holds more than tables: {shown(others[0][0])}")
+        found = [row[0] for row in connection.execute("PRAGMA integrity_check(1)")]
+        if found != ["ok"]:
+            raise Unreadable(f"{self.store} is damaged: {shown(found[0] if found else None)}")
 
     def _config(self, connection: sqlite3.Connection) -> Fields:
         rows = connection.execute("SELECT config, checksum FROM run").fetchall()

@@ -249,8 +249,8 @@ def _grid(row: Row) -> dict[str, float] | None:
         if _has(row, "moved") and _number(row, "moved") != 0:
             raise Refuted("an input is moved to a grid, and the row has none")
         return None
-    # Bounds are taken as they are, whatever they were charged.
-    return {"step": _number(row, "grid"), "moved": _number(row, "moved"), "variation": 0.0}
+    # Bounds are taken as they are, whatever they were charged: no more than all of it.
+    return {"step": _number(row, "grid"), "moved": _number(row, "moved"), "variation": 1.0}
 
 
 def _steps(row: Row, radius: float, listed: Any) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ from dsrs.audit.kinds.dual import Dual
 from dsrs.audit.kinds.lead import Lead
 from dsrs.audit.kinds.norm_dual import NormDual
 from dsrs.audit.kinds.slab import Slab
-from dsrs.audit.kinds.steps import Evaluation, Proof
+from dsrs.audit.kinds.steps import Evaluation, Noise, Proof
 from dsrs.audit.reading import Fields, field, number, only, optional, shown, whole
 from dsrs.audit.verdicts import NotACertificate, Refuted, Undecided
 
@@ -128,8 +128,24 @@ class Routed(Proof):
 
     @property
     def lower_bounds(self) -> tuple[Fraction, ...]:
-        proofs = [proof for part in self.experts for proof in (part.proof, part.excluded)]
-        return tuple(bound for proof in proofs if proof is not None for bound in proof.lower_bounds)
+        return tuple(bound for bound, _ in self.bounds_at(self.alpha))
+
+    def bounds_at(self, alpha: float) -> tuple[tuple[Fraction, float], ...]:
+        found: list[tuple[Fraction, float]] = []
+        for part in self.experts:
+            for proof, share in ((part.proof, part.alpha), (part.excluded, part.router_alpha)):
+                if proof is not None:
+                    found += proof.bounds_at(min(share, alpha))
+        return tuple(found)
+
+    def noises(self, own: SmoothingLaw) -> tuple[Noise, ...]:
+        found: list[Noise] = []
+        for part in self.experts:
+            noise = own if part.law is None else SmoothingLaw.read(part.law)
+            for proof, law in ((part.proof, noise), (part.excluded, own)):
+                if proof is not None and proof.steps:
+                    found += proof.noises(law)
+        return tuple(found)
 
     def check(self, claim: Claim, evaluation: Evaluation) -> None:
         said = None if claim.subject is None else claim.subject.get("alpha")

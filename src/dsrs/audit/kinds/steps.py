@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from dsrs.audit.balls import arb, exact
 from dsrs.audit.bound import enclosed_bound
-from dsrs.audit.claims import Claim, Interval, Step
+from dsrs.audit.claims import Claim, Interval, SmoothingLaw, Step
 from dsrs.audit.falling import Shape, shape_of
 from dsrs.audit.gaussian import gaussian_bound
 from dsrs.audit.limits import Budget, tick
@@ -24,6 +24,7 @@ from dsrs.audit.verdicts import Refuted, Undecided
 from dsrs.audit.weights import Law, additional_law, smoothing_law
 
 LARGEST_MULTIPLIER = 1e200
+Noise = tuple[SmoothingLaw, Mapping[str, Any] | None]  # a law, or an additional one beside it
 
 
 class Proof(ABC):
@@ -48,6 +49,10 @@ class Proof(ABC):
         rival."""
         return ()
 
+    def bounds_at(self, alpha: float) -> tuple[tuple[Fraction, float], ...]:
+        """The same bounds, each with the share of alpha that it has at most."""
+        return tuple((bound, alpha) for bound in self.lower_bounds)
+
     @property
     def uses_p_alone(self) -> bool:
         """Return whether the first step is a Neyman-Pearson step, which uses no bound under another
@@ -58,6 +63,10 @@ class Proof(ABC):
     def laws(self) -> tuple[Mapping[str, Any], ...]:
         """The additional laws that it names, as JSON."""
         return ()
+
+    def noises(self, own: SmoothingLaw) -> tuple[Noise, ...]:
+        """All noise that votes were taken under; `own` is the law of the certificate."""
+        return tuple((own, law) for law in (None, *self.laws))
 
     @abstractmethod
     def check(self, claim: Claim, evaluation: Evaluation) -> None:

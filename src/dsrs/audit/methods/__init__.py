@@ -7,13 +7,13 @@ CHECKED_METHODS is undecided, by its name.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from dsrs.audit.balls import precision
 from dsrs.audit.claims import Claim
+from dsrs.audit.counts import uniform_of
 from dsrs.audit.kinds import Proof
 from dsrs.audit.methods.ballots import Ballots
 from dsrs.audit.methods.context import VoteContext
@@ -91,7 +91,7 @@ class BoundsFromVotes:
             ballots = routed.answering
         else:
             ballots = Ballots(self.votes)
-            ballots.check_class(plan.target)
+            ballots.check_class(plan.target, plan.n0)
         ballots.check_prediction()
         _check_uniform(claim, plan, ballots.index, text)
         _check_grid_step(claim, plan)
@@ -123,11 +123,8 @@ def _check_uniform(claim: Claim, plan: Plan, index: int, text: str) -> None:
     """The uniform number of randomized bounds comes from the seed alone."""
     if (plan.bound == "randomized") != (claim.uniform is not None):
         raise Refuted("a uniform number belongs to randomized bounds, and to no others")
-    if claim.uniform is not None:
-        name = f"uniform {plan.seed} {index} {text}"
-        word = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
-        if claim.uniform != (word + 0.5) / 2**64:
-            raise Refuted("the uniform number is not the one that the seed gives")
+    if claim.uniform not in (None, uniform_of(plan.seed, index, text)):
+        raise Refuted("the uniform number is not the one that the seed gives")
 
 
 def _check_grid_step(claim: Claim, plan: Plan) -> None:

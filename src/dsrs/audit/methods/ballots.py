@@ -175,8 +175,9 @@ class Ballots:
         if self.predicted is not None and self.predicted != due:
             raise Refuted(f"the prediction is {self.predicted}, and the votes make it {due}")
 
-    def check_class(self, rule: str) -> None:
-        """Raise unless the certified class is the label, or was chosen by selection votes."""
+    def check_class(self, rule: str, votes: int) -> None:
+        """Raise unless the certified class is the label, or was chosen by the first `votes`
+        selection votes."""
         if rule == "label" and self.label is not None:
             if self.target != self.label:
                 raise Refuted("the certified class is not the label")
@@ -185,6 +186,8 @@ class Ballots:
         if not units:
             raise Refuted("no selection votes chose the class")
         counts = units[0].counts
+        if sum(counts) != votes:
+            raise Refuted(f"{sum(counts)} selection votes chose the class, not {votes}")
         if self.target >= len(counts) or counts[self.target] != max(counts):
             raise Refuted("the certified class is not the one that the selection votes chose")
 

@@ -40,6 +40,8 @@ class RoutedBallots:
         counts = field(first[0], "counts", list) if first else []
         if len(counts) != len(plan.experts):
             raise Refuted("the selection votes of the router do not name an expert")
+        if sum(counts) != plan.n0:
+            raise Refuted(f"{sum(counts)} selection votes name an expert, not {plan.n0}")
         self.named = counts.index(max(counts))
         self.router = _ballots(votes, 0, {"target": self.named, "label": None})
         self.experts = [_ballots(votes, place, {}) for place in places[1:]]
@@ -54,7 +56,7 @@ class RoutedBallots:
         plain model has no votes that choose, and no certificates."""
         of_label = plan.target == "label" and self.answering.label is not None
         if plan.experts[self.named] is not None or of_label:
-            self.answering.check_class(plan.target)
+            self.answering.check_class(plan.target, plan.n0)
 
 
 def _place(unit: Fields) -> int:
