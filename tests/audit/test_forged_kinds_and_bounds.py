@@ -1,4 +1,4 @@
-"""Forgeries that a hostile reader has tried: none is verified, none ends in a traceback."""
+"""Forged bounds, votes, plans and kinds: none is verified, none ends in a traceback."""
 
 from __future__ import annotations
 
