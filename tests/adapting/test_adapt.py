@@ -170,3 +170,9 @@ def test_how_far_to_look_follows_the_model() -> None:
         borne_size(wrong, data, [1], 0)
     with pytest.raises(InvalidInput, match=r"`ways` must be of clip, dct, .*, fine-tune"):
         adapt(model, data, [0], "nowhere", ways=["prayer"])
+
+
+def test_a_folder_without_a_model_says_what_to_name(tmp_path: Path) -> None:
+    (tmp_path / "adapted.json").write_text("{}")
+    with pytest.raises(ClassifierError, match="was adapted from a model that is no file"):
+        load_classifier(tmp_path)

@@ -142,3 +142,5 @@ def test_a_way_that_is_none_is_named_by_its_option(
 ) -> None:
     assert adapt("--by", "nonsense", "--output", "out") == 2
     assert "--by must be of clip, dct" in capsys.readouterr().err
+    assert adapt("--votes", "0", "--output", "out") == 2
+    assert "--votes must be at least 1" in capsys.readouterr().err

@@ -56,6 +56,8 @@ class Budget:
 
     def __post_init__(self) -> None:
         Objective.parse(self.objective)
+        if self.votes < 1:
+            raise InvalidInput(f"`votes` must be at least 1, got {self.votes}")
 
 
 @dataclass(frozen=True)

@@ -174,6 +174,11 @@ def _adapter_of(name: str) -> Adapter:
             f"{Path(name).name} holds weights without a model: name the code that builds the "
             "model (package.module:name) or a network, and give this file as `weights`"
         )
+    if (Path(name) / "adapted.json").is_file():
+        raise ClassifierError(
+            f"{name} was adapted from a model that is no file: name that model, with the denoiser "
+            "that adapted.json has under `denoise`, and take tuned.json as the law"
+        )
     forms = ", ".join(adapter.form for adapter in ADAPTERS)
     hint = (
         "; a folder is a model if it holds model.onnx, route.toml or, of Hugging Face, config.json"
