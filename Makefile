@@ -34,7 +34,7 @@ test: $(VENV)/.with-test
 	$(BIN)/python -m dsrs.proofs.compiling & $(BIN)/mypy; found=$$?; wait; exit $$found
 	$(BIN)/pytest -q --numprocesses auto --dist loadfile
 
-test-slow: $(VENV)/.with-test $(VENV)/.with-imagenet-example
+test-slow: $(VENV)/.with-test $(VENV)/.with-imagenet-example $(VENV)/.with-orientation-example
 	$(BIN)/python -m dsrs.proofs.compiling
 	$(BIN)/pytest -q -m slow --numprocesses auto
 

@@ -130,10 +130,14 @@ def test_no_thin_dip_is_missed(fewest: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fewest", [1, 2])
-def test_none_of_many_thin_dips_is_missed(fewest: int) -> None:
+@pytest.mark.parametrize(
+    ("fewest", "first", "problems"),
+    # Problems with two laws or more take thirty times as long.
+    [(1, 1000, 20_000), (2, 1000, 2500), (2, 3500, 2500), (2, 6000, 2500), (2, 8500, 2500)],
+)
+def test_none_of_many_thin_dips_is_missed(fewest: int, first: int, problems: int) -> None:
     compile_kernels()
-    assert compare(range(1000, 21_000), fewest) > 8000
+    assert compare(range(first, first + problems), fewest) > 0.4 * problems
 
 
 def test_weights_of_any_ratio_count_as_one_term() -> None:
