@@ -117,3 +117,12 @@ def test_files_with_other_content_are_refused(
     words = ["certify", *MODEL, "--data", "data.npz", "--sigma", "0.5", *FEW, "--output", "run"]
     assert main([*words, "--leave-out", "bad.json"]) == 2
     assert reason in capsys.readouterr().err
+
+
+def test_data_without_splits_is_no_other_split_where_the_model_numbers_the_labels(
+    certify: Certify, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_named_data(Path("named.csv"))
+    words = ["--model", "tiny_classifier:named", "--data", "named.csv", "--split", "train"]
+    assert main(["landscape", *words, "--stop", "2", "--votes", "64", "--output", "look"]) == 0
+    assert "on the test split" not in capsys.readouterr().err

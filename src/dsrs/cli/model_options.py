@@ -211,7 +211,8 @@ def other_split(
     """Data that is read as `dataset` is but for the `changed` options; None if it is the same."""
     scale = None if dataset.scaling is None else dataset.scaling.to_dict()
     read = dataset_from(argparse.Namespace(**vars(arguments) | {"scale": scale} | changed))
-    return None if read.fingerprint == dataset.fingerprint else read.named_for(model)
+    named = read.named_for(model)  # as `dataset` is, which changes its fingerprint
+    return None if named.fingerprint == dataset.fingerprint else named
 
 
 def chosen_inputs(
