@@ -97,6 +97,11 @@ def test_the_folder_certifies_other_inputs(
     assert found["methods"][0]["inputs"] == 8  # 12, less the four that chose
     assert main([*words, "--indices", "1,4", "--output", "other"]) == 2
     assert "leaves no input" in capsys.readouterr().err
+    # All images of a class are alike, so that in other data none is one that did not choose.
+    np.savez("other.npz", images=np.asarray(images(3).images, np.float64))
+    words[words.index("data.npz")] = "other.npz"
+    assert main([*words, "--output", "third"]) == 2
+    assert "leaves no input" in capsys.readouterr().err
 
 
 def test_nothing_is_overwritten(adapted: Adapted) -> None:

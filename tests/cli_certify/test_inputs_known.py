@@ -76,7 +76,7 @@ def test_a_file_without_fingerprints_says_that_nothing_is_left_out(
     assert "nothing is left out" not in capsys.readouterr().err
     with np.load("data.npz") as data:
         np.savez("part.npz", images=data["images"][:3])
-    assert main([*certify, "--data", "part.npz", "--output", "part"]) == 0
+    assert main([*certify, "--data", "part.npz", "--output", "part", "--quiet"]) == 0
     said = "--leave-out: old.json was chosen on other data; nothing is left out"
     assert capsys.readouterr().err.splitlines().count(said) == 1
     assert inputs_of("part") == [0, 1, 2]

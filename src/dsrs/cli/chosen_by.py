@@ -53,8 +53,13 @@ def found_among(known: KnownInputs, dataset: Dataset, indices: tuple[int, ...]) 
     return frozenset(known.among(dataset, indices))
 
 
-def left_out(file: str, dataset: Dataset, chosen: Sequence[int], *, say: bool) -> frozenset[int]:
-    """Those of the chosen inputs that chose the law of the file, and a line about them."""
+def left_out(
+    file: str, dataset: Dataset, chosen: Sequence[int], *, say: bool, quiet: bool
+) -> frozenset[int]:
+    """Those of the chosen inputs that chose the law of the file, and a line about them.
+
+    What was asked for and cannot be done is said also where it should be `quiet`.
+    """
     known = inputs_that_chose(file)
     if known is None:
         raise DataError(f"{file} does not say which inputs chose its law")
@@ -63,7 +68,7 @@ def left_out(file: str, dataset: Dataset, chosen: Sequence[int], *, say: bool) -
             _say(f"--leave-out: {file} was chosen on other data; nothing is left out")
         return frozenset()
     found = found_among(known, dataset, tuple(chosen))
-    if say and not known.are_numbers_of(dataset):
+    if say and not quiet and not known.are_numbers_of(dataset):
         _say(f"left out {_counted(len(found))} that chose the law (known by their content)")
     return found
 

@@ -224,8 +224,8 @@ def chosen_inputs(
     chosen = select(dataset, arguments.start, arguments.stop, arguments.skip, arguments.indices)
     kept = [int(index) for index in chosen]
     if arguments.leave_out is not None:
-        say = say and not getattr(arguments, "quiet", False)
-        out = left_out(arguments.leave_out, dataset, kept, say=say)
+        quiet = getattr(arguments, "quiet", False)
+        out = left_out(arguments.leave_out, dataset, kept, say=say, quiet=quiet)
         kept = [index for index in kept if index not in out]
     if not kept:
         raise InvalidInput("--leave-out leaves no input: all of them chose the law")
