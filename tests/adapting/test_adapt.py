@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -46,10 +47,10 @@ def fragile_model() -> bytes:
     return bytes_of(model)
 
 
-def images(count: int) -> Dataset:
+def images(count: int, grey: float = 0.35) -> Dataset:
     """Two halves of different brightness, the brighter one on the left (0) or the right (1)."""
     labels = np.arange(count) % 2
-    pixels = np.full((count, *SHAPE), 0.35, np.float32)
+    pixels = np.full((count, *SHAPE), grey, np.float32)
     for image, label in zip(pixels, labels, strict=True):
         image[..., 8 * label : 8 * label + 8] = 0.65
     return Dataset.from_arrays(pixels, labels)
@@ -62,7 +63,7 @@ def adapted(tmp_path_factory: pytest.TempPathFactory) -> Adapted:
     data = images(12)
     np.savez(folder / "data.npz", images=np.asarray(data.images), labels=np.arange(12) % 2)
     model = load_classifier(folder / "net.onnx")
-    others = images(8), range(8)
+    others = images(8, 0.36), range(8)
     return adapt(model, data, [1, 4, 7, 10], folder / "out", budget=QUICK, unlabelled=others)
 
 
@@ -96,6 +97,11 @@ def test_the_folder_certifies_other_inputs(
     assert found["methods"][0]["inputs"] == 8  # 12, less the four that chose
     assert main([*words, "--indices", "1,4", "--output", "other"]) == 2
     assert "leaves no input" in capsys.readouterr().err
+    # All images of a class are alike, so that in other data none is one that did not choose.
+    np.savez("other.npz", images=np.asarray(images(3).images, np.float64))
+    words[words.index("data.npz")] = "other.npz"
+    assert main([*words, "--output", "third"]) == 2
+    assert "leaves no input" in capsys.readouterr().err
 
 
 def test_nothing_is_overwritten(adapted: Adapted) -> None:
@@ -120,6 +126,11 @@ def test_nothing_is_fitted_to_the_inputs_that_choose(tmp_path: Path) -> None:
     same = data, [3, 4]
     found = adapt(model, data, [0, 3], tmp_path / "b", budget=QUICK, unlabelled=same)
     assert list(found.failed) == ["statistics"]
+    # The same images in another form are other data by their numbers, and not by their content.
+    again = Dataset.from_arrays(np.asarray(data.images, np.float64)), [5, 6]
+    options: dict[str, Any] = {"budget": QUICK, "unlabelled": again}
+    with pytest.raises(InvalidInput, match="2 of 2 inputs to learn from"):
+        adapt(model, data, [0, 3], tmp_path / "c", ways=["statistics"], **options)
 
 
 def test_a_lucky_law_is_not_chosen(adapted: Adapted) -> None:

@@ -178,6 +178,11 @@ def test_tune_then_calibrate_on_others(run: Run) -> None:
     assert code == 2
     assert "20 of these inputs chose the noise" in err
     assert run("conformal", "calibrate", *NET, "--stop", "60", *tuned)[0] == 0
+    with np.load("data.npz") as data:
+        np.savez("copy.npz", images=data["images"][50:80], labels=data["labels"][50:80])
+    copy = ["--model", "set_models:logits", "--data", "copy.npz"]
+    code, _, err = run("conformal", "calibrate", *copy, *tuned, "--overwrite")
+    assert (code, "20 of these inputs chose the noise" in err) == (2, True)
     # A file of `dsrs tune` names the inputs that chose the noise in another way.
     looked = {"inputs": [3, 4, 99]}
     law = json.loads(Path("tuned.json").read_text())["law"]

@@ -10,6 +10,7 @@ from typing import Any
 
 from dsrs.adapting.judging import Budget, Candidate, Watch, best_of, judged
 from dsrs.adapting.learning import LEARNING_WAYS, Learning, Situation, without_learning
+from dsrs.adapting.other_data import usable_data
 from dsrs.adapting.pictures import write_pictures
 from dsrs.adapting.ways import DEFAULT_WAYS, WAYS
 from dsrs.classifiers import Classifier
@@ -115,10 +116,8 @@ def adapt(
     if (folder / ADAPTED_CARD_NAME).exists():
         raise StoreMismatch(f"{folder} holds an adapted model already; choose another folder")
     chosen = budget or Budget()
-    if unlabelled is not None and unlabelled[0].fingerprint == dataset.fingerprint:
-        learning = None  # inputs that may be reported teach nothing
-        if set(unlabelled[1]) & set(indices):
-            unlabelled = None  # what is fitted to the inputs that choose looks better on them
+    unlabelled, teaches = usable_data(unlabelled, dataset, indices, ways)
+    learning = learning if teaches else None
 
     def judge(name: str, classifier: Classifier, denoiser: str | None) -> Candidate:
         looks = folder / LOOKS
@@ -145,7 +144,7 @@ def _written(found: Adapted, dataset: Dataset, indices: Sequence[int], seed: int
     if graph is not None:
         model_file = folder / MODEL_NAME
         write_whole(model_file, graph())
-    chose = {"inputs": list(indices), "data": dataset.fingerprint}
+    chose = best.landscape.inputs.to_dict()
     (folder / LAWS_FOLDER).mkdir(exist_ok=True)
     for each in found.candidates:
         law = each.tuned.to_dict() | {"landscape": {"votes": each.landscape.votes, **chose}}

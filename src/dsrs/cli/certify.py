@@ -16,6 +16,7 @@ from dsrs.cli.budget import (
     refuse_misfits,
     watching,
 )
+from dsrs.cli.chosen_by import note_on_choice
 from dsrs.cli.cluster_options import add_cluster_options, add_shard, counted_model
 from dsrs.cli.config_file import add_config_option, config_text
 from dsrs.cli.data_options import note_on_units
@@ -188,7 +189,7 @@ def run(arguments: argparse.Namespace) -> int:
     from dsrs.certifying.many_inputs import Origin, certify_run
 
     dataset = dataset_from(arguments)
-    refuse_misfits(arguments, _work(arguments, dataset)[1])
+    refuse_misfits(arguments, _work(arguments, dataset, say=False)[1])
     classifier, executor = counted_model(arguments, dataset)
     # With labels as the model numbers them the data has the fingerprint that runs and tuned files
     # know.
@@ -198,10 +199,11 @@ def run(arguments: argparse.Namespace) -> int:
         end = planned_run(arguments, classifier, dataset, plan, indices)
         if arguments.dry_run:
             return 0
-        indices, plan = _work(arguments, dataset)
+        indices, plan = _work(arguments, dataset, say=False)
     if not arguments.quiet:
         if not plan.experts:
             note_on_law(arguments, plan.law)
+            note_on_choice(arguments, dataset, indices)
         note_on_units(arguments, dataset)
     if arguments.verbose:
         _describe(classifier, dataset, plan, len(indices))
@@ -237,9 +239,11 @@ def _settings(arguments: argparse.Namespace, plan: Plan) -> str:
     return config_text(arguments.texts | decided, SETTINGS_COMMENT)
 
 
-def _work(arguments: argparse.Namespace, dataset: Dataset) -> tuple[list[int], Plan]:
+def _work(
+    arguments: argparse.Namespace, dataset: Dataset, *, say: bool = True
+) -> tuple[list[int], Plan]:
     """The inputs of this run, and the plan for it and for the runs of other shards."""
-    chosen = chosen_inputs(arguments, dataset)
+    chosen = chosen_inputs(arguments, dataset, say=say)
     return arguments.shard.of(chosen), _plan(arguments, dataset, len(chosen))
 
 

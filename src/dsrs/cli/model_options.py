@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dsrs.cli.chosen_by import left_out
 from dsrs.cli.data_options import (
     ANYWHERE,
     add_data_options,
@@ -15,7 +16,6 @@ from dsrs.cli.data_options import (
     frame_from,
     scaling_from,
 )
-from dsrs.cli.law_options import inputs_listed, read_tuned
 from dsrs.cli.options import Options
 from dsrs.cli.values import numbers, whole_numbers
 from dsrs.errors import DataError, InvalidInput
@@ -66,7 +66,8 @@ def add_model_options(
     group.add_argument(
         "--leave-out",
         metavar="FILE",
-        help="without the inputs that chose the law of this file, of `dsrs tune` or `dsrs adapt`",
+        help="without the inputs that chose the law of this file, of `dsrs tune` or `dsrs adapt`; "
+        "in other data they are known by their content",
     )
 
 
@@ -210,38 +211,25 @@ def other_split(
     """Data that is read as `dataset` is but for the `changed` options; None if it is the same."""
     scale = None if dataset.scaling is None else dataset.scaling.to_dict()
     read = dataset_from(argparse.Namespace(**vars(arguments) | {"scale": scale} | changed))
-    return None if read.fingerprint == dataset.fingerprint else read.named_for(model)
+    named = read.named_for(model)  # as `dataset` is, which changes its fingerprint
+    return None if named.fingerprint == dataset.fingerprint else named
 
 
-def chosen_inputs(arguments: argparse.Namespace, dataset: Dataset) -> list[int]:
-    """The inputs that these options choose."""
+def chosen_inputs(
+    arguments: argparse.Namespace, dataset: Dataset, *, say: bool = True
+) -> list[int]:
+    """The inputs that these options choose; `say`: with a line about those that are left out."""
     from dsrs.datasets import select
 
     chosen = select(dataset, arguments.start, arguments.stop, arguments.skip, arguments.indices)
-    file = arguments.leave_out
-    left_out = set() if file is None else inputs_that_chose(file, dataset)
-    if left_out is None:
-        raise DataError(f"{file} does not say which inputs chose its law")
-    kept = [int(index) for index in chosen if int(index) not in left_out]
+    kept = [int(index) for index in chosen]
+    if arguments.leave_out is not None:
+        quiet = getattr(arguments, "quiet", False)
+        out = left_out(arguments.leave_out, dataset, kept, say=say, quiet=quiet)
+        kept = [index for index in kept if index not in out]
     if not kept:
         raise InvalidInput("--leave-out leaves no input: all of them chose the law")
     return kept
-
-
-def inputs_that_chose(file: str, dataset: Dataset) -> set[int] | None:
-    """The inputs of this data that the law of a file was chosen on; None where it says nothing.
-
-    Files of `dsrs tune` and `dsrs adapt` have a `landscape`, those of `dsrs conformal tune` a
-    `tuning`. Other data has other inputs under these numbers. Older files do not say their data.
-    """
-    tuned, here = read_tuned(file), dataset.fingerprint
-    places = (("landscape", "inputs", "data"), ("tuning", "indices", "data_fingerprint"))
-    for part, inputs, data in places:
-        looked = tuned.get(part)
-        if isinstance(looked, dict) and inputs in looked:
-            listed = inputs_listed(looked[inputs], file)
-            return listed if looked.get(data, here) == here else set()
-    return None
 
 
 def classifier_from(arguments: argparse.Namespace, dataset: Dataset) -> Classifier:

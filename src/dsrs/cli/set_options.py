@@ -6,9 +6,9 @@ import argparse
 import math
 from typing import TYPE_CHECKING
 
+from dsrs.cli.chosen_by import inputs_that_chose
 from dsrs.cli.grid_option import add_grid, grid_from
 from dsrs.cli.law_options import add_law_options, add_shape_options, law_from, read_tuned
-from dsrs.cli.model_options import inputs_that_chose
 from dsrs.cli.options import Options
 from dsrs.cli.values import one_of
 from dsrs.errors import InvalidInput
@@ -94,7 +94,8 @@ def plan_from(arguments: argparse.Namespace, dataset: Dataset) -> SetPlan:
 
 def refuse_tuning_inputs(file: str | None, dataset: Dataset, indices: list[int]) -> None:
     """Raise InvalidInput if some of these inputs chose the noise: they are not like new ones."""
-    both = set(indices) & (inputs_that_chose(file, dataset) or set() if file else set())
+    known = inputs_that_chose(file) if file else None
+    both = set() if known is None else known.among(dataset, indices)
     if both:
         raise InvalidInput(
             f"{len(both)} of these inputs chose the noise in {file}, so that they are no longer "

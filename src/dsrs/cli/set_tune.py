@@ -78,6 +78,8 @@ def add_parser(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from dsrs.conformal import SCORES, tune_sets
+    from dsrs.conformal.tuning import TUNING_SEED
+    from dsrs.store.known_inputs import KnownInputs
 
     if arguments.output:
         check_new_file(arguments.output, arguments.overwrite)
@@ -94,7 +96,8 @@ def run(arguments: argparse.Namespace) -> int:
         workers=arguments.workers or 1,
         progress=lambda total: Progress(total, "tuning", quiet=arguments.quiet),
     )
-    looked = {"data_fingerprint": dataset.fingerprint, "indices": chosen}
+    known = KnownInputs.of(dataset, chosen, TUNING_SEED).to_dict()
+    looked = {"data_fingerprint": known.pop("data"), "indices": known.pop("inputs"), **known}
     best: dict[str, Any] = forecasts[0].to_dict() | {"radius": arguments.radius}
     best |= {"coverage": arguments.coverage, "tuning": looked}
     if arguments.json:

@@ -115,11 +115,7 @@ def _answer(arguments: argparse.Namespace, folder: str) -> int:
         classes=landscape.classes,
     ).without(landscape.certified)
     answer = tuned.to_dict() | {
-        "landscape": {
-            "votes": landscape.votes,
-            "inputs": list(landscape.indices),
-            "data": landscape.data,
-        }
+        "landscape": {"votes": landscape.votes, **landscape.inputs.to_dict()}
     }
     if arguments.figure:
         from dsrs.reports.tuning import draw_tuning

@@ -16,6 +16,7 @@ from dsrs.errors import StoreError
 from dsrs.landscape import Profile, profile_of_bins
 from dsrs.laws import GeneralizedGaussian
 from dsrs.laws.bins import HISTOGRAM_BINS
+from dsrs.store.known_inputs import KnownInputs
 from dsrs.store.reader import open_run
 from dsrs.votes.records import SELECTION
 
@@ -35,7 +36,8 @@ class Landscape:
     `d` is the dimension of the inputs. `first_misses` are norms below which no vote of the input
     missed, infinite where none did. `certified` is the law of votes among them that certify, as in
     a run of `dsrs certify`; None where no vote does. `data` is the fingerprint of the inputs, and
-    `classes` are the classes that were counted, where they are known.
+    `classes` are the classes that were counted, where they are known. `fingerprints` and `seed` are
+    those of `KnownInputs`, () where not every input has one.
     """
 
     d: int
@@ -47,6 +49,13 @@ class Landscape:
     certified: GeneralizedGaussian | None = None
     data: str | None = None
     classes: tuple[int, ...] | None = None
+    fingerprints: tuple[str, ...] = ()
+    seed: int | None = None
+
+    @property
+    def inputs(self) -> KnownInputs:
+        """The inputs of the landscape, which choose the law."""
+        return KnownInputs(self.indices, self.data, self.fingerprints, self.seed)
 
 
 def read_landscape(path: str | Path) -> Landscape:
@@ -56,12 +65,14 @@ def read_landscape(path: str | Path) -> Landscape:
         data = str(run.config["data"]["fingerprint"])
         edges = law.radial_quantile(np.linspace(0, 1, HISTOGRAM_BINS + 1))
         indices, classes, profiles, first_misses, total = [], [], [], [], 0
+        named, seed = list[str](), run.sampled_plan.seed
         for result in run.results():
             trials = np.sum([votes.trials for votes in result.votes], axis=0)
             hits = np.sum([votes.hits for votes in result.votes], axis=0)
             purposes |= {votes.stream.purpose for votes in result.votes}
             indices.append(result.index)
             classes.append(result.target)
+            named += [] if result.sampled.input is None else [result.sampled.input]
             profiles.append(profile_of_bins(edges, hits, trials))
             missed = edges[:-1][hits < trials]  # where such a bin begins
             first_misses.append(float(missed[0]) if len(missed) else math.inf)
@@ -79,4 +90,6 @@ def read_landscape(path: str | Path) -> Landscape:
         None if purposes == {SELECTION} else law,
         data,
         tuple(classes),
+        tuple(named) if len(named) == len(indices) else (),
+        seed,
     )
