@@ -8,6 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dsrs.adapting.folder import (
+    ADAPTED_CARD_NAME,
+    AS_IT_IS,
+    LAW_NAME,
+    LAWS_FOLDER,
+    LOOKS,
+    PICTURES,
+    check_output_folder,
+)
 from dsrs.adapting.judging import Budget, Candidate, Watch, best_of, judged
 from dsrs.adapting.learning import LEARNING_WAYS, Learning, Situation, without_learning
 from dsrs.adapting.pictures import write_pictures
@@ -15,12 +24,9 @@ from dsrs.adapting.ways import DEFAULT_WAYS, WAYS
 from dsrs.classifiers import Classifier
 from dsrs.classifiers.model_folder import MODEL_NAME
 from dsrs.datasets.dataset import Dataset
-from dsrs.errors import ClassifierError, InvalidInput, MissingExtra, StoreMismatch
+from dsrs.errors import ClassifierError, InvalidInput, MissingExtra
 from dsrs.files.whole import write_whole
 
-AS_IT_IS = "as it is"
-ADAPTED_CARD_NAME, LAW_NAME, LOOKS = "adapted.json", "tuned.json", "looks"
-LAWS_FOLDER, PICTURES = "laws", "pictures"
 ADAPTED_FORMAT = 1
 
 
@@ -112,8 +118,7 @@ def adapt(
         if way not in WAYS:
             raise InvalidInput(f"`ways` must be of {', '.join(WAYS)}, got {way!r}")
     folder = Path(output)
-    if (folder / ADAPTED_CARD_NAME).exists():
-        raise StoreMismatch(f"{folder} holds an adapted model already; choose another folder")
+    check_output_folder(folder)
     chosen = budget or Budget()
     if unlabelled is not None and unlabelled[0].fingerprint == dataset.fingerprint:
         learning = None  # inputs that may be reported teach nothing
@@ -139,12 +144,8 @@ def adapt(
 
 
 def _written(found: Adapted, dataset: Dataset, indices: Sequence[int], seed: int) -> Adapted:
-    """Write the best candidate, its law and what was tried."""
+    """Write the best candidate, its law and what was tried, in the order that is checked."""
     best, folder, model_file = found.best, found.folder, None
-    graph = getattr(best.classifier, "graph", None)
-    if graph is not None:
-        model_file = folder / MODEL_NAME
-        write_whole(model_file, graph())
     chose = {"inputs": list(indices), "data": dataset.fingerprint}
     (folder / LAWS_FOLDER).mkdir(exist_ok=True)
     for each in found.candidates:
@@ -153,8 +154,12 @@ def _written(found: Adapted, dataset: Dataset, indices: Sequence[int], seed: int
         write_whole(folder / LAWS_FOLDER / f"{each.file_name}.json", content)
         if each is best:
             write_whole(folder / LAW_NAME, content)
-    whole = Adapted(found.candidates, found.failed, folder, model_file)
     pictures = write_pictures(folder / PICTURES, best, dataset, tuple(indices), seed)
+    graph = getattr(best.classifier, "graph", None)
+    if graph is not None:
+        model_file = folder / MODEL_NAME
+        write_whole(model_file, graph())
+    whole = Adapted(found.candidates, found.failed, folder, model_file)
     record = whole.to_dict() | chose | {"pictures": pictures}
     write_whole(folder / ADAPTED_CARD_NAME, json.dumps(record, indent=1).encode())
     return whole

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dsrs.adapting.folder import DENOISER_FOLDER, FINE_TUNED_FOLDER
 from dsrs.adapting.judging import Candidate, Watch, best_of
 from dsrs.certifying.many_inputs import Counter
 from dsrs.classifiers import Classifier, denoised, denoiser_from, load_classifier
@@ -164,7 +165,7 @@ def denoiser(situation: Situation) -> Made:
             dataset,
             [rows[int(place)] for place in kept],
             settings,
-            situation.folder / "denoiser",
+            situation.folder / DENOISER_FOLDER,
             model=module,
             no_gradients=reason,
             machine=learning.machine,
@@ -187,7 +188,7 @@ def fine_tune(situation: Situation) -> Made:
         raise InvalidInput("fine-tune learns from a whole data set, got some of its inputs")
     from dsrs.training.models import given_model
 
-    data, folder = similar_data(dataset.input_shape), situation.folder / "fine-tuned"
+    data, folder = similar_data(dataset.input_shape), situation.folder / FINE_TUNED_FOLDER
     settings = recommended_settings(
         data, learning.recipe, situation.noise_to_learn, 0.0, hold_out=learning.hold_out
     ).in_epochs(learning.epochs)
