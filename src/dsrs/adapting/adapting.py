@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -129,12 +129,14 @@ def adapt(
         looks = folder / LOOKS
         return judged(name, classifier, denoiser, dataset, indices, chosen, looks, watch)
 
+    situation = Situation(model, unlabelled, (), folder, chosen.seed, learning, watch)
+    for way in ways:
+        WAYS[way].check(situation)
     candidates, failed = [judge(AS_IT_IS, model, None)], {}
     for way in ways or (*DEFAULT_WAYS, *(LEARNING_WAYS if learning else ())):
-        seed = chosen.seed
-        situation = Situation(model, unlabelled, candidates, folder, seed, learning, watch)
+        now = replace(situation, before=tuple(candidates))
         try:
-            candidates.append(judge(way, *WAYS[way](situation)))
+            candidates.append(judge(way, *WAYS[way].make(now)))
         except (ClassifierError, InvalidInput, MissingExtra) as error:
             if ways:
                 raise

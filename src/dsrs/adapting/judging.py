@@ -56,6 +56,13 @@ class Budget:
 
     def __post_init__(self) -> None:
         Objective.parse(self.objective)
+        for name, least in (("votes", 1), ("n", 1), ("seed", 0)):
+            if getattr(self, name) < least:
+                raise InvalidInput(f"`{name}` must be at least {least}, got {getattr(self, name)}")
+        if not 0 < self.alpha < 1:
+            raise InvalidInput(f"`alpha` must be in (0, 1), got {self.alpha!r}")
+        if self.reach is not None and not 0 < self.reach < math.inf:
+            raise InvalidInput(f"`reach` must be a positive number, got {self.reach!r}")
 
 
 @dataclass(frozen=True)

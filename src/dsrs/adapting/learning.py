@@ -21,7 +21,9 @@ from dsrs.training import Machine, recommended_settings, train_model
 from dsrs.training.defaults import similar_data
 from dsrs.training.denoiser_settings import DenoiserSettings
 from dsrs.training.folder import CHECKPOINT_NAME
-from dsrs.training.held_out import trained_on
+from dsrs.training.held_out import held_out, trained_on
+from dsrs.training.recipes import recipe_named
+from dsrs.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from dsrs.training.checkpoint import Watcher
@@ -60,6 +62,17 @@ class Learning:
     hold_out: float = 0.0
     seed: int = 0
     machine: Machine = field(default_factory=Machine)
+
+    def __post_init__(self) -> None:
+        recipe_named(self.recipe)
+        for name, least in (("epochs", 1), ("seed", 0)):
+            if getattr(self, name) < least:
+                raise InvalidInput(f"`{name}` must be at least {least}, got {getattr(self, name)}")
+        for name in ("sigma", "learning_rate"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < math.inf:
+                raise InvalidInput(f"`{name}` to learn with must be positive, got {value!r}")
+        held_out(0, self.hold_out)  # refuses what is no share
 
     @property
     def rate(self) -> dict[str, Any]:
@@ -108,6 +121,12 @@ class Situation:
                 f"{way} needs inputs that neither choose nor are reported: give data of the same "
                 "shape as `unlabelled` (--train-data)"
             )
+        found = self.unlabelled[0]
+        if found.input_shape != self.model.input_shape:
+            raise InvalidInput(
+                f"{way} needs inputs of the shape {self.model.input_shape} of the model, "
+                f"{found.name} has {found.input_shape}"
+            )
         return self.unlabelled
 
     def allowed(self, way: str) -> tuple[Learning, Dataset, Sequence[int]]:
@@ -141,11 +160,21 @@ def behind(model: Classifier, name: str) -> Made:
     return denoised(model, denoiser_from(name, model.input_shape, model.bounds)), name
 
 
+def check_denoiser(situation: Situation) -> None:
+    """Raise the error that `denoiser` would end with, as far as it can be foreseen."""
+    learning, dataset, rows = situation.allowed("denoiser")
+    trained_on(len(rows), learning.hold_out)
+    imported("torch", "train")
+    from dsrs.training.denoiser import check_images
+
+    check_images(dataset)
+
+
 def denoiser(situation: Situation) -> Made:
     """A denoiser trained in front of the frozen model, for noise around the size to learn."""
+    check_denoiser(situation)
     learning, dataset, rows = situation.allowed("denoiser")
     sigma = situation.noise_to_learn
-    imported("torch", "train")
     from dsrs.training.denoiser import train_denoiser
 
     settings = DenoiserSettings(
@@ -174,8 +203,8 @@ def denoiser(situation: Situation) -> Made:
     return behind(situation.model, str(file))
 
 
-def fine_tune(situation: Situation) -> Made:
-    """The model trained on under Gaussian noise, from its own weights."""
+def check_fine_tune(situation: Situation) -> TorchWeights:
+    """The weights to go on from, or the error that `fine_tune` would end with."""
     learning, dataset, rows = situation.allowed("fine-tune")
     weights = weights_of(situation.model)
     module, reason = _module(situation.model)
@@ -186,24 +215,26 @@ def fine_tune(situation: Situation) -> Made:
         )
     if len(rows) != len(dataset):
         raise InvalidInput("fine-tune learns from a whole data set, got some of its inputs")
+    trained_on(len(dataset), learning.hold_out)
+    from dsrs.training.batches import check_labelled_images
+
+    check_labelled_images(dataset, situation.model.num_classes)
+    _fine_tune_settings(learning, dataset, learning.sigma or 1.0)
+    return weights
+
+
+def fine_tune(situation: Situation) -> Made:
+    """The model trained on under Gaussian noise, from its own weights."""
+    weights = check_fine_tune(situation)
+    learning, dataset, _ = situation.allowed("fine-tune")
     from dsrs.training.models import given_model
 
-    data, folder = similar_data(dataset.input_shape), situation.folder / FINE_TUNED_FOLDER
-    settings = recommended_settings(
-        data, learning.recipe, situation.noise_to_learn, 0.0, hold_out=learning.hold_out
-    ).in_epochs(learning.epochs)
-    chosen: dict[str, Any] = {
-        "schedule": "one-cycle",
-        "batch_size": batch_size(dataset.input_shape),
-        "learning_rate": FINE_TUNE_RATE,
-        "seed": learning.seed,
-        **learning.rate,
-    }
+    folder = situation.folder / FINE_TUNED_FOLDER
     images = len(trained_on(len(dataset), learning.hold_out))
     with situation.watched(images, "fine-tuning") as watcher:
         train_model(
             dataset,
-            replace(settings, **chosen),
+            _fine_tune_settings(learning, dataset, situation.noise_to_learn),
             folder,
             start=given_model(weights, "the model as it is"),
             resume=(folder / CHECKPOINT_NAME).exists(),
@@ -211,6 +242,19 @@ def fine_tune(situation: Situation) -> Made:
             watcher=watcher,
         )
     return load_classifier(folder), None
+
+
+def _fine_tune_settings(learning: Learning, dataset: Dataset, sigma: float) -> TrainingSettings:
+    data = similar_data(dataset.input_shape)
+    settings = recommended_settings(data, learning.recipe, sigma, 0.0, hold_out=learning.hold_out)
+    chosen: dict[str, Any] = {
+        "schedule": "one-cycle",
+        "batch_size": batch_size(dataset.input_shape),
+        "learning_rate": FINE_TUNE_RATE,
+        "seed": learning.seed,
+        **learning.rate,
+    }
+    return replace(settings.in_epochs(learning.epochs), **chosen)
 
 
 def batch_size(input_shape: tuple[int, ...]) -> int:

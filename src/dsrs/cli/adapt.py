@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from typing import TYPE_CHECKING
 
 from dsrs.certifying.progress import Progress
@@ -157,16 +158,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _learning(arguments: argparse.Namespace) -> Learning | None:
-    """How to learn, where it was asked for."""
+    """How to learn, where it was asked for; what is wrong is refused in any case."""
     from dsrs.adapting import LEARNING_WAYS, Learning
     from dsrs.training import Machine
 
+    names = ("epochs", "sigma", "recipe", "learning_rate", "hold_out", "seed")
+    learning = Learning(**{name: getattr(arguments, name) for name in names})
     if not (arguments.train_data or set(arguments.by or ()) & set(LEARNING_WAYS)):
         return None
-    names = ("epochs", "sigma", "recipe", "learning_rate", "hold_out", "seed")
     device = "cpu" if arguments.device == "cpu" else arguments.device.partition(":")[0]
     machine = Machine(device, arguments.train_precision, arguments.workers)
-    return Learning(**{name: getattr(arguments, name) for name in names}, machine=machine)
+    return dataclasses.replace(learning, machine=machine)
 
 
 def _choosing_inputs(arguments: argparse.Namespace, dataset: Dataset) -> list[int]:
