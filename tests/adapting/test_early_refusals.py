@@ -13,7 +13,7 @@ from dsrs.adapting import Budget, Learning, adapt, adapting
 from dsrs.classifiers import from_callable
 from dsrs.cli.main import main
 from dsrs.datasets import Dataset
-from dsrs.errors import ClassifierError, DsrsError, InvalidInput
+from dsrs.errors import ClassifierError, DataError, DsrsError, InvalidInput
 
 pytest.importorskip("torch", reason="needs the extra `train`")
 pytest.importorskip("onnxscript", reason="needs the extra `train`")
@@ -120,3 +120,26 @@ def test_the_command_leaves_no_folder_behind(
     assert main([*command, "--votes", "64", "--workers", "1", *words]) == 2
     assert complaint in capsys.readouterr().err
     assert not Path("out").exists()
+
+
+class Damaged:
+    """Images of which one cannot be read."""
+
+    shape, dtype = (64, *SHAPE), np.dtype(np.float32)
+
+    def __getitem__(self, index: int) -> Any:
+        raise DataError("7.png is no image")
+
+
+def test_a_damaged_picture_leaves_out_the_ways_that_read_it_unless_they_were_named(
+    tmp_path: Path,
+) -> None:
+    model, data = from_torch(two_pixels(), SHAPE), halves(8, 0)
+    broken = Dataset(Damaged(), None, "pictures", "sha256:0")
+    options: dict[str, Any] = {"unlabelled": (broken, range(64)), "learning": LESSONS}
+    found = adapt(model, data, [0, 1], tmp_path / "a", budget=QUICK, **options)
+    assert "clip" in [each.name for each in found.candidates]
+    assert found.failed["denoiser"] == "7.png is no image"
+    with pytest.raises(DataError, match=r"7\.png is no image"):
+        adapt(model, data, [0, 1], tmp_path / "b", ways=["denoiser"], budget=QUICK, **options)
+    assert (tmp_path / "b" / "looks" / "as-it-is").is_dir()

@@ -24,7 +24,7 @@ from dsrs.adapting.ways import DEFAULT_WAYS, WAYS
 from dsrs.classifiers import Classifier
 from dsrs.classifiers.model_folder import MODEL_NAME
 from dsrs.datasets.dataset import Dataset
-from dsrs.errors import ClassifierError, InvalidInput, MissingExtra
+from dsrs.errors import ClassifierError, DataError, InvalidInput, MissingExtra
 from dsrs.files.whole import write_whole
 
 ADAPTED_FORMAT = 1
@@ -137,7 +137,7 @@ def adapt(
         now = replace(situation, before=tuple(candidates))
         try:
             candidates.append(judge(way, *WAYS[way].make(now)))
-        except (ClassifierError, InvalidInput, MissingExtra) as error:
+        except (ClassifierError, DataError, InvalidInput, MissingExtra) as error:
             if ways:
                 raise
             failed[way] = str(error)
