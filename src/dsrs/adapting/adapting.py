@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from dsrs.adapting.folder import (
     PICTURES,
     check_output_folder,
 )
-from dsrs.adapting.judging import Budget, Candidate, Watch, best_of, judged
+from dsrs.adapting.judging import Budget, Candidate, Made, Watch, best_of, judged
 from dsrs.adapting.learning import LEARNING_WAYS, Learning, Situation, without_learning
 from dsrs.adapting.pictures import write_pictures
 from dsrs.adapting.ways import DEFAULT_WAYS, WAYS
@@ -39,12 +39,16 @@ class Adapted:
         failed: why a way could not be tried, by its name.
         folder: where the best one is.
         model_file: the best one as an ONNX file, where it can be one.
+        budget: what all were judged by.
+        unlabelled: the data, and which inputs of it, that there were to learn from.
     """
 
     candidates: tuple[Candidate, ...]
     failed: dict[str, str]
     folder: Path
     model_file: Path | None
+    budget: Budget
+    unlabelled: tuple[Dataset, Sequence[int]] | None
 
     @property
     def best(self) -> Candidate:
@@ -68,6 +72,10 @@ class Adapted:
     def to_dict(self) -> dict[str, Any]:
         """Return what was tried and chosen as JSON."""
         gain, low, high = self.gain
+        source = None
+        if self.unlabelled is not None:
+            data, rows = self.unlabelled
+            source = {"name": data.name, "fingerprint": data.fingerprint, "inputs": len(rows)}
         return {
             "format": ADAPTED_FORMAT,
             "best": self.best.name,
@@ -79,6 +87,9 @@ class Adapted:
             "objective": self.best.tuned.objective.text,
             "n": self.best.tuned.n,
             "alpha": self.best.tuned.alpha,
+            "votes": self.budget.votes,
+            "seed": self.budget.seed,
+            "unlabelled": source,
         }
 
 
@@ -125,27 +136,35 @@ def adapt(
         if set(unlabelled[1]) & set(indices):
             unlabelled = None  # what is fitted to the inputs that choose looks better on them
 
-    def judge(name: str, classifier: Classifier, denoiser: str | None) -> Candidate:
-        looks = folder / LOOKS
-        return judged(name, classifier, denoiser, dataset, indices, chosen, looks, watch)
-
     situation = Situation(model, unlabelled, (), folder, chosen.seed, learning, watch)
     for way in ways:
         WAYS[way].check(situation)
-    candidates, failed = [judge(AS_IT_IS, model, None)], {}
-    for way in ways or (*DEFAULT_WAYS, *(LEARNING_WAYS if learning else ())):
+
+    def judge(name: str, made: Made) -> Candidate:
+        return judged(name, made, dataset, indices, chosen, folder / LOOKS, watch)
+
+    candidates, failed = _tried(ways, situation, judge)
+    found = Adapted(tuple(candidates), failed, folder, None, chosen, unlabelled)
+    return _written(found, dataset, indices)
+
+
+def _tried(
+    ways: Sequence[str], situation: Situation, judge: Callable[[str, Made], Candidate]
+) -> tuple[list[Candidate], dict[str, str]]:
+    """The model as it is and what each way made of it; why those failed that nobody named."""
+    candidates, failed = [judge(AS_IT_IS, Made(situation.model))], {}
+    for way in ways or (*DEFAULT_WAYS, *(LEARNING_WAYS if situation.learning else ())):
         now = replace(situation, before=tuple(candidates))
         try:
-            candidates.append(judge(way, *WAYS[way].make(now)))
+            candidates.append(judge(way, WAYS[way].make(now)))
         except (ClassifierError, DataError, InvalidInput, MissingExtra) as error:
             if ways:
                 raise
             failed[way] = str(error)
-    found = Adapted(tuple(candidates), failed, folder, None)
-    return _written(found, dataset, indices, chosen.seed)
+    return candidates, failed
 
 
-def _written(found: Adapted, dataset: Dataset, indices: Sequence[int], seed: int) -> Adapted:
+def _written(found: Adapted, dataset: Dataset, indices: Sequence[int]) -> Adapted:
     """Write the best candidate, its law and what was tried, in the order that is checked."""
     best, folder, model_file = found.best, found.folder, None
     chose = {"inputs": list(indices), "data": dataset.fingerprint}
@@ -156,12 +175,12 @@ def _written(found: Adapted, dataset: Dataset, indices: Sequence[int], seed: int
         write_whole(folder / LAWS_FOLDER / f"{each.file_name}.json", content)
         if each is best:
             write_whole(folder / LAW_NAME, content)
-    pictures = write_pictures(folder / PICTURES, best, dataset, tuple(indices), seed)
+    pictures = write_pictures(folder / PICTURES, best, dataset, tuple(indices), found.budget.seed)
     graph = getattr(best.classifier, "graph", None)
     if graph is not None:
         model_file = folder / MODEL_NAME
         write_whole(model_file, graph())
-    whole = Adapted(found.candidates, found.failed, folder, model_file)
+    whole = replace(found, model_file=model_file)
     record = whole.to_dict() | chose | {"pictures": pictures}
     write_whole(folder / ADAPTED_CARD_NAME, json.dumps(record, indent=1).encode())
     return whole

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsrs.adapting.folder import DENOISER_FOLDER, FINE_TUNED_FOLDER
-from dsrs.adapting.judging import Candidate, Watch, best_of
+from dsrs.adapting.judging import Candidate, Learned, Made, Watch, best_of
 from dsrs.certifying.many_inputs import Counter
 from dsrs.classifiers import Classifier, denoised, denoiser_from, load_classifier
 from dsrs.classifiers.callable import TorchWeights
@@ -151,13 +151,10 @@ def without_learning(candidates: Sequence[Candidate]) -> list[Candidate]:
     return [each for each in candidates if each.name not in LEARNING_WAYS]
 
 
-# The model with what was done to it, and the denoiser that it stands behind.
-Made = tuple[Classifier, str | None]
-
-
-def behind(model: Classifier, name: str) -> Made:
+def behind(model: Classifier, name: str, learned: Learned | None = None) -> Made:
     """The model behind the denoiser of this name."""
-    return denoised(model, denoiser_from(name, model.input_shape, model.bounds)), name
+    front = denoiser_from(name, model.input_shape, model.bounds)
+    return Made(denoised(model, front), name, learned)
 
 
 def check_denoiser(situation: Situation) -> None:
@@ -200,7 +197,7 @@ def denoiser(situation: Situation) -> Made:
             machine=learning.machine,
             watcher=watcher,
         )
-    return behind(situation.model, str(file))
+    return behind(situation.model, str(file), Learned(len(kept), sigma, learning.epochs))
 
 
 def check_fine_tune(situation: Situation) -> TorchWeights:
@@ -230,18 +227,18 @@ def fine_tune(situation: Situation) -> Made:
     from dsrs.training.models import given_model
 
     folder = situation.folder / FINE_TUNED_FOLDER
-    images = len(trained_on(len(dataset), learning.hold_out))
+    sigma, images = situation.noise_to_learn, len(trained_on(len(dataset), learning.hold_out))
     with situation.watched(images, "fine-tuning") as watcher:
         train_model(
             dataset,
-            _fine_tune_settings(learning, dataset, situation.noise_to_learn),
+            _fine_tune_settings(learning, dataset, sigma),
             folder,
             start=given_model(weights, "the model as it is"),
             resume=(folder / CHECKPOINT_NAME).exists(),
             machine=learning.machine,
             watcher=watcher,
         )
-    return load_classifier(folder), None
+    return Made(load_classifier(folder), None, Learned(images, sigma, learning.epochs))
 
 
 def _fine_tune_settings(learning: Learning, dataset: Dataset, sigma: float) -> TrainingSettings:

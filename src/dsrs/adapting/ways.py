@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dsrs.adapting.judging import Learned, Made
 from dsrs.adapting.learning import (
-    Made,
+    LOG,
     Situation,
     behind,
     check_denoiser,
@@ -23,6 +24,7 @@ from dsrs.classifiers.callable import CallableClassifier
 from dsrs.errors import ClassifierError
 
 STATISTICS_ROWS, STATISTICS_BATCH = 512, 64
+ENOUGH_FOR_STATISTICS = 64  # different inputs; fewer are warned of
 # Statistics are for somewhat more noise than was best before, which they make bearable.
 MORE_NOISE = 1.25
 
@@ -61,7 +63,8 @@ def statistics(situation: Situation) -> Made:
     name = best.denoiser
     before = None if name is None else denoiser_from(name, model.input_shape, model.bounds)
     clean, noisy = [], []
-    for images, noise in _noisy_batches(situation, sigma):
+    batches, different = _noisy_batches(situation, sigma)
+    for images, noise in batches:
         clean.append(images)
         noisy.append(noise if before is None else before.rows(noise))
     made: Classifier = from_onnx(
@@ -71,7 +74,8 @@ def statistics(situation: Situation) -> Made:
         bounds=model.bounds,
         name=f"{model.description.partition(';')[0]} with statistics under sigma = {sigma:.3g}",
     )
-    return (made if before is None else denoised(made, before)), name
+    whole = made if before is None else denoised(made, before)
+    return Made(whole, name, Learned(different, sigma))
 
 
 def _in_front(name: str) -> Way:
@@ -96,15 +100,22 @@ DEFAULT_WAYS = ("clip", "dct", "dct-mild", "statistics")
 
 def _noisy_batches(
     situation: Situation, sigma: float
-) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
-    """Inputs, repeated if there are few, and the same under noise."""
+) -> tuple[list[tuple[NDArray[np.float32], NDArray[np.float32]]], int]:
+    """Inputs, repeated if there are few, and the same under noise; how many are different."""
     dataset, rows = situation.inputs_for("statistics")
     rng = np.random.default_rng(situation.seed)
     order = np.resize(rng.permutation(np.asarray(rows)), STATISTICS_ROWS)
+    different = len(np.unique(order))
+    if different < ENOUGH_FOR_STATISTICS:
+        LOG.warning(
+            "statistics are estimated from %d different inputs, again and again; give %d or more",
+            different,
+            ENOUGH_FOR_STATISTICS,
+        )
     found = []
     for start in range(0, STATISTICS_ROWS, STATISTICS_BATCH):
         chosen = order[start : start + STATISTICS_BATCH]
         images = np.stack([dataset.input(int(index)) for index in chosen])
         noise = rng.standard_normal(images.shape, dtype=np.float32)
         found.append((images, images + np.float32(sigma) * noise))
-    return found
+    return found, different

@@ -202,13 +202,16 @@ def _unlabelled(
 
 def adapted_text(adapted: Adapted) -> str:
     """The candidates side by side, and what follows."""
+    from dsrs.reports.candidates_page import learned_lines
+
     first, best = adapted.candidates[0], adapted.best
     tops = [float(each.tuned.best.radii.max()) for each in adapted.candidates]
     radii = round_radii(max(tops))
-    rows = [forecast_row(each.name, each.tuned.best, radii) for each in adapted.candidates]
+    rows = [forecast_row(each.title, each.tuned.best, radii) for each in adapted.candidates]
     lines = [
         forecast_table(first.tuned, rows, radii),
         "",
+        *learned_lines(adapted.to_dict()),
         *(f"{name} was left out: {reason}" for name, reason in adapted.failed.items()),
     ]
     if best is first:
@@ -221,7 +224,7 @@ def adapted_text(adapted: Adapted) -> str:
     gain, low, high = adapted.gain
     times = f" ({best.value / first.value:.2f} times)" if first.value > 0 else ""
     lines.append(
-        f"best: {best.name}, {best.value:.4f} instead of {first.value:.4f}{times}; difference "
+        f"best: {best.title}, {best.value:.4f} instead of {first.value:.4f}{times}; difference "
         f"{gain:.4f}, paired 95% interval {low:.4f} to {high:.4f}"
         + ("" if low > 0 else "; these inputs cannot tell it from the model as it is")
     )
