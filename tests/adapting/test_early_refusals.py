@@ -53,10 +53,10 @@ def test_a_named_way_that_cannot_be_tried_costs_no_votes(
         pytest.fail("votes were taken")
 
     monkeypatch.setattr(adapting, "judged", judged)
-    options = {"unlabelled": (OTHERS, range(16)), "learning": LESSONS, "budget": QUICK} | changed
+    options: dict[str, Any] = {"unlabelled": (OTHERS, range(16)), "learning": LESSONS} | changed
     model, data = from_torch(two_pixels(), SHAPE), halves(8, 0)
     with pytest.raises(DsrsError, match=complaint):
-        adapt(model, data, [0, 1], tmp_path / "out", ways=["clip", way], **options)
+        adapt(model, data, [0, 1], tmp_path / "out", ways=["clip", way], budget=QUICK, **options)
     assert not list(tmp_path.iterdir())
 
 
