@@ -133,6 +133,11 @@ def test_the_page_shows_the_candidates_side_by_side(adapted: Adapted, tmp_path: 
     assert names == ["as it is", "clip", "denoiser", "fine-tune"]
     for row, candidate in zip(page.rows[1:], adapted.candidates, strict=True):
         assert candidate.value - 1e-4 <= float(row[4]) <= candidate.value
+    record = json.loads((adapted.folder / "adapted.json").read_text())
+    learned = {"inputs": 2048, "sigma": 0.4, "epochs": 4}
+    assert [each["learned"] for each in record["candidates"]] == [None, None, learned, learned]
+    text = (adapted.folder / "candidates.html").read_text()
+    assert "denoiser learned from arrays, 2,048 inputs, 4 epochs, under sigma = 0.4." in text
     assert page.seen.count("path") == 1 + 2 * 4  # the axes; each curve and its mark beside the name
     assert page.seen.count("img") == 4
     assert (adapted.folder / "pictures" / "0.png").read_bytes().startswith(b"\x89PNG")

@@ -1,7 +1,7 @@
 """Make a model that was never trained under noise bear it, and say what helped."""
 
 from dsrs.adapting.adapting import Adapted, adapt
-from dsrs.adapting.judging import Budget, Candidate
+from dsrs.adapting.judging import Budget, Candidate, Learned
 from dsrs.adapting.learning import LEARNING_WAYS, Learning
 from dsrs.adapting.ways import DEFAULT_WAYS, WAYS
 
@@ -12,6 +12,7 @@ __all__ = [
     "Adapted",
     "Budget",
     "Candidate",
+    "Learned",
     "Learning",
     "adapt",
 ]

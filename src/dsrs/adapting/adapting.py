@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dsrs.adapting.judging import Budget, Candidate, Watch, best_of, judged
+from dsrs.adapting.folder import (
+    ADAPTED_CARD_NAME,
+    AS_IT_IS,
+    LAW_NAME,
+    LAWS_FOLDER,
+    LOOKS,
+    PICTURES,
+    check_output_folder,
+)
+from dsrs.adapting.judging import Budget, Candidate, Made, Watch, best_of, judged
 from dsrs.adapting.learning import LEARNING_WAYS, Learning, Situation, without_learning
 from dsrs.adapting.other_data import usable_data
 from dsrs.adapting.pictures import write_pictures
@@ -16,12 +25,9 @@ from dsrs.adapting.ways import DEFAULT_WAYS, WAYS
 from dsrs.classifiers import Classifier
 from dsrs.classifiers.model_folder import MODEL_NAME
 from dsrs.datasets.dataset import Dataset
-from dsrs.errors import ClassifierError, InvalidInput, MissingExtra, StoreMismatch
+from dsrs.errors import ClassifierError, DataError, InvalidInput, MissingExtra
 from dsrs.files.whole import write_whole
 
-AS_IT_IS = "as it is"
-ADAPTED_CARD_NAME, LAW_NAME, LOOKS = "adapted.json", "tuned.json", "looks"
-LAWS_FOLDER, PICTURES = "laws", "pictures"
 ADAPTED_FORMAT = 1
 
 
@@ -34,12 +40,16 @@ class Adapted:
         failed: why a way could not be tried, by its name.
         folder: where the best one is.
         model_file: the best one as an ONNX file, where it can be one.
+        budget: what all were judged by.
+        unlabelled: the data, and which inputs of it, that there were to learn from.
     """
 
     candidates: tuple[Candidate, ...]
     failed: dict[str, str]
     folder: Path
     model_file: Path | None
+    budget: Budget
+    unlabelled: tuple[Dataset, Sequence[int]] | None
 
     @property
     def best(self) -> Candidate:
@@ -63,6 +73,10 @@ class Adapted:
     def to_dict(self) -> dict[str, Any]:
         """Return what was tried and chosen as JSON."""
         gain, low, high = self.gain
+        source = None
+        if self.unlabelled is not None:
+            data, rows = self.unlabelled
+            source = {"name": data.name, "fingerprint": data.fingerprint, "inputs": len(rows)}
         return {
             "format": ADAPTED_FORMAT,
             "best": self.best.name,
@@ -74,6 +88,9 @@ class Adapted:
             "objective": self.best.tuned.objective.text,
             "n": self.best.tuned.n,
             "alpha": self.best.tuned.alpha,
+            "votes": self.budget.votes,
+            "seed": self.budget.seed,
+            "unlabelled": source,
         }
 
 
@@ -113,37 +130,42 @@ def adapt(
         if way not in WAYS:
             raise InvalidInput(f"`ways` must be of {', '.join(WAYS)}, got {way!r}")
     folder = Path(output)
-    if (folder / ADAPTED_CARD_NAME).exists():
-        raise StoreMismatch(f"{folder} holds an adapted model already; choose another folder")
+    check_output_folder(folder)
     chosen = budget or Budget()
     unlabelled, teaches = usable_data(unlabelled, dataset, indices, ways)
     learning = learning if teaches else None
 
-    def judge(name: str, classifier: Classifier, denoiser: str | None) -> Candidate:
-        looks = folder / LOOKS
-        return judged(name, classifier, denoiser, dataset, indices, chosen, looks, watch)
+    situation = Situation(model, unlabelled, (), folder, chosen.seed, learning, watch)
+    for way in ways:
+        WAYS[way].check(situation)
 
-    candidates, failed = [judge(AS_IT_IS, model, None)], {}
-    for way in ways or (*DEFAULT_WAYS, *(LEARNING_WAYS if learning else ())):
-        seed = chosen.seed
-        situation = Situation(model, unlabelled, candidates, folder, seed, learning, watch)
+    def judge(name: str, made: Made) -> Candidate:
+        return judged(name, made, dataset, indices, chosen, folder / LOOKS, watch)
+
+    candidates, failed = _tried(ways, situation, judge)
+    found = Adapted(tuple(candidates), failed, folder, None, chosen, unlabelled)
+    return _written(found, dataset, indices)
+
+
+def _tried(
+    ways: Sequence[str], situation: Situation, judge: Callable[[str, Made], Candidate]
+) -> tuple[list[Candidate], dict[str, str]]:
+    """The model as it is and what each way made of it; why those failed that nobody named."""
+    candidates, failed = [judge(AS_IT_IS, Made(situation.model))], {}
+    for way in ways or (*DEFAULT_WAYS, *(LEARNING_WAYS if situation.learning else ())):
+        now = replace(situation, before=tuple(candidates))
         try:
-            candidates.append(judge(way, *WAYS[way](situation)))
-        except (ClassifierError, InvalidInput, MissingExtra) as error:
+            candidates.append(judge(way, WAYS[way].make(now)))
+        except (ClassifierError, DataError, InvalidInput, MissingExtra) as error:
             if ways:
                 raise
             failed[way] = str(error)
-    found = Adapted(tuple(candidates), failed, folder, None)
-    return _written(found, dataset, indices, chosen.seed)
+    return candidates, failed
 
 
-def _written(found: Adapted, dataset: Dataset, indices: Sequence[int], seed: int) -> Adapted:
-    """Write the best candidate, its law and what was tried."""
+def _written(found: Adapted, dataset: Dataset, indices: Sequence[int]) -> Adapted:
+    """Write the best candidate, its law and what was tried, in the order that is checked."""
     best, folder, model_file = found.best, found.folder, None
-    graph = getattr(best.classifier, "graph", None)
-    if graph is not None:
-        model_file = folder / MODEL_NAME
-        write_whole(model_file, graph())
     chose = best.landscape.inputs.to_dict()
     (folder / LAWS_FOLDER).mkdir(exist_ok=True)
     for each in found.candidates:
@@ -152,8 +174,12 @@ def _written(found: Adapted, dataset: Dataset, indices: Sequence[int], seed: int
         write_whole(folder / LAWS_FOLDER / f"{each.file_name}.json", content)
         if each is best:
             write_whole(folder / LAW_NAME, content)
-    whole = Adapted(found.candidates, found.failed, folder, model_file)
-    pictures = write_pictures(folder / PICTURES, best, dataset, tuple(indices), seed)
+    pictures = write_pictures(folder / PICTURES, best, dataset, tuple(indices), found.budget.seed)
+    graph = getattr(best.classifier, "graph", None)
+    if graph is not None:
+        model_file = folder / MODEL_NAME
+        write_whole(model_file, graph())
+    whole = replace(found, model_file=model_file)
     record = whole.to_dict() | chose | {"pictures": pictures}
     write_whole(folder / ADAPTED_CARD_NAME, json.dumps(record, indent=1).encode())
     return whole

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +56,43 @@ class Budget:
 
     def __post_init__(self) -> None:
         Objective.parse(self.objective)
-        if self.votes < 1:
-            raise InvalidInput(f"`votes` must be at least 1, got {self.votes}")
+        for name, least in (("votes", 1), ("n", 1), ("seed", 0)):
+            if getattr(self, name) < least:
+                raise InvalidInput(f"`{name}` must be at least {least}, got {getattr(self, name)}")
+        if not 0 < self.alpha < 1:
+            raise InvalidInput(f"`alpha` must be in (0, 1), got {self.alpha!r}")
+        if self.reach is not None and not 0 < self.reach < math.inf:
+            raise InvalidInput(f"`reach` must be a positive number, got {self.reach!r}")
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What was estimated or learned.
+
+    Attributes:
+        inputs: how many different ones it was learned from.
+        sigma: the noise that it was learned under.
+        epochs: passes over the inputs; None: moments were estimated.
+    """
+
+    inputs: int
+    sigma: float
+    epochs: int | None = None
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a way made.
+
+    Attributes:
+        classifier: the model with what was done to it.
+        denoiser: the name of the denoiser that it stands behind, as `denoiser_from` takes it.
+        learned: from what, where it was learned.
+    """
+
+    classifier: Classifier
+    denoiser: str | None = None
+    learned: Learned | None = None
 
 
 @dataclass(frozen=True)
@@ -70,6 +105,7 @@ class Candidate:
         denoiser: the name of the denoiser that it stands behind, as `denoiser_from` takes it.
         landscape: its votes by norm of the noise.
         tuned: every law, forecast from them.
+        learned: from what, where it was learned.
     """
 
     name: str
@@ -77,11 +113,18 @@ class Candidate:
     denoiser: str | None
     landscape: Landscape
     tuned: Tuned
+    learned: Learned | None = None
 
     @property
     def file_name(self) -> str:
         """The name of its files."""
         return file_name(self.name)
+
+    @property
+    def title(self) -> str:
+        """The name, and which denoiser it stands behind where the name does not say it."""
+        front = None if self.denoiser is None else Path(self.denoiser).stem
+        return self.name if front in (None, self.name) else f"{self.name} behind {front}"
 
     @property
     def value(self) -> float:
@@ -100,9 +143,11 @@ class Candidate:
         answer, kept = self.tuned.to_dict(), ("law", "method", "predicted", "radii", "limit")
         return {
             "name": self.name,
+            "title": self.title,
             "model": self.classifier.description,
             "fingerprint": self.classifier.fingerprint,
             "denoise": self.denoiser,
+            "learned": None if self.learned is None else asdict(self.learned),
             **{key: answer[key] for key in kept},
         }
 
@@ -123,8 +168,7 @@ def best_of(candidates: Sequence[Candidate]) -> Candidate:
 
 def judged(
     name: str,
-    classifier: Classifier,
-    denoiser: str | None,
+    made: Made,
     dataset: Dataset,
     indices: Sequence[int],
     budget: Budget,
@@ -132,7 +176,7 @@ def judged(
     watch: Watch | None = None,
 ) -> Candidate:
     """Look at a candidate, into a run folder of its name, and forecast every law."""
-    d = math.prod(dataset.input_shape)
+    d, classifier = math.prod(dataset.input_shape), made.classifier
     reach = budget.reach or borne_size(classifier, dataset, indices, budget.seed)
     plan = Plan(
         law=wide_law(d, reach),
@@ -160,7 +204,7 @@ def judged(
         budget.objective,
         classes=landscape.classes,
     )
-    return Candidate(name, classifier, denoiser, landscape, tuned)
+    return Candidate(name, classifier, made.denoiser, landscape, tuned, made.learned)
 
 
 def file_name(name: str) -> str:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsrs.adapting.judging import Candidate, Watch, best_of
+from dsrs.adapting.folder import DENOISER_FOLDER, FINE_TUNED_FOLDER
+from dsrs.adapting.judging import Candidate, Learned, Made, Watch, best_of
 from dsrs.certifying.many_inputs import Counter
 from dsrs.classifiers import Classifier, denoised, denoiser_from, load_classifier
 from dsrs.classifiers.callable import TorchWeights
@@ -20,7 +21,9 @@ from dsrs.training import Machine, recommended_settings, train_model
 from dsrs.training.defaults import similar_data
 from dsrs.training.denoiser_settings import DenoiserSettings
 from dsrs.training.folder import CHECKPOINT_NAME
-from dsrs.training.held_out import trained_on
+from dsrs.training.held_out import held_out, trained_on
+from dsrs.training.recipes import recipe_named
+from dsrs.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from dsrs.training.checkpoint import Watcher
@@ -59,6 +62,17 @@ class Learning:
     hold_out: float = 0.0
     seed: int = 0
     machine: Machine = field(default_factory=Machine)
+
+    def __post_init__(self) -> None:
+        recipe_named(self.recipe)
+        for name, least in (("epochs", 1), ("seed", 0)):
+            if getattr(self, name) < least:
+                raise InvalidInput(f"`{name}` must be at least {least}, got {getattr(self, name)}")
+        for name in ("sigma", "learning_rate"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < math.inf:
+                raise InvalidInput(f"`{name}` to learn with must be positive, got {value!r}")
+        held_out(0, self.hold_out)  # refuses what is no share
 
     @property
     def rate(self) -> dict[str, Any]:
@@ -107,6 +121,12 @@ class Situation:
                 f"{way} needs inputs that neither choose nor are reported: give data of the same "
                 "shape as `unlabelled` (--train-data)"
             )
+        found = self.unlabelled[0]
+        if found.input_shape != self.model.input_shape:
+            raise InvalidInput(
+                f"{way} needs inputs of the shape {self.model.input_shape} of the model, "
+                f"{found.name} has {found.input_shape}"
+            )
         return self.unlabelled
 
     def allowed(self, way: str) -> tuple[Learning, Dataset, Sequence[int]]:
@@ -131,20 +151,27 @@ def without_learning(candidates: Sequence[Candidate]) -> list[Candidate]:
     return [each for each in candidates if each.name not in LEARNING_WAYS]
 
 
-# The model with what was done to it, and the denoiser that it stands behind.
-Made = tuple[Classifier, str | None]
-
-
-def behind(model: Classifier, name: str) -> Made:
+def behind(model: Classifier, name: str, learned: Learned | None = None) -> Made:
     """The model behind the denoiser of this name."""
-    return denoised(model, denoiser_from(name, model.input_shape, model.bounds)), name
+    front = denoiser_from(name, model.input_shape, model.bounds)
+    return Made(denoised(model, front), name, learned)
+
+
+def check_denoiser(situation: Situation) -> None:
+    """Raise the error that `denoiser` would end with, as far as it can be foreseen."""
+    learning, dataset, rows = situation.allowed("denoiser")
+    trained_on(len(rows), learning.hold_out)
+    imported("torch", "train")
+    from dsrs.training.denoiser import check_images
+
+    check_images(dataset)
 
 
 def denoiser(situation: Situation) -> Made:
     """A denoiser trained in front of the frozen model, for noise around the size to learn."""
+    check_denoiser(situation)
     learning, dataset, rows = situation.allowed("denoiser")
     sigma = situation.noise_to_learn
-    imported("torch", "train")
     from dsrs.training.denoiser import train_denoiser
 
     settings = DenoiserSettings(
@@ -164,17 +191,17 @@ def denoiser(situation: Situation) -> Made:
             dataset,
             [rows[int(place)] for place in kept],
             settings,
-            situation.folder / "denoiser",
+            situation.folder / DENOISER_FOLDER,
             model=module,
             no_gradients=reason,
             machine=learning.machine,
             watcher=watcher,
         )
-    return behind(situation.model, str(file))
+    return behind(situation.model, str(file), Learned(len(kept), sigma, learning.epochs))
 
 
-def fine_tune(situation: Situation) -> Made:
-    """The model trained on under Gaussian noise, from its own weights."""
+def check_fine_tune(situation: Situation) -> TorchWeights:
+    """The weights to go on from, or the error that `fine_tune` would end with."""
     learning, dataset, rows = situation.allowed("fine-tune")
     weights = weights_of(situation.model)
     module, reason = _module(situation.model)
@@ -185,12 +212,38 @@ def fine_tune(situation: Situation) -> Made:
         )
     if len(rows) != len(dataset):
         raise InvalidInput("fine-tune learns from a whole data set, got some of its inputs")
+    trained_on(len(dataset), learning.hold_out)
+    from dsrs.training.batches import check_labelled_images
+
+    check_labelled_images(dataset, situation.model.num_classes)
+    _fine_tune_settings(learning, dataset, learning.sigma or 1.0)
+    return weights
+
+
+def fine_tune(situation: Situation) -> Made:
+    """The model trained on under Gaussian noise, from its own weights."""
+    weights = check_fine_tune(situation)
+    learning, dataset, _ = situation.allowed("fine-tune")
     from dsrs.training.models import given_model
 
-    data, folder = similar_data(dataset.input_shape), situation.folder / "fine-tuned"
-    settings = recommended_settings(
-        data, learning.recipe, situation.noise_to_learn, 0.0, hold_out=learning.hold_out
-    ).in_epochs(learning.epochs)
+    folder = situation.folder / FINE_TUNED_FOLDER
+    sigma, images = situation.noise_to_learn, len(trained_on(len(dataset), learning.hold_out))
+    with situation.watched(images, "fine-tuning") as watcher:
+        train_model(
+            dataset,
+            _fine_tune_settings(learning, dataset, sigma),
+            folder,
+            start=given_model(weights, "the model as it is"),
+            resume=(folder / CHECKPOINT_NAME).exists(),
+            machine=learning.machine,
+            watcher=watcher,
+        )
+    return Made(load_classifier(folder), None, Learned(images, sigma, learning.epochs))
+
+
+def _fine_tune_settings(learning: Learning, dataset: Dataset, sigma: float) -> TrainingSettings:
+    data = similar_data(dataset.input_shape)
+    settings = recommended_settings(data, learning.recipe, sigma, 0.0, hold_out=learning.hold_out)
     chosen: dict[str, Any] = {
         "schedule": "one-cycle",
         "batch_size": batch_size(dataset.input_shape),
@@ -198,18 +251,7 @@ def fine_tune(situation: Situation) -> Made:
         "seed": learning.seed,
         **learning.rate,
     }
-    images = len(trained_on(len(dataset), learning.hold_out))
-    with situation.watched(images, "fine-tuning") as watcher:
-        train_model(
-            dataset,
-            replace(settings, **chosen),
-            folder,
-            start=given_model(weights, "the model as it is"),
-            resume=(folder / CHECKPOINT_NAME).exists(),
-            machine=learning.machine,
-            watcher=watcher,
-        )
-    return load_classifier(folder), None
+    return replace(settings.in_epochs(learning.epochs), **chosen)
 
 
 def batch_size(input_shape: tuple[int, ...]) -> int:

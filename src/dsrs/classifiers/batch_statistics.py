@@ -53,19 +53,10 @@ def with_statistics(content: bytes, noisy: Batches, clean: Batches) -> bytes:
             moments of a batch are taken together, so each should be large.
         clean: the same inputs without noise.
     """
+    check_statistics_exist(content)
     model = model_of_bytes(content)
-    if only_input(model).type.tensor_type.shape.dim[0].dim_value:
-        raise ClassifierError(
-            "statistics are estimated from many rows at once, but the model was exported for a "
-            "fixed number of rows: export it with an open batch axis"
-        )
     if not _normalisations(model):
         _add_normalisations(model)
-        if not _normalisations(model):
-            raise ClassifierError(
-                "there are no statistics to estimate: the model has neither batch normalisation "
-                "nor convolutions"
-            )
     nodes, before = _normalisations(model), _recentred(model, clean)
     after = _moments(model, noisy, share=NEW_SHARE)
     for node, old, new in zip(nodes, before, after, strict=True):
@@ -74,6 +65,21 @@ def with_statistics(content: bytes, noisy: Batches, clean: Batches) -> bytes:
         )
         _give(model, node, {3: mean, 4: variance})
     return bytes_of(model)
+
+
+def check_statistics_exist(content: bytes) -> None:
+    """Raise ClassifierError where an ONNX model has no statistics to estimate again."""
+    model = model_of_bytes(content)
+    if only_input(model).type.tensor_type.shape.dim[0].dim_value:
+        raise ClassifierError(
+            "statistics are estimated from many rows at once, but the model was exported for a "
+            "fixed number of rows: export it with an open batch axis"
+        )
+    if not any(node.op_type in (NORMALISATION, "Conv") for node in model.graph.node):
+        raise ClassifierError(
+            "there are no statistics to estimate: the model has neither batch normalisation "
+            "nor convolutions"
+        )
 
 
 def _normalisations(model: Any) -> list[Any]:

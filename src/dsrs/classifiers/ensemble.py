@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dsrs.classifiers.denoisers import Denoiser
 
 
-SUM_TOLERANCE = 1e-3  # of probabilities in reduced precision
+SHARE_TOLERANCE = 1e-3  # of probabilities in reduced precision
 
 
 @remembered
@@ -85,5 +85,5 @@ def _checked_scores(member: Classifier, first: Classifier) -> NDArray[np.float64
 def _kind_of_scores(scores: NDArray[np.float64]) -> str:
     """Probabilities if no row has a negative score and each sums to 1."""
     sums = scores.sum(axis=1)
-    are_shares = bool(np.all(scores >= 0) and np.all(np.abs(sums - 1) < SUM_TOLERANCE))
+    are_shares = bool(np.all(scores >= 0) and np.all(np.abs(sums - 1) < SHARE_TOLERANCE))
     return "probabilities" if are_shares else "others"

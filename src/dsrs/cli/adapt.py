@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -174,16 +175,17 @@ def _ways(arguments: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _learning(arguments: argparse.Namespace) -> Learning | None:
-    """How to learn, where it was asked for."""
+    """How to learn, where it was asked for; what is wrong is refused in any case."""
     from dsrs.adapting import LEARNING_WAYS, Learning
     from dsrs.training import Machine
 
+    names = ("epochs", "sigma", "recipe", "learning_rate", "hold_out", "seed")
+    learning = Learning(**{name: getattr(arguments, name) for name in names})
     if not (arguments.unlabelled or set(_ways(arguments)) & set(LEARNING_WAYS)):
         return None
-    names = ("epochs", "sigma", "recipe", "learning_rate", "hold_out", "seed")
     device = "cpu" if arguments.device == "cpu" else arguments.device.partition(":")[0]
     machine = Machine(device, arguments.train_precision, arguments.workers)
-    return Learning(**{name: getattr(arguments, name) for name in names}, machine=machine)
+    return dataclasses.replace(learning, machine=machine)
 
 
 def _choosing_inputs(arguments: argparse.Namespace, dataset: Dataset) -> list[int]:
@@ -243,13 +245,16 @@ def _as_the_data(arguments: argparse.Namespace, dataset: Dataset) -> dict[str, o
 
 def adapted_text(adapted: Adapted) -> str:
     """The candidates side by side, and what follows."""
+    from dsrs.reports.candidates_page import learned_lines
+
     first, best = adapted.candidates[0], adapted.best
     tops = [float(each.tuned.best.radii.max()) for each in adapted.candidates]
     radii = round_radii(max(tops))
-    rows = [forecast_row(each.name, each.tuned.best, radii) for each in adapted.candidates]
+    rows = [forecast_row(each.title, each.tuned.best, radii) for each in adapted.candidates]
     lines = [
         forecast_table(first.tuned, rows, radii),
         "",
+        *learned_lines(adapted.to_dict()),
         *(f"{name} was left out: {reason}" for name, reason in adapted.failed.items()),
     ]
     if best is first:
@@ -262,7 +267,7 @@ def adapted_text(adapted: Adapted) -> str:
     gain, low, high = adapted.gain
     times = f" ({best.value / first.value:.2f} times)" if first.value > 0 else ""
     lines.append(
-        f"best: {best.name}, {best.value:.4f} instead of {first.value:.4f}{times}; difference "
+        f"best: {best.title}, {best.value:.4f} instead of {first.value:.4f}{times}; difference "
         f"{gain:.4f}, paired 95% interval {low:.4f} to {high:.4f}"
         + ("" if low > 0 else "; these inputs cannot tell it from the model as it is (--inputs)")
     )

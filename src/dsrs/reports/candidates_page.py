@@ -17,7 +17,7 @@ from dsrs.reports.style import NEUTRAL, dash
 from dsrs.reports.writing import check_page_path
 
 ADAPTED_RECORD, PICTURES_FOLDER, CANDIDATES_PAGE = "adapted.json", "pictures", "candidates.html"
-CURVES_WIDTH, CURVES_HEIGHT, CURVES_MARGIN, NAMES_WIDTH = 680, 270, 40, 160  # of the figure
+CURVES_WIDTH, CURVES_HEIGHT, CURVES_MARGIN, NAMES_WIDTH = 700, 270, 40, 180  # of the figure
 CANDIDATES_STYLE = """
 .summary thead th:nth-child(2) { text-align: right; }
 .strip { display: inline-block; margin: .4rem 1rem .8rem 0; }
@@ -52,18 +52,41 @@ def candidates_page(record: Mapping[str, Any], pictures: Mapping[str, bytes]) ->
         f"<p>{escape(name)} was left out: {escape(text)}</p>"
         for name, text in record["failed"].items()
     )
+    learned = "".join(f"<p>{escape(line)}.</p>\n" for line in learned_lines(record))
+    titles = {each["name"]: _title(each) for each in tried}
     low, high = gain["interval"]
     body = f"""<p>Predicted for {record["n"]:,} votes and alpha = {record["alpha"]:g} from
 {len(record["inputs"])} inputs, which chose and must not be reported: certify others.
 The best adds {gain["value"]:.4f} to the model as it is, with a paired 95% interval of
 {low:.4f} to {high:.4f}.</p>
 <table class="summary"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>
-{left}
+{learned}{left}
 <h2>Certified accuracy against radius, as predicted</h2>
 {_figure(tried)}
 {_pictures(record, pictures)}
 """
-    return plain_page(f"Adapted: {record['best']}", CANDIDATES_STYLE, body)
+    return plain_page(f"Adapted: {titles[record['best']]}", CANDIDATES_STYLE, body)
+
+
+def learned_lines(record: Mapping[str, Any]) -> list[str]:
+    """What each candidate learned from that learned, for people."""
+    lines = []
+    for one in record["candidates"]:
+        learned = one.get("learned")
+        if learned is None:
+            continue
+        passes = learned["epochs"]
+        epochs = "" if passes is None else f", {passes} epoch{'s' if passes > 1 else ''}"
+        lines.append(
+            f"{_title(one)} learned from {Path(record['unlabelled']['name']).name}, "
+            f"{learned['inputs']:,} inputs{epochs}, under sigma = {learned['sigma']:.3g}"
+        )
+    return lines
+
+
+def _title(one: Mapping[str, Any]) -> str:
+    """The name of a candidate for people; records of 1.0.0 have one name only."""
+    return str(one.get("title", one["name"]))
 
 
 def _row(one: Mapping[str, Any], best: bool) -> str:
@@ -78,7 +101,7 @@ def _row(one: Mapping[str, Any], best: bool) -> str:
     )
     body = "".join(f"<td>{text}</td>" for text in cells)
     mark = ' class="best"' if best else ""
-    return f'<tr{mark}><th scope="row">{escape(one["name"])}</th>{body}</tr>'
+    return f'<tr{mark}><th scope="row">{escape(_title(one))}</th>{body}</tr>'
 
 
 def _figure(tried: Sequence[Mapping[str, Any]]) -> str:
@@ -106,7 +129,7 @@ def _figure(tried: Sequence[Mapping[str, Any]]) -> str:
         lines.append(
             f'<path fill="none" {look} d="M{"".join(steps[:1])}{corners}"/>'
             f'<path {look} d="M{x} {y - 4}h18"/><text x="{x + 24}" y="{y}">'
-            f"{escape(one['name'])}</text>"
+            f"{escape(_title(one))}</text>"
         )
     axes = f'<path class="axis" fill="none" d="M{edge} {edge}V{base}H{edge + wide}"/>'
     for part in range(5):

@@ -167,7 +167,7 @@ def _gain(
     return MethodGain(
         method,
         measures_of(method, difference, samples, resampling.confidence),
-        _ratio(*(block[:, RADIUS_COLUMN] for block in columns), resampling),
+        _ratio(columns[0][:, RADIUS_COLUMN], columns[1][:, RADIUS_COLUMN], resampling),
         tuple(
             Changed(radius, listed(is_new & ~was), listed(was & ~is_new))
             for radius, was, is_new in zip(radii, before.T, after.T, strict=True)

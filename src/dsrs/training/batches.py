@@ -40,6 +40,24 @@ def class_count(dataset: Dataset) -> int:
     return max(len(dataset.class_names), int(dataset.labels.max()) + 1)
 
 
+def check_unit_bounds(dataset: Dataset) -> None:
+    """Raise InvalidInput unless the data is in [0, 1]."""
+    if dataset.bounds != (0.0, 1.0):
+        raise InvalidInput(
+            f"training takes images in [0, 1], {dataset.name} has bounds {dataset.bounds}"
+        )
+
+
+def check_labelled_images(dataset: Dataset, num_classes: int) -> None:
+    """Raise InvalidInput unless a model of so many classes can be trained on this data."""
+    check_unit_bounds(dataset)
+    if class_count(dataset) != num_classes:
+        raise InvalidInput(
+            f"the model has {num_classes} classes, the labels of {dataset.name} have "
+            f"{class_count(dataset)}; training needs labels of the same classes"
+        )
+
+
 def channel_statistics(
     dataset: Dataset, rows: NDArray[np.int64]
 ) -> tuple[list[float], list[float]]:

@@ -50,6 +50,11 @@ DENOISER_FORMAT = 1
 MIRRORED_SHARE = 0.5  # images that are shown with left and right exchanged, without any label
 
 
+def check_images(dataset: Dataset) -> None:
+    """Raise InvalidInput unless a denoiser can be trained on inputs of this shape."""
+    ResidualDenoiser(dataset.input_shape, dataset.bounds)
+
+
 def train_denoiser(
     dataset: Dataset,
     rows: Sequence[int],

@@ -21,6 +21,7 @@ from dsrs.errors import ClassifierError, InvalidInput
 from dsrs.laws import GeneralizedGaussian, law_in_norm
 from dsrs.training.batches import (
     channel_statistics,
+    check_unit_bounds,
     class_count,
     crop_and_flip,
     images_of,
@@ -72,10 +73,7 @@ def train(
     With the same settings, data, device and number of threads an interrupted and continued run
     ends with the same weights as an uninterrupted one, bit for bit on a CPU.
     """
-    if dataset.bounds != (0.0, 1.0):
-        raise InvalidInput(
-            f"training takes images in [0, 1], {dataset.name} has bounds {dataset.bounds}"
-        )
+    check_unit_bounds(dataset)
     if teacher is not None and not settings.recipe.takes_teacher:
         raise InvalidInput(f"the recipe {settings.recipe.name} takes no `teacher`")
     d = math.prod(dataset.input_shape)
