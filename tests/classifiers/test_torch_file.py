@@ -113,6 +113,11 @@ def test_pickled_example_inputs_of_an_archive_are_never_opened(tmp_path: Path) -
     assert not trace.exists()
 
 
+def test_a_file_of_joblib_says_how_code_names_it() -> None:
+    with pytest.raises(ClassifierError, match=r"joblib\.load\('net\.joblib'\)\), and name file"):
+        load_classifier("net.joblib")
+
+
 def test_an_archive_with_pickled_weights_is_refused(tmp_path: Path) -> None:
     path = save_exported(tmp_path / "net.pt2", network().eval())
     config = "data/weights/model_weights_config.json"

@@ -162,11 +162,6 @@ def _adapter_of(name: str) -> Adapter:
     for adapter in ADAPTERS:
         if adapter.accepts(name):
             return adapter
-    if by_suffix(".joblib")(name):
-        raise ClassifierError(
-            f"{Path(name).name} is a pickle, which runs code when it is read; write a file.py that "
-            f"loads it (model = joblib.load({Path(name).name!r})) and name file.py:model"
-        )
     if is_refused(name):
         raise ClassifierError(torch_file.refusal(Path(name)))
     if by_suffix(".safetensors")(name):

@@ -87,9 +87,15 @@ def refusal(path: Path) -> str:
             f"{path.name} is TorchScript, which PyTorch has given up and which is not read. "
             + HOW_TO_EXPORT
         )
+    trusted = ""
+    if path.suffix.lower() == ".joblib":
+        trusted = (
+            ". One of scikit-learn that you trust: write a file.py that loads it (model = "
+            f"joblib.load({path.name!r})), and name file.py:model"
+        )
     return (
         f"{path.name} is a Python pickle, or not a model: pickles run code when they are read, "
-        f"so they are never opened. {HOW_TO_EXPORT}"
+        f"so they are never opened. {HOW_TO_EXPORT}{trusted}"
     )
 
 
