@@ -152,11 +152,13 @@ def exit_code(verdicts: list[Verdict]) -> int:
 def _items_of(source: str) -> list[Item]:
     """What there is to check in a folder, a table, a file or standard input."""
     from dsrs.audit.items import items_of_json, items_of_run
+    from dsrs.store.opening import refuse_strange_files
 
     if source == "-":
         return items_of_json(sys.stdin.read())
     path = Path(source)
     if path.is_dir():
+        refuse_strange_files(path)
         return items_of_run(path)
     if path.name.endswith((".csv", ".csv.gz")):
         return list(_items_of_csv(path))

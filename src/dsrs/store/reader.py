@@ -18,13 +18,13 @@ from dsrs.methods.subject import subject_of
 from dsrs.proofs.certificate import CERTIFICATE_FORMAT, Certificate
 from dsrs.store.asked import ASKED, ranges_of
 from dsrs.store.format_2 import config_of_format_2, read_rows_of_format_2
+from dsrs.store.opening import connect
 from dsrs.store.result import RunResult
 from dsrs.store.rows import CERTIFICATE_COLUMNS, INPUT_COLUMNS, InputRows, read_rows
 from dsrs.store.schema import (
     FORMAT_VERSION,
     SETTINGS_NAME,
     STORE_NAME,
-    connect,
     damage_as_error,
     read_config,
     version_of,
