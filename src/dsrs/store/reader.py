@@ -201,7 +201,10 @@ class Run(Readable):
             own = dict(zip(CERTIFICATE_COLUMNS, row, strict=True))
             method, variation = own.pop("method"), own.pop("variation")
             on_grid = {"moved": sampled.moved, "variation": variation}
-            certificates[self.plan.name_of(method)] = {
+            name = self.plan.name_of(method)
+            if name in certificates:
+                raise DataError(f"it has two certificates of the method {name}")
+            certificates[name] = {
                 "format": CERTIFICATE_FORMAT,
                 **own,
                 "radius": to_json(own["radius"]),
