@@ -15,7 +15,7 @@ from dsrs.cli.main import main
 from dsrs.store import open_run
 from dsrs.store.attacks import attacked_inputs
 
-BUDGET = ["--budget", "16384", "--quiet"]
+BUDGET = ["--budget", "16384", "--quiet", "--trust-code"]
 TRUE = [abs(first - 0.2) for first in FIRST]
 
 
