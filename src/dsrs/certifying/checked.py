@@ -19,6 +19,9 @@ class Verdicts(tuple[Verdict, ...]):
     """The verdicts of all certificates of a run or a file.
 
     They are true in a condition only if one is `verified`, and all others are or claim nothing.
+
+    Args:
+        iterable: the verdicts.
     """
 
     def __bool__(self) -> bool:

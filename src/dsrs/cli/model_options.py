@@ -90,13 +90,6 @@ def add_source_options(
         "ensemble that averages the models' scores",
     )
     group.add_argument(
-        f"--{TRUST_OPTION}",
-        action="store_true",
-        kept=False,
-        help="run the Python code that a run or a --config file names as its model; a name that is "
-        "typed here is run without it",
-    )
-    group.add_argument(
         "--denoise",
         metavar="dct|dct-mild|clip|FILE",
         help="what stands between the noise and the model: dct (a denoiser without training), "
@@ -142,7 +135,14 @@ def add_source_options(
 
 
 def _add_arithmetic(group: Options) -> None:
-    """--precision and --compile, which are a part of the model."""
+    """--precision and --compile, which are a part of the model, and --trust-code."""
+    group.add_argument(
+        f"--{TRUST_OPTION}",
+        action="store_true",
+        kept=False,
+        help="run the Python code that a run or a --config file names as its model; a name that is "
+        "typed here is run without it",
+    )
     group.add_argument(
         "--precision",
         choices=PRECISION_CHOICES,
