@@ -104,7 +104,7 @@ def test_a_run_without_certificates_has_nothing_to_attack(
 def test_bad_options_are_refused(
     run: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
 ) -> None:
-    assert main(["attack", "run", *words]) == 2
+    assert main(["attack", "run", "--trust-code", *words]) == 2
     assert message in capsys.readouterr().err
 
 
