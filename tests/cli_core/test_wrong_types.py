@@ -56,10 +56,11 @@ def test_gate_and_compare_take_a_run_and_count_its_inputs_alone(
     assert dsrs.compare(some, run.path).size == 2
 
 
+WRONG_PATH: Any = b"z"
 WRONG: dict[str, Callable[[dsrs.CertifiedRun], object]] = {
-    "check a number": lambda run: dsrs.check(5),  # type: ignore[arg-type]
-    "check a list": lambda run: dsrs.check([run[0]]),  # type: ignore[arg-type]
-    "check nothing": lambda run: dsrs.check(None),  # type: ignore[arg-type]
+    "check a number": lambda run: dsrs.check(5),
+    "check a list": lambda run: dsrs.check([run[0]]),
+    "check nothing": lambda run: dsrs.check(None),
     "check what is not there": lambda run: dsrs.check("nope"),
     "check a device": lambda run: dsrs.check("/dev/zero"),
     "gate nothing": lambda run: dsrs.gate(None, ["inputs>=1"]),  # type: ignore[arg-type]
@@ -70,7 +71,7 @@ WRONG: dict[str, Callable[[dsrs.CertifiedRun], object]] = {
     "a text": lambda run: run["a"],  # type: ignore[index]
     "save to bytes": lambda run: dsrs.smooth(
         scores, sigma=0.5, num_classes=2, input_shape=(4,), n=60
-    ).certify(X, save=b"z"),
+    ).certify(X, save=WRONG_PATH),
     "no method": lambda run: dsrs.smooth(
         scores, sigma=0.5, num_classes=2, input_shape=(4,), method=None
     ),

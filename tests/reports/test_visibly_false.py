@@ -23,7 +23,11 @@ COMMANDS = [GATE, ["report", "run"], ["compare", "run", "run"]]
 def honest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     smoothed = dsrs.smooth(
         lambda batch: (batch.mean(axis=1) > 0.5).astype(int),
-        **{"sigma": 0.5, "num_classes": 2, "input_shape": (4,), "n": 60, "method": "np"},
+        sigma=0.5,
+        num_classes=2,
+        input_shape=(4,),
+        n=60,
+        method="np",
     )
     folder = tmp_path_factory.mktemp("honest") / "run"
     smoothed.certify(np.full((3, 4), 0.9, dtype=np.float32), [1, 1, 0]).save(folder)

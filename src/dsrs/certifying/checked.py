@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from dsrs.audit import NOTHING_PROVED, VERDICT_WORDS, Verdict, is_of_flint
 from dsrs.audit import check as check_one
@@ -32,6 +32,12 @@ class Verdicts(tuple[Verdict, ...]):
         return ", ".join(f"{words.count(word):,} {word}" for word in VERDICT_WORDS)
 
 
+@overload
+def check(
+    certificates: str | os.PathLike[str], *, seconds: float = PROCESSOR_SECONDS
+) -> Verdicts: ...
+@overload
+def check(certificates: Any, *, seconds: float = PROCESSOR_SECONDS) -> Verdict: ...
 def check(
     certificates: Certificate | Mapping[str, Any] | str | os.PathLike[str],
     *,
