@@ -15,7 +15,8 @@ if _TYPE_CHECKING:
     from dsrs.attack import attack_input as attack_input
     from dsrs.attack import attack_run as attack_run
     from dsrs.audit import Verdict as Verdict
-    from dsrs.audit import check as check
+    from dsrs.certifying.checked import Verdicts as Verdicts
+    from dsrs.certifying.checked import check as check
     from dsrs.errors import DsrsError as DsrsError
     from dsrs.laws import GeneralizedGaussian as GeneralizedGaussian
     from dsrs.laws import Rescaled as Rescaled
@@ -41,7 +42,8 @@ __version__ = "1.0.0"
 # The home of every public name, and the rooms that documentation and users reach as dsrs.ROOM.
 _HOMES = {
     "dsrs.attack": ("AttackSettings", "attack_input", "attack_run"),
-    "dsrs.audit": ("Verdict", "check"),
+    "dsrs.audit": ("Verdict",),
+    "dsrs.certifying.checked": ("Verdicts", "check"),
     "dsrs.errors": ("DsrsError",),
     "dsrs.laws": ("GeneralizedGaussian", "Rescaled", "Truncated", "Weighted"),
     "dsrs.proofs.certificate": ("Certificate",),

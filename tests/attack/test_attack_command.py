@@ -15,7 +15,7 @@ from dsrs.cli.main import main
 from dsrs.store import open_run
 from dsrs.store.attacks import attacked_inputs
 
-BUDGET = ["--budget", "16384", "--quiet"]
+BUDGET = ["--budget", "16384", "--quiet", "--trust-code"]
 TRUE = [abs(first - 0.2) for first in FIRST]
 
 
@@ -104,7 +104,7 @@ def test_a_run_without_certificates_has_nothing_to_attack(
 def test_bad_options_are_refused(
     run: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
 ) -> None:
-    assert main(["attack", "run", *words]) == 2
+    assert main(["attack", "run", "--trust-code", *words]) == 2
     assert message in capsys.readouterr().err
 
 

@@ -135,7 +135,18 @@ def test_the_command_tells_the_rate_over_all_inputs(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One pixel decides: the answer to the last image, whose first pixel is 0, ends at 0.2."""
-    words = ["attack", "run", "--budget", "16384", "--quiet", "--norm", "linf", "--eps", "0.25"]
+    words = [
+        "attack",
+        "run",
+        "--trust-code",
+        "--budget",
+        "16384",
+        "--quiet",
+        "--norm",
+        "linf",
+        "--eps",
+        "0.25",
+    ]
     assert main([*words, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["norm"] == "linf"

@@ -58,7 +58,10 @@ def test_it_is_certified_continued_shown_exported_and_attacked(
     assert "3 inputs" in shown
     assert main(["export", "run", "--format", "csv"]) == 0
     assert Path("run.csv").read_text().count("certified") >= 3
-    assert main(["attack", "run", "--budget", "5000", "--quiet", "--workers", "1"]) == 0
+    assert (
+        main(["attack", "run", "--trust-code", "--budget", "5000", "--quiet", "--workers", "1"])
+        == 0
+    )
     Path(NAME).write_text("0.4\n")
     assert main(words) == 2
     assert "fingerprint" in capsys.readouterr().err

@@ -140,7 +140,10 @@ def test_commands_certify_check_attack_and_predict_in_scaled_units(
     assert main(["check", "run", "--votes", "1", "--quiet"]) == 2
     assert "give it by --model" in capsys.readouterr().err
     assert main(["check", "run", "--votes", "1", "--quiet", *model[:4]]) == 0
-    assert main(["attack", "run", "--budget", "5000", "--quiet", "--workers", "1"]) == 0
+    assert (
+        main(["attack", "run", "--trust-code", "--budget", "5000", "--quiet", "--workers", "1"])
+        == 0
+    )
     assert main(["export", "run", "--format", "csv"]) == 0
     assert ",yes" in Path("run.csv").read_text()
     # New data is measured in the units of the run, whatever its own range is.

@@ -32,7 +32,7 @@ def arguments_of(text: str, *typed: str) -> argparse.Namespace:
 )
 def test_the_file_of_a_run_repeats_it(certify: Certify, options: list[str]) -> None:
     assert certify("--quiet", *options) == 0
-    again = ["certify", "--config", "run/run.toml", "--output", "again", "--quiet"]
+    again = ["certify", "--config", "run/run.toml", "--trust-code", "--output", "again", "--quiet"]
     assert main(again) == 0
     assert contents(Path("again")) == contents(Path("run"))
     assert Path("again/run.toml").read_text() == Path("run/run.toml").read_text()
@@ -40,7 +40,7 @@ def test_the_file_of_a_run_repeats_it(certify: Certify, options: list[str]) -> N
 
 def test_what_is_typed_comes_first(certify: Certify) -> None:
     assert certify("--quiet", "--q", "truncated:0.8", "--indices", "1") == 0
-    words = ["certify", "--config", "run/run.toml", "--quiet", "--output", "other"]
+    words = ["certify", "--config", "run/run.toml", "--trust-code", "--quiet", "--output", "other"]
     assert main([*words, "--q", "none", "--seed", "5", "--stop", "2"]) == 0
     text = Path("other/run.toml").read_text()
     assert 'q = ["none"]\n' in text
@@ -65,6 +65,7 @@ def test_a_tuned_law_is_written_out(certify: Certify) -> None:
         "certify",
         "--config",
         "run/run.toml",
+        "--trust-code",
         "--law",
         "tuned.json",
         "--output",

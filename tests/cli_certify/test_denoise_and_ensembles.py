@@ -28,13 +28,16 @@ def test_a_denoiser_is_a_part_of_the_run(
     assert "clip:0,1" in str(config["model"]["fingerprint"])
     assert config["source"]["denoise"] == "clip"
     assert 'denoise = "clip"' in Path("run/run.toml").read_text()
-    again = ["certify", "--config", "run/run.toml", "--output", "again", "--quiet"]
+    again = ["certify", "--config", "run/run.toml", "--trust-code", "--output", "again", "--quiet"]
     assert main(again) == 0
     assert contents(Path("again")) == contents(Path("run"))
     assert certify("--quiet", output="plain") == 0
     assert contents(Path("plain")) != contents(Path("run"))
     # The attack finds the denoiser in the run, and the run continues with nothing else.
-    assert main(["attack", "run", "--budget", "2000", "--indices", "7", "--quiet"]) == 0
+    assert (
+        main(["attack", "run", "--trust-code", "--budget", "2000", "--indices", "7", "--quiet"])
+        == 0
+    )
     capsys.readouterr()
     assert certify("--quiet") == 2
     assert "fingerprint" in capsys.readouterr().err
@@ -66,7 +69,15 @@ def test_an_ensemble_certifies_like_the_mean_of_its_members(certify: Certify) ->
     config = config_of("run")
     assert str(config["model"]["description"]).startswith("mean of 3 models: ")
     assert len(list(config["source"]["model"])) == 3  # type: ignore[call-overload]
-    assert main(["certify", "--config", "run/run.toml", "--output", "again", "--quiet"]) == 0
+    assert (
+        main(
+            ["certify", "--config", "run/run.toml", "--trust-code", "--output", "again", "--quiet"]
+        )
+        == 0
+    )
     assert contents(Path("again")) == contents(Path("run"))
-    assert main(["attack", "run", "--budget", "2000", "--indices", "7", "--quiet"]) == 0
+    assert (
+        main(["attack", "run", "--trust-code", "--budget", "2000", "--indices", "7", "--quiet"])
+        == 0
+    )
     assert main(["export", "run", "--format", "original", "--output", "logs"]) in (0, 2)

@@ -73,7 +73,7 @@ def test_a_run_goes_its_whole_way(
 
     assert main(["report", "run", "--output", "report.html"]) == 0
     assert f"at {norm} radius r" in capsys.readouterr().out
-    assert main(["attack", "run", "--budget", "16384", "--quiet", "--json"]) == 0
+    assert main(["attack", "run", "--trust-code", "--budget", "16384", "--quiet", "--json"]) == 0
     attacked = json.loads(capsys.readouterr().out)
     assert attacked["norm"] == norm
     true = {"linf": (0.6, 0.4), "l1": (9 * 0.6, 9 * 0.4)}[norm]
@@ -148,7 +148,7 @@ def test_l_infinity_from_end_to_end_on_the_demo(
     assert sum(radius > 0 for radius in radii) >= 6
     assert main(["check", "run"]) == 0
     capsys.readouterr()
-    assert main(["attack", "run", "--budget", "65536", "--quiet", "--json"]) == 0
+    assert main(["attack", "run", "--trust-code", "--budget", "65536", "--quiet", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["refuted"] == []
     assert found["proved"] >= 2

@@ -48,7 +48,7 @@ def test_other_commands_take_the_precision_of_the_run(
     assert main([*served]) == 1
     assert "bfloat16  " in capsys.readouterr().out  # the end of a fingerprint is shown
     assert main([*served, *HALF]) == 0
-    assert main(["attack", "run", "--budget", "3000", "--quiet"]) == 0
+    assert main(["attack", "run", "--trust-code", "--budget", "3000", "--quiet"]) == 0
     capsys.readouterr()
     asked = ("predict", *again, "--sigma", "0.5", "--n", "100", "--indices", "0", "--json")
     assert main([*asked, *HALF]) == 0

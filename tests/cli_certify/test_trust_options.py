@@ -77,10 +77,24 @@ def test_a_family_of_certificates_shares_alpha(
 
 def test_a_family_is_repeated_from_its_file(certify: Certify) -> None:
     assert certify("--quiet", "--stop", "2", "--family-alpha", "0.04") == 0
-    assert main(["certify", "--config", "run/run.toml", "--output", "again", "--quiet"]) == 0
+    assert (
+        main(
+            ["certify", "--config", "run/run.toml", "--trust-code", "--output", "again", "--quiet"]
+        )
+        == 0
+    )
     with open_run("run") as run, open_run("again") as again:
         assert again.plan == run.plan
-    words = ["certify", "--config", "run/run.toml", "--alpha", "0.5", "--output", "other"]
+    words = [
+        "certify",
+        "--config",
+        "run/run.toml",
+        "--trust-code",
+        "--alpha",
+        "0.5",
+        "--output",
+        "other",
+    ]
     assert main([*words, "--quiet"]) == 0
     with open_run("other") as other:
         assert (other.plan.alpha, other.plan.family_alpha) == (0.5, None)

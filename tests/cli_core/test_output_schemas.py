@@ -32,7 +32,7 @@ SETS = f"{NET} --sets sets.json --start 80 --quiet"
 COMMANDS = {
     "certify": f"{CERTIFY} --output run",
     "certify-dry-run": f"{CERTIFY} --dry-run --output other",
-    "attack": "attack run --budget 5000 --quiet",
+    "attack": "attack run --budget 5000 --quiet --trust-code",
     "show": "show run",
     "show-index": "show run --index 2",
     "report": "report run --require inputs>=3 --resamples 100",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import csv
 import dataclasses
 import re
 from collections.abc import Callable
@@ -78,6 +79,15 @@ CERTAIN = ResultRow(0, status="certified", radius=float("inf"), p_lower=1.0, p_u
 def test_text_tables_round_trip_any_row(rows: list[ResultRow]) -> None:
     assert read_csv(Path("x"), csv_text(rows)) == rows
     assert read_jsonl(Path("x"), jsonl_text(rows)) == rows
+
+
+@pytest.mark.parametrize("name", ["=cmd|' /C calc'!A0", "+1", "-1", "@sum", "'=1", "''-", "'twas"])
+def test_names_are_no_formulas_and_come_back(name: str) -> None:
+    rows = [ResultRow(0, class_name=name)]
+    (cell,) = [line["class_name"] for line in csv.DictReader(csv_text(rows).splitlines())]
+    assert not cell.startswith(("=", "+", "-", "@"))
+    assert read_csv(Path("t.csv"), csv_text(rows)) == rows
+    assert read_jsonl(Path("t.jsonl"), jsonl_text(rows)) == rows
 
 
 @pytest.mark.parametrize("mark", ["\u2028", "\x85", "\x0b", "\x1c"])

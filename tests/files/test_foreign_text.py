@@ -9,24 +9,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsrs.cli.main import main
-from dsrs.files.foreign_text import csv_name, markdown_name, one_line, printable
+from dsrs.files.foreign_text import csv_cell, markdown_name, one_line, printable, text_of_cell
 
 
 @given(st.text())
 def test_shown_names_hold_nothing_active(text: str) -> None:
-    for shown in (one_line(text), csv_name(text), markdown_name(text)):
+    for shown in (one_line(text), csv_cell(one_line(text)), markdown_name(text)):
         assert not any(ord(character) < 32 or 127 <= ord(character) < 160 for character in shown)
         shown.encode("utf-8")
-    assert not csv_name(text).startswith(("=", "+", "-", "@"))
+    assert not csv_cell(text).startswith(("=", "+", "-", "@", "\t", "\r"))
+    assert text_of_cell(csv_cell(text)) == text
     assert "<" not in markdown_name(text)
 
 
 def test_ordinary_names_stay_as_they_are() -> None:
     for name in ("runs/mine-0.5", "Überraschung 3", "a (b), c; d"):
-        assert printable(name) == one_line(name) == csv_name(name) == markdown_name(name) == name
+        assert printable(name) == one_line(name) == csv_cell(name) == markdown_name(name) == name
     assert printable("one\ttwo\nthree") == "one\ttwo\nthree"
     assert markdown_name("<b>|`x`_") == "&lt;b&gt;\\|\\`x\\`_"
-    assert csv_name("=cmd|' /C calc'!A0") == "'=cmd|' /C calc'!A0"
+    assert csv_cell("=cmd|' /C calc'!A0") == "'=cmd|' /C calc'!A0"
+    assert text_of_cell("'twas") == csv_cell("'twas") == "'twas"
 
 
 def test_the_commands_print_no_control_characters_of_names(

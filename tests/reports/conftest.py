@@ -10,6 +10,7 @@ import pytest
 from dsrs.laws import GeneralizedGaussian, Truncated
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.noise.stream import Stream
+from dsrs.proofs.base import Step
 from dsrs.proofs.certificate import Certificate, Status
 from dsrs.proofs.dual import Dual
 from dsrs.proofs.interval import Interval, Observation
@@ -35,11 +36,13 @@ def votes(purpose: str, start: int, trials: int, hits: int) -> Votes:
 def certificate(
     method: str, radius: float, status: Status = "certified", law: GeneralizedGaussian = LAW
 ) -> Certificate:
-    """A certificate of this radius; the report never looks at its proof."""
+    """A certificate of this radius; the report looks only at how far its proof reaches."""
+    steps = (Step(radius, (0.1,), 0.6),) if radius else ()
     if method == "np":
-        return Certificate(law, status, radius, radius, Dual(Interval(0.75, 1.0)))
+        return Certificate(law, status, radius, radius, Dual(Interval(0.75, 1.0), (), steps))
     observed = (Observation(Truncated(law, 0.5), Interval(0.90001, 0.99991)),)
-    return Certificate(law, status, radius, 0.0, Dual(Interval(0.70006, 0.80001), observed))
+    proof = Dual(Interval(0.70006, 0.80001), observed, steps)
+    return Certificate(law, status, radius, 0.0, proof)
 
 
 def result(

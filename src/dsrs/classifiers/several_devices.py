@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ from dsrs.classifiers.callable import CallableClassifier, remembered
 from dsrs.errors import ClassifierError, InvalidInput
 
 ALL = ":all"
+DEVICE = re.compile(r"[a-z]+(:\d{1,2})?")
 
 
 def devices_of(text: str) -> tuple[str, ...]:
@@ -17,6 +19,9 @@ def devices_of(text: str) -> tuple[str, ...]:
     names = tuple(text.split(","))
     if text.endswith(ALL):
         names = _all_of(text[: -len(ALL)])
+    for name in names:
+        if not DEVICE.fullmatch(name) and name:
+            raise InvalidInput(f"`device` must be such as cpu, cuda or cuda:1, got {name!r}")
     kinds = {name.partition(":")[0] for name in names}
     if len(kinds) > 1 or "" in names or len(set(names)) < len(names):
         raise InvalidInput(

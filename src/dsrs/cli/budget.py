@@ -80,7 +80,7 @@ def noted_end() -> Iterator[None]:
     except TimeIsUp:
         print(
             "the time of the budget is over; what is finished is kept, and `dsrs certify --config` "
-            "with the run.toml of the folder continues",
+            "with the run.toml of the folder continues (--trust-code: if its model is Python code)",
             file=sys.stderr,
         )
 
@@ -175,8 +175,8 @@ def refuse_misfits(arguments: argparse.Namespace, plan: Plan) -> None:
     if (Path(arguments.output) / "run.sqlite").exists():
         raise InvalidInput(
             f"{arguments.output} is a run already, with its own number of votes; continue it with "
-            f"`dsrs certify --config {arguments.output}/run.toml --output {arguments.output}`, or "
-            "name a new folder"
+            f"`dsrs certify --config {arguments.output}/run.toml --output {arguments.output}` "
+            "(--trust-code, if its model is Python code), or name a new folder"
         )
 
 

@@ -85,7 +85,8 @@ was finished is kept).
 """
 
 SETTINGS_COMMENT = """\
-`dsrs certify --config THIS_FILE --output NEW_FOLDER` repeats this run.
+`dsrs certify --config THIS_FILE --output NEW_FOLDER` repeats this run (--trust-code: if its model
+is Python code).
 The command that continues the run writes this file anew."""
 
 

@@ -107,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
     from dsrs.audit.verdicts import Unreadable
 
     try:
-        items = _items_of(arguments.source)
+        items = items_of(arguments.source)
     except Unreadable as error:
         raise DataError(str(error)) from None
     except ImportError as error:
@@ -149,17 +149,21 @@ def exit_code(verdicts: list[Verdict]) -> int:
     return EXIT_VERIFIED if words - {"abstained"} == {"verified"} else EXIT_UNDECIDED
 
 
-def _items_of(source: str) -> list[Item]:
+def items_of(source: str) -> list[Item]:
     """What there is to check in a folder, a table, a file or standard input."""
     from dsrs.audit.items import items_of_json, items_of_run
+    from dsrs.store.opening import refuse_strange_files
 
     if source == "-":
         return items_of_json(sys.stdin.read())
     path = Path(source)
     if path.is_dir():
+        refuse_strange_files(path)
         return items_of_run(path)
     if path.name.endswith((".csv", ".csv.gz")):
         return list(_items_of_csv(path))
+    if path.exists() and not (path.is_file() or path.is_fifo()):
+        raise DataError(f"{source} is no file and no folder")
     try:
         content = path.read_bytes()
         if content.startswith(PARQUET_MAGIC):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -47,8 +47,6 @@ def retaken_votes(arguments: argparse.Namespace) -> list[Retaken]:
         with open_run(source) as opened:
             config, most, what = opened.config, len(opened), "voting again"
         completed = with_stored_source(arguments, config)
-        if arguments.model is None:
-            _refuse_code(completed.model)
         classifier, dataset = model_and_data(completed)
         again = retake_votes(source, classifier, dataset, count)
     else:
@@ -59,18 +57,6 @@ def retaken_votes(arguments: argparse.Namespace) -> list[Retaken]:
             found.append(retaken)
             bar.advance(votes=retaken.votes)
     return found
-
-
-def _refuse_code(models: str | Sequence[str]) -> None:
-    """Raise InvalidInput if a model that the run names, and the user did not, would run code."""
-    from dsrs.classifiers.loading import runs_code
-
-    for model in [models] if isinstance(models, str) else models:
-        if runs_code(model):
-            raise InvalidInput(
-                f"the run names {model} as its model, which runs Python code: if you trust that "
-                "code, give it by --model, with its options"
-            )
 
 
 def is_sets_file(source: str) -> bool:

@@ -18,6 +18,7 @@ from dsrs.errors import DataError
 
 TOML_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?(e[-+]?\d+)?")
 CONFIG_OPTION = "config"
+TRUST_OPTION = "trust-code"  # which no file can give to itself
 # What is typed (by parameter) -> what of the file it makes void: they cannot be used together.
 INSTEAD_OF = {
     "law": ("sigma", "k", "eta", "norm", "methods"),
@@ -52,7 +53,8 @@ def read_config(file: str, command: Command, typed: Container[str]) -> dict[str,
     Options that are `typed`, and those that cannot be used with them, are left out.
     """
     known = {option.key: option for option in command.all_options() if option.named}
-    del known[CONFIG_OPTION]
+    for name in (CONFIG_OPTION, TRUST_OPTION):
+        known.pop(name, None)
     void = {other for name, others in INSTEAD_OF.items() if name in typed for other in others}
     given: dict[str, Typed] = {}
     for key, value in _read(Path(file)).items():

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from dsrs.cli.options import Commands, Options
 from dsrs.cli.output import print_json
+from dsrs.errors import DataError
 
 NOT_MET = 4
 
@@ -15,6 +16,8 @@ examples:
   dsrs gate runs/new --require 'accuracy@0.5>=0.60' --require 'mean_radius>=0.4'
   dsrs gate runs/new --require 'robust_accuracy@0.5>=55%' --require 'inputs>=500' \\
       --junit gate.xml --summary "$GITHUB_STEP_SUMMARY"
+  dsrs gate theirs/run --check --require 'accuracy@0.5>=0.60'
+      A run of somebody else: every certificate is proved before it counts.
   dsrs gate runs/new --require 'accuracy@0.5>=0.60' --point
       These inputs alone: is 60% of them certified at 0.5?
 
@@ -44,6 +47,11 @@ def add_parser(commands: Commands) -> None:
         "--point",
         action="store_true",
         help="judge the numbers of these inputs, and not what they show of the population",
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="prove every certificate first, as `dsrs check` does; exit with 2 where one is not",
     )
     parser.add_argument(
         "--confidence", default=0.95, help="of each bound for the population, one-sided"
@@ -84,6 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
     from dsrs.measures.requirements import Requirement
     from dsrs.reports import writing
     from dsrs.reports.gate_tables import gate_fields, gate_junit, gate_markdown, gate_text
+    from dsrs.reports.reading import split_name
 
     require = [Requirement.parse(text) for text in arguments.require]
     if arguments.output:
@@ -93,6 +102,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.summary:
         check_appendable(arguments.summary)
     (seen,) = reports.read_runs([arguments.run_folder])
+    if arguments.check:
+        _demand_proofs(str(split_name(arguments.run_folder)[1]))
     gate = reports.gate(
         seen,
         require,
@@ -112,3 +123,17 @@ def run(arguments: argparse.Namespace) -> int:
         page = reports.make_report([seen], gates=[gate])
         reports.write_page(page, arguments.output, f"Certified robustness: {seen.name}")
     return 0 if gate else NOT_MET
+
+
+def _demand_proofs(source: str) -> None:
+    """Raise DataError unless `dsrs check` proves every certificate of this run or table."""
+    from dsrs.certifying.checked import Verdicts
+    from dsrs.cli.check import items_of
+
+    verdicts = Verdicts(item.check() for item in items_of(source))
+    if not verdicts and any(verdict.word != "abstained" for verdict in verdicts):
+        first = next(one for one in verdicts if one.word not in ("verified", "abstained"))
+        raise DataError(
+            f"--check: {source} is not proved ({verdicts!r}), so nothing was judged; {first.name}: "
+            f"{first.word}, {first.reason}"
+        )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.chosen_by import left_out
+from dsrs.cli.config_file import TRUST_OPTION
 from dsrs.cli.data_options import (
     ANYWHERE,
     add_data_options,
@@ -134,7 +135,14 @@ def add_source_options(
 
 
 def _add_arithmetic(group: Options) -> None:
-    """--precision and --compile, which are a part of the model."""
+    """--precision and --compile, which are a part of the model, and --trust-code."""
+    group.add_argument(
+        f"--{TRUST_OPTION}",
+        action="store_true",
+        kept=False,
+        help="run the Python code that a run or a --config file names as its model; a name that is "
+        "typed here is run without it",
+    )
     group.add_argument(
         "--precision",
         choices=PRECISION_CHOICES,
@@ -256,7 +264,8 @@ def model_and_inputs(arguments: argparse.Namespace) -> tuple[Classifier, Dataset
 def classifier_options(
     arguments: argparse.Namespace, input_shape: tuple[int, ...], scaling: Scaling | None
 ) -> dict[str, Any]:
-    """The options of `load_classifier` that these are."""
+    """The options of `load_classifier` that these are, if the model may be loaded at all."""
+    refuse_untrusted(arguments)
     same = [name for name in MODEL_SOURCE if name not in ("model", "compile")]
     return {name: getattr(arguments, name) for name in same} | {
         "input_shape": input_shape,
@@ -264,6 +273,23 @@ def classifier_options(
         "scaling": scaling,
         "engine": "compiled" if arguments.compile else "auto",
     }
+
+
+def refuse_untrusted(arguments: argparse.Namespace) -> None:
+    """Raise InvalidInput if loading the model would run code that only a file or a run names."""
+    from dsrs.classifiers.loading import runs_code
+
+    if arguments.trust_code:
+        return
+    given = arguments.model if "model" in arguments.untyped else None
+    for model in [given] if isinstance(given, str) else given or ():
+        if runs_code(model):
+            raise InvalidInput(
+                f"{model} is Python code, and a file names it, not this command: if you trust that "
+                "code, give it by --model, or give --trust-code"
+            )
+    if "cluster" in arguments.untyped:
+        raise InvalidInput("a file names --cluster, which can run code: type it, or --trust-code")
 
 
 def source_of(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -305,4 +331,5 @@ def with_stored_source(
             raise InvalidInput(f"this run does not know where its {what} is; give --{what}")
         for name in names:
             setattr(completed, name, stored.get(name, getattr(arguments, name)))
+        completed.untyped |= {what}
     return completed

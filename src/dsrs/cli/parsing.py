@@ -35,13 +35,13 @@ def parse(command: Command, words: Sequence[str]) -> argparse.Namespace:
     """The arguments of `command` in these words, by parameter.
 
     Its `texts` are what was given to options that run.toml keeps, by their keys there, as it was
-    typed here or stands in the --config file.
+    typed here or stands in the --config file; `untyped` are the parameters that only the file has.
 
     Raises:
         HelpAsked: --help is among the words.
         InvalidInput: a word is unknown, missing, or cannot be read.
     """
-    typed = _split(command, words)
+    typed, from_file = _split(command, words), dict[str, Typed]()
     options = {option.parameter: option for option in command.all_options()}
     labels = {parameter: option.name for parameter, option in options.items()}
     file = typed.get(CONFIG_OPTION)
@@ -61,7 +61,7 @@ def parse(command: Command, words: Sequence[str]) -> argparse.Namespace:
         for parameter, text in typed.items()
         if options[parameter].named and options[parameter].kept
     }
-    return argparse.Namespace(**arguments, texts=texts)
+    return argparse.Namespace(**arguments, texts=texts, untyped=frozenset(from_file))
 
 
 def help_of(command: Command) -> str:

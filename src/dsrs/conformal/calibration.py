@@ -29,6 +29,7 @@ from dsrs.datasets.dataset import Dataset
 from dsrs.errors import DataError, InvalidInput
 from dsrs.laws import GeneralizedGaussian
 from dsrs.laws.grid import DEFAULT_GRID, Grid
+from dsrs.laws.parameters import real_number, shown
 from dsrs.methods.plan import Plan
 from dsrs.noise.seeds import check_seed, fresh_seed
 
@@ -75,17 +76,20 @@ class SetPlan:
     batch: int = 1
 
     def __post_init__(self) -> None:
+        if not isinstance(self.law, GeneralizedGaussian):
+            raise InvalidInput(f"`law` must be the law of the noise, got {shown(self.law)}")
         if self.law.measured_in != "l2":
             raise InvalidInput(
                 "prediction sets need noise that is round in the l2 norm (--norm l2), got "
                 f"{self.law.describe()}"
             )
+        for name in ("coverage", "radius", "confidence"):
+            if getattr(self, name) is not None:
+                real_number(name, getattr(self, name))
         if not 0 < self.coverage < 1:
             raise InvalidInput(f"`coverage` must be in (0, 1), got {self.coverage!r}")
-        if not 0 <= self.radius < math.inf:
-            raise InvalidInput(
-                f"`radius` must be a finite number of at least 0, got {self.radius!r}"
-            )
+        if not self.radius >= 0:
+            raise InvalidInput(f"`radius` must be at least 0, got {self.radius!r}")
         if self.confidence is not None and not 0 < self.confidence < 1:
             raise InvalidInput(f"`confidence` must be in (0, 1), got {self.confidence!r}")
         score_named(self.score)

@@ -40,6 +40,7 @@ from dsrs.proofs.evaluation import bound_at
 from dsrs.proofs.interval import Interval
 
 LARGEST_LOG = 400.0  # of a multiplier
+LARGEST_RATIO = 1e100  # of radius and sigma, whose square is finite
 SURE = Interval(1.0, 1.0)
 
 
@@ -73,7 +74,7 @@ def shift_proof(
         raise InvalidInput(f"`radius` must be a finite number of at least 0, got {radius!r}")
     if radius == 0:
         return ShiftProof(0.0, 1.0, 1.0)
-    ratio = radius / law.sigma
+    ratio = min(radius / law.sigma, LARGEST_RATIO)  # to guess a multiplier: any is sound
     z = float(special.ndtri(coverage)) + ratio
     log = min(max(ratio * z - ratio * ratio / 2, 0.0), LARGEST_LOG)  # the best one of the Gaussian
     if not law.is_gaussian:
@@ -105,7 +106,7 @@ def overlap(law: GeneralizedGaussian, radius: float, multiplier: float) -> float
     problem = problem_of(law, constraints_of(law, SURE, ()))
     with np.errstate(all="ignore"):  # overflow and 0 * inf are part of the computation
         found = bound_at(law, problem, np.array([multiplier]), radius)
-    return min(found, 1.0)
+    return -math.inf if math.isnan(found) else min(found, 1.0)  # it proves nothing
 
 
 def level_of(proof: ShiftProof, coverage: Fraction, variation: float = 0.0) -> float:

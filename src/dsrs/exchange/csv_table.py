@@ -12,6 +12,7 @@ from dsrs.exchange.format import Format, first_line
 from dsrs.exchange.row import TABLE_COLUMNS, ResultRow, row_from_text
 from dsrs.files.content import text_of
 from dsrs.files.csv_rows import csv_table
+from dsrs.files.foreign_text import csv_cell, text_of_cell
 from dsrs.proofs.table import REQUIRED_COLUMNS
 
 
@@ -22,15 +23,26 @@ def csv_text(rows: Iterable[ResultRow]) -> str:
     writer = csv.writer(sink, lineterminator="\n")
     writer.writerow(TABLE_COLUMNS)
     for row in rows:
-        writer.writerow(["" if value is None else value for value in asdict(row).values()])
+        writer.writerow([_cell(value) for value in asdict(row).values()])
     return sink.getvalue()
+
+
+def _cell(value: object) -> object:
+    return csv_cell(value) if isinstance(value, str) else "" if value is None else value
 
 
 def read_csv(path: Path, text: str) -> list[ResultRow]:
     """The rows of a CSV table with at least the column `index`."""
     table = csv_table(io.StringIO(text, newline=""), str(path))
     return [
-        row_from_text(row.cells, f"{path}, line {row.line}") for row in table.good_rows(str(path))
+        row_from_text(
+            {
+                name: text_of_cell(cell) if TABLE_COLUMNS.get(name) is str else cell
+                for name, cell in row.cells.items()
+            },
+            f"{path}, line {row.line}",
+        )
+        for row in table.good_rows(str(path))
     ]
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from dsrs.errors import DataError, InvalidInput
-from dsrs.files.foreign_text import csv_name
+from dsrs.files.foreign_text import one_line
 from dsrs.laws import GeneralizedGaussian, law_in_norm, parse_additional_law
 from dsrs.laws.norms import Norm
 from dsrs.measures.accuracy import proves
@@ -200,7 +200,7 @@ def _row(
         queries=result.queries,
         grid=None if certificate.grid is None else certificate.grid.step,
         moved=None if certificate.grid is None else certificate.grid.moved,
-        class_name=None if class_name is None else csv_name(class_name),
+        class_name=None if class_name is None else one_line(class_name),
         undefended=result.sampled.undefended,
         **({} if proof is None else proof.columns()),
     )

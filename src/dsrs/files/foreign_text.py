@@ -12,7 +12,8 @@ import re
 ACTIVE = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-FORMULA = re.compile(r"[=+\-@\t\r]")  # what a spreadsheet takes for a formula, at the start
+# What a spreadsheet takes for a formula, at the start; after apostrophes `csv_cell` has been there.
+FORMULA = re.compile(r"'*[=+\-@\t\r]")
 MARKDOWN = str.maketrans({"<": "&lt;", ">": "&gt;", **{mark: "\\" + mark for mark in "\\`*[]|"}})
 ENTITY = re.compile(r"&(?=[#\w])")
 
@@ -27,10 +28,14 @@ def one_line(text: str) -> str:
     return printable(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
-def csv_name(text: str) -> str:
-    """Return a name as a cell that spreadsheets do not compute: with an apostrophe before it."""
-    shown = one_line(text)
-    return f"'{shown}" if FORMULA.match(shown) else shown
+def csv_cell(text: str) -> str:
+    """Return a text as a cell that spreadsheets do not compute: with an apostrophe before it."""
+    return f"'{text}" if FORMULA.match(text) else text
+
+
+def text_of_cell(cell: str) -> str:
+    """Return the text that `csv_cell` was given."""
+    return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
 
 
 def markdown_name(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from dsrs.errors import InvalidInput
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian
 from dsrs.proofs.base import Proof
 from dsrs.proofs.certificate import Certificate, OnGrid, Status, distance_in, radius_less
@@ -25,6 +26,9 @@ def certify(law: GeneralizedGaussian, p: Interval, *additional: Observation) -> 
         p: an interval of the probability of the class under P.
         additional: intervals of its probability under other laws.
     """
+    if not isinstance(law, GeneralizedGaussian) or not isinstance(p, Interval):
+        given = ", ".join(type(each).__name__ for each in (law, p))
+        raise InvalidInput(f"expected a smoothing law and an Interval, got {given}")
     if law.measured_in != "l2":
         return certificate_of(law, find_norm_dual(law, p, *additional))
     proof, decided, complete = find_dual(law, p, *additional)

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from dsrs.proofs.base import CLAIM_ROUNDING
+from dsrs.laws import GeneralizedGaussian
+from dsrs.proofs.base import CLAIM_ROUNDING, Proof
 from dsrs.proofs.certificate import STATUSES, Certificate, distance_in, radius_less
 from dsrs.proofs.certification import neyman_pearson_radius
 from dsrs.proofs.constraints import constraints_of, problem_of
@@ -29,16 +30,12 @@ def find_flaw(certificate: Certificate) -> str | None:
     Every number is recomputed: what the proof says, how far it reaches, and the Neyman-Pearson
     radius beside it. A certificate of radius 0 claims nothing about its input.
     """
-    radius, proof, status = certificate.radius, certificate.proof, certificate.status
-    if not radius >= 0:
-        return f"a radius must be a number that is not negative, got {radius!r}"
-    if status not in STATUSES:
-        return f"unknown status {status!r}"
-    claims = status == "certified" or (status == "short" and radius > 0)
-    proved = proof is not None and proof.reach != 0
-    if claims != (radius > 0) or claims != proved:
-        return f"the status {status} does not fit the radius {radius!r} and its proof"
-    grid = certificate.grid
+    proof, grid = certificate.proof, certificate.grid
+    flaw = visible_flaw(
+        certificate.law, certificate.status, certificate.radius, proof, certificate.moved
+    )
+    if flaw is not None:
+        return flaw
     if grid is not None and not (
         0 < grid.step < math.inf and 0 <= grid.moved < math.inf and 0 <= grid.variation <= 1
     ):
@@ -54,11 +51,29 @@ def find_flaw(certificate: Certificate) -> str | None:
         flaw = proof.flaw(certificate.law)
         if flaw is not None:
             return flaw
-        moved = distance_in(certificate.law, certificate.moved)
-        if not radius <= radius_less(proof.reach, moved):
-            beside = "" if not moved else f" and the distance {moved!r} to the grid"
-            return f"the proof begins at {proof.reach!r}, below the radius{beside}"
     return _flaw_of_np_radius(certificate)
+
+
+def visible_flaw(
+    law: GeneralizedGaussian, status: str, radius: float, proof: Proof | None, moved: float
+) -> str | None:
+    """What is false of a claim at first sight, whatever its proof is worth: status and reach.
+
+    `moved` is the l2 distance to the grid point that the proof is about.
+    """
+    if not radius >= 0:
+        return f"a radius must be a number that is not negative, got {radius!r}"
+    if status not in STATUSES:
+        return f"unknown status {status!r}"
+    claims = status == "certified" or (status == "short" and radius > 0)
+    proved = proof is not None and proof.reach != 0
+    if claims != (radius > 0) or claims != proved:
+        return f"the status {status} does not fit the radius {radius!r} and its proof"
+    distance = distance_in(law, moved)
+    if proof is not None and not radius <= radius_less(proof.reach, distance):
+        beside = "" if not distance else f" and the distance {distance!r} to the grid"
+        return f"the proof begins at {proof.reach!r}, below the radius {radius!r}{beside}"
+    return None
 
 
 def _flaw_of_np_radius(certificate: Certificate) -> str | None:

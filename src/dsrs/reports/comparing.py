@@ -6,10 +6,10 @@ what makes an input easy or hard for both models cancels.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from dsrs.reports.measures import (
     measure_run,
     measures_of,
 )
-from dsrs.reports.reading import read_run
+from dsrs.reports.reading import as_summary
 from dsrs.reports.summary import RunSummary
 from dsrs.reports.together import check_comparable
 
@@ -84,8 +84,8 @@ class Comparison:
 
 
 def compare(
-    old: RunSummary | str | Path,
-    new: RunSummary | str | Path,
+    old: RunSummary | str | os.PathLike[str],
+    new: RunSummary | str | os.PathLike[str],
     radii: Sequence[float] | None = None,
     method: str | None = None,
     resampling: Resampling | None = None,
@@ -93,7 +93,8 @@ def compare(
     """Compare two runs over the inputs that both have.
 
     Args:
-        old: a run folder, a table, or a run that was read: what the gains are counted from.
+        old: a run that was certified or read, a run folder or a table: what the gains are counted
+            from.
         new: the same of what is compared with it.
         radii: where certified accuracy is compared; by default a round grid.
         method: one method alone, such as `np`; by default all that both runs have.
@@ -103,7 +104,7 @@ def compare(
         StoreMismatch: they certify different data, or have no input in common.
         InvalidInput: they have no method in common, or not this one.
     """
-    first, second = (run if isinstance(run, RunSummary) else read_run(run) for run in (old, new))
+    first, second = (as_summary(run) for run in (old, new))
     check_comparable([first, second], distinct=False)
     common = common_inputs(first, second)
     if not common:

@@ -7,10 +7,10 @@ at most 1 - confidence: the unmet one must pass too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 
 from dsrs.errors import InvalidInput
 from dsrs.measures.accuracy import certified_at, counted_radii
@@ -25,7 +25,7 @@ from dsrs.measures.requirements import SHARE_QUANTITIES, Requirement
 from dsrs.measures.rounding import ceil_text, floor_text
 from dsrs.reports.attacks import SHOWN_DIGITS
 from dsrs.reports.headers import plan_of
-from dsrs.reports.reading import read_run
+from dsrs.reports.reading import as_summary
 from dsrs.reports.summary import BASELINE, RunSummary
 
 CONFIDENCE = 0.95
@@ -114,7 +114,7 @@ class Gate:
 
 
 def gate(
-    run: RunSummary | str | Path,
+    run: RunSummary | str | os.PathLike[str],
     require: Sequence[str | Requirement],
     *,
     method: str | None = None,
@@ -124,7 +124,7 @@ def gate(
     """Judge a run by what is required of it.
 
     Args:
-        run: a run folder, a table, or a run that was read.
+        run: a run folder, a table, or a run that was certified or read.
         require: such as `accuracy@0.5>=0.60`, `robust_accuracy@0.5>=0.55`, `mean_radius>=0.4`,
             `clean_accuracy>=0.8`, `abstained<=0.1`, `inputs>=500`.
         method: whose certificates count; `np` unless given, or the only method of the run. The best
@@ -135,11 +135,14 @@ def gate(
     Returns:
         The verdicts; true if all requirements hold.
     """
-    seen = run if isinstance(run, RunSummary) else read_run(run)
+    seen = as_summary(run)
     if not 0 < confidence < 1:
         raise InvalidInput(f"`confidence` must be in (0, 1), got {confidence!r}")
-    if isinstance(require, str) or not require:
+    if isinstance(require, str) or not isinstance(require, Iterable) or not require:
         raise InvalidInput("`require` must list one requirement or more")
+    for each in require:
+        if not isinstance(each, str | Requirement):
+            raise InvalidInput(f"a requirement is a text, got {type(each).__name__}")
     asked = [
         requirement if isinstance(requirement, Requirement) else Requirement.parse(requirement)
         for requirement in require

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -91,6 +92,18 @@ def read_run(
             attacks=attacked_inputs(run),
             routing=tuple(routed_inputs(results, run.plan)) if run.plan.experts else (),
         )
+
+
+def as_summary(run: RunSummary | str | os.PathLike[str]) -> RunSummary:
+    """The run of a folder, of a table, or of `SmoothedClassifier.certify`: of its inputs alone."""
+    if isinstance(run, RunSummary):
+        return run
+    if not isinstance(run, str | os.PathLike):
+        raise InvalidInput(
+            f"expected a run, or the path of a run folder or a table, got {type(run).__name__}"
+        )
+    seen, indices = read_run(Path(run)), getattr(run, "indices", None)
+    return seen if indices is None else seen.among(frozenset(indices))
 
 
 def split_name(text: str) -> tuple[str, Path]:

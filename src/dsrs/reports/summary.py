@@ -27,6 +27,7 @@ from dsrs.measures.routing import RoutedInput
 from dsrs.methods import NEYMAN_PEARSON
 from dsrs.methods.registry import known_names, title_of
 from dsrs.proofs.certificate import Certificate
+from dsrs.proofs.checking import visible_flaw
 from dsrs.proofs.counterexample import AttackedInput
 from dsrs.proofs.interval import Interval
 from dsrs.store.result import RunResult
@@ -269,6 +270,10 @@ def _outcome(run: str, seen: RunResult) -> Outcome:
     where = f"run {run!r}, input {seen.index}"
     if seen.thumbnail is not None and not seen.thumbnail.startswith(PNG_SIGNATURE):
         raise DataError(f"{where}: expected a PNG thumbnail, got other bytes")
+    for method, one in seen.certificates.items():
+        flaw = visible_flaw(one.law, one.status, one.radius, one.proof, one.moved)
+        if flaw is not None:
+            raise DataError(f"{where}, {method}: {flaw}")
     trials, hits = _radial_counts(seen.votes)
     return Outcome(
         index=seen.index,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
-from dsrs.errors import DataError
+from dsrs.errors import DataError, InvalidInput
 from dsrs.exchange import ResultRow, import_rows
 from dsrs.laws import short_law_text
+from dsrs.proofs.checking import visible_flaw
 from dsrs.proofs.interval import Interval
+from dsrs.proofs.registry import proof_from_dict
 from dsrs.reports.summary import Answer, Outcome, RunSummary
 
 UNNAMED = "imported"  # the method of a table that names none, such as a TSV log
@@ -62,6 +65,15 @@ def _answer(row: ResultRow, path: Path) -> Answer:
             "`dsrs recertify`"
         )
     status = row.status or ("certified" if row.radius > 0 else "abstained")
+    law = row.smoothing_law
+    if row.proof is not None and law is not None:
+        try:
+            proof = proof_from_dict(json.loads(row.proof), law)
+        except (DataError, InvalidInput, ValueError, RecursionError) as error:
+            raise DataError(f"{path}: the proof of input {row.index}: {error}") from None
+        flaw = visible_flaw(law, status, row.radius, proof, row.moved or 0.0)
+        if flaw is not None:
+            raise DataError(f"{path}, input {row.index}: {flaw}")
     return Answer(
         status,
         row.radius,

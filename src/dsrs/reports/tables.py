@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from dsrs.confidence.bootstrap import Estimate, Resampling
-from dsrs.files.foreign_text import csv_name, markdown_name, one_line
+from dsrs.files.foreign_text import csv_cell, markdown_name, one_line
 from dsrs.measures.rounding import Exact, ceil_text, floor_text, nearest_text, signed
 from dsrs.reports.caveats import caveats
 from dsrs.reports.headers import header_lines
@@ -154,8 +154,8 @@ def csv_table(report: Report) -> str:
         estimate: Estimate = record["estimate"]
         writer.writerow(
             [
-                csv_name(record["run"]),
-                csv_name(record["method"]),
+                csv_cell(one_line(record["run"])),
+                csv_cell(one_line(record["method"])),
                 int(record["gain"]),
                 record["quantity"],
                 "" if record["radius"] is None else f"{record['radius']:g}",

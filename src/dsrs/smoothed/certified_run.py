@@ -21,6 +21,7 @@ from dsrs.datasets.arrays import as_array
 from dsrs.errors import InvalidInput, MissingExtra
 from dsrs.exchange.row import rows_of
 from dsrs.files.readable import Readable
+from dsrs.laws.parameters import shown
 from dsrs.measures.certified_accuracy import MethodAccuracy, certified_accuracy
 from dsrs.measures.rounding import floor_text, percent
 from dsrs.proofs.certificate import Certificate
@@ -81,6 +82,9 @@ class CertifiedRun(Readable):
         """The run folder; a temporary one before `save`."""
         return self._folder.path
 
+    def __fspath__(self) -> str:
+        return str(self.path)
+
     def __len__(self) -> int:
         return len(self.indices)
 
@@ -88,6 +92,8 @@ class CertifiedRun(Readable):
         return (_only(result) for result in self.results)
 
     def __getitem__(self, place: int) -> Certificate:
+        if not isinstance(place, int | np.integer):
+            raise InvalidInput(f"expected the place of an input, such as 0, got {shown(place)}")
         if not -len(self) <= place < len(self):
             raise InvalidInput(f"expected an input from 0 to {len(self) - 1}, got {place}")
         return _only(self.results[place])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -30,6 +31,7 @@ from dsrs.files.readable import Readable
 from dsrs.kernels.threads import available_cores, thread_count
 from dsrs.laws import GeneralizedGaussian
 from dsrs.laws.grid import DEFAULT_GRID, Grid
+from dsrs.laws.parameters import shown
 from dsrs.methods import Plan, certificates_of, defaults, methods_of
 from dsrs.noise.seeds import fresh_seed
 from dsrs.proofs.certificate import Certificate
@@ -101,6 +103,8 @@ class SmoothedClassifier(Readable):
         **options: Any,
     ) -> None:
         refuse_unknown(options, [*OPTIONS], "SmoothedClassifier")
+        if not isinstance(method, str):
+            raise InvalidInput(f"`method` must be a text such as 'np', got {shown(method)}")
         self.workers = None if workers is None else thread_count(workers)
         self._seed = seed
         self._settings: dict[str, Any] = options | {
@@ -298,6 +302,8 @@ class SmoothedClassifier(Readable):
 
     def _place_of(self, data: Dataset, save: str | Path | None) -> tuple[Folder, Plan]:
         """Where to keep the inputs, and the plan with its seed; what was interrupted goes on."""
+        if save is not None and not isinstance(save, str | os.PathLike):
+            raise InvalidInput(f"`save` must be the path of a folder, got {shown(save)}")
         before, self._interrupted = self._interrupted, None
         if save is None and before is not None and before[0] == data.fingerprint:
             return before[1:]

@@ -18,13 +18,13 @@ from dsrs.methods.subject import subject_of
 from dsrs.proofs.certificate import CERTIFICATE_FORMAT, Certificate
 from dsrs.store.asked import ASKED, ranges_of
 from dsrs.store.format_2 import config_of_format_2, read_rows_of_format_2
+from dsrs.store.opening import connect
 from dsrs.store.result import RunResult
 from dsrs.store.rows import CERTIFICATE_COLUMNS, INPUT_COLUMNS, InputRows, read_rows
 from dsrs.store.schema import (
     FORMAT_VERSION,
     SETTINGS_NAME,
     STORE_NAME,
-    connect,
     damage_as_error,
     read_config,
     version_of,
@@ -201,7 +201,10 @@ class Run(Readable):
             own = dict(zip(CERTIFICATE_COLUMNS, row, strict=True))
             method, variation = own.pop("method"), own.pop("variation")
             on_grid = {"moved": sampled.moved, "variation": variation}
-            certificates[self.plan.name_of(method)] = {
+            name = self.plan.name_of(method)
+            if name in certificates:
+                raise DataError(f"it has two certificates of the method {name}")
+            certificates[name] = {
                 "format": CERTIFICATE_FORMAT,
                 **own,
                 "radius": to_json(own["radius"]),

@@ -11,9 +11,10 @@ from typing import Any
 from dsrs.errors import StoreError
 from dsrs.proofs.counterexample import AttackedInput
 from dsrs.store.attacks import attack_settings, attacked_inputs, start_attack
+from dsrs.store.opening import connect
 from dsrs.store.reader import Run, existing_folder
 from dsrs.store.result import RunResult
-from dsrs.store.schema import STORE_NAME, connect
+from dsrs.store.schema import STORE_NAME
 from dsrs.store.writer import start_run
 
 

@@ -13,22 +13,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dsrs.errors import StoreCorrupted, StoreError, StoreTooNew
+from dsrs.errors import StoreCorrupted, StoreError
 from dsrs.files.whole import unfinished_path
 
 STORE_NAME = "run.sqlite"
 SETTINGS_NAME = "run.toml"
+LOCK_NAME = "writer.lock"
 APPLICATION_ID = int.from_bytes(b"DSRS", "big")
 FORMAT_VERSION = 3
 OLDEST_VERSION = 2  # that is still read: see format_2.py
-BUSY_SECONDS = 60.0  # a reader waits this long for a writer's transaction
 
 RUN_TABLES = """
 CREATE TABLE run (config TEXT NOT NULL, checksum TEXT NOT NULL);
@@ -91,33 +90,6 @@ def create_store(path: Path, config: str) -> None:
         raise
 
 
-def connect(path: Path, *, writable: bool, whole: bool = True) -> sqlite3.Connection:
-    """A connection to a store that has passed all checks of its file.
-
-    Without `whole`, its pages are not checked: what is read may be damaged.
-    """
-    _check_header(path)
-    # A reader opens read-write where it may: only so can SQLite undo a transaction that was cut.
-    mode = "rw" if writable or os.access(path, os.W_OK) else "ro"
-    connection = sqlite3.connect(
-        f"{path.resolve().as_uri()}?mode={mode}",
-        uri=True,
-        timeout=BUSY_SECONDS,
-        isolation_level=None,
-        check_same_thread=False,
-    )
-    try:
-        with damage_as_error(path):
-            _check_format(connection, path, writable, whole)
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("PRAGMA foreign_keys = ON")
-            connection.execute(f"PRAGMA query_only = {'OFF' if writable else 'ON'}")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
 def read_config(connection: sqlite3.Connection, path: Path) -> dict[str, Any]:
     """The config of the run, after its checksum was compared."""
     rows = connection.execute("SELECT config, checksum FROM run").fetchall()
@@ -154,51 +126,10 @@ def damage_as_error(path: Path) -> Iterator[None]:
         raise StoreCorrupted(damaged(path, f"broken text: {error}")) from error
 
 
-def _check_header(path: Path) -> None:
-    try:
-        with path.open("rb") as file:
-            header = file.read(100)
-    except FileNotFoundError:
-        raise StoreError(
-            f"{path.parent} holds no run: there is no {path.name} in it; "
-            "start one with `dsrs certify ... --output`"
-        ) from None
-    except OSError as error:
-        raise StoreError(f"{path} cannot be read: {error.strerror}") from None
-    if len(header) < 100 or not header.startswith(b"SQLite format 3\0"):
-        raise StoreCorrupted(damaged(path, "it does not start like an SQLite database"))
-
-
 def version_of(connection: sqlite3.Connection) -> int:
     """The format that a store was written in."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     return int(version)
-
-
-def _check_format(connection: sqlite3.Connection, path: Path, writable: bool, whole: bool) -> None:
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    version = version_of(connection)
-    if application != APPLICATION_ID or version < 1:
-        raise StoreCorrupted(damaged(path, "it is an SQLite database, but not of a dsrs run"))
-    if version < OLDEST_VERSION:
-        raise StoreError(
-            f"{path} was written in format {version}, and this version of dsrs reads formats from "
-            f"{OLDEST_VERSION} on; certify its inputs again"
-        )
-    if version > FORMAT_VERSION:
-        raise StoreTooNew(
-            f"{path} was written in format {version}, and this version of dsrs reads up to "
-            f"{FORMAT_VERSION}; upgrade with: pip install --upgrade dsrs"
-        )
-    if writable and version < FORMAT_VERSION:
-        raise StoreError(
-            f"{path} was written in format {version} by an earlier version of dsrs: it can be "
-            "shown, exported and certified again, but not continued; use another --output, or copy "
-            f"it into a new folder with `dsrs merge {path.parent} --output NEW` and continue that"
-        )
-    findings = [row[0] for row in connection.execute("PRAGMA quick_check(3)")] if whole else []
-    if findings not in ([], ["ok"]):
-        raise StoreCorrupted(damaged(path, "; ".join(findings)))
 
 
 def damaged(path: Path, why: str) -> str:

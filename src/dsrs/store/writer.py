@@ -16,19 +16,18 @@ from dsrs.files.whole import UNFINISHED, write_whole
 from dsrs.methods import Plan
 from dsrs.store.asked import ASKED, ranges_text
 from dsrs.store.config import check_same_run, versions
+from dsrs.store.opening import connect, lock_folder
 from dsrs.store.result import RunResult
 from dsrs.store.rows import rows_of_result, write_rows
 from dsrs.store.schema import (
+    LOCK_NAME,
     SETTINGS_NAME,
     STORE_NAME,
     columns_of_input,
-    connect,
     create_store,
     damage_as_error,
     read_config,
 )
-
-LOCK_NAME = "writer.lock"
 
 
 def start_run(
@@ -138,7 +137,8 @@ class RunWriter:
 
 
 def _is_empty(store: Path) -> bool:
-    with closing(connect(store, writable=False)) as connection, damage_as_error(store):
+    # For writing, so that no transaction that was cut is left for the store that takes its place.
+    with closing(connect(store, writable=True)) as connection, damage_as_error(store):
         (inputs,) = connection.execute("SELECT count(*) FROM input").fetchone()
         return not inputs
 
@@ -178,22 +178,3 @@ def _make_folder(folder: Path) -> list[Path]:
         return make_folders(folder)
     except OSError as error:
         raise StoreError(f"{folder} cannot be created: {error.strerror}") from None
-
-
-def lock_folder(folder: Path) -> sqlite3.Connection:
-    """The lock that only one process may hold while it writes to a run folder."""
-    # An SQLite lock works on every system, and the system frees it when the process is killed.
-    if (folder / LOCK_NAME).is_symlink():
-        raise StoreError(f"{folder / LOCK_NAME} is a link; a run folder holds only its own files")
-    connection = sqlite3.connect(folder / LOCK_NAME, timeout=0, isolation_level=None)
-    try:
-        connection.execute("BEGIN EXCLUSIVE")
-    except sqlite3.OperationalError as error:
-        connection.close()
-        if "locked" in str(error):
-            raise StoreError(
-                f"another process is writing to {folder}; wait for it to end, "
-                "or use another --output"
-            ) from None
-        raise StoreError(f"{folder} cannot be written: {error}") from None
-    return connection
