@@ -81,7 +81,7 @@ def test_methods_laws_and_options_that_are_not_known_are_undecided_by_name(
         (lambda forged: forged.plan.update(target="loudest"), "loudest"),
         (lambda forged: forged.plan["law"].update(norm=1), "norm"),
         (lambda forged: forged.certificate.update(l0_radius=1), "l0_radius"),
-        (lambda forged: forged.proof.update(kind="routed"), "routed"),
+        (lambda forged: forged.proof.update(kind="lipschitz"), "lipschitz"),
     ]
     for change, name in changes:
         forged = Forgery(runs("np"), 1, "np")

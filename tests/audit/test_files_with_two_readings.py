@@ -190,7 +190,7 @@ def test_an_input_without_the_salt_of_its_fingerprint(tmp_path: Path) -> None:
 def test_votes_in_very_many_parts_are_counted_in_time(run: Path) -> None:
     """Each part was compared with the sum of all parts before it."""
     forged = Forgery(run, 1, "np")
-    part: dict[str, Any] = {"law": None, "base": None, "tallies": {}, "classifier": 0}
+    part: dict[str, Any] = {"law": None, "tallies": {}}
     part["purpose"] = "estimation"
     one = part | {"counts": [1] + [0] * 20, "trials": [1], "hits": [1]}
     votes = {**forged.votes, "votes": [one | {"start": n} for n in range(10_000)]}

@@ -95,17 +95,3 @@ def test_a_choice_of_p_survives_json_and_is_read_from_the_version_before() -> No
     read = SampledInput.from_dict(of_format_2(before), LAW)
     # Double sampling that chose the whole of P has votes of its own under it.
     assert read.choices == {"tailored": LAW, "truncated:heuristic": Truncated(LAW, 1.0)}
-    for votes in before["votes"]:
-        del votes["classifier"]  # it was not written: a run had one
-    assert SampledInput.from_dict(before, LAW).votes == SAMPLED.votes
-
-
-def test_votes_of_two_classifiers_are_two_streams() -> None:
-    second = replace(votes(2), stream=Stream(ESTIMATION, LAW, classifier=1))
-    both = replace(SAMPLED, votes=(votes(3), second))
-    assert both.first(Stream(ESTIMATION, LAW), 5).successes == 3
-    assert both.first(Stream(ESTIMATION, LAW, 1), 5).successes == 2
-    assert both.taken(Stream(ESTIMATION, LAW)) == 5
-    fields = json.loads(json.dumps(both.to_dict()))
-    assert SampledInput.from_dict(fields, LAW) == both
-    assert "under P of classifier 1 (5)" in both.inventory()

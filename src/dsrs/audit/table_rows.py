@@ -148,7 +148,7 @@ def _columns_of(proof: Mapping[str, Any]) -> dict[str, Any]:
         return known | {"p_lower": p_lower, "q_lower": proof.get("lower"), "q_upper": 1}
     if kind == "slab":
         return {"p_upper": 1} | {name: proof.get(name) for name in ("p_lower", "gradient")}
-    return {"p_lower": 0, "p_upper": 1} if kind == "routed" else {}
+    return {}
 
 
 def _demand_step(row: Row, proof: Mapping[str, Any]) -> None:

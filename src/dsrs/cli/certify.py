@@ -24,8 +24,7 @@ from dsrs.cli.grid_option import add_grid, grid_from
 from dsrs.cli.law_options import (
     LAW_FORMS,
     add_law_options,
-    law_settings,
-    noise_from,
+    law_from,
     note_on_law,
     tuned_method,
 )
@@ -70,8 +69,6 @@ examples:
       --output runs/table
       The table at these radii, each input stopped when its row is known. --radius and --adaptive
       certify by Neyman-Pearson, and by --q tailored if asked: double sampling has no early answer.
-  dsrs certify --model routed/ --data MNIST/ --output runs/routed
-      A routed model of `dsrs route`: router and experts have their own noise.
   dsrs certify --config runs/mine/run.toml --seed 1 --output runs/again
       The options of another run, but for the seed. Every run folder has such a file.
 
@@ -201,9 +198,8 @@ def run(arguments: argparse.Namespace) -> int:
             return 0
         indices, plan = _work(arguments, dataset, say=False)
     if not arguments.quiet:
-        if not plan.experts:
-            note_on_law(arguments, plan.law)
-            note_on_choice(arguments, dataset, indices)
+        note_on_law(arguments, plan.law)
+        note_on_choice(arguments, dataset, indices)
         note_on_units(arguments, dataset)
     if arguments.verbose:
         _describe(classifier, dataset, plan, len(indices))
@@ -228,7 +224,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _settings(arguments: argparse.Namespace, plan: Plan) -> str:
     """The run.toml of this run. A law from a file is written out: the file may change."""
     decided = {
-        **law_settings(plan),
+        **{"sigma": plan.law.sigma, "k": plan.law.k, "eta": plan.law.eta},
         "q": [text for text in plan.methods if text != NEYMAN_PEARSON] or ["none"],
         **{name: getattr(plan, name) for name in ("n", "n0", "seed")},
         **({"alpha": plan.alpha} if plan.family_alpha is None else {}),
@@ -263,7 +259,7 @@ def _plan(arguments: argparse.Namespace, dataset: Dataset, inputs: int) -> Plan:
         raise InvalidInput(f"--q none cannot be used with other methods, got {', '.join(methods)}")
     same = ("n", "n0", "sample_share", "alpha_share", "fallback", "early_stop", "target", "batch")
     plan = Plan(
-        **noise_from(arguments, math.prod(dataset.input_shape)),
+        law=law_from(arguments, math.prod(dataset.input_shape)),
         **{name: getattr(arguments, name) for name in same},
         **({} if arguments.alpha is None else {"alpha": arguments.alpha}),
         **seed_of_run(arguments.seed, arguments.output),
@@ -300,7 +296,6 @@ def _describe(classifier: Classifier, dataset: Dataset, plan: Plan, count: int) 
 
 
 def _conclude(arguments: argparse.Namespace) -> int:
-    from dsrs.measures.routing import routing_cost
     from dsrs.store import open_run
 
     with open_run(arguments.output) as finished:
@@ -315,7 +310,6 @@ def _conclude(arguments: argparse.Namespace) -> int:
             "most_votes": spent.most,
             "bound": plan.bound,
             "methods": accuracies,
-            **({"routing": routing_cost(results, plan)} if plan.experts else {}),
         }
         print_json("certify", document)
     elif not arguments.quiet:

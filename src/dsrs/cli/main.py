@@ -43,7 +43,6 @@ VERBS = (
     "export",
     "import_",
     "adapt",
-    "route",
     "train",
     "paper",
     "theory",

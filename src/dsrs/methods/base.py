@@ -93,11 +93,6 @@ class Method(ABC):
         """The law that this method chooses from votes, as soon as it can; kept with them."""
         return None
 
-    def choices(self, seen: SampledInput) -> dict[str, NoiseLaw]:
-        """The laws that this method can choose now, by the names that they are kept under."""
-        law = None if self.text in seen.choices else self.choose(seen)
-        return {} if law is None else {self.text: law}
-
     def again(self, sampled: Plan) -> Method:
         """The method that certifies again from the votes that another plan has sampled."""
         return self

@@ -21,7 +21,6 @@ from dsrs.audit.methods.double_sampling import check_double_sampling
 from dsrs.audit.methods.first_order import check_first_order
 from dsrs.audit.methods.neyman_pearson import check_neyman_pearson
 from dsrs.audit.methods.plan import Plan
-from dsrs.audit.methods.routed import RoutedBallots, check_routed
 from dsrs.audit.methods.tailored import check_tailored
 from dsrs.audit.reading import shown
 from dsrs.audit.verdicts import Refuted, Undecided
@@ -84,14 +83,8 @@ class BoundsFromVotes:
         short = plan.radius is not None and claim.radius < plan.radius
         if (claim.status == "short") != short:
             raise Refuted(f"status {claim.status}, and a radius of {plan.radius} was asked for")
-        text, routed = _text_of(self.method, plan.methods), None
-        if plan.experts:
-            routed = RoutedBallots(self.votes, plan)
-            routed.check_class(plan)
-            ballots = routed.answering
-        else:
-            ballots = Ballots(self.votes)
-            ballots.check_class(plan.target, plan.n0)
+        text, ballots = _text_of(self.method, plan.methods), Ballots(self.votes)
+        ballots.check_class(plan.target, plan.n0)
         ballots.check_prediction()
         _check_uniform(claim, plan, ballots.index, text)
         _check_grid_step(claim, plan)
@@ -111,9 +104,6 @@ class BoundsFromVotes:
         check = CHECKED_METHODS.get(word) if not parameter or word in CHECKED_LAWS else None
         if check is None:
             raise Undecided(f"this check does not know the method {shown(text)}")
-        if routed is not None:
-            check_routed((plan, sampled, text), claim, proof, routed, check)
-            return
         seen = VoteContext(plan, sampled, text, claim, proof, ballots)
         seen.check_charge()
         check(seen)

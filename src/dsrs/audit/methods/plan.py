@@ -24,7 +24,7 @@ from dsrs.audit.verdicts import NotACertificate, Refuted
 PLAN_FIELDS = (
     *("law", "methods", "n", "n0", "alpha", "seed", "sample_share", "alpha_share", "fallback"),
     *("early_stop", "target", "batch", "radius", "radii", "precision", "classes", "bound", "grid"),
-    *("family_alpha", "family_size", "seed_public", "experts"),
+    *("family_alpha", "family_size", "seed_public"),
 )
 
 
@@ -49,7 +49,6 @@ class Plan:
     bound: str
     grid_step: float | None
     family_size: int | None
-    experts: tuple[SmoothingLaw | None, ...] = ()  # of a routed model; None is a plain one
 
     @classmethod
     def read(cls, fields: Any) -> Plan:
@@ -86,10 +85,6 @@ class Plan:
             bound=choice(fields, "bound", ("plain", "randomized")),
             grid_step=None if grid is None else _positive(grid, "step"),
             family_size=family_size,
-            experts=tuple(
-                None if law is None else SmoothingLaw.read(law)
-                for law in optional(fields, "experts", list) or ()
-            ),
         )
 
     @property
