@@ -43,7 +43,7 @@ PLANS = {
     "no pilot": Plan(GAUSSIAN, ("np", "tailored"), n=200),
     "fallback": Plan(NARROW, ("rescaled:0.8x", "truncated:paper-heuristic"), n=400, fallback=True),
     "radius": Plan(GAUSSIAN, ("np", "tailored"), n=4000, radius=0.3, early_stop=True),
-    "randomized": Plan(GAUSSIAN, ("np",), n=500, bound="randomized", radii=(0.1, 0.2)),
+    "radii": Plan(GAUSSIAN, ("np",), n=500, radii=(0.1, 0.2)),
     "grid": Plan(GAUSSIAN, ("np", "tailored", "rescaled:0.8x"), n=600, grid=GRID),
     "first-order": Plan(GAUSSIAN, ("first-order",), n=4000, grid=GRID),
     "leading": Plan(WIDE, ("np",), n=3000, classes="all", target="predicted"),

@@ -105,7 +105,7 @@ def test_odd_values_anywhere_end_in_a_verdict(name: str) -> None:
                 assert fields["radius"] <= true["radius"]
         if isinstance(path[-1], str):
             # Fields that need not be there say nothing when they are gone.
-            optional = {"linf_radius", "l1_radius", "complete", "uniform", "grid", "eta", "inner"}
+            optional = {"linf_radius", "l1_radius", "complete", "grid", "eta", "inner"}
             if true["proof"] is not None and true["proof"]["kind"] == "lead":
                 optional.add("p")  # of double sampling alone
             verified = ends_in_a_verdict(without(true, path)) == "verified"

@@ -118,7 +118,7 @@ def test_a_run_that_was_certified_again(
     assert forged.checked().word == "refuted"
 
 
-@pytest.mark.parametrize("name", ["double", "fallback", "randomized", "grid", "leading"])
+@pytest.mark.parametrize("name", ["double", "fallback", "radii", "grid", "leading"])
 def test_exported_tables_keep_whole_proofs(
     name: str, runs: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -156,7 +156,7 @@ def test_bounds_that_do_not_come_from_the_votes(runs: Callable[[str], Path]) -> 
 
 
 def test_a_smaller_alpha_than_was_spent(runs: Callable[[str], Path]) -> None:
-    for name, method in (("np", "np"), ("double", "rescaled"), ("randomized", "np")):
+    for name, method in (("np", "np"), ("double", "rescaled"), ("radii", "np")):
         forged = Forgery(runs(name), 1, method)
         forged.plan["alpha"] *= 0.999
         assert "votes" in refuted(forged)
@@ -221,15 +221,6 @@ def test_a_lead_of_two_laws_and_its_rivals(runs: Callable[[str], Path]) -> None:
             else:
                 forged.proof[change] += 1e-6 if change == "lower" else -1e-6
             assert forged.checked().word == "refuted", change
-
-
-def test_the_uniform_number_is_that_of_the_seed(runs: Callable[[str], Path]) -> None:
-    forged = Forgery(runs("randomized"), 1, "np")
-    assert forged.checked().word == "verified"
-    forged.certificate["uniform"] *= 0.5
-    assert "seed" in refuted(forged)
-    forged.certificate["uniform"] = None
-    assert "uniform" in refuted(forged)
 
 
 def test_short_is_said_where_a_radius_was_asked_for(runs: Callable[[str], Path]) -> None:

@@ -142,7 +142,7 @@ def claim(
 ) -> Fields:
     return {
         "format": 3, "status": "certified", "radius": radius, "np_radius": None, "complete": True,
-        "law": {"d": d, "sigma": 0.5, "k": 0.0, "eta": 2.0}, "grid": None, "uniform": None,
+        "law": {"d": d, "sigma": 0.5, "k": 0.0, "eta": 2.0}, "grid": None,
         "proof": {
             "kind": "dual", "p": p,
             "additional": [{"law": law, "q": q} for law, q in laws],

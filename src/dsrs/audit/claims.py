@@ -29,7 +29,7 @@ STATUSES = ("certified", "short", "abstained", "undecided")
 OTHER_NORMS = ("linf_radius", "l1_radius")
 CERTIFICATE_FIELDS = (
     *("format", "schema", "status", "radius", "np_radius", *OTHER_NORMS, "complete", "law"),
-    *("grid", "uniform", "proof", "subject"),
+    *("grid", "proof", "subject"),
 )
 IN_SUBJECT: dict[str, type] = {
     **{"class": int, "class_name": str, "alpha": float, "method": str, "n": int, "seed": int},
@@ -154,7 +154,6 @@ class Claim:
     np_radius: float | None
     other_radii: Mapping[str, float]
     grid: OnGrid | None
-    uniform: float | None
     kind: str | None
     proof: Fields | None
     subject: Fields | None
@@ -181,7 +180,6 @@ class Claim:
                 name: number(fields, name, infinite=True) for name in OTHER_NORMS if name in fields
             },
             grid=None if grid is None else OnGrid.read(grid),
-            uniform=optional_number(fields, "uniform"),
             kind=None if proof is None else field(proof, "kind", str),
             proof=proof,
             subject=_subject(fields),
@@ -209,8 +207,6 @@ class Claim:
             raise Refuted(f"status {self.status}, radius {self.radius!r} and proof do not fit")
         if not proves and self.np_radius:
             raise Refuted("it claims a Neyman-Pearson radius, and no radius")
-        if self.uniform is not None and not 0 <= self.uniform <= 1:
-            raise Refuted(f"the uniform number is {self.uniform!r}")
         self._check_other_norms()
 
     def _check_other_norms(self) -> None:

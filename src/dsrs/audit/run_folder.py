@@ -33,10 +33,7 @@ INPUT_COLUMNS_BY_FORMAT = {
 LATER_COLUMN = "undefended"  # in the checksum of an input where it is not null
 CERTIFICATE_COLUMNS_BY_FORMAT = {
     2: ("method", "status", "radius", "body"),
-    3: (
-        *("method", "status", "radius", "np_radius", "complete", "variation", "uniform"),
-        "proof",
-    ),
+    3: (*("method", "status", "radius", "np_radius", "complete", "variation", "proof"),),
 }
 BUSY_SECONDS = 60.0  # to wait for a writer's transaction
 
@@ -193,7 +190,6 @@ class RunFolder:
             "complete": bool(row["complete"]),
             "law": field(self.sampled, "law", dict),
             "grid": grid,
-            "uniform": row["uniform"],
             "proof": parsed(row["proof"]),
             "subject": {
                 "class": votes["target"],

@@ -67,7 +67,6 @@ def certificate_of(row: Row) -> dict[str, Any] | None:
         else None,
         "status": str(row.get("status")),
         "grid": _grid(row),
-        "uniform": _bound(row, "uniform"),
         "proof": proof,
         "subject": _subject(row),
         **{name: text_if_infinite(_number(row, name)) for name in OTHER_NORMS if _has(row, name)},

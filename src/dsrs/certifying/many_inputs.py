@@ -94,7 +94,7 @@ def certify_run(
     dataset = dataset.named_for(classifier)
     plan = plan.on_grid_of(classifier.bounds)
     methods_of(plan)  # refuses a plan that does not fit
-    hopeless = hopeless_votes(plan.n, plan.alpha) if plan.bound == "plain" else None
+    hopeless = hopeless_votes(plan.n, plan.alpha)
     if hopeless:
         LOG.warning(hopeless)
     origin = origin or Origin()

@@ -70,7 +70,5 @@ def print_measured(
     plan = opened.plan
     print(accuracy_table(accuracies, opened.config["data"]["labels"], plan.law.measured_in))
     print("votes: " + spent.text())
-    if plan.bound == "randomized":
-        print("bounds: randomized Clopper-Pearson")
     for sentence in diagnose(results, plan):
         print(f"why so little: {sentence}")

@@ -267,10 +267,10 @@ def _plan(arguments: argparse.Namespace, dataset: Dataset, inputs: int) -> Plan:
         grid=grid_from(arguments, dataset.bounds),
         **stopping_from(arguments),
     ).on_grid_of(dataset.bounds)
-    if plan.needs_one_bound and not arguments.methods:
+    if not plan.goal.is_open and not arguments.methods:
         fitting = (text for text in plan.methods if entry_of(text).load().one_bound)
         plan = plan.replace(methods=tuple(fitting))
-    hopeless = hopeless_votes(plan.n, plan.alpha) if plan.bound == "plain" else None
+    hopeless = hopeless_votes(plan.n, plan.alpha)
     if hopeless:
         raise InvalidInput(hopeless)
     methods_of(plan)  # refuses a plan that does not fit
@@ -299,7 +299,6 @@ def _conclude(arguments: argparse.Namespace) -> int:
     from dsrs.store import open_run
 
     with open_run(arguments.output) as finished:
-        plan = finished.plan
         results, accuracies, spent = measured(finished, radii_from(arguments))
         if not arguments.json:
             print_measured(finished, results, accuracies, spent)
@@ -308,7 +307,6 @@ def _conclude(arguments: argparse.Namespace) -> int:
             "run": arguments.output,
             "votes": spent.total,
             "most_votes": spent.most,
-            "bound": plan.bound,
             "methods": accuracies,
         }
         print_json("certify", document)

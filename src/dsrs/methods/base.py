@@ -57,7 +57,7 @@ class Method(ABC):
     plan: Plan
     text: str
 
-    # Whether it has one bound, which may be looked at early and be randomized.
+    # Whether it has one bound, which may be looked at early.
     one_bound: ClassVar[bool] = False
     # Whether it can compare the class with every other one (`classes` = all).
     compares_classes: ClassVar[bool] = False

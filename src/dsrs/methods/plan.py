@@ -97,7 +97,6 @@ class Plan:
         radii: stop when it is known between which of these radii the certified radius lies.
         precision: stop when the radius is known to this relative precision.
         classes: `top` certifies a majority; `all` may compare the class with every other one.
-        bound: `plain` Clopper-Pearson, or `randomized` (see `confidence.randomized`).
         grid: what inputs and noise are rounded to, so that certificates hold in floating point. The
             default is chosen when the bounds of the data are known (`on_grid_of`); None adds noise
             in float32.
@@ -122,7 +121,6 @@ class Plan:
     radii: tuple[float, ...] = ()
     precision: float | None = None
     classes: defaults.Classes = defaults.CLASSES[0]
-    bound: defaults.Bound = defaults.BOUNDS[0]
     grid: Grid | Literal["default"] | None = DEFAULT_GRID
 
     def __post_init__(self) -> None:
@@ -147,7 +145,6 @@ class Plan:
         for name, allowed in (
             ("target", defaults.TARGETS),
             ("classes", defaults.CLASSES),
-            ("bound", defaults.BOUNDS),
         ):
             if getattr(self, name) not in allowed:
                 raise InvalidInput(
@@ -185,11 +182,6 @@ class Plan:
     def goal(self) -> Goal:
         """Return the goal of the plan: when a method may stop."""
         return Goal(self.radius, self.radii, self.precision)
-
-    @property
-    def needs_one_bound(self) -> bool:
-        """Whether only methods with one bound, which has looks, can do what is asked."""
-        return not self.goal.is_open or self.bound != "plain"
 
     @property
     def laws(self) -> tuple[str, ...]:

@@ -115,10 +115,10 @@ def entry_of(text: str) -> Entry:
 def method_of(plan: Plan, text: str) -> Method:
     """The method that the plan writes as `text`; InvalidInput where the plan does not fit it."""
     method = entry_of(text).load()(plan, text)
-    if plan.needs_one_bound and not method.one_bound:
+    if not plan.goal.is_open and not method.one_bound:
         raise InvalidInput(
-            "a radius or precision to stop at and `bound` = randomized are for methods with one "
-            f"bound (np, tailored), not for {text}: it has no looks with parts of alpha"
+            "a radius or precision to stop at is for methods with one bound (np, tailored), not "
+            f"for {text}: it has no looks with parts of alpha"
         )
     if plan.classes == "all" and not method.compares_classes:
         raise InvalidInput(

@@ -28,7 +28,7 @@ Status = Literal["certified", "short", "abstained", "undecided"]
 # The entries of the JSON form, in order, after the format.
 IN_JSON = (
     *("status", "radius", "linf_radius", "l1_radius", "np_radius", "complete", "law", "grid"),
-    *("uniform", "proof", "subject"),
+    *("proof", "subject"),
 )
 # Derived from the radius, and compared with it where they are read.
 OTHER_NORMS = ("linf_radius", "l1_radius")
@@ -103,7 +103,6 @@ class Certificate(Readable):
         proof: what makes the radius true, checked by `dsrs.check` without any search. With a
             `grid` it is about the input's grid point, and reaches farther by the distance.
         grid: what input and noise were rounded to; None: float32, as they came.
-        uniform: the uniform number of the bounds, if they are randomized.
         complete: False where the search ran out of work, and a larger radius may be provable.
         subject: which class of which model at which input; None for bare intervals.
     """
@@ -114,7 +113,6 @@ class Certificate(Readable):
     np_radius: float | None
     proof: Proof | None
     grid: OnGrid | None = None
-    uniform: float | None = None
     complete: bool = True
     subject: Subject | None = None
 

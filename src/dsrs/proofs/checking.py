@@ -42,9 +42,6 @@ def find_flaw(certificate: Certificate) -> str | None:
         0 < grid.step < math.inf and 0 <= grid.moved < math.inf and 0 <= grid.variation <= 1
     ):
         return f"a grid has a step, a distance and a variation in [0, 1], got {grid}"
-    uniform = certificate.uniform
-    if uniform is not None and not 0 <= uniform <= 1:
-        return f"a uniform number lies in [0, 1], and it is {uniform!r}"
     if proof is not None:
         flaw = proof.flaw(certificate.law)
         if flaw is not None:

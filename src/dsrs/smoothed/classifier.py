@@ -82,7 +82,7 @@ class SmoothedClassifier(Readable):
             are exact on it; a `Grid`; or None, for noise added in float32.
         options: further fields of `Plan`: `fallback=True`, `early_stop=True`; with the methods `np`
             and `tailored` also `radius=1.0` (is this radius certified? stop when it is known),
-            `radii=...`, `precision=0.01`, `classes="all"` and `bound="randomized"`.
+            `radii=...`, `precision=0.01` and `classes="all"`.
     """
 
     def __init__(

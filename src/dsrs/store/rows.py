@@ -20,8 +20,7 @@ INPUT_COLUMNS = (
     *("moved", "fingerprint", "undefended"),
 )
 CERTIFICATE_COLUMNS = (
-    *("method", "status", "radius", "np_radius", "complete", "variation", "uniform"),
-    "proof",
+    *("method", "status", "radius", "np_radius", "complete", "variation", "proof"),
 )
 
 
@@ -76,7 +75,6 @@ def rows_of_result(result: RunResult, plan: Plan) -> InputRows:
 def certificate_row(method: str, body: Mapping[str, Any]) -> list[Any]:
     """The values of a certificate from its JSON; `method` is as the plan writes it."""
     values = {
-        "uniform": None,
         **body,
         "method": method,
         "complete": int(body.get("complete", True)),

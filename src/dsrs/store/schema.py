@@ -62,7 +62,6 @@ CREATE TABLE certificate (
     np_radius REAL,
     complete INTEGER NOT NULL,
     variation REAL,
-    uniform REAL,
     proof TEXT NOT NULL,
     PRIMARY KEY (idx, position)
 ) WITHOUT ROWID;

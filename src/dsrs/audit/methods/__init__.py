@@ -13,7 +13,6 @@ from typing import Any
 
 from dsrs.audit.balls import precision
 from dsrs.audit.claims import Claim
-from dsrs.audit.counts import uniform_of
 from dsrs.audit.kinds import Proof
 from dsrs.audit.methods.ballots import Ballots
 from dsrs.audit.methods.context import VoteContext
@@ -75,8 +74,8 @@ class BoundsFromVotes:
         if claim.law != plan.law or plan.law != sampled.law:
             raise Refuted("the smoothing law is not the one that was sampled")
         # Votes that are there can be certified at another alpha and by other methods: all else was
-        # fixed before them. The budget, the looks and the seed of uniform numbers could else be
-        # chosen to suit them.
+        # fixed before them. The budget and the looks could else be chosen to suit
+        # them.
         free = ("alpha", "methods", "family_size")
         if replace(plan, **{name: getattr(sampled, name) for name in free}) != sampled:
             raise Refuted("the plan is not that of the votes in more than alpha and methods")
@@ -86,7 +85,6 @@ class BoundsFromVotes:
         text, ballots = _text_of(self.method, plan.methods), Ballots(self.votes)
         ballots.check_class(plan.target, plan.n0)
         ballots.check_prediction()
-        _check_uniform(claim, plan, ballots.index, text)
         _check_grid_step(claim, plan)
         known = {
             "class": ballots.target,
@@ -107,14 +105,6 @@ class BoundsFromVotes:
         seen = VoteContext(plan, sampled, text, claim, proof, ballots)
         seen.check_charge()
         check(seen)
-
-
-def _check_uniform(claim: Claim, plan: Plan, index: int, text: str) -> None:
-    """The uniform number of randomized bounds comes from the seed alone."""
-    if (plan.bound == "randomized") != (claim.uniform is not None):
-        raise Refuted("a uniform number belongs to randomized bounds, and to no others")
-    if claim.uniform not in (None, uniform_of(plan.seed, index, text)):
-        raise Refuted("the uniform number is not the one that the seed gives")
 
 
 def _check_grid_step(claim: Claim, plan: Plan) -> None:

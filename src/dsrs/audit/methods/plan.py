@@ -23,7 +23,7 @@ from dsrs.audit.verdicts import NotACertificate, Refuted
 
 PLAN_FIELDS = (
     *("law", "methods", "n", "n0", "alpha", "seed", "sample_share", "alpha_share", "fallback"),
-    *("early_stop", "target", "batch", "radius", "radii", "precision", "classes", "bound", "grid"),
+    *("early_stop", "target", "batch", "radius", "radii", "precision", "classes", "grid"),
     *("family_alpha", "family_size", "seed_public"),
 )
 
@@ -46,7 +46,6 @@ class Plan:
     radius: float | None
     adaptive: bool
     classes: str
-    bound: str
     grid_step: float | None
     family_size: int | None
 
@@ -82,7 +81,6 @@ class Plan:
             radius=radius,
             adaptive=radius is not None or precision is not None or bool(radii),
             classes=choice(fields, "classes", ("top", "all")),
-            bound=choice(fields, "bound", ("plain", "randomized")),
             grid_step=None if grid is None else _positive(grid, "step"),
             family_size=family_size,
         )
