@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,6 @@ import pytest
 pytest.importorskip("flint")
 
 from audit.small_runs import PLANS, Forgery, make_run, rewrite
-from dsrs.audit.run_folder import STORE_NAME
 from dsrs.certifying.again import recertify_run
 from dsrs.cli.main import main
 
@@ -287,10 +285,7 @@ def test_the_gradient_follows_from_the_votes(runs: Callable[[str], Path]) -> Non
     tallies["missed-noise"]["product"] *= 1.01
     tallies["missed-noise"]["first_norm"] *= 1.01
     assert "gradient" in refuted(forged)
-    # Format 2 had a field for it.
-    forged.votes["votes"][-1]["slope"] = tallies.pop("missed-noise")
-    assert "gradient" in refuted(forged)
-    del forged.votes["votes"][-1]["slope"]
+    del tallies["missed-noise"]
     assert "halves" in refuted(forged)
 
 
@@ -305,25 +300,3 @@ def test_a_forged_run_folder_is_refuted_by_the_command(
     said = capsys.readouterr().out
     assert "REFUTED: input 1, np" in said
     assert "radius" in said
-
-
-FORMAT_2 = Path(__file__).parents[1] / "format_2"
-
-
-@pytest.mark.parametrize(
-    "packed", sorted((FORMAT_2 / "runs").iterdir()), ids=lambda file: file.stem
-)
-def test_runs_of_format_2_are_checked_with_their_votes(
-    packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / STORE_NAME).write_bytes(gzip.decompress(packed.read_bytes()))
-    code, found = checked(tmp_path, capsys)
-    assert (code, found["refuted"], found["undecided"]) == (0, 0, 0), found
-
-
-def test_certificates_and_tables_of_format_2_are_checked(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    for name in ("certificates.jsonl", "double.csv", "leading.csv"):
-        code, found = checked(FORMAT_2 / name, capsys)
-        assert (code, found["refuted"], found["undecided"]) == (0, 0, 0), found

@@ -85,7 +85,7 @@ def changed(name: str, *path: Any, value: Any) -> dict[str, Any]:
     [
         (changed("lead", "status", value="sure"), "`status` must be one of certified, short"),
         (changed("lead", "radius", value="far"), "`radius` must be a number, got 'far'"),
-        (changed("lead", "format", value=4), "format 2 and 3, got 4"),
+        (changed("lead", "format", value=4), "certificates of format 3, got 4"),
         (changed("lead", "proof", "kind", value=5), "`kind` of a proof must be one of dual, lead"),
         (changed("lead", "proof", "steps", value={}), "`steps` must be a list"),
         (changed("lead", "proof", "more", value=1), "has no entry 'more'"),

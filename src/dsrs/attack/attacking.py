@@ -73,7 +73,7 @@ class AttackSettings:
             raise InvalidInput(f"`eps` must be a distance up to {MOST_EPS:g}, got {self.eps!r}")
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON, without loss; attacks of earlier versions said nothing of norm and eps."""
+        """Return the settings for JSON, without loss; without norm and eps where none is given."""
         fields = asdict(self)
         if self.norm is None:
             del fields["norm"]

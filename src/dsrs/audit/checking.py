@@ -35,7 +35,7 @@ def check_certificate(
     """The verdict on a certificate, or on a file of prediction sets.
 
     Args:
-        fields: the certificate as JSON, of format 2 or 3.
+        fields: the certificate as JSON.
         name: what to call it in the verdict.
         bounds: raises unless the bounds of the certificate hold. Without it they are taken as
             given: the verdict is on what follows from them.

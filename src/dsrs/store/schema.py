@@ -5,7 +5,7 @@ An input is one row of `input`, with its `votes` and `certificate` rows; the thr
 one transaction. `method` is the method as the plan writes it, `proof` is JSON with the `kind` of
 the proof; what a certificate shares with others is kept once, in the plan or in `input`. `moved` is
 the distance to the grid, and `variation` is null without a grid. `undefended` is the answer without
-noise; stores from before it was kept do not have the column. The checksums of a run and of an input
+noise. The checksums of a run and of an input
 cover all of it, so damage is found even where SQLite itself sees nothing wrong.
 """
 
@@ -27,7 +27,6 @@ STORE_NAME = "run.sqlite"
 SETTINGS_NAME = "run.toml"
 APPLICATION_ID = int.from_bytes(b"DSRS", "big")
 FORMAT_VERSION = 3
-OLDEST_VERSION = 2  # that is still read: see format_2.py
 BUSY_SECONDS = 60.0  # a reader waits this long for a writer's transaction
 
 RUN_TABLES = """
@@ -107,7 +106,7 @@ def connect(path: Path, *, writable: bool, whole: bool = True) -> sqlite3.Connec
     )
     try:
         with damage_as_error(path):
-            _check_format(connection, path, writable, whole)
+            _check_format(connection, path, whole)
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute(f"PRAGMA query_only = {'OFF' if writable else 'ON'}")
@@ -124,11 +123,6 @@ def read_config(connection: sqlite3.Connection, path: Path) -> dict[str, Any]:
         raise StoreCorrupted(damaged(path, "the checksum of its config does not match"))
     config: dict[str, Any] = json.loads(rows[0][0])
     return config
-
-
-def columns_of_input(connection: sqlite3.Connection) -> set[str]:
-    """The columns that this store has for an input."""
-    return {name for _, name, *_ in connection.execute("PRAGMA table_info(input)")}
 
 
 def checksum_of(text: str, blob: bytes | None = None) -> str:
@@ -168,32 +162,20 @@ def _check_header(path: Path) -> None:
         raise StoreCorrupted(damaged(path, "it does not start like an SQLite database"))
 
 
-def version_of(connection: sqlite3.Connection) -> int:
-    """The format that a store was written in."""
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    return int(version)
-
-
-def _check_format(connection: sqlite3.Connection, path: Path, writable: bool, whole: bool) -> None:
+def _check_format(connection: sqlite3.Connection, path: Path, whole: bool) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
-    version = version_of(connection)
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION_ID or version < 1:
         raise StoreCorrupted(damaged(path, "it is an SQLite database, but not of a dsrs run"))
-    if version < OLDEST_VERSION:
+    if version < FORMAT_VERSION:
         raise StoreError(
-            f"{path} was written in format {version}, and this version of dsrs reads formats from "
-            f"{OLDEST_VERSION} on; certify its inputs again"
+            f"{path} was written in format {version}, and this version of dsrs reads format "
+            f"{FORMAT_VERSION}; certify its inputs again"
         )
     if version > FORMAT_VERSION:
         raise StoreTooNew(
-            f"{path} was written in format {version}, and this version of dsrs reads up to "
+            f"{path} was written in format {version}, and this version of dsrs reads format "
             f"{FORMAT_VERSION}; upgrade with: pip install --upgrade dsrs"
-        )
-    if writable and version < FORMAT_VERSION:
-        raise StoreError(
-            f"{path} was written in format {version} by an earlier version of dsrs: it can be "
-            "shown, exported and certified again, but not continued; use another --output, or copy "
-            f"it into a new folder with `dsrs merge {path.parent} --output NEW` and continue that"
         )
     findings = [row[0] for row in connection.execute("PRAGMA quick_check(3)")] if whole else []
     if findings not in ([], ["ok"]):

@@ -21,7 +21,6 @@ from dsrs.store.rows import rows_of_result, write_rows
 from dsrs.store.schema import (
     SETTINGS_NAME,
     STORE_NAME,
-    columns_of_input,
     connect,
     create_store,
     damage_as_error,
@@ -80,8 +79,6 @@ class RunWriter:
         self._plan = Plan.from_dict(dict(config["plan"]))
         with damage_as_error(self.store):
             check_same_run(read_config(connection, self.store), config, path)
-            if "undefended" not in columns_of_input(connection):
-                connection.execute("ALTER TABLE input ADD COLUMN undefended INTEGER")
             now = datetime.now(timezone.utc).isoformat(timespec="seconds")
             connection.execute("INSERT INTO session VALUES (?, ?)", (now, json.dumps(versions())))
 

@@ -12,13 +12,10 @@ from dsrs.audit.reading import Fields, field, number, only, optional, whole
 from dsrs.audit.verdicts import NotACertificate, Refuted
 
 ESTIMATION, SELECTION = "estimation", "selection"
-PREDICTING = (SELECTION, ESTIMATION, "plain")  # a model without noise has one plain vote
+PREDICTING = (SELECTION, ESTIMATION)
 MISSED_NOISE = "missed-noise"  # a tally: the sum of the noise of votes that missed
 MOST_VOTES = 2**53
-VOTES_FIELDS = (
-    *("purpose", "law", "start", "counts", "trials", "hits", "tallies"),
-    "slope",  # of format 2, which had a field of its own for the only tally that there was
-)
+VOTES_FIELDS = (*("purpose", "law", "start", "counts", "trials", "hits", "tallies"),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +53,7 @@ class Unit:
     def read(cls, fields: Any) -> Unit:
         """Read the votes of a part of a stream from their JSON."""
         tallies = optional(fields, "tallies", dict) or {}
-        slope = optional(tallies, MISSED_NOISE, dict) or optional(fields, "slope", dict)
+        slope = optional(tallies, MISSED_NOISE, dict)
         only(fields, VOTES_FIELDS, "votes")
         unit = cls(
             field(fields, "purpose", str),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dsrs.audit.claims import LARGEST_DIMENSION, LARGEST_FORMAT_2_SEED, SmoothingLaw
+from dsrs.audit.claims import LARGEST_DIMENSION, LARGEST_SEED, SmoothingLaw
 from dsrs.audit.methods.ballots import MOST_VOTES
 from dsrs.audit.reading import (
     choice,
@@ -72,7 +72,7 @@ class Plan:
             n=whole(fields, "n", 1, MOST_VOTES),
             n0=whole(fields, "n0", 1, MOST_VOTES),
             alpha=_share(fields, "alpha"),
-            seed=whole(fields, "seed", 0, LARGEST_FORMAT_2_SEED),
+            seed=whole(fields, "seed", 0, LARGEST_SEED),
             sample_share=_share(fields, "sample_share"),
             alpha_share=_share(fields, "alpha_share"),
             fallback=field(fields, "fallback", bool),
