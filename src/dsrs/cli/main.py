@@ -38,7 +38,6 @@ VERBS = (
     "compare",
     "gate",
     "show",
-    "repair",
     "merge",
     "export",
     "import_",

@@ -89,11 +89,8 @@ def create_store(path: Path, config: str) -> None:
         raise
 
 
-def connect(path: Path, *, writable: bool, whole: bool = True) -> sqlite3.Connection:
-    """A connection to a store that has passed all checks of its file.
-
-    Without `whole`, its pages are not checked: what is read may be damaged.
-    """
+def connect(path: Path, *, writable: bool) -> sqlite3.Connection:
+    """A connection to a store that has passed all checks of its file."""
     _check_header(path)
     # A reader opens read-write where it may: only so can SQLite undo a transaction that was cut.
     mode = "rw" if writable or os.access(path, os.W_OK) else "ro"
@@ -106,7 +103,7 @@ def connect(path: Path, *, writable: bool, whole: bool = True) -> sqlite3.Connec
     )
     try:
         with damage_as_error(path):
-            _check_format(connection, path, whole)
+            _check_format(connection, path)
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute(f"PRAGMA query_only = {'OFF' if writable else 'ON'}")
@@ -162,7 +159,7 @@ def _check_header(path: Path) -> None:
         raise StoreCorrupted(damaged(path, "it does not start like an SQLite database"))
 
 
-def _check_format(connection: sqlite3.Connection, path: Path, whole: bool) -> None:
+def _check_format(connection: sqlite3.Connection, path: Path) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION_ID or version < 1:
@@ -177,14 +174,11 @@ def _check_format(connection: sqlite3.Connection, path: Path, whole: bool) -> No
             f"{path} was written in format {version}, and this version of dsrs reads format "
             f"{FORMAT_VERSION}; upgrade with: pip install --upgrade dsrs"
         )
-    findings = [row[0] for row in connection.execute("PRAGMA quick_check(3)")] if whole else []
+    findings = [row[0] for row in connection.execute("PRAGMA quick_check(3)")]
     if findings not in ([], ["ok"]):
         raise StoreCorrupted(damaged(path, "; ".join(findings)))
 
 
 def damaged(path: Path, why: str) -> str:
     """The message of a StoreCorrupted."""
-    return (
-        f"{path} is damaged and nothing was read from it: {why}; restore a copy, or keep what is "
-        "sound with `dsrs repair`"
-    )
+    return f"{path} is damaged and nothing was read from it: {why}; restore a copy"
