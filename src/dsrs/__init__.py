@@ -31,7 +31,6 @@ if _TYPE_CHECKING:
     from dsrs.proofs.table import certify_table as certify_table
     from dsrs.reports.comparing import compare as compare
     from dsrs.reports.gating import gate as gate
-    from dsrs.routing.classifier import RoutedClassifier as RoutedClassifier
     from dsrs.smoothed.certified_run import CertifiedRun as CertifiedRun
     from dsrs.smoothed.classifier import SmoothedClassifier as SmoothedClassifier
     from dsrs.smoothed.smoothing import load_demo as load_demo
@@ -53,7 +52,6 @@ _HOMES = {
     "dsrs.proofs.table": ("certify_rows", "certify_table"),
     "dsrs.reports.comparing": ("compare",),
     "dsrs.reports.gating": ("gate",),
-    "dsrs.routing.classifier": ("RoutedClassifier",),
     "dsrs.smoothed.certified_run": ("CertifiedRun",),
     "dsrs.smoothed.classifier": ("SmoothedClassifier",),
     "dsrs.smoothed.smoothing": ("load_demo", "smooth"),
@@ -61,7 +59,7 @@ _HOMES = {
 _NAMES = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = (
     *("certifying", "classifiers", "confidence", "conformal", "datasets", "exchange", "landscape"),
-    *("laws", "measures", "methods", "reports", "routing", "smoothed", "store", "training"),
+    *("laws", "measures", "methods", "reports", "smoothed", "store", "training"),
     *("tuning", "votes"),
 )
 

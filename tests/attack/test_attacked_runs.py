@@ -1,4 +1,4 @@
-"""Attacks in the run folder: resumed, repeated, damaged, repaired."""
+"""Attacks in the run folder: resumed, repeated, damaged."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from dsrs.noise.stream import Stream
 from dsrs.proofs.counterexample import AttackedInput
 from dsrs.store import open_run
 from dsrs.store.attacks import attack_settings, attacked_inputs
-from dsrs.store.repair import repair_run
 from dsrs.store.schema import STORE_NAME
 from dsrs.votes import VoteCollector, WorkUnit
 
@@ -116,16 +115,6 @@ def test_damage_is_found(run: Path, source: tuple[Classifier, Dataset]) -> None:
         connection.execute("UPDATE attacked SET perturbation = zeroblob(36) WHERE idx = 1")
     with open_run(run) as opened, pytest.raises(StoreCorrupted, match="attack on input 1"):
         attacked_inputs(opened)
-
-
-def test_a_repaired_run_keeps_its_attack(run: Path, source: tuple[Classifier, Dataset]) -> None:
-    attack_run(run, *source, SETTINGS, indices=[0, 1, 2])
-    whole = kept(run)
-    with closing(sqlite3.connect(run / "run.sqlite")) as connection, connection:
-        connection.execute("UPDATE input SET label = 0 WHERE idx = 1")
-    repaired = run.with_name("repaired")
-    assert list(repair_run(run, repaired).dropped) == [1]
-    assert kept(repaired) == {0: whole[0], 2: whole[2]}
 
 
 def test_an_attack_stops_soon(run: Path, source: tuple[Classifier, Dataset]) -> None:

@@ -103,7 +103,6 @@ def random_plan(generator: np.random.Generator) -> Plan:
             elif goal < 0.5:
                 options["precision"] = 0.1
             options["classes"] = str(generator.choice(["top", "all"]))
-            options["bound"] = str(generator.choice(["plain", "randomized"]))
         else:
             chosen = generator.choice(LAWS, size=int(generator.integers(1, 3)), replace=False)
             options["methods"] = ("np", *map(str, chosen))
@@ -170,7 +169,6 @@ def summary(found: list[Checked]) -> str:
         "kind": Counter((one.certificate["proof"] or {}).get("kind") for one in found),
         "grid": Counter(one.plan.grid is not None for one in found),
         "classes": Counter(one.plan.classes for one in found),
-        "bound": Counter(one.plan.bound for one in found),
         "goal": Counter(not one.plan.goal.is_open for one in found),
         "verdict": Counter(one.verdict.word for one in found),
     }

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import sqlite3
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from dsrs.audit import Verdict
 from dsrs.audit.checking import check_certificate
-from dsrs.audit.format_2 import as_format_3
 from dsrs.audit.methods import BoundsFromVotes
 from dsrs.audit.run_folder import RunFolder
 from dsrs.certifying.many_inputs import certify_run
@@ -43,7 +41,7 @@ PLANS = {
     "no pilot": Plan(GAUSSIAN, ("np", "tailored"), n=200),
     "fallback": Plan(NARROW, ("rescaled:0.8x", "truncated:paper-heuristic"), n=400, fallback=True),
     "radius": Plan(GAUSSIAN, ("np", "tailored"), n=4000, radius=0.3, early_stop=True),
-    "randomized": Plan(GAUSSIAN, ("np",), n=500, bound="randomized", radii=(0.1, 0.2)),
+    "radii": Plan(GAUSSIAN, ("np",), n=500, radii=(0.1, 0.2)),
     "grid": Plan(GAUSSIAN, ("np", "tailored", "rescaled:0.8x"), n=600, grid=GRID),
     "first-order": Plan(GAUSSIAN, ("first-order",), n=4000, grid=GRID),
     "leading": Plan(WIDE, ("np",), n=3000, classes="all", target="predicted"),
@@ -73,12 +71,6 @@ def make_run(folder: Path, plan: Plan) -> Path:
     return folder
 
 
-def format_3(fields: Any) -> Any:
-    """A certificate as JSON of format 3, whichever it was written in; a copy, to be changed."""
-    found = fields if "format" in fields else as_format_3(fields)
-    return json.loads(json.dumps(found))
-
-
 class Forgery:
     """All that a run says of one certificate, to be changed and checked."""
 
@@ -87,7 +79,8 @@ class Forgery:
         self.plan, self.sampled = run.plan, run.sampled
         self.method, self.votes = method, run.votes(index)
         # Without a subject, which would contradict any other plan at once.
-        self.certificate = format_3(run.certificate(index, method)) | {"subject": None}
+        self.certificate = json.loads(json.dumps(run.certificate(index, method)))
+        self.certificate["subject"] = None
         self.proof = self.certificate["proof"]
 
     def checked(self) -> Verdict:

@@ -111,9 +111,6 @@ def test_no_votes_show_more_than_n_hits_of_n(name: str) -> None:
     for n, word in ((95, "refuted"), (96, "refuted" if name == "sure" else "verified")):
         verdict = check_certificate(fields | {"subject": {"n": n, "alpha": 0.001}})
         assert verdict.word == word, verdict
-    uniform = {"uniform": 0.5, "subject": {"n": 86, "alpha": 0.001}}  # 0.93^86 is 0.0019
-    assert check_certificate(fields | uniform).word == word
-    assert "no 86 votes show" in check_certificate(fields | uniform | {"uniform": 0.6}).reason
 
 
 def exported(run: Path, tmp_path: Path) -> dict[str, Any]:
@@ -190,7 +187,7 @@ def test_an_input_without_the_salt_of_its_fingerprint(tmp_path: Path) -> None:
 def test_votes_in_very_many_parts_are_counted_in_time(run: Path) -> None:
     """Each part was compared with the sum of all parts before it."""
     forged = Forgery(run, 1, "np")
-    part: dict[str, Any] = {"law": None, "base": None, "tallies": {}, "classifier": 0}
+    part: dict[str, Any] = {"law": None, "tallies": {}}
     part["purpose"] = "estimation"
     one = part | {"counts": [1] + [0] * 20, "trials": [1], "hits": [1]}
     votes = {**forged.votes, "votes": [one | {"start": n} for n in range(10_000)]}

@@ -15,8 +15,6 @@ from audit.small_runs import PLANS, make_run
 from dsrs.audit.items import item_of_row
 from dsrs.cli.main import main
 
-FORMAT_2 = Path(__file__).parents[1] / "format_2"
-
 
 def claims_of(table: Path) -> list[dict[str, Any]]:
     """The rows of a table that claim a radius."""
@@ -83,17 +81,6 @@ def test_numbers_that_only_python_reads_are_refuted(
     recertified: list[dict[str, Any]], name: str, text: str
 ) -> None:
     assert word_of(recertified[0], **{name: text}) == "refuted"
-
-
-def test_bounds_of_format_2_that_no_proof_starts_from_are_refuted() -> None:
-    lead = next(row for row in claims_of(FORMAT_2 / "leading.csv") if row["rival"])
-    assert word_of(lead) == "verified"
-    assert word_of(lead, p_upper="0.7") == "refuted"
-    assert word_of(lead, gradient="0.1") == "refuted"
-    assert word_of(lead, q_lower="0.9") == "refuted"
-    alone = next(row for row in claims_of(FORMAT_2 / "double.csv") if not row["q_law"])
-    assert word_of(alone) == "verified"
-    assert word_of(alone, q_lower="0.9", q_upper="1") == "refuted"
 
 
 def test_bounds_under_p_beside_those_of_a_lead_are_those_of_the_proof(tmp_path: Path) -> None:

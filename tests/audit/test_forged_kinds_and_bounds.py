@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import json
 import sqlite3
 import subprocess
@@ -57,20 +56,8 @@ def alone() -> dict[str, Any]:
     return certify(PLAIN, Interval(0.93, 0.95)).to_dict()
 
 
-def uniform_of(seed: int) -> float:
-    word = hashlib.sha256(f"uniform {seed} 1 np".encode()).digest()[:8]
-    return (int.from_bytes(word, "big") + 0.5) / 2**64
-
-
 def test_a_plan_that_was_made_to_suit_the_votes(runs: Callable[[str], Path]) -> None:
     """Only alpha and methods may differ from the plan that took them."""
-    ground = Forgery(runs("randomized"), 1, "np")
-    assert ground.checked()
-    seed = min(range(1000), key=uniform_of)
-    ground.plan = ground.plan | {"seed": seed}
-    ground.certificate["uniform"] = uniform_of(seed)
-    assert ground.checked().word == "refuted"
-
     stopped = Forgery(runs("radius"), 1, "np")
     votes = next(each for each in stopped.votes["votes"] if each["purpose"] == "estimation")
     assert sum(votes["counts"]) < stopped.plan["n"]
@@ -85,9 +72,6 @@ def test_a_plan_that_was_made_to_suit_the_votes(runs: Callable[[str], Path]) -> 
 
 def test_votes_under_other_noise_than_the_plan_says(runs: Callable[[str], Path]) -> None:
     less = {"d": 16, "sigma": 0.05, "k": 0.0, "eta": 2.0}
-    forged = Forgery(runs("grid"), 1, "np")
-    forged.votes["votes"][-1]["base"] = less
-    assert forged.checked().word == "refuted"
     unknown = Forgery(runs("grid"), 1, "np")
     unknown.votes["votes"][-1]["noise"] = less
     assert unknown.checked().word == "undecided"

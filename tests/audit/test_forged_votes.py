@@ -39,20 +39,6 @@ def few_votes(part: dict[str, Any], target: int, votes: int) -> None:
         part[name] = [votes if at == place else 0 for at in range(len(part[name]))]
 
 
-def test_the_uniform_number_of_a_file_is_that_of_its_seed(tmp_path: Path) -> None:
-    """With a uniform number below alpha one vote would show that a class is never wrong."""
-    folder = make_run(tmp_path / "run", PLANS["randomized"])
-    with open_run(folder) as run:
-        honest = run.result(1).certificates["np"].to_dict()
-    about = honest["subject"]
-    assert (about["seed"], about["index"], about["method"]) == (0, 1, "np")
-    assert dsrs.check(honest)
-    for forged in (honest | {"uniform": 0.0005}, honest | {"subject": about | {"seed": 1}}):
-        assert "the seed gives" in dsrs.check(forged).reason
-    # Without its seed a uniform number is taken as given.
-    assert dsrs.check(honest | {"subject": about | {"seed": None}})
-
-
 def test_bounds_of_a_file_were_charged_for_their_grid(tmp_path: Path) -> None:
     """`variation` is what every probability was charged at most."""
     folder, table = make_run(tmp_path / "run", PLANS["grid"]), tmp_path / "rows.jsonl"

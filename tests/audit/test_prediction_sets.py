@@ -63,15 +63,6 @@ def test_sets_of_all_classes_promise_nothing() -> None:
     assert dsrs.check(fields).word == "abstained"
 
 
-def test_sets_are_no_certificate_of_a_run() -> None:
-    """A run of format 2 keeps certificates whole: sets in their place have no votes behind them."""
-    pytest.importorskip("flint")
-    from dsrs.audit.checking import check_certificate
-
-    verdict = check_certificate(honest(), bounds=lambda claim, proof: None)
-    assert verdict.word == "undecided"
-
-
 def with_level(fields: Fields, level: float) -> None:
     """A lower level, with the rank and the threshold that follow from it."""
     counted = fields["calibration"]

@@ -127,16 +127,6 @@ def test_another_alpha_is_certified_at_the_looks_that_were_reached(tmp_path: Pat
         ]
 
 
-def test_the_randomized_bound_is_named_in_what_is_kept(tmp_path: Path) -> None:
-    run(tmp_path / "run", PLAN.replace(bound="randomized", radius=None, precision=0.1))
-    with open_run(tmp_path / "run") as opened:
-        found = [one.certificates["np"].uniform for one in opened.results()]
-        (path,) = export_run(opened, tmp_path / "run.jsonl", "jsonl")
-    assert None not in found
-    assert len(set(found)) == 6
-    assert [row.uniform for row in import_rows(path)] == found
-
-
 def test_a_stop_keeps_what_is_finished() -> None:
     kept: list[int] = []
     returned: list[int] = []

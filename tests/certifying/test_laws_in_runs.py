@@ -142,9 +142,3 @@ def test_a_weighted_law_goes_all_the_way(tmp_path: Path) -> None:
     assert made.radius > made.np_radius > 0
     row = dataclasses.asdict(import_rows(tmp_path / "rows.csv")[1])
     assert certify_row(row) == replace(made, subject=None)
-
-
-def test_a_column_pair_of_the_first_version_is_read(tmp_path: Path) -> None:
-    (tmp_path / "old.csv").write_text("index,q_shape,q_value\n3,rescaled,0.4\n4,,\n")
-    rows = import_rows(tmp_path / "old.csv")
-    assert [row.q_law for row in rows] == ["rescaled:0.4", None]

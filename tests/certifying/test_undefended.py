@@ -24,7 +24,6 @@ from dsrs.reports.figures import certified_accuracy
 from dsrs.reports.series import UNDEFENDED_TITLE, Undefended
 from dsrs.store import open_run
 from dsrs.store.merging import merge_runs
-from dsrs.store.rows import rows_of_result
 from dsrs.store.schema import STORE_NAME
 
 D, BATCH = 16, 16
@@ -116,22 +115,6 @@ def test_the_figure_has_a_point_at_radius_0(run: Path) -> None:
     assert np.asarray(point.get_data()).tolist() == [[0], [100 * RIGHT]]
 
 
-def test_a_store_from_before_is_read_checked_continued_and_merged(
-    run: Path, tmp_path: Path
-) -> None:
-    old = tmp_path / "old"
-    certified(old, labelled=True, indices=(0, 1))
-    forget(old)
-    assert undefended(old) == [None, None]
-    assert {item.check(30.0).word for item in items_of_run(old)} <= {"verified", "abstained"}
-    assert read_run(old).undefended_accuracy is None
-    merged = merge_runs([old, run], tmp_path / "merged")
-    assert (merged.inputs, merged.repeated) == (4, 2)
-    assert certified(old) == 2
-    assert undefended(old) == [None, None, 0, 0]
-    assert {item.check(30.0).word for item in items_of_run(old)} <= {"verified", "abstained"}
-
-
 def test_a_changed_answer_is_found(tmp_path: Path) -> None:
     folder = tmp_path / "changed"
     certified(folder)
@@ -142,20 +125,3 @@ def test_a_changed_answer_is_found(tmp_path: Path) -> None:
         with open_run(folder) as opened, pytest.raises(StoreCorrupted, match="checksum"):
             opened.result(3)
         assert [item.check(30.0).word for item in items_of_run(folder)][3] == "refuted"
-
-
-def forget(folder: Path) -> None:
-    """Make a store as it was before the column was kept."""
-    with open_run(folder) as opened:
-        results, config = list(opened.results()), opened.config
-    with sqlite3.connect(folder / STORE_NAME) as connection:
-        connection.execute("ALTER TABLE input DROP COLUMN undefended")
-        for result in results:
-            assert result.queries is not None
-            sampled = replace(result.sampled, undefended=None, queries=result.queries - 1)
-            rows = rows_of_result(replace(result, sampled=sampled), Plan.from_dict(config["plan"]))
-            connection.execute(
-                "UPDATE input SET queries = ?, checksum = ? WHERE idx = ?",
-                (sampled.queries, rows.checksum, result.index),
-            )
-    connection.close()

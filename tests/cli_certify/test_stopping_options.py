@@ -1,4 +1,4 @@
-"""`dsrs certify --radius`, `--adaptive`, `--classes` and `--bound`."""
+"""`dsrs certify --radius`, `--adaptive` and `--classes`."""
 
 from __future__ import annotations
 
@@ -29,14 +29,11 @@ def test_one_radius_is_decided_with_few_votes(
     assert "times fewer than 8,000 an input" in capsys.readouterr().out
 
 
-def test_a_table_and_a_randomized_bound_say_so(
-    certify: Certify, capsys: pytest.CaptureFixture[str]
-) -> None:
-    options = ("--adaptive", "--radii", "0.05:0.15:0.05", "--bound", "randomized")
+def test_a_table_says_so(certify: Certify, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("--adaptive", "--radii", "0.05:0.15:0.05")
     assert certify(*PLAIN, *options, "--classes", "all") == 0
     out = capsys.readouterr().out
     assert "r=0.05  r=0.1  r=0.15" in out
-    assert "bounds: randomized Clopper-Pearson" in out
     with open_run("run") as run:
         assert (run.plan.radii, run.plan.classes) == ((0.05, 0.1, 0.15), "all")
 

@@ -30,11 +30,10 @@ def test_an_answer_is_printed_written_drawn_and_used(
     told = json.loads(capsys.readouterr().out)
     assert json.loads(Path("tuned.json").read_text()) == told
     assert Path("tuned.svg").read_text().startswith("<?xml")
-    assert told["routed"]["value"] >= told["predicted"]["value"] > 0
+    assert told["limit"]["value"] >= told["predicted"]["value"] > 0
     assert main(["tune", "--landscape", look, "--n", "300", "--quiet"]) == 0
     table = capsys.readouterr().out
-    assert f"routed {told['routed']['value']:.4f}" in " ".join(table.split())
-    assert "a law for each input (routed) could certify at most" in table
+    assert f"limit {told['limit']['value']:.4f}" in " ".join(table.split())
     law = ["--law", "tuned.json", "--n", "300"]
     assert main(["certify", *MODEL, *law, "--indices", "3", "--output", "run", "--quiet"]) == 0
     with open_run("run") as run:

@@ -94,7 +94,6 @@ def test_a_model_that_raises_is_quoted_and_traced_on_request(
         (certify(LONG + ".onnx"), "File name too long"),
         (["show", LONG], "File name too long"),
         (["report", LONG], "File name too long"),
-        (["repair", LONG], "File name too long"),
         (["import", LONG], "File name too long"),
         (["recertify", LONG, "--output", "radii.csv"], "File name too long"),
     ],

@@ -75,7 +75,7 @@ def test_every_export_comes_back(
         (("np", "rescaled:1x"), {}, "no place for 'rescaled'"),
         (("np",), {"grid": Grid(0.01)}, "moved to a grid"),
         (("np",), {"radius": 0.2}, "stopped after different numbers"),
-        (("np",), {"bound": "randomized"}, "`bound` = randomized"),
+        (("np",), {"classes": "all"}, "`classes` = all"),
         (("np", "truncated:0.8"), {"fallback": True}, "fall-back of truncated:heuristic only"),
         (("np",), {"target": "predicted"}, "about the labels"),
     ],

@@ -48,16 +48,7 @@ ALLOWED = {
         ),
         *("measures", "methods", "noise", "proofs", "store", "votes"),
     },
-    "__init__": {
-        "attack",
-        "audit",
-        "certifying",
-        "laws",
-        "proofs",
-        "reports",
-        "routing",
-        "smoothed",
-    },
+    "__init__": {"attack", "audit", "certifying", "laws", "proofs", "reports", "smoothed"},
     "audit": set(),  # it must share no numerical code with what it audits
     "attack": {
         *("certifying", "classifiers", "confidence", "datasets", "kernels", "laws", "measures"),
@@ -85,7 +76,6 @@ ALLOWED = {
         ),
         *("methods", "noise", "proofs", "reports", "store", "votes"),
     },
-    "routing": {"classifiers", "confidence", "files", "smoothed", "tuning"},
     "training": {"classifiers", "datasets", "files", "laws", "networks"},
     "adapting": {
         *("certifying", "classifiers", "confidence", "datasets", "files", "laws", "methods"),
@@ -108,7 +98,7 @@ ALLOWED = {
 # Frameworks are imported by these rooms alone.
 ADAPTERS = {
     *("classifiers", "datasets", "exchange", "networks", "noise", "paper", "reports", "store"),
-    *("routing", "smoothed", "training"),
+    *("smoothed", "training"),
 }
 MOST_LINES_OF_A_FILE, MOST_LINES_OF_A_FUNCTION, MOST_PARAMETERS = 400, 60, 9
 

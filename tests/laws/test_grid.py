@@ -156,9 +156,7 @@ def test_an_input_off_the_grid_moves_and_its_radius_shrinks_by_as_much() -> None
 
 
 def test_nothing_is_claimed_where_the_input_moved_farther_than_the_radius() -> None:
-    smoothed = SmoothedClassifier(
-        Linear(48, 0.4), LAW, n=4000, method="np", grid=Grid(0.25), bound="plain"
-    )
+    smoothed = SmoothedClassifier(Linear(48, 0.4), LAW, n=4000, method="np", grid=Grid(0.25))
     found = smoothed.certify(np.full(48, 0.124, np.float32), 1)
     assert found.grid is not None
     assert (found.status, found.radius, found.proof) == ("abstained", 0.0, Dual(NOTHING_KNOWN))

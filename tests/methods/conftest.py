@@ -17,7 +17,7 @@ from dsrs.proofs.dual import Dual
 from dsrs.proofs.interval import Interval, Observation
 from dsrs.proofs.lead import Lead, Rivalry
 
-REPEATED = ("clopper_pearson", "randomized_", "parse_additional_law")
+REPEATED = ("clopper_pearson", "parse_additional_law")
 
 
 def certify_fast(

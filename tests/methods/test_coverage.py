@@ -69,9 +69,8 @@ CASES = {
     "all classes, double sampling": case(*LAWS, classes="all", target="predicted"),
     "all classes, label": case(*LAWS, n=2400, classes="all", early_stop=True, fallback=True),
     "all classes, radius": case("np", n=1000, classes="all", radius=0.1, batch=16),
-    "randomized": case("np", "tailored", n=1000, bound="randomized"),
-    "randomized, all options": case(
-        *("np", "tailored"), n=1000, bound="randomized", classes="all", radii=(0.1, 0.3), batch=16
+    "all classes, radii": case(
+        *("np", "tailored"), n=1000, classes="all", radii=(0.1, 0.3), batch=16
     ),
     "hoeffding": case("hoeffding"),
 }

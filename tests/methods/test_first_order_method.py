@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import json
 import math
@@ -28,7 +27,6 @@ from dsrs.noise.stream import NoiseStream, Stream
 from dsrs.proofs.checking import check
 from dsrs.store import open_run
 from dsrs.votes import Setting, VoteCollector, WorkUnit, count_votes
-from dsrs.votes.format_2 import of_format_2
 from dsrs.votes.records import ESTIMATION, SampledInput
 from dsrs.votes.tally import Counts
 
@@ -157,10 +155,6 @@ def test_votes_keep_their_slope_in_json() -> None:
     assert SampledInput.from_dict(fields, LAW) == seen
     slope = fields["votes"][-1]["tallies"]["missed-noise"]
     assert slope["split"] == 2000
-    # The version before had a field for it.
-    before = copy.deepcopy(fields)
-    before["votes"][-1]["slope"] = before["votes"][-1].pop("tallies")["missed-noise"]
-    assert SampledInput.from_dict(of_format_2(before), LAW) == seen
     slope["first_norm"] = -1.0
     with pytest.raises(DataError, match="slope"):
         certificates_of(SampledInput.from_dict(fields, LAW), PLAN)

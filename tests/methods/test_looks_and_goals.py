@@ -47,7 +47,7 @@ def test_one_thing_is_asked_at_a_time_and_it_is_a_number() -> None:
             Plan(PLAIN, ("np",), **fields)
 
 
-@pytest.mark.parametrize("fields", [{"radius": 1.0}, {"radii": (1.0,)}, {"bound": "randomized"}])
+@pytest.mark.parametrize("fields", [{"radius": 1.0}, {"radii": (1.0,)}])
 def test_double_sampling_is_refused_with_the_reason(fields: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput, match=r"not for rescaled:0\.8x: it has no looks"):
         methods_of(Plan(PLAIN, ("np", "rescaled:0.8x"), **fields))

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dsrs.confidence import clopper_pearson_lower, clopper_pearson_upper, randomized_lower
+from dsrs.confidence import clopper_pearson_lower, clopper_pearson_upper
 from dsrs.laws import GeneralizedGaussian
 from dsrs.methods import Plan, methods_of
 from dsrs.methods.looks import Look
 from dsrs.methods.neyman_pearson import NeymanPearson
 from dsrs.methods.one_bound import Estimation
-from dsrs.votes.records import ESTIMATION, SampledInput
+from dsrs.votes.records import ESTIMATION
 from methods.simulation import most_misses
 
 ALPHA = 0.2
@@ -91,34 +91,3 @@ def test_a_class_and_its_nearest_rival_are_missed_at_most_alpha_often(
         }
         wrong |= np.array([uppers[int(most)] for most in taken[:, 1:].max(axis=1)])
     assert wrong.sum() <= most_misses(ALPHA, runs)
-
-
-@pytest.mark.parametrize("runs", [400, pytest.param(20_000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("share", SHARES)
-def test_one_uniform_number_may_serve_all_looks(share: float, runs: int) -> None:
-    plan = Plan(LAW, ("np",), n=1024, alpha=ALPHA, batch=16, precision=1e-6, bound="randomized")
-    (method,) = methods_of(plan).values()
-    assert isinstance(method, NeymanPearson)
-    uniforms = [method.uniform(SampledInput(index, 1, 1, 1)) for index in range(runs)]
-    looks = looks_of(1024, 16)
-    hits = counts(looks, [share, 1 - share], runs)[:, :, 0]
-    wrong = np.zeros(runs, dtype=bool)
-    for look, taken in zip(looks, hits, strict=True):
-        plain = first_miss(look.votes, look.alpha, share)
-        wrong |= taken >= plain
-        # With one hit less than the plain bound needs, the number decides.
-        for run in np.flatnonzero((taken == plain - 1) & ~wrong):
-            found = randomized_lower(plain - 1, look.votes, look.alpha, uniforms[run])
-            wrong[run] |= found > share
-    assert wrong.sum() <= most_misses(ALPHA, runs)
-
-
-def test_the_uniform_numbers_of_inputs_are_uniform_and_stay() -> None:
-    plan = Plan(LAW, ("np",), n=64, bound="randomized", seed=5)
-    (method,) = methods_of(plan).values()
-    assert isinstance(method, NeymanPearson)
-    seen = [SampledInput(index, 1, 1, 1) for index in range(200)]
-    found = [method.uniform(one) for one in seen]
-    assert found == [method.uniform(one) for one in seen]
-    # Kolmogorov's distance of 200 uniform numbers exceeds 0.18 once in a million times.
-    assert np.abs(np.sort(found) - (np.arange(200) + 0.5) / 200).max() < 0.18

@@ -94,39 +94,20 @@ RECORDED_NOISE = "0a5d1edddd99e070b047bacd2f4b0e671c09741a90d21d07915d63594a8f3d
 
 
 @pytest.mark.parametrize(("law", "purpose", "words"), RECORDED_KEYS)
-def test_the_only_classifier_of_a_run_keeps_its_key(
-    law: NoiseLaw, purpose: str, words: tuple[int, ...]
-) -> None:
+def test_a_stream_keeps_its_key(law: NoiseLaw, purpose: str, words: tuple[int, ...]) -> None:
     assert tuple(stream_key(3, 5, Stream(purpose, law).key)) == words
 
 
-def test_the_only_classifier_of_a_run_keeps_its_noise_bit_for_bit() -> None:
+def test_a_stream_keeps_its_noise_bit_for_bit() -> None:
     out, norms = np.empty((NOISE_BLOCK, 20), np.float32), np.empty(NOISE_BLOCK)
     stream = NoiseStream(Stream("estimation", GAUSSIAN), 3, 5, Grid(1 / 4080))
     stream.add_to(np.full(20, 0.25, np.float32), NOISE_BLOCK, out, norms)
     assert hashlib.sha256(out.tobytes() + norms.tobytes()).hexdigest() == RECORDED_NOISE
 
 
-@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.describe())
-def test_every_classifier_of_a_run_has_noise_of_its_own(law: NoiseLaw) -> None:
-    keys = {Stream("estimation", law, classifier=place).key for place in range(4)}
-    keys.add(Stream("selection", law).key)
-    assert len(keys) == 5
-    first, second = (
-        NoiseStream(Stream("estimation", law, classifier=place), 1, 2) for place in (0, 1)
-    )
-    rows, norms = np.empty((2, NOISE_BLOCK, 20), np.float32), np.empty((2, NOISE_BLOCK))
-    first.add_to(np.zeros(20, np.float32), 0, rows[0], norms[0])
-    second.add_to(np.zeros(20, np.float32), 0, rows[1], norms[1])
-    cosines = np.sum(rows[0] * rows[1], axis=1) / (norms[0] * norms[1])
-    # Of independent directions in R^20 the cosine has mean 0 and variance 1/20.
-    assert abs(cosines.mean()) < 5 / np.sqrt(20 * NOISE_BLOCK)
-    assert abs(np.asarray(np.corrcoef(norms))[0, 1]) < 5 / np.sqrt(NOISE_BLOCK)
-
-
 def test_a_stream_is_named_for_people() -> None:
     assert str(Stream("estimation", GENERAL)) == "estimation votes under P"
-    ball = Stream("selection", Truncated(GENERAL, 0.6), classifier=2)
-    assert str(ball) == "selection votes under truncated:0.6 of classifier 2"
+    ball = Stream("selection", Truncated(GENERAL, 0.6))
+    assert str(ball) == "selection votes under truncated:0.6"
     assert (ball.base, ball.additional) == (GENERAL, Truncated(GENERAL, 0.6))
     assert Stream("selection", GENERAL).additional is None

@@ -56,25 +56,6 @@ def gaussian_loss(f: Classifier, x: Vector, y: int, noise: Sequence[Vector]) -> 
     return sum(-math.log(f(x + e)[y]) for e in noise) / len(noise)
 
 
-def smoothadv_image(
-    f: Classifier, x: Vector, y: int, noise: Sequence[Vector], radius: float, steps: int
-) -> Vector:
-    """The image x' that SmoothAdv trains on."""
-    moved = x
-    for _ in range(steps):
-        moved = uphill(
-            lambda point: -math.log(smoothed(f, point, noise)[y]), moved, 2 * radius / steps
-        )
-        moved = np.clip(into_ball(moved, x, radius), 0, 1)
-    return moved
-
-
-def smoothadv_loss(
-    f: Classifier, x: Vector, y: int, noise: Sequence[Vector], radius: float, steps: int
-) -> float:
-    return gaussian_loss(f, smoothadv_image(f, x, y, noise, radius, steps), y, noise)
-
-
 def smoothmix_loss(
     f: Classifier,
     x: Vector,
@@ -100,36 +81,4 @@ def smoothmix_loss(
         target = (1 - share) * mean + share / len(mean)
         strays = sum(divergence(target, f(mixed + e)) for e in noise) / len(noise)
         loss += ramp * settings["mix_weight"] * strays
-    return loss
-
-
-def cat_rs_noise(
-    f: Classifier, x: Vector, e: Vector, target: Vector, radius: float, steps: int
-) -> Vector:
-    """The noise e* near e under which f strays furthest from the target."""
-    moved = e
-    for _ in range(steps):
-        moved = uphill(lambda point: divergence(target, f(x + point)), moved, 2 * radius / steps)
-        moved = into_ball(moved, e, radius)
-        standard = (moved - moved.mean()) / moved.std()
-        moved = e.mean() + e.std() * standard
-    return moved
-
-
-def cat_rs_loss(
-    f: Classifier,
-    x: Vector,
-    y: int,
-    noise: Sequence[Vector],
-    target: Vector,
-    kept: int,
-    settings: dict[str, float],
-) -> float:
-    """CAT-RS with K = `kept`; `settings` are those of the recipe."""
-    losses = sorted(-math.log(f(x + e)[y]) for e in noise)
-    loss = sum(losses[:kept]) / len(noise)
-    if kept == len(noise):
-        radius, steps = settings["attack_radius"], int(settings["steps"])
-        worst = [cat_rs_noise(f, x, e, target, radius, steps) for e in noise]
-        loss += settings["worst_weight"] * max(divergence(target, f(x + e)) for e in worst)
     return loss

@@ -19,7 +19,6 @@ from dsrs.proofs.lead import find_lead
 from dsrs.proofs.registry import PROOF_KINDS
 from dsrs.proofs.slab import find_slab
 from known_classifiers import Linear
-from proofs.test_routed_proof import routed
 
 SCHEMA = json.loads(files("dsrs.proofs").joinpath("certificate.schema.json").read_text())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
@@ -51,7 +50,6 @@ CERTIFICATES = {
     "lead under a law": certificate_of(WIDE, find_lead(WIDE, 0.45, 0.2, Rescaled(WIDE, 0.55))),
     "slab": certificate_of(PLAIN, find_slab(PLAIN, 0.9, 0.05)),
     "of votes": of_votes(),
-    "routed": routed(),
 }
 
 
@@ -87,7 +85,7 @@ def changed(name: str, *path: Any, value: Any) -> dict[str, Any]:
     [
         (changed("lead", "status", value="sure"), "`status` must be one of certified, short"),
         (changed("lead", "radius", value="far"), "`radius` must be a number, got 'far'"),
-        (changed("lead", "format", value=4), "format 2 and 3, got 4"),
+        (changed("lead", "format", value=4), "certificates of format 3, got 4"),
         (changed("lead", "proof", "kind", value=5), "`kind` of a proof must be one of dual, lead"),
         (changed("lead", "proof", "steps", value={}), "`steps` must be a list"),
         (changed("lead", "proof", "more", value=1), "has no entry 'more'"),

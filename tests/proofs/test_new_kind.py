@@ -108,7 +108,7 @@ def test_it_is_kept_in_runs_and_tables_and_undecided_where_its_check_is_unknown(
 
 def test_a_kind_is_known_once_and_by_name() -> None:
     with pytest.raises(
-        DataError, match=r"must be one of dual, lead, slab, norm-dual, routed, got 'lipschitz'"
+        DataError, match=r"must be one of dual, lead, slab, norm-dual, got 'lipschitz'"
     ):
         Certificate.from_json(proved(0.9).to_json())
 

@@ -17,7 +17,6 @@ import pytest
 from dsrs.cli.main import main
 from dsrs.errors import StoreCorrupted, StoreError
 from dsrs.store import open_run
-from dsrs.store.repair import repair_run
 
 MODEL = """
 import numpy as np
@@ -50,7 +49,6 @@ READING = [
     "export run --format dsrs-logs --output logs",
     "recertify run --output again --quiet",
     "merge run other --output merged",
-    "repair run --output repaired",
     "served run --model net.py:net",
     "tune --landscape run",
     "conformal curve --sets sets.json --radii 0.1 --model net.py:net --data data.npz --run run",
@@ -275,8 +273,3 @@ def test_only_one_place_opens_databases() -> None:
         if "sqlite3.connect(" in file.read_text(encoding="utf-8")
     }
     assert opening - {"audit/run_folder.py"} == {"store/opening.py", "store/schema.py"}
-
-
-def test_repair_reads_a_copy_too(place: Path) -> None:
-    cut_transaction(place / "run" / STORE)
-    assert repair_run("run", "repaired").kept == [0, 1, 2]

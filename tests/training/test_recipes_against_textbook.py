@@ -14,10 +14,8 @@ pytest.importorskip("torch")
 import torch
 
 from dsrs.training.recipes import Batch, Recipe
-from dsrs.training.recipes.cat_rs import CatRs
 from dsrs.training.recipes.consistency import Consistency
 from dsrs.training.recipes.gaussian import GaussianAugmentation
-from dsrs.training.recipes.smoothadv import SmoothAdv
 from dsrs.training.recipes.smoothmix import SmoothMix
 
 M, N, D, CLASSES = 3, 5, 9, 4
@@ -101,22 +99,6 @@ def test_consistency(model: Small, images: torch.Tensor, noise: np.ndarray) -> N
     assert float(loss) == pytest.approx(mean_over_images(images, noise, expected), abs=1e-12)
 
 
-@pytest.mark.parametrize(("radius", "steps", "ramp"), [(1.0, 4, 1.0), (0.3, 1, 1.0), (2.0, 3, 0.5)])
-def test_smoothadv(
-    model: Small, images: torch.Tensor, noise: np.ndarray, radius: float, steps: int, ramp: float
-) -> None:
-    recipe = SmoothAdv(noises=M, steps=steps, attack_radius=radius)
-    loss, _ = recipe.objective(model, batch_of(images, noise, ramp=ramp))
-    expected = mean_over_images(
-        images,
-        noise,
-        lambda i, x, y, e: textbook.smoothadv_loss(
-            model.probabilities, x, y, e, ramp * radius, steps
-        ),
-    )
-    assert float(loss) == pytest.approx(expected, abs=TOLERANCE)
-
-
 @pytest.mark.parametrize(
     ("mix_step", "max_norm", "ramp"), [(0, 9.0, 1.0), (1, 9.0, 0.3), (2, 0.8, 1)]
 )
@@ -143,40 +125,3 @@ def test_smoothmix(
         ),
     )
     assert float(loss) == pytest.approx(expected, abs=TOLERANCE)
-
-
-@pytest.mark.parametrize("with_teacher", [False, True])
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_cat_rs(
-    model: Small, images: torch.Tensor, noise: np.ndarray, with_teacher: bool, seed: int
-) -> None:
-    teacher = Small(seed=9) if with_teacher else None
-    recipe = CatRs(noises=M, steps=3, attack_radius=0.7, worst_weight=2.0)
-    torch.manual_seed(seed)
-    draws = torch.rand(M, N).numpy()
-    torch.manual_seed(seed)
-    loss, _ = recipe.objective(model, batch_of(images, noise, teacher=teacher))
-    all_kept: list[int] = []
-
-    def expected(i: int, x: np.ndarray, y: int, e: list[np.ndarray]) -> float:
-        target = textbook.smoothed((teacher or model).probabilities, x, e)
-        right = np.mean([np.argmax(model.probabilities(x + each)) == y for each in e])
-        all_kept.append(max(1, int((draws[:, i] < right).sum())))
-        return textbook.cat_rs_loss(
-            model.probabilities, x, y, e, target, all_kept[-1], settings_of(recipe)
-        )
-
-    assert float(loss) == pytest.approx(mean_over_images(images, noise, expected), abs=TOLERANCE)
-    # Both terms are there to be compared: some images are sure, some are not.
-    assert 0 < all_kept.count(M) < N
-
-
-def test_the_worst_noise_is_as_long_as_the_noise_it_comes_from(
-    model: Small, images: torch.Tensor, noise: np.ndarray
-) -> None:
-    offsets = torch.from_numpy(noise.reshape(M * N, 1, 3, 3))
-    targets = torch.full((N, CLASSES), 1 / CLASSES, dtype=torch.float64)
-    worst = CatRs(noises=M, steps=4).worst_noise(model, images, targets, offsets)
-    assert not torch.allclose(worst, offsets, atol=0.1)
-    norms = worst.flatten(1).norm(dim=1)
-    np.testing.assert_allclose(norms, offsets.flatten(1).norm(dim=1), rtol=1e-12)

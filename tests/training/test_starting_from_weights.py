@@ -1,4 +1,4 @@
-"""`dsrs train --from`, `--teacher` and `--hold-out`: what a run begins with and leaves out."""
+"""`dsrs train --from` and `--hold-out`: what a run begins with and leaves out."""
 
 from __future__ import annotations
 
@@ -107,14 +107,11 @@ def test_a_run_goes_on_from_files(dataset: Dataset, trained: Path, tmp_path: Pat
         saved_model(tmp_path / "published.pth.tar").model("mnist-cnn", (1, 12, 12), 3)
 
 
-@pytest.mark.parametrize("recipe", ["gaussian", "cat-rs"])
 def test_a_run_that_starts_from_weights_resumes_exactly(
-    dataset: Dataset, trained: Path, tmp_path: Path, recipe: str
+    dataset: Dataset, trained: Path, tmp_path: Path
 ) -> None:
-    settings = short(recipe, epochs=2)
+    settings = short(epochs=2)
     sources: dict[str, Any] = {"start": saved_model(trained)}
-    if recipe == "cat-rs":
-        sources["teacher"] = saved_model(trained)
     for name in ("whole", "broken"):
         (tmp_path / name).mkdir()
     whole = train(dataset, settings, tmp_path / "whole", **sources)
@@ -124,19 +121,6 @@ def test_a_run_that_starts_from_weights_resumes_exactly(
         train(dataset, settings, tmp_path / "broken")
     resumed = train(dataset, settings, tmp_path / "broken", **sources)
     assert all(torch.equal(weights(resumed)[name], value) for name, value in weights(whole).items())
-
-
-def test_a_teacher_changes_what_cat_rs_learns(
-    dataset: Dataset, trained: Path, tmp_path: Path
-) -> None:
-    for name in ("alone", "taught"):
-        (tmp_path / name).mkdir()
-    alone = train(dataset, short("cat-rs"), tmp_path / "alone")
-    taught = train(dataset, short("cat-rs"), tmp_path / "taught", teacher=saved_model(trained))
-    assert not torch.equal(weights(alone)["1.0.weight"], weights(taught)["1.0.weight"])
-    assert taught.origins["teacher"]["name"] == "first"
-    with pytest.raises(InvalidInput, match="gaussian takes no `teacher`"):
-        train(dataset, short(), tmp_path / "other", teacher=saved_model(trained))
 
 
 def test_held_out_inputs_depend_on_the_data_alone() -> None:
@@ -183,13 +167,12 @@ def test_the_command_goes_on_from_a_folder_and_the_card_says_so(
     data: Path, trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["train", "--data", str(data), "--output", str(tmp_path / "next"), "--sigma", "0.3"]
-    words += ["--recipe", "cat-rs", "--noises", "2", "--epochs", "1", "--workers", "1"]
-    words += ["--from", str(trained), "--teacher", str(trained), "--hold-out", "0.25"]
+    words += ["--recipe", "consistency", "--noises", "2", "--epochs", "1", "--workers", "1"]
+    words += ["--from", str(trained), "--hold-out", "0.25"]
     assert main(words) == 0, capsys.readouterr().err
     card = json.loads((tmp_path / "next" / "card.json").read_text())
     assert card["architecture"] == "mnist-cnn"  # the folder's; the default is a larger one
-    assert card["start"]["name"] == card["teacher"]["name"] == "first"
-    assert card["start"]["fingerprint"] == card["teacher"]["fingerprint"]
+    assert card["start"]["name"] == "first"
     assert card["held_out"] == {
         "share": 0.25,
         "images": 12,
@@ -215,7 +198,6 @@ def test_unusable_starts_are_refused_before_anything_is_written(
             "do not fit: missing conv1.weight",
         ),
         (["--mean", "0.5"], "--mean and --std go with the weights of --from"),
-        (["--teacher", str(trained)], "the recipe gaussian takes no --teacher"),
         (["--hold-out", "1"], "--hold-out must be a share in [0, 1)"),
     ):
         assert main([*words, *more]) == 2

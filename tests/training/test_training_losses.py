@@ -18,7 +18,6 @@ from dsrs.training.answers import (
 )
 from dsrs.training.attacks import ascended, within
 from dsrs.training.recipes import RECIPES, Batch
-from dsrs.training.recipes.cat_rs import confidence_aware_loss
 from dsrs.training.recipes.consistency import disagreement
 from dsrs.training.recipes.smoothmix import mixed_loss, mixed_targets
 
@@ -95,20 +94,6 @@ class Halves(torch.nn.Module):
         return torch.stack([flat[:, :2].sum(dim=1), flat[:, 2:].sum(dim=1)], dim=1)
 
 
-def test_confidence_aware_loss_by_hand() -> None:
-    logits = logits_of([[[0.5, 0.5], [0.25, 0.75]], [[0.75, 0.25], [0.5, 0.5]]])
-    worst = logits_of([[[0.5, 0.5], [0.9, 0.1]], [[0.25, 0.75], [0.9, 0.1]]])
-    targets = torch.tensor([[0.75, 0.25], [0.5, 0.5]], dtype=torch.float64)
-    labels, kept = torch.tensor([0, 0]), torch.tensor([2, 1])
-    # Image 0 keeps both losses and is sure: its worst answer is (1/4, 3/4). Image 1 keeps the
-    # smaller loss, ln 2, of two.
-    divergence = 0.75 * math.log(0.75 / 0.25) + 0.25 * math.log(0.25 / 0.75)
-    first = (math.log(2) + math.log(4 / 3)) / 2 + 3 * divergence
-    second = math.log(2) / 2
-    loss = confidence_aware_loss(logits, worst, labels, targets, kept, worst_weight=3.0)
-    assert float(loss) == pytest.approx((first + second) / 2, abs=1e-12)
-
-
 def test_a_step_goes_its_length_along_the_gradient() -> None:
     images = torch.tensor([[0.5, 0.5, 0.5, 0.5], [0.0, 0.0, 0.0, 0.0]])
     scores = torch.tensor([[3.0, 0.0, -4.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
@@ -137,7 +122,7 @@ def test_noisy_logits_keep_noise_and_images_apart() -> None:
 @pytest.mark.parametrize(
     ("name", "passes"),
     # Passes that train: none on the way to an adversarial image.
-    [("gaussian", 1), ("consistency", 1), ("smoothmix", 2), ("smoothadv", 1), ("cat-rs", 2)],
+    [("gaussian", 1), ("consistency", 1), ("smoothmix", 2)],
 )
 def test_attacks_leave_no_trace_in_batch_statistics(name: str, passes: int) -> None:
     norm = torch.nn.BatchNorm2d(1)
@@ -150,5 +135,5 @@ def test_attacks_leave_no_trace_in_batch_statistics(name: str, passes: int) -> N
 
 
 def test_every_recipe_is_in_the_list_above() -> None:
-    names = ["gaussian", "consistency", "smoothmix", "smoothadv", "cat-rs"]
+    names = ["gaussian", "consistency", "smoothmix"]
     assert list(RECIPES) == names

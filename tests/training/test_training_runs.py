@@ -85,8 +85,6 @@ def weights(trained: Trained) -> dict[str, torch.Tensor]:
         ("consistency", "test_training_runs:shallow_resnet", {"augmentation": "crop-flip"}),
         ("smoothmix", "test_training_runs:shallow_resnet", {"warm_up_unit": "step", "warm_up": 7}),
         ("gaussian", "test_training_runs:WithDropout", {"schedule": "one-cycle"}),
-        ("smoothadv", "test_training_runs:shallow_resnet", {}),
-        ("cat-rs", "mnist-cnn", {}),
     ],
 )
 def test_a_resumed_run_ends_with_the_same_weights(

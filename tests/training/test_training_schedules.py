@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 from dsrs.errors import InvalidInput
 from dsrs.training.defaults import DATA, recommended_settings, with_recipe
 from dsrs.training.recipes import RECIPES
-from dsrs.training.recipes.cat_rs import CatRs
 from dsrs.training.recipes.consistency import Consistency
-from dsrs.training.recipes.smoothadv import SmoothAdv
 from dsrs.training.recipes.smoothmix import SmoothMix
 from dsrs.training.schedules import one_cycle, ramp, step_decay, warm_up_k
 from dsrs.training.settings import TrainingSettings
@@ -104,18 +102,6 @@ def test_smoothmix_has_a_schedule_of_its_own() -> None:
     assert (cifar.epochs, cifar.learning_rate, cifar.warm_up) == (150, 0.1, 110)
 
 
-def test_the_settings_of_the_stronger_recipes() -> None:
-    assert recommended_settings("mnist", "smoothadv", 0.5, 0).recipe == SmoothAdv(
-        noises=4, steps=10, attack_radius=1.0
-    )
-    for sigma, weight in ((0.25, 0.5), (0.5, 1.0), (1.0, 2.0)):
-        assert recommended_settings("cifar10", "cat-rs", sigma, 0).recipe == CatRs(
-            noises=4, steps=4, attack_radius=1.0, worst_weight=weight
-        )
-    imagenet = recommended_settings("imagenet", "cat-rs", 1.0, 0).recipe
-    assert imagenet == CatRs(noises=2, steps=1, attack_radius=1.0, worst_weight=2.0)
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -124,8 +110,11 @@ def test_the_settings_of_the_stronger_recipes() -> None:
         ({"step_size": float("nan")}, "`step_size` must be at least 0, got nan"),
         ({"max_norm": float("inf")}, "`max_norm` must be at least 0, got inf"),
         ({"mix_step": 4}, "`mix_step` must be below `steps` = 4, got 4"),
-        ({"worst_weight": 1.0}, "smoothmix has no `worst_weight`; its settings are noises,"),
-        ({"name": "cat-rs"}, "smoothmix has no `name`"),
+        (
+            {"agreement_weight": 1.0},
+            "smoothmix has no `agreement_weight`; its settings are",
+        ),
+        ({"name": "gaussian"}, "smoothmix has no `name`"),
     ],
 )
 def test_bad_settings_of_a_recipe_are_refused(changes: dict[str, float], message: str) -> None:
@@ -177,5 +166,5 @@ def test_bad_settings_are_refused(changes: dict[str, float]) -> None:
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(InvalidInput, match="mnist, cifar10, imagenet"):
         recommended_settings("svhn", "gaussian", 0.5, 380)
-    with pytest.raises(InvalidInput, match="gaussian, consistency, smoothmix, smoothadv, cat-rs"):
+    with pytest.raises(InvalidInput, match="gaussian, consistency, smoothmix, got"):
         recommended_settings("mnist", "macer", 0.5, 380)

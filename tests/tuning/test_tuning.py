@@ -7,7 +7,6 @@ import json
 import numpy as np
 import pytest
 
-from dsrs.cli.tune import routing_line
 from dsrs.errors import InvalidInput
 from dsrs.landscape.prediction import limit_and_norm
 from dsrs.landscape.profile import Profile
@@ -74,25 +73,6 @@ def test_laws_that_give_one_class_to_all_are_left_out(tuned: Tuned) -> None:
     assert one.one_class == 0
 
 
-def test_a_law_for_each_input_certifies_the_best_of_every_law(tuned: Tuned) -> None:
-    """At least as much as any law on each input, and here, where sizes differ, more in the mean."""
-    by_law = np.array([candidate.radii for candidate in tuned.candidates])
-    assert tuned.routed.tolist() == [max(radii) for radii in by_law.T]
-    assert tuned.routing_gain == pytest.approx(tuned.routed.mean() / tuned.best.value - 1)
-    assert tuned.routing_gain > 0.01
-    assert np.all(tuned.routed <= tuned.limits * (1 + 1e-3))
-    fields = tuned.to_dict()["routed"]
-    assert fields["gain"] == tuned.routing_gain
-    assert fields["value"] == pytest.approx(tuned.routed.mean())
-
-
-def test_equal_inputs_need_no_router() -> None:
-    alike = tune([PROFILES[2]] * 4, D, N, ALPHA, methods=["np"])
-    assert alike.routing_gain == 0
-    assert "too little for a router to pay" in routing_line(alike.routing_gain)
-    assert routing_line(0.123) == "a law for each input (routed) could certify at most 12.3% more"
-
-
 def test_a_law_is_not_chosen_by_the_votes_that_certify_it(tuned: Tuned) -> None:
     again = tuned.without(tuned.best.law)
     assert again.candidates == tuned.candidates[1:]
@@ -143,7 +123,7 @@ def test_inputs_that_are_always_wrong_change_nothing_but_the_mean() -> None:
     half = tune([*PROFILES, *[wrong] * 5], D, N, ALPHA, methods=["np"])
     assert half.best.value == pytest.approx(right.best.value / 2, rel=0.01)
     nothing = tune([wrong], D, N, ALPHA, methods=["np"])
-    assert nothing.best.value == nothing.routing_gain == 0
+    assert nothing.best.value == 0
 
 
 def test_shapes_end_with_the_gaussian() -> None:

@@ -106,10 +106,9 @@ def test_fewer_votes_are_the_first_ones_of_more() -> None:
         (replace(SETTING, seed=4), WHOLE),
         (SETTING, replace(WHOLE, index=6)),
         (SETTING, replace(WHOLE, stream=Stream("selection", LAW))),
-        (SETTING, replace(WHOLE, stream=Stream("estimation", LAW, classifier=1))),
         (SETTING, replace(WHOLE, first=WHOLE.stop, stop=2 * WHOLE.stop)),
     ],
-    ids=["seed", "index", "purpose", "classifier", "samples"],
+    ids=["seed", "index", "purpose", "samples"],
 )
 def test_votes_do_depend_on_what_names_them(setting: Setting, unit: WorkUnit) -> None:
     votes = collect(setting, unit)

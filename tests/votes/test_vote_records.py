@@ -10,7 +10,6 @@ import pytest
 from dsrs.errors import DataError, InvalidInput, NotEnoughVotes
 from dsrs.laws import GeneralizedGaussian, Truncated
 from dsrs.noise.stream import NoiseLaw, Stream
-from dsrs.votes.format_2 import of_format_2
 from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput, Votes
 
 LAW = GeneralizedGaussian(784, 0.5, 380)
@@ -85,27 +84,8 @@ def test_votes_that_contradict_themselves_are_refused() -> None:
         SampledInput.from_dict({"index": 1}, LAW)
 
 
-def test_a_choice_of_p_survives_json_and_is_read_from_the_version_before() -> None:
+def test_a_choice_of_p_survives_json() -> None:
     sampled = replace(SAMPLED, choices={"tailored": LAW, "truncated:heuristic": BALL})
     fields = json.loads(json.dumps(sampled.to_dict()))
     assert fields["choices"]["tailored"] is None
     assert SampledInput.from_dict(fields, LAW) == sampled
-    whole = {"kind": "truncated", "percentile": 1.0}
-    before = fields | {"choices": {"tailored": whole, "truncated:heuristic": whole}}
-    read = SampledInput.from_dict(of_format_2(before), LAW)
-    # Double sampling that chose the whole of P has votes of its own under it.
-    assert read.choices == {"tailored": LAW, "truncated:heuristic": Truncated(LAW, 1.0)}
-    for votes in before["votes"]:
-        del votes["classifier"]  # it was not written: a run had one
-    assert SampledInput.from_dict(before, LAW).votes == SAMPLED.votes
-
-
-def test_votes_of_two_classifiers_are_two_streams() -> None:
-    second = replace(votes(2), stream=Stream(ESTIMATION, LAW, classifier=1))
-    both = replace(SAMPLED, votes=(votes(3), second))
-    assert both.first(Stream(ESTIMATION, LAW), 5).successes == 3
-    assert both.first(Stream(ESTIMATION, LAW, 1), 5).successes == 2
-    assert both.taken(Stream(ESTIMATION, LAW)) == 5
-    fields = json.loads(json.dumps(both.to_dict()))
-    assert SampledInput.from_dict(fields, LAW) == both
-    assert "under P of classifier 1 (5)" in both.inventory()

@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from dsrs.attack.aim import Aim
 from dsrs.attack.box import Room
 from dsrs.attack.pursuit import check_budget, pursue
-from dsrs.attack.routed import RoutedAim, check_routed_budget, pursue_routed
 from dsrs.attack.summary import AttackSummary, EpsRates, summarised
 from dsrs.certifying.in_flight import keep_all
 from dsrs.certifying.many_inputs import Counter, Watch
@@ -31,7 +30,6 @@ from dsrs.methods import NEYMAN_PEARSON, Plan
 from dsrs.noise.seeds import check_seed
 from dsrs.proofs.certificate import Certificate
 from dsrs.proofs.counterexample import AttackedInput
-from dsrs.proofs.routed import Routed
 from dsrs.store import Run, RunResult, open_run
 from dsrs.store.attacks import AttackWriter, attacked_inputs, start_attack
 from dsrs.store.copying import copy_run
@@ -75,7 +73,7 @@ class AttackSettings:
             raise InvalidInput(f"`eps` must be a distance up to {MOST_EPS:g}, got {self.eps!r}")
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON, without loss; attacks of earlier versions said nothing of norm and eps."""
+        """Return the settings for JSON, without loss; without norm and eps where none is given."""
         fields = asdict(self)
         if self.norm is None:
             del fields["norm"]
@@ -112,9 +110,8 @@ def attack_input(
     """
     chosen = settings or AttackSettings()
     grid = None if certificate.grid is None or plan is not None else certificate.grid.grid
-    laws = classifier.expert_laws
-    sampled = plan or Plan(certificate.law, (NEYMAN_PEARSON,), grid=grid, experts=laws)
-    _check_budget(chosen.budget, sampled)
+    sampled = plan or Plan(certificate.law, (NEYMAN_PEARSON,), grid=grid)
+    check_budget(chosen.budget, sampled.batch)
     image = checked_input(classifier, x, sampled, index)
     setting, claim = replace(setting_of(sampled), seed=chosen.seed), certificate.claim
     norm = chosen.norm or certificate.law.measured_in
@@ -122,11 +119,7 @@ def attack_input(
     room = Room(image, classifier.bounds if chosen.clip else None, norm)
     radius = certificate.radius_in(norm)
     limits: dict[str, Any] = {"budget": chosen.budget, "alpha": chosen.alpha, "eps": chosen.eps}
-    if isinstance(certificate.proof, Routed):
-        whole = RoutedAim(aim, sampled, certificate.proof, room, stop or Event())
-        found = pursue_routed(whole, radius, method, **limits)
-    else:
-        found = pursue(aim, room, radius, method, **limits, stop=stop or Event())
+    found = pursue(aim, room, radius, method, **limits, stop=stop or Event())
     return replace(found, pictures=_pictures(image, found.perturbation, classifier.bounds))
 
 
@@ -168,7 +161,7 @@ def attack_run(
     with open_run(path) as run:
         wanted = run.indices() if indices is None else _known(indices, run)
         sampled, targets = run.sampled_plan, _targets(run, wanted, chosen.method)
-        _check_budget(chosen.budget, sampled)
+        check_budget(chosen.budget, sampled.batch)
 
         def attacked(index: int, stop: Event) -> AttackedInput:
             target, name, certificate = targets[index]
@@ -239,13 +232,6 @@ def attacked_certificate(result: RunResult, method: str | None) -> tuple[str, Ce
         return None
     name = max(claims, key=lambda name: claims[name].radius)
     return name, claims[name]
-
-
-def _check_budget(budget: int, plan: Plan) -> None:
-    if plan.experts:
-        check_routed_budget(budget, plan)
-    else:
-        check_budget(budget, plan.batch)
 
 
 def _check_source(run: Run, classifier: Classifier, dataset: Dataset) -> None:

@@ -26,7 +26,7 @@ def check(certificate: Any, *, seconds: float = PROCESSOR_SECONDS) -> Verdict:
     proves these as well, from the votes.
 
     Args:
-        certificate: a `Certificate`, or its JSON as a dictionary (format 2 or 3).
+        certificate: a `Certificate`, or its JSON as a dictionary.
         seconds: processor seconds after which the verdict is `undecided`.
 
     Returns:

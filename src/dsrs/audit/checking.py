@@ -9,7 +9,6 @@ from typing import Any
 
 from dsrs.audit.balls import exact, precision
 from dsrs.audit.claims import Claim
-from dsrs.audit.counts import uniform_of
 from dsrs.audit.grid_charge import variation
 from dsrs.audit.kinds import Proof, proof_of
 from dsrs.audit.kinds.steps import Evaluation, precision_needed
@@ -36,7 +35,7 @@ def check_certificate(
     """The verdict on a certificate, or on a file of prediction sets.
 
     Args:
-        fields: the certificate as JSON, of format 2 or 3.
+        fields: the certificate as JSON.
         name: what to call it in the verdict.
         bounds: raises unless the bounds of the certificate hold. Without it they are taken as
             given: the verdict is on what follows from them.
@@ -92,11 +91,6 @@ class _Findings:
 
 def _demand_possible_bounds(claim: Claim, proof: Proof | None) -> None:
     """Raise Refuted where no votes of this number and seed give the bounds of a certificate."""
-    about, names = claim.subject or {}, ("seed", "index", "method")
-    if claim.uniform is not None and all(about.get(name) is not None for name in names):
-        due = uniform_of(about["seed"], about["index"], about["method"])
-        if claim.uniform != due:
-            raise Refuted(f"the uniform number is {claim.uniform!r}, and the seed gives {due!r}")
     _demand_enough_votes(claim, proof)
     _demand_charge(claim, proof)
     _demand_method(claim, proof)
@@ -130,15 +124,14 @@ def _demand_charge(claim: Claim, proof: Proof | None) -> None:
 def _demand_enough_votes(claim: Claim, proof: Proof | None) -> None:
     """Raise Refuted where not even n hits of n votes give a bound that the proof starts from.
 
-    Such a bound L holds at level alpha if L^n <= alpha; a randomized one, if U L^n <= alpha.
+    Such a bound L holds at level alpha if L^n <= alpha.
     """
     subject = claim.subject or {}
     n, alpha = subject.get("n"), subject.get("alpha")
     if n is None or alpha is None or proof is None:
         return
-    uniform = 1.0 if claim.uniform is None else claim.uniform
     with precision():
         for bound, share in proof.bounds_at(alpha):
-            level = exact(share) / exact(uniform) * (1 + exact(ROUNDED_LEVEL))
+            level = exact(share) * (1 + exact(ROUNDED_LEVEL))
             if bound > 0 and exact(bound).log() * n > level.log():
                 raise Refuted(f"no {n} votes show {float(bound)!r} at alpha = {share!r}")

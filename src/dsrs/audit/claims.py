@@ -1,4 +1,4 @@
-"""What a certificate says, read from its JSON (format 3, and format 2 by `format_2`)."""
+"""What a certificate says, read from its JSON (format 3)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dsrs.audit.format_2 import as_format_3
 from dsrs.audit.reading import (
     Fields,
     choice,
@@ -29,14 +28,14 @@ STATUSES = ("certified", "short", "abstained", "undecided")
 OTHER_NORMS = ("linf_radius", "l1_radius")
 CERTIFICATE_FIELDS = (
     *("format", "schema", "status", "radius", "np_radius", *OTHER_NORMS, "complete", "law"),
-    *("grid", "uniform", "proof", "subject"),
+    *("grid", "proof", "subject"),
 )
 IN_SUBJECT: dict[str, type] = {
     **{"class": int, "class_name": str, "alpha": float, "method": str, "n": int, "seed": int},
     **{"seed_public": bool, "index": int, "model": str, "input": str},
 }
 LARGEST_DIMENSION = 2**53  # every such number is a double
-LARGEST_FORMAT_2_SEED = 2**4096  # of format 2; format 3 has 128 bits
+LARGEST_SEED = 2**128 - 1
 ROUND_IN = ("l1", "linf")  # kinds of smoothing laws that are round in another norm than l2
 ROOT_UNIT = 10**20  # roots are rounded up to multiples of its reciprocal
 # A vector may be longer in the second norm than in the first by the square root of d to this.
@@ -154,7 +153,6 @@ class Claim:
     np_radius: float | None
     other_radii: Mapping[str, float]
     grid: OnGrid | None
-    uniform: float | None
     kind: str | None
     proof: Fields | None
     subject: Fields | None
@@ -164,9 +162,7 @@ class Claim:
         """A certificate from its JSON."""
         if not isinstance(fields, Mapping):
             raise NotACertificate(f"expected a JSON object, got {shown(fields)}")
-        if "format" not in fields:
-            fields = as_format_3(fields)
-        if fields["format"] != CERTIFICATE_FORMAT:
+        if field(fields, "format", object) != CERTIFICATE_FORMAT:
             raise Undecided(f"this check does not know the format {shown(fields['format'])}")
         proof, grid = optional(fields, "proof", dict), optional(fields, "grid", dict)
         optional(fields, "complete", bool)
@@ -181,7 +177,6 @@ class Claim:
                 name: number(fields, name, infinite=True) for name in OTHER_NORMS if name in fields
             },
             grid=None if grid is None else OnGrid.read(grid),
-            uniform=optional_number(fields, "uniform"),
             kind=None if proof is None else field(proof, "kind", str),
             proof=proof,
             subject=_subject(fields),
@@ -209,8 +204,6 @@ class Claim:
             raise Refuted(f"status {self.status}, radius {self.radius!r} and proof do not fit")
         if not proves and self.np_radius:
             raise Refuted("it claims a Neyman-Pearson radius, and no radius")
-        if self.uniform is not None and not 0 <= self.uniform <= 1:
-            raise Refuted(f"the uniform number is {self.uniform!r}")
         self._check_other_norms()
 
     def _check_other_norms(self) -> None:
@@ -235,7 +228,7 @@ def _subject(fields: Fields) -> Fields | None:
     for name, kind in IN_SUBJECT.items():
         value = optional(subject, name, object if kind is float else kind)
         if kind is int and value is not None:
-            whole(subject, name, 0, LARGEST_FORMAT_2_SEED)
+            whole(subject, name, 0, LARGEST_SEED)
     alpha = optional_number(subject, "alpha")
     if alpha is not None and not 0 < alpha < 1:
         raise Refuted(f"its alpha is {alpha!r}")

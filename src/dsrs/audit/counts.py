@@ -1,15 +1,13 @@
 """Bounds of a probability from counts, checked by enclosures of binomial tails (docs/math.md 11).
 
 A lower bound L after x hits of n holds at level a if Pr_L[X >= x] <= a, and the tail is the
-regularised incomplete beta function I_L(x, n - x + 1). With the uniform number U of a randomized
-bound it is U Pr_L[X >= x] + (1 - U) Pr_L[X >= x + 1] <= a. An upper bound is 1 minus the lower one
-of the misses.
+regularised incomplete beta function I_L(x, n - x + 1). An upper bound is 1 minus the lower
+one of the misses.
 """
 
 from __future__ import annotations
 
 import functools
-import hashlib
 import math
 from fractions import Fraction
 from statistics import NormalDist
@@ -19,12 +17,6 @@ from dsrs.audit.balls import arb, exact
 
 Answer = Literal["yes", "no", "unknown"]
 STANDARD_NORMAL = NormalDist()
-
-
-def uniform_of(seed: int, index: int, method: str) -> float:
-    """The uniform number of the randomized bound of an input, which comes from the seed alone."""
-    word = hashlib.sha256(f"uniform {seed} {index} {method}".encode()).digest()[:8]
-    return (int.from_bytes(word, "big") + 0.5) / 2**64
 
 
 def tail(hits: int, trials: int, p: arb) -> arb:
@@ -41,14 +33,13 @@ def lower_holds(
     hits: int,
     trials: int,
     alpha: Fraction,
-    uniform: float | None = None,
     charge: arb | None = None,
 ) -> Answer:
     """Whether `lower` + `charge` is a lower bound at level alpha after these counts."""
     if lower <= 0:
         return "yes"
     p = lower if isinstance(lower, arb) else exact(lower)
-    return _holds(p + (charge or arb(0)), hits, trials, alpha, uniform)
+    return _holds(p + (charge or arb(0)), hits, trials, alpha)
 
 
 def upper_holds(
@@ -56,12 +47,11 @@ def upper_holds(
     hits: int,
     trials: int,
     alpha: Fraction,
-    uniform: float | None = None,
     charge: arb | None = None,
 ) -> Answer:
     """Whether `upper` - `charge` is an upper bound at level alpha after these counts."""
     misses = 1 - exact(upper)
-    return lower_holds(misses, trials - hits, trials, alpha, uniform, charge)
+    return lower_holds(misses, trials - hits, trials, alpha, charge)
 
 
 def fallback_holds(
@@ -75,14 +65,10 @@ def fallback_holds(
     return _compared(p**first * tail(hits, trials, p), alpha)
 
 
-def _holds(p: arb, hits: int, trials: int, alpha: Fraction, uniform: float | None) -> Answer:
+def _holds(p: arb, hits: int, trials: int, alpha: Fraction) -> Answer:
     if p >= 1:
         return "no"
-    probability = tail(hits, trials, p)
-    if uniform is not None:
-        share = exact(uniform)
-        probability = share * probability + (1 - share) * tail(hits + 1, trials, p)
-    return _compared(probability, alpha)
+    return _compared(tail(hits, trials, p), alpha)
 
 
 def _compared(probability: arb, alpha: Fraction) -> Answer:

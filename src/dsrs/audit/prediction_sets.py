@@ -21,7 +21,7 @@ from typing import Any
 
 from dsrs.audit.balls import arb, exact, precision
 from dsrs.audit.bound import enclosed_bound
-from dsrs.audit.claims import LARGEST_FORMAT_2_SEED, OnGrid, SmoothingLaw
+from dsrs.audit.claims import LARGEST_SEED, OnGrid, SmoothingLaw
 from dsrs.audit.counts import Answer, lower_holds
 from dsrs.audit.gaussian import gaussian_bound
 from dsrs.audit.grid_charge import variation
@@ -287,7 +287,7 @@ def _read_words(fields: Fields, law: SmoothingLaw) -> None:
     counted, model = field(fields, "calibration", dict), field(fields, "model", dict)
     for name in ("data", "data_fingerprint"):
         field(counted, name, str)
-    whole(counted, "seed", 0, LARGEST_FORMAT_2_SEED)
+    whole(counted, "seed", 0, LARGEST_SEED)
     only(model, IN_MODEL, "the model")
     for name in ("fingerprint", "description", "device"):
         field(model, name, str)

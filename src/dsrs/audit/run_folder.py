@@ -1,9 +1,8 @@
 """Run folders, read from their SQLite store without any other part of the package.
 
-The store of format 2 and 3 has one row of `run` (its config), and for each input a row of `input`,
-with `votes` and `certificate` rows. Format 2 keeps every certificate whole, as JSON; format 3 keeps
-what certificates share once, in the plan and in `input`. Checksums find damage; a forger can make
-them fit.
+The store has one row of `run` (its config), and for each input a row of `input`, with `votes` and
+`certificate` rows; what certificates share is kept once, in the plan and in `input`. Checksums find
+damage; a forger can make them fit.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -22,22 +21,14 @@ from dsrs.audit.verdicts import NotACertificate, Refuted, Unreadable
 
 STORE_NAME = "run.sqlite"
 APPLICATION_ID = int.from_bytes(b"DSRS", "big")
-RUN_FORMATS = (2, 3)
-INPUT_COLUMNS_BY_FORMAT = {
-    2: ("label", "predicted", "target", "choices", "seconds", "queries"),
-    3: (
-        *("label", "predicted", "target", "choices", "seconds", "queries"),
-        *("moved", "fingerprint"),
-    ),
-}
-LATER_COLUMN = "undefended"  # in the checksum of an input where it is not null
-CERTIFICATE_COLUMNS_BY_FORMAT = {
-    2: ("method", "status", "radius", "body"),
-    3: (
-        *("method", "status", "radius", "np_radius", "complete", "variation", "uniform"),
-        "proof",
-    ),
-}
+RUN_FORMAT = 3
+READ_COLUMNS = (
+    *("label", "predicted", "target", "choices", "seconds", "queries"),
+    *("moved", "fingerprint", "undefended"),
+)
+CERTIFICATE_COLUMNS = (
+    *("method", "status", "radius", "np_radius", "complete", "variation", "proof"),
+)
 BUSY_SECONDS = 60.0  # to wait for a writer's transaction
 
 
@@ -73,21 +64,15 @@ class RunFolder:
         named = [row for row in rows if self._name(row[0]) == method]
         if len(named) != 1:
             raise Refuted(f"there are {len(named)} certificates of the method {shown(method)}")
-        if self.format == 2:
-            return _certificate(named[0])
-        return self._assembled(
-            votes, dict(zip(CERTIFICATE_COLUMNS_BY_FORMAT[3], named[0], strict=True))
-        )
+        return self._assembled(votes, dict(zip(CERTIFICATE_COLUMNS, named[0], strict=True)))
 
     def _name(self, method: Any) -> str:
-        """Return the name of a certificate: format 2 keeps it, format 3 keeps the method.
-
-        That is the first word of the method, unless another method of the plan shares it.
-        """
+        """Return the name of a certificate: the first word of its method, unless another method
+        of the plan shares it."""
         texts = optional(self.plan, "methods", list) or []
         words = [str(text).partition(":")[0] for text in texts]
         word = str(method).partition(":")[0]
-        return word if self.format == 3 and words.count(word) == 1 else str(method)
+        return word if words.count(word) == 1 else str(method)
 
     def votes(self, index: Any) -> Fields:
         """The JSON of the votes of one input."""
@@ -117,10 +102,8 @@ class RunFolder:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if application != APPLICATION_ID:
             raise Unreadable(f"{self.store} is an SQLite database, but not of a dsrs run")
-        self.format = int(version)
-        if version not in RUN_FORMATS:
-            known = " and ".join(map(str, RUN_FORMATS))
-            raise Unreadable(f"{self.store} has format {version}; this check reads {known}")
+        if version != RUN_FORMAT:
+            raise Unreadable(f"{self.store} has format {version}; this check reads {RUN_FORMAT}")
         # What a view gives may depend on who asks, and an index may leave rows out: also those of
         # constraints, which have no text of their own. SQLite writes each of these texts anew.
         others = connection.execute(
@@ -147,30 +130,27 @@ class RunFolder:
     def _read(
         self, connection: sqlite3.Connection, index: Any
     ) -> tuple[Fields, list[tuple[Any, ...]]]:
-        names = INPUT_COLUMNS_BY_FORMAT[self.format]
-        present = {name for _, name, *_ in connection.execute("PRAGMA table_info(input)")}
-        columns = ", ".join([*names, LATER_COLUMN if LATER_COLUMN in present else "NULL"])
         rows = connection.execute(
-            f"SELECT {columns}, thumbnail, checksum FROM input WHERE idx = ?", (index,)
+            f"SELECT {', '.join(READ_COLUMNS)}, thumbnail, checksum FROM input WHERE idx = ?",
+            (index,),
         ).fetchall()
         if len(rows) != 1:
             raise Refuted(f"its input has {len(rows)} rows, not one of its own")
-        *own, later, thumbnail, checksum = rows[0]
-        kept = own if later is None else [*own, later]
+        *own, thumbnail, checksum = rows[0]
         votes, certificates = (
             connection.execute(
                 f"SELECT {columns} FROM {table} WHERE idx = ? ORDER BY position", (index,)
             ).fetchall()
             for table, columns in (
                 ("votes", "body"),
-                ("certificate", ", ".join(CERTIFICATE_COLUMNS_BY_FORMAT[self.format])),
+                ("certificate", ", ".join(CERTIFICATE_COLUMNS)),
             )
         )
-        bodies = votes if self.format == 2 else [body for (body,) in votes]
-        content = json.dumps([[index, *kept], bodies, certificates], default=repr)
+        bodies = [body for (body,) in votes]
+        content = json.dumps([[index, *own], bodies, certificates], default=repr)
         if checksum != _checksum(content, thumbnail):
             raise Refuted("what is stored of its input was changed: the checksum does not match")
-        known = dict(zip(names, own, strict=True))
+        known = dict(zip(READ_COLUMNS, own, strict=True))
         fields = known | {
             "index": index,
             "choices": parsed(known["choices"]),
@@ -179,7 +159,7 @@ class RunFolder:
         return fields, certificates
 
     def _assembled(self, votes: Fields, row: Mapping[str, Any]) -> dict[str, Any]:
-        """The certificate of a row of format 3, with what it shares with others."""
+        """The certificate of a row, with what it shares with others."""
         grid = None
         if row["variation"] is not None:
             own = {"moved": votes["moved"], "variation": row["variation"]}
@@ -193,7 +173,6 @@ class RunFolder:
             "complete": bool(row["complete"]),
             "law": field(self.sampled, "law", dict),
             "grid": grid,
-            "uniform": row["uniform"],
             "proof": parsed(row["proof"]),
             "subject": {
                 "class": votes["target"],
@@ -204,17 +183,6 @@ class RunFolder:
                 "input": votes["fingerprint"],
             },
         }
-
-
-def _certificate(row: Sequence[Any]) -> Any:
-    """A certificate of format 2, whose columns must say what it says itself."""
-    _, status, radius, body = row
-    fields = parsed(body)
-    said = fields.get("radius") if isinstance(fields, Mapping) else None
-    written = text_if_infinite(radius)
-    if isinstance(fields, Mapping) and (fields.get("status") != status or said != written):
-        raise Refuted(f"the run lists it as {shown(status)} with radius {shown(radius)}")
-    return fields
 
 
 def _checksum(text: Any, blob: Any) -> str:

@@ -27,11 +27,7 @@ Row = Mapping[str, Any]  # from column to cell, as text; empty or None where the
 
 
 def certificate_of(row: Row) -> dict[str, Any] | None:
-    """The certificate of a row, as JSON of format 3; None where its status is an error.
-
-    `proof` holds the proof as JSON. In tables of format 2 it has [radius, multipliers, bound] of
-    each step; in earlier ones a single step has columns of its own.
-    """
+    """The certificate of a row, as JSON; None where its status is an error."""
     if str(row.get("status")).startswith("error"):
         # Beside `certified_radius` stands what was given to `recertify`.
         more = () if "certified_radius" in row else ("radius", *OTHER_NORMS)
@@ -57,7 +53,11 @@ def certificate_of(row: Row) -> dict[str, Any] | None:
         _demand_same(row, proof, observed)
         _demand_step(row, proof)
     else:
-        proof = _proof(row, [p_lower, p_upper], observed, _steps(row, radius, listed))
+        if listed is not None:
+            raise NotACertificate(f"`proof` cannot be read: {shown(listed)}")
+        if radius != 0:
+            raise Undecided("the table keeps no proof of this row")
+        proof = {"kind": "dual", "p": [p_lower, p_upper], "additional": observed, "steps": []}
     return {
         "format": 3,
         "law": law,
@@ -67,7 +67,6 @@ def certificate_of(row: Row) -> dict[str, Any] | None:
         else None,
         "status": str(row.get("status")),
         "grid": _grid(row),
-        "uniform": _bound(row, "uniform"),
         "proof": proof,
         "subject": _subject(row),
         **{name: text_if_infinite(_number(row, name)) for name in OTHER_NORMS if _has(row, name)},
@@ -85,28 +84,6 @@ def _subject(row: Row) -> dict[str, Any] | None:
 def _is_in_another_norm(row: Row) -> bool:
     """Whether the noise of a row, and its radius, are measured in another norm than l2."""
     return _has(row, "norm") and row["norm"] != "l2"
-
-
-def _proof(
-    row: Row, p: list[float], observed: list[dict[str, Any]], steps: list[dict[str, Any]]
-) -> dict[str, Any]:
-    """The proof of a row of format 2, whose kind is told by the bounds that it has."""
-    rival, gradient = _bound(row, "rival"), _bound(row, "gradient")
-    given = [name for name in ("q_lower", "q_upper") if _bound(row, name) is not None]
-    if given and not observed:
-        raise Refuted(f"`{given[0]}` is {shown(row[given[0]])}, and there is no additional law")
-    if rival is not None and gradient is not None:
-        raise Refuted("a rival and a gradient belong to proofs of different kinds")
-    if (rival is not None or gradient is not None) and p[1] != 1:
-        raise Refuted(f"`p_upper` is {p[1]!r}, and the proof starts from no upper end")
-    if rival is not None:
-        return _lead(p[0], rival, observed, steps)
-    if gradient is None:
-        return {"kind": "dual", "p": p, "additional": observed, "steps": steps}
-    if observed or len(steps) > 1:
-        raise Refuted("a proof by a slab is one step, and uses no additional law")
-    step = steps[0] if steps else None
-    return {"kind": "slab", "p_lower": p[0], "gradient": gradient, "step": step}
 
 
 def _demand_same(row: Row, proof: Mapping[str, Any], observed: list[dict[str, Any]]) -> None:
@@ -148,7 +125,7 @@ def _columns_of(proof: Mapping[str, Any]) -> dict[str, Any]:
         return known | {"p_lower": p_lower, "q_lower": proof.get("lower"), "q_upper": 1}
     if kind == "slab":
         return {"p_upper": 1} | {name: proof.get(name) for name in ("p_lower", "gradient")}
-    return {"p_lower": 0, "p_upper": 1} if kind == "routed" else {}
+    return {}
 
 
 def _demand_step(row: Row, proof: Mapping[str, Any]) -> None:
@@ -212,12 +189,6 @@ def _is_gaussian_alone(row: Row) -> bool:
     return _number(row, "k") == 0 and eta == 2 and not any(_has(row, name) for name in more)
 
 
-def _bound(row: Row, name: str) -> float | None:
-    """A bound beside the intervals, which `recertify` makes no use of."""
-    absent = _has(row, "certified_radius") or not _has(row, name)
-    return None if absent else _number(row, name)
-
-
 def _observed(row: Row, law: Mapping[str, Any], p_lower: float) -> list[dict[str, Any]]:
     """The additional law of a row with its interval; empty where there is none."""
     text, shape = (str(row.get(name) or "").strip() for name in ("q_law", "q_shape"))
@@ -231,19 +202,6 @@ def _observed(row: Row, law: Mapping[str, Any], p_lower: float) -> list[dict[str
     return [{"law": named, "q": [_number(row, "q_lower"), _number(row, "q_upper")]}]
 
 
-def _lead(
-    lower: float, rival: float, observed: list[dict[str, Any]], steps: list[dict[str, Any]]
-) -> dict[str, Any]:
-    """A lead under P, or under the additional law of the row, whose steps then begin with P's 0."""
-    if not observed:
-        return {"kind": "lead", "lower": lower, "rival": rival, "q": None, "steps": steps}
-    if lower != 0 or any(step["multipliers"][0] != 0 for step in steps):
-        raise Refuted("a lead is proved from bounds under one law")
-    own = [step | {"multipliers": step["multipliers"][1:]} for step in steps]
-    (law,) = observed
-    return {"kind": "lead", "lower": law["q"][0], "rival": rival, "q": law["law"], "steps": own}
-
-
 def _grid(row: Row) -> dict[str, float] | None:
     if not _has(row, "grid"):
         if _has(row, "moved") and _number(row, "moved") != 0:
@@ -251,35 +209,6 @@ def _grid(row: Row) -> dict[str, float] | None:
         return None
     # Bounds are taken as they are, whatever they were charged: no more than all of it.
     return {"step": _number(row, "grid"), "moved": _number(row, "moved"), "variation": 1.0}
-
-
-def _steps(row: Row, radius: float, listed: Any) -> list[dict[str, Any]]:
-    """The steps of a row of format 2, from its cell `proof` or from columns of their own."""
-    if radius == 0:
-        return []
-    if listed is not None:
-        return _named(listed)
-    laws = 2 if _has(row, "q_law") or _has(row, "q_shape") else 1
-    columns = ["lambda_p", "lambda_q"][:laws]
-    if not all(_has(row, name) for name in (*columns, "dual_bound")):
-        raise Undecided("the table keeps no proof of this row")
-    multipliers = [text_if_infinite(_number(row, name)) for name in columns]
-    bound = _number(row, "dual_bound")
-    return [{"radius": text_if_infinite(radius), "multipliers": multipliers, "dual_bound": bound}]
-
-
-def _named(listed: Any) -> list[dict[str, Any]]:
-    """Steps from lists [radius, multipliers, bound]."""
-    try:
-        steps = [
-            {"radius": at, "multipliers": multipliers, "dual_bound": bound}
-            for at, multipliers, bound in listed
-        ]
-    except (ValueError, TypeError):
-        raise NotACertificate(f"`proof` cannot be read: {shown(listed)}") from None
-    if not all(isinstance(step["multipliers"], list) for step in steps):
-        raise NotACertificate(f"`proof` cannot be read: {shown(listed)}")
-    return steps
 
 
 def _has(row: Row, name: str) -> bool:

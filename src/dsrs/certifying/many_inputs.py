@@ -13,7 +13,6 @@ from typing import Any, Protocol
 from dsrs.certifying.in_flight import keep_all
 from dsrs.certifying.one_input import (
     note_on_distance,
-    refuse_other_noise,
     sample_input,
     with_undefended,
 )
@@ -93,10 +92,9 @@ def certify_run(
     checked_classifier(classifier)
     dataset.check_fits(classifier.input_shape, classifier.num_classes, classifier.bounds)
     dataset = dataset.named_for(classifier)
-    refuse_other_noise(classifier, plan)
     plan = plan.on_grid_of(classifier.bounds)
     methods_of(plan)  # refuses a plan that does not fit
-    hopeless = hopeless_votes(plan.n, plan.alpha) if plan.bound == "plain" else None
+    hopeless = hopeless_votes(plan.n, plan.alpha)
     if hopeless:
         LOG.warning(hopeless)
     origin = origin or Origin()

@@ -40,7 +40,6 @@ def sample_input(
     used for this call.
     """
     started = perf_counter()
-    refuse_other_noise(classifier, plan)
     plan = plan.on_grid_of(classifier.bounds)
     image = checked_input(classifier, x, plan, index)
     known = None if label is None else checked_label(classifier, label, index)
@@ -65,17 +64,6 @@ def with_undefended(
     """
     answer = answer_of(classifier.classify, np.asarray(x)[None], classifier.description)
     return replace(sampled, undefended=int(answer[0]), queries=(sampled.queries or 0) + 1)
-
-
-def refuse_other_noise(classifier: Classifier, plan: Plan) -> None:
-    """Raise InvalidInput unless a routed model has the plan of its own noise, and no other has."""
-    if plan.experts == classifier.expert_laws and classifier.router_law in (None, plan.law):
-        return
-    raise InvalidInput(
-        "a routed model has the noise of its router and experts, and no other; take its laws from "
-        f"the model (Plan(model.router_law, experts=model.expert_laws)), got {plan.law.describe()} "
-        f"for {classifier.description}"
-    )
 
 
 def note_on_distance(moved: float, plan: Plan) -> str | None:

@@ -106,8 +106,7 @@ def _as_stored(
 
 def _difference(stored: SampledInput, again: SampledInput) -> str | None:
     """The first thing in which two records of the votes of one input differ."""
-    # A store of format 2 keeps no fingerprints of inputs.
-    if stored.input is not None and stored.input != again.input:
+    if stored.input != again.input:
         return f"the input has the fingerprint {again.input}, and {stored.input} was stored"
     for what in ("label", "moved"):
         was, now = getattr(stored, what), getattr(again, what)

@@ -43,7 +43,6 @@ class ModelOptions:
         scaling: the units of the features of tabular data; the classifier then takes scaled inputs.
         denoise: what stands between the noise and the model: "clip", "dct", "dct-mild" or an
             ONNX file.
-        router: a model to take in place of the router of a routed folder.
     """
 
     input_shape: tuple[int, ...] | None = None
@@ -60,7 +59,6 @@ class ModelOptions:
     std: Sequence[float] = ()
     scaling: Scaling | None = None
     denoise: str | Path | None = None
-    router: str | Path | None = None
 
     def chosen(self, *names: str) -> dict[str, Any]:
         """These options by name, to hand on."""

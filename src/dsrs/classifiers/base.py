@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from dsrs.classifiers.counting import VotesThere
 from dsrs.errors import ClassifierError, DsrsError, InvalidInput, NoScores, OutOfMemory
-from dsrs.laws import GeneralizedGaussian
 from dsrs.noise.normals import NoiseBlock
 
 if TYPE_CHECKING:
@@ -44,9 +43,6 @@ class Classifier(ABC):
         class_names: what the model's publisher calls its classes, in their order; empty if unknown.
         replicas: the same model on each of several devices, where it was made for several.
         scaling: the units of the features, where the model is certified in scaled units.
-        router_law: the noise of the router, if this is a routed model.
-        expert_laws: the noise of each expert of a routed model, in the order of the router's
-            answers; None for an expert that is not smoothed.
         score_gradient: from a batch and a score of each class: for each row the gradient of its
             mean score under the probabilities (softmax) that the model gives to the classes. None
             where the framework cannot back-propagate, or not before `gradient` was called.
@@ -58,8 +54,6 @@ class Classifier(ABC):
     description: str
     class_names: tuple[str, ...] = ()
     scaling: Scaling | None = None
-    router_law: GeneralizedGaussian | None = None
-    expert_laws: tuple[GeneralizedGaussian | None, ...] = ()
     score_gradient: ScoreGradient | None = None
     replicas: tuple[Classifier, ...] = ()
 
@@ -82,11 +76,6 @@ class Classifier(ABC):
     def gradient(self) -> ScoreGradient | None:
         """Return `score_gradient`, made first where that takes work, as for ONNX models."""
         return self.score_gradient
-
-    def member(self, place: int) -> Classifier:
-        """The classifier that gives the votes of a stream with this place: itself, or, of a routed
-        model, the router (0) or an expert."""
-        return self
 
     @property
     def rows_at_once(self) -> int | None:

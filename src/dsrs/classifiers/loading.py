@@ -15,7 +15,6 @@ from dsrs.classifiers import (
     onnx_file,
     python_file,
     python_object,
-    routed,
     timm_model,
     torch_file,
     torchvision_model,
@@ -83,10 +82,6 @@ def load_classifier(spec: str | Path | Sequence[str | Path], **options: Any) -> 
         return _completed(members[0] if len(members) == 1 else ensemble(members), own)
 
     return on_each(chosen.device, load)
-
-
-# Before folders of one model: a routed folder may hold its router as model.onnx.
-ADAPTERS.insert(-1, routed.adapter(load_classifier))
 
 
 def _loaded(name: str, chosen: ModelOptions) -> Classifier:
@@ -175,8 +170,6 @@ def _adapter_of(name: str) -> Adapter:
             "that adapted.json has under `denoise`, and take tuned.json as the law"
         )
     forms = ", ".join(adapter.form for adapter in ADAPTERS)
-    hint = (
-        "; a folder is a model if it holds model.onnx, route.toml or, of Hugging Face, config.json"
-    )
+    hint = "; a folder is a model if it holds model.onnx or, of Hugging Face, config.json"
     shown = hint if Path(name).is_dir() else ""
     raise ClassifierError(f"{name!r} is not a known kind of model: expected {forms}{shown}")

@@ -66,14 +66,9 @@ def print_measured(
 ) -> None:
     """Print the table, the votes, and why hardly anything is certified, where that is so."""
     from dsrs.measures.diagnosis import diagnose
-    from dsrs.measures.routing import routing_lines
 
     plan = opened.plan
     print(accuracy_table(accuracies, opened.config["data"]["labels"], plan.law.measured_in))
     print("votes: " + spent.text())
-    if plan.bound == "randomized":
-        print("bounds: randomized Clopper-Pearson")
-    for line in routing_lines(results, plan):
-        print(line)
     for sentence in diagnose(results, plan):
         print(f"why so little: {sentence}")

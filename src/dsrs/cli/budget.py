@@ -155,12 +155,6 @@ def refuse_misfits(arguments: argparse.Namespace, plan: Plan) -> None:
         raise InvalidInput("--dry-run and --budget look at this machine, not at a --cluster")
     if plan.law.measured_in != "l2":
         raise InvalidInput("--dry-run and --budget predict l2 radii alone; give --n instead")
-    if plan.experts:
-        raise InvalidInput(
-            "--dry-run and --budget predict one noise, and a routed model has several: "
-            "`dsrs route --data` predicts its radii, and a run of a few inputs (--stop 10) says "
-            "what it costs"
-        )
     if arguments.budget is None:
         return
     if "n" in arguments.texts:

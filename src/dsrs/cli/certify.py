@@ -24,8 +24,7 @@ from dsrs.cli.grid_option import add_grid, grid_from
 from dsrs.cli.law_options import (
     LAW_FORMS,
     add_law_options,
-    law_settings,
-    noise_from,
+    law_from,
     note_on_law,
     tuned_method,
 )
@@ -70,8 +69,6 @@ examples:
       --output runs/table
       The table at these radii, each input stopped when its row is known. --radius and --adaptive
       certify by Neyman-Pearson, and by --q tailored if asked: double sampling has no early answer.
-  dsrs certify --model routed/ --data MNIST/ --output runs/routed
-      A routed model of `dsrs route`: router and experts have their own noise.
   dsrs certify --config runs/mine/run.toml --seed 1 --output runs/again
       The options of another run, but for the seed. Every run folder has such a file.
 
@@ -202,9 +199,8 @@ def run(arguments: argparse.Namespace) -> int:
             return 0
         indices, plan = _work(arguments, dataset, say=False)
     if not arguments.quiet:
-        if not plan.experts:
-            note_on_law(arguments, plan.law)
-            note_on_choice(arguments, dataset, indices)
+        note_on_law(arguments, plan.law)
+        note_on_choice(arguments, dataset, indices)
         note_on_units(arguments, dataset)
     if arguments.verbose:
         _describe(classifier, dataset, plan, len(indices))
@@ -229,7 +225,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _settings(arguments: argparse.Namespace, plan: Plan) -> str:
     """The run.toml of this run. A law from a file is written out: the file may change."""
     decided = {
-        **law_settings(plan),
+        **{"sigma": plan.law.sigma, "k": plan.law.k, "eta": plan.law.eta},
         "q": [text for text in plan.methods if text != NEYMAN_PEARSON] or ["none"],
         **{name: getattr(plan, name) for name in ("n", "n0", "seed")},
         **({"alpha": plan.alpha} if plan.family_alpha is None else {}),
@@ -264,7 +260,7 @@ def _plan(arguments: argparse.Namespace, dataset: Dataset, inputs: int) -> Plan:
         raise InvalidInput(f"--q none cannot be used with other methods, got {', '.join(methods)}")
     same = ("n", "n0", "sample_share", "alpha_share", "fallback", "early_stop", "target", "batch")
     plan = Plan(
-        **noise_from(arguments, math.prod(dataset.input_shape)),
+        law=law_from(arguments, math.prod(dataset.input_shape)),
         **{name: getattr(arguments, name) for name in same},
         **({} if arguments.alpha is None else {"alpha": arguments.alpha}),
         **seed_of_run(arguments.seed, arguments.output),
@@ -272,10 +268,10 @@ def _plan(arguments: argparse.Namespace, dataset: Dataset, inputs: int) -> Plan:
         grid=grid_from(arguments, dataset.bounds),
         **stopping_from(arguments),
     ).on_grid_of(dataset.bounds)
-    if plan.needs_one_bound and not arguments.methods:
+    if not plan.goal.is_open and not arguments.methods:
         fitting = (text for text in plan.methods if entry_of(text).load().one_bound)
         plan = plan.replace(methods=tuple(fitting))
-    hopeless = hopeless_votes(plan.n, plan.alpha) if plan.bound == "plain" else None
+    hopeless = hopeless_votes(plan.n, plan.alpha)
     if hopeless:
         raise InvalidInput(hopeless)
     methods_of(plan)  # refuses a plan that does not fit
@@ -301,11 +297,9 @@ def _describe(classifier: Classifier, dataset: Dataset, plan: Plan, count: int) 
 
 
 def _conclude(arguments: argparse.Namespace) -> int:
-    from dsrs.measures.routing import routing_cost
     from dsrs.store import open_run
 
     with open_run(arguments.output) as finished:
-        plan = finished.plan
         results, accuracies, spent = measured(finished, radii_from(arguments))
         if not arguments.json:
             print_measured(finished, results, accuracies, spent)
@@ -314,9 +308,7 @@ def _conclude(arguments: argparse.Namespace) -> int:
             "run": arguments.output,
             "votes": spent.total,
             "most_votes": spent.most,
-            "bound": plan.bound,
             "methods": accuracies,
-            **({"routing": routing_cost(results, plan)} if plan.experts else {}),
         }
         print_json("certify", document)
     elif not arguments.quiet:

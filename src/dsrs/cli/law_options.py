@@ -15,7 +15,6 @@ from dsrs.methods.defaults import NEYMAN_PEARSON
 
 if TYPE_CHECKING:
     from dsrs.laws import GeneralizedGaussian
-    from dsrs.methods import Plan
 
 NORM_NAMES = ("l1", "l2", "linf")  # those of `dsrs.laws.norms`, whose import takes time
 LAW_FORMS = """\
@@ -82,31 +81,6 @@ def law_from(arguments: argparse.Namespace, d: int) -> GeneralizedGaussian:
     if law.get("d", d) != d:
         raise InvalidInput(f"{file} was tuned for d = {law['d']}, but the inputs have d = {d}")
     return smoothing_law_from_dict({"d": d, "k": 0.0} | law)
-
-
-def noise_from(arguments: argparse.Namespace, d: int) -> dict[str, Any]:
-    """The fields `law` and `experts` of a plan: the law of these options, or those of a routed
-    model, which names its own."""
-    from dsrs.classifiers.routed import is_routed, read_route
-
-    models = arguments.model
-    if len(models) != 1 or not is_routed(models[0]):
-        if arguments.router is not None:
-            raise InvalidInput("--router goes with a routed folder, which has a route.toml")
-        return {"law": law_from(arguments, d)}
-    if arguments.sigma is not None or arguments.law or arguments.k or arguments.eta != 2:
-        raise InvalidInput(
-            f"{models[0]} is a routed model with its own noise: leave --sigma, --k, --eta and "
-            "--law out"
-        )
-    law, experts = read_route(models[0], arguments.router).laws(d)
-    return {"law": law, "experts": experts}
-
-
-def law_settings(plan: Plan) -> dict[str, float]:
-    """The options that name the noise of a plan; none for a routed model, which has its own."""
-    law = plan.law
-    return {} if plan.experts else {"sigma": law.sigma, "k": law.k, "eta": law.eta}
 
 
 def tuned_method(arguments: argparse.Namespace) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # What loads a model, and what loads data: kept in the run, so that it can be attacked later.
 MODEL_SOURCE = (
     *("model", "weights", "channels_last", "mean", "std", "device", "precision", "compile"),
-    *("num_classes", "denoise", "router"),
+    *("num_classes", "denoise"),
 )
 DATA_SOURCE = (
     *("data", "split", "labels", "no_labels", "label_column", "class_names"),
@@ -39,7 +39,7 @@ DATA_SOURCE = (
 )
 # As `classifiers.precision` has them, whose import would slow --help down.
 PRECISION_CHOICES = ("float32", "tf32", "bfloat16", "float16")
-PATHS = ("weights", "data", "labels", "denoise", "class_names", "router")
+PATHS = ("weights", "data", "labels", "denoise", "class_names")
 
 
 def add_model_options(
@@ -85,9 +85,8 @@ def add_source_options(
         action="append",
         required=required,
         help="net.onnx, net.pt2, module:name, path/to/file.py:name, timm:NAME, torchvision:NAME, a "
-        "Hugging Face folder (config.json and safetensors), a folder with model.onnx, a "
-        "folder with route.toml (routed, with its own noise) or a network by name; given again, an "
-        "ensemble that averages the models' scores",
+        "Hugging Face folder (config.json and safetensors), a folder with model.onnx "
+        "or a network by name; given again, an ensemble that averages the models' scores",
     )
     group.add_argument(
         "--denoise",
@@ -95,12 +94,6 @@ def add_source_options(
         help="what stands between the noise and the model: dct (a denoiser without training), "
         "dct-mild (the same, leaving a fifth of what it takes away), clip (to the bounds), or the "
         ".onnx file of a denoiser",
-    )
-    group.add_argument(
-        "--router",
-        metavar="FILE",
-        help="with a routed folder: a model in place of its router, with as many answers as there "
-        "are experts",
     )
     group.add_argument(
         "--weights",

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.grid_option import add_grid, grid_from
-from dsrs.cli.law_options import add_law_options, noise_from
+from dsrs.cli.law_options import add_law_options, law_from
 from dsrs.cli.model_options import (
     add_batch_size,
     add_model_options,
@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
     classifier, dataset, indices = model_and_inputs(arguments)
     smoothed = SmoothedClassifier(
         classifier,
-        noise_from(arguments, math.prod(dataset.input_shape))["law"],
+        law_from(arguments, math.prod(dataset.input_shape)),
         method=defaults.NEYMAN_PEARSON,
         n=max(arguments.n, 2),
         alpha=arguments.alpha,

@@ -39,13 +39,6 @@ def add_stopping_options(group: Options) -> None:
         help="top (default): certify a class with a majority of the votes; all: also one that "
         "leads every other class without a majority, where the first --n0 votes advise it",
     )
-    group.add_argument(
-        "--bound",
-        choices=defaults.BOUNDS,
-        default=defaults.BOUNDS[0],
-        help="plain (default): Clopper-Pearson; randomized: one uniform number of each input, from "
-        "the seed, makes the failure probability exactly --alpha and the radius a little larger",
-    )
 
 
 def stopping_from(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -68,5 +61,4 @@ def stopping_from(arguments: argparse.Namespace) -> dict[str, Any]:
         "radii": radii,
         "precision": precision,
         "classes": arguments.classes,
-        "bound": arguments.bound,
     }

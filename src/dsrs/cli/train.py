@@ -93,11 +93,6 @@ def _add_weights(group: Options) -> None:
         "not say them",
     )
     group.add_argument("--std", type=numbers, default=(), help="the std of --mean, as many numbers")
-    group.add_argument(
-        "--teacher",
-        metavar="MODEL",
-        help="cat-rs: learn from this model, trained by `gaussian`; as for --from",
-    )
 
 
 def _add_settings(group: Options) -> None:
@@ -158,7 +153,7 @@ def run(arguments: argparse.Namespace) -> int:
     output: Path = arguments.output
     machine = Machine(arguments.device, arguments.precision, arguments.threads)
     dataset = load_dataset(arguments.data, "train")
-    start, teacher = _saved(arguments)
+    start = _saved(arguments)
     settings = settings_from(arguments, dataset)
     images = len(trained_on(len(dataset), settings.hold_out))
     with Progress(settings.epochs * images, "training", arguments.quiet) as progress:
@@ -168,7 +163,6 @@ def run(arguments: argparse.Namespace) -> int:
             output,
             test=_test_split(arguments.data, dataset),
             start=start,
-            teacher=teacher,
             resume=arguments.resume,
             machine=machine,
             watcher=_Printer(progress, images, settings.epochs, arguments.quiet),
@@ -207,21 +201,18 @@ def settings_from(arguments: argparse.Namespace, dataset: Dataset) -> TrainingSe
     return with_recipe(settings, **_given(arguments, recipe_options()))
 
 
-def _saved(arguments: argparse.Namespace) -> tuple[SavedModel | None, SavedModel | None]:
-    """The models that --from and --teacher name."""
+def _saved(arguments: argparse.Namespace) -> SavedModel | None:
+    """Return the model that --from names."""
     if arguments.start is None and (arguments.mean or arguments.std):
         raise InvalidInput("--mean and --std go with the weights of --from")
-    if arguments.start is None and arguments.teacher is None:
-        return None, None
+    if arguments.start is None:
+        return None
     try:
         from dsrs.training import saved_model
     except ImportError:
         raise MissingExtra("torch", "train") from None
     normalised = {name: getattr(arguments, name) for name in ("architecture", "mean", "std")}
-    return (
-        None if arguments.start is None else saved_model(arguments.start, **normalised),
-        None if arguments.teacher is None else saved_model(arguments.teacher),
-    )
+    return saved_model(arguments.start, **normalised)
 
 
 def _given(arguments: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:

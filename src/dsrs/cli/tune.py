@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 SHOWN_CANDIDATES = 5
 RADIUS_COLUMNS = 8  # radii of the table
-# Routers keep a part of what an ideal choice of the law for each input gains.
-LEAST_ROUTING_GAIN = 0.05
 
 EPILOG = """\
 examples:
@@ -35,8 +33,7 @@ examples:
   dsrs certify --model net.onnx --data MNIST/ --law tuned.json --output runs/mine
 
 Every method that has a forecast is tried, double sampling with rescaled and truncated laws.
-`routed` is what an ideal choice among these laws for each input would certify,
-and `limit` what no isotropic law P could exceed with so many votes. The choice
+`limit` is what no isotropic law P could exceed with so many votes. The choice
 makes its own inputs look better than they are: certify and report others.
 """
 
@@ -168,12 +165,11 @@ def tuning_text(tuned: Tuned) -> str:
     ]
     now = tuned.current
     rows += [forecast_row("now" if forecast is now[0] else "", forecast, radii) for forecast in now]
-    for name, largest in (("routed", tuned.routed), ("limit", tuned.limits)):
-        rows.append(
-            [name, "", "", "", f"{tuned.objective.of(largest):.4f}", ""]
-            + [f"{100 * np.mean(largest >= radius):.1f}" for radius in radii]
-        )
-    lines = [forecast_table(tuned, rows, radii), routing_line(tuned.routing_gain)]
+    rows.append(
+        ["limit", "", "", "", f"{tuned.objective.of(tuned.limits):.4f}", ""]
+        + [f"{100 * np.mean(tuned.limits >= radius):.1f}" for radius in radii]
+    )
+    lines = [forecast_table(tuned, rows, radii)]
     if tuned.one_class:
         lines.append(
             f"left out: {tuned.one_class} laws under which the model gives nearly all inputs one "
@@ -190,12 +186,6 @@ def forecast_table(tuned: Tuned, rows: list[list[str]], radii: list[float]) -> s
         f"predicted for n = {tuned.n:,} votes, alpha = {tuned.alpha:g}, from "
         f"{len(tuned.limits)} inputs; certified accuracy (%) at radius r\n{table(rows, heads)}"
     )
-
-
-def routing_line(gain: float) -> str:
-    """What a choice of the law for each input could add at most to the best single law."""
-    advice = "; too little for a router to pay" if gain < LEAST_ROUTING_GAIN else ""
-    return f"a law for each input (routed) could certify at most {100 * gain:.1f}% more{advice}"
 
 
 def forecast_row(name: str, forecast: Forecast, radii: list[float]) -> list[str]:

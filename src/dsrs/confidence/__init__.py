@@ -7,7 +7,6 @@ from dsrs.confidence.clopper_pearson import (
     clopper_pearson_lower,
     clopper_pearson_upper,
 )
-from dsrs.confidence.randomized import randomized_lower, randomized_upper
 
 __all__ = [
     "AlphaBudget",
@@ -16,6 +15,4 @@ __all__ = [
     "clopper_pearson",
     "clopper_pearson_lower",
     "clopper_pearson_upper",
-    "randomized_lower",
-    "randomized_upper",
 ]

@@ -79,8 +79,8 @@ def _check_plan(plan: Plan, sampled: Plan) -> None:
         what = f"`eta`, which is {plan.law.eta:g}"
     elif not plan.goal.is_open:
         what = "inputs that were stopped after different numbers of votes"
-    elif plan.classes != "top" or plan.bound != "plain":
-        what = "`classes` = all and `bound` = randomized"
+    elif plan.classes != "top":
+        what = "`classes` = all"
     else:
         return
     raise InvalidInput(f"the DSRS logs have no place for {what}; {OTHERWISE}")

@@ -29,19 +29,19 @@ class ResultRow:
     """The columns of the CSV, JSON lines and Parquet formats, in their order.
 
     A format that does not hold a column leaves it None. `norm` is l1 or linf where noise and radius
-    are measured in that norm, and empty for l2. `target` is the class that the radius is
-    for; `n` and `alpha` are the budget of the whole method. `q_law` is the exact text of the
-    additional law, such as `rescaled:0.4`, as `dsrs recertify` reads it. `rival` bounds every other
-    class where that made the certificate, `uniform` is the number of a randomized bound, and
-    `queries` the rows that the model ran for the input, all methods together. `grid` is the step of
-    the grid that inputs and noise were rounded to, `moved` how far that moved the input, which the
-    radius is less by; both are empty where there was none. `attacked` is the distance of the
-    nearest proved counterexample to what the certificate claims, `attack_shown` what was proved
-    there. `gradient` bounds that of P_A where it made the certificate. `proof` holds every step of
-    the certificate's proof, for `dsrs check`. `note` says what a reader should know of a row whose
-    record was not taken as it stands. `for_label` is 1 where the class is the label, although
-    neither has a number: so it is in the logs of the DSRS scripts. `class_name` is what `target` is
-    called, if it has a name, `undefended` the class that the model gives without noise.
+    are measured in that norm, and empty for l2. `target` is the class that the radius is for; `n`
+    and `alpha` are the budget of the whole method. `q_law` is the exact text of the additional law,
+    such as `rescaled:0.4`, as `dsrs recertify` reads it. `rival` bounds every other class where
+    that made the certificate, and `queries` the rows that the model ran for the input, all methods
+    together. `grid` is the step of the grid that inputs and noise were rounded to, `moved` how far
+    that moved the input, which the radius is less by; both are empty where there was none.
+    `attacked` is the distance of the nearest proved counterexample to what the certificate claims,
+    `attack_shown` what was proved there. `gradient` bounds that of P_A where it made the
+    certificate. `proof` holds every step of the certificate's proof, for `dsrs check`. `note` says
+    what a reader should know of a row whose record was not taken as it stands. `for_label` is 1
+    where the class is the label, although neither has a number: so it is in the logs of the DSRS
+    scripts. `class_name` is what `target` is called, if it has a name, `undefended` the class that
+    the model gives without noise.
     """
 
     index: int
@@ -65,7 +65,6 @@ class ResultRow:
     q_lower: float | None = None
     q_upper: float | None = None
     rival: float | None = None
-    uniform: float | None = None
     seconds: float | None = None
     queries: int | None = None
     grid: float | None = None
@@ -88,10 +87,8 @@ class ResultRow:
             value = getattr(self, name)
             if value is not None and not value >= 0:
                 raise DataError(f"`{name}` of input {self.index} must be >= 0, got {value!r}")
-        for name in ("rival", "uniform"):
-            value = getattr(self, name)
-            if value is not None and not 0 <= value <= 1:
-                raise DataError(f"`{name}` of input {self.index} must be in [0, 1], got {value!r}")
+        if self.rival is not None and not 0 <= self.rival <= 1:
+            raise DataError(f"`rival` of input {self.index} must be in [0, 1], got {self.rival!r}")
         if self.method is not None and not METHOD_NAME.fullmatch(self.method):
             raise DataError(
                 f"`method` of input {self.index} must start with a letter or digit and be "
@@ -195,7 +192,6 @@ def _row(
         sigma=certificate.law.sigma,
         n=plan["n"],
         alpha=plan["alpha"],
-        uniform=certificate.uniform,
         seconds=result.seconds,
         queries=result.queries,
         grid=None if certificate.grid is None else certificate.grid.step,
@@ -224,9 +220,6 @@ def row_from_text(cells: Mapping[str, str | None], where: str) -> ResultRow:
         if text is None or text == "":
             continue
         values[name] = parsed(text, kind, name, where)
-    if "q_law" not in values and cells.get("q_shape") and cells.get("q_value"):
-        # Two columns of the published tables.
-        values["q_law"] = f"{cells['q_shape']}:{cells['q_value']}"
     if cells.get("certified_radius"):
         # A table of `dsrs recertify` keeps the columns that it was given and appends its own.
         values["radius"] = parsed(cells["certified_radius"] or "", float, "certified_radius", where)

@@ -178,14 +178,10 @@ def _counted(seen: Sequence[RunResult]) -> list[tuple[int, int]]:
     """Hits and votes of each input under the smoothing law, where it has some."""
     counted = []
     for one in seen:
-        routed = any(votes.stream.classifier for votes in one.votes)
         parts = [
             votes
             for votes in one.votes
-            # The answers of a router are no classes.
-            if bool(votes.stream.classifier) == routed
-            and votes.stream.additional is None
-            and votes.stream.purpose == ESTIMATION
+            if votes.stream.additional is None and votes.stream.purpose == ESTIMATION
         ]
         if parts:
             counted.append(

@@ -57,7 +57,7 @@ class Method(ABC):
     plan: Plan
     text: str
 
-    # Whether it has one bound, which may be looked at early and be randomized.
+    # Whether it has one bound, which may be looked at early.
     one_bound: ClassVar[bool] = False
     # Whether it can compare the class with every other one (`classes` = all).
     compares_classes: ClassVar[bool] = False
@@ -92,11 +92,6 @@ class Method(ABC):
     def choose(self, seen: SampledInput) -> NoiseLaw | None:
         """The law that this method chooses from votes, as soon as it can; kept with them."""
         return None
-
-    def choices(self, seen: SampledInput) -> dict[str, NoiseLaw]:
-        """The laws that this method can choose now, by the names that they are kept under."""
-        law = None if self.text in seen.choices else self.choose(seen)
-        return {} if law is None else {self.text: law}
 
     def again(self, sampled: Plan) -> Method:
         """The method that certifies again from the votes that another plan has sampled."""

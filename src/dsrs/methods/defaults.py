@@ -7,7 +7,6 @@ from typing import Literal
 
 Target = Literal["label", "predicted"]
 Classes = Literal["top", "all"]
-Bound = Literal["plain", "randomized"]
 
 NEYMAN_PEARSON, TAILORED = "np", "tailored"
 
@@ -21,6 +20,5 @@ ALPHA_SHARE = 0.5
 # Of these the first one each.
 TARGETS: tuple[Target, ...] = ("label", "predicted")
 CLASSES: tuple[Classes, ...] = ("top", "all")
-BOUNDS: tuple[Bound, ...] = ("plain", "randomized")
 PRECISION = 0.01  # of an adaptive run without radii; a plan has none by itself
 PREDICTION_VOTES = 1000  # of one answer, at most

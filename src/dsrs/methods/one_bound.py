@@ -10,16 +10,10 @@ each part of alpha goes to the class's lower bound, half to an upper bound of EV
 divided by their number: a wrong certificate needs a miss of the class's own bound or of the bound
 of the one rival that truly limits it, which is a fixed class (docs/math.md 11). Which of the two
 forms is used is decided by selection votes, at no cost.
-
-With `bound = randomized` every bound uses one uniform number of the input, drawn from the seed
-before the votes: at each look the bound then fails with exactly its part of alpha. One number may
-serve all looks and all rivals, because their failures are added up, however they depend on each
-other; and for a fixed number the bound grows with the count, so the most frequent rival bounds all.
 """
 
 from __future__ import annotations
 
-import hashlib
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -27,8 +21,6 @@ from typing import ClassVar
 from dsrs.confidence import (
     clopper_pearson_lower,
     clopper_pearson_upper,
-    randomized_lower,
-    randomized_upper,
 )
 from dsrs.methods.base import Method, Want, certify_or_abstain
 from dsrs.methods.comparing import comparing_advised, most_of_others, rivals_left
@@ -88,9 +80,8 @@ class OneBound(Method):
             found = self._proved(seen, asked)
         else:
             raise seen.lacks(asked.stream, asked.votes)
-        uniform = self.uniform(seen) if plan.bound == "randomized" else None
         short = plan.goal.radius is not None and found.radius < plan.goal.radius
-        return replace(found, uniform=uniform, status="short" if short else found.status)
+        return replace(found, status="short" if short else found.status)
 
     def looks(self, asked: Estimation) -> tuple[Look, ...]:
         """When bounds are made, with their parts of alpha."""
@@ -98,12 +89,6 @@ class OneBound(Method):
         if plan.goal.is_open:
             return (Look(asked.votes, plan.alpha),)
         return schedule(asked.votes, plan.alpha, plan.batch)
-
-    def uniform(self, seen: SampledInput) -> float:
-        """The uniform number of this input for the randomized bound: from the seed alone."""
-        name = f"uniform {self.plan.seed} {seen.index} {self.text}"
-        word = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
-        return (word + 0.5) / 2**64
 
     def _reached(self, seen: SampledInput, asked: Estimation) -> list[Look]:
         ends = set(seen.ends(asked.stream))
@@ -137,10 +122,10 @@ class OneBound(Method):
         for look in self._reached(seen, asked):
             votes = seen.first(stream, look.votes)
             share = look.alpha / 2 if leads else look.alpha
-            lower = max(lower, self._lower(seen, votes.successes, votes.total, share))
+            lower = max(lower, clopper_pearson_lower(votes.successes, votes.total, share))
             if leads:
                 most = most_of_others(votes, seen)
-                rival = min(rival, self._upper(seen, most, votes.total, share))
+                rival = min(rival, clopper_pearson_upper(most, votes.total, share))
         known = self.charged(Interval(lower, 1.0), stream.law)
         if leads:
             rival = self.charged(Interval(0.0, rivals_left(lower, rival)), stream.law).upper
@@ -150,16 +135,6 @@ class OneBound(Method):
             return self.on_grid(certify_or_abstain(plan.law, known), seen)
         observed = Observation(stream.additional, known)
         return self.on_grid(certify_or_abstain(plan.law, NOTHING_KNOWN, observed), seen)
-
-    def _lower(self, seen: SampledInput, hits: int, trials: int, alpha: float) -> float:
-        if self.plan.bound == "randomized":
-            return randomized_lower(hits, trials, alpha, self.uniform(seen))
-        return clopper_pearson_lower(hits, trials, alpha)
-
-    def _upper(self, seen: SampledInput, hits: int, trials: int, alpha: float) -> float:
-        if self.plan.bound == "randomized":
-            return randomized_upper(hits, trials, alpha, self.uniform(seen))
-        return clopper_pearson_upper(hits, trials, alpha)
 
     def _compares_all(self, seen: SampledInput, asked: Estimation) -> bool:
         """Whether the class is compared with every other one.

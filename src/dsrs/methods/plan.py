@@ -97,9 +97,6 @@ class Plan:
         radii: stop when it is known between which of these radii the certified radius lies.
         precision: stop when the radius is known to this relative precision.
         classes: `top` certifies a majority; `all` may compare the class with every other one.
-        bound: `plain` Clopper-Pearson, or `randomized` (see `confidence.randomized`).
-        experts: of a routed model the smoothing law of each expert, None for a plain model; `law`
-            is then that of its router. Empty where there is one classifier.
         grid: what inputs and noise are rounded to, so that certificates hold in floating point. The
             default is chosen when the bounds of the data are known (`on_grid_of`); None adds noise
             in float32.
@@ -124,16 +121,13 @@ class Plan:
     radii: tuple[float, ...] = ()
     precision: float | None = None
     classes: defaults.Classes = defaults.CLASSES[0]
-    bound: defaults.Bound = defaults.BOUNDS[0]
     grid: Grid | Literal["default"] | None = DEFAULT_GRID
-    experts: tuple[GeneralizedGaussian | None, ...] = ()
 
     def __post_init__(self) -> None:
         if self.grid != DEFAULT_GRID and not isinstance(self.grid, Grid | None):
             raise InvalidInput(f"`grid` must be a Grid or None, got {shown(self.grid)}")
-        object.__setattr__(self, "experts", tuple(self.experts))
         if isinstance(self.grid, Grid):
-            strays = max(map(self.grid.variation, self.smoothing_laws))
+            strays = self.grid.variation(self.law)
             if strays > MOST_VARIATION:
                 raise InvalidInput(
                     f"`grid` must have a larger step than {self.grid.step:g}: noise in double "
@@ -151,7 +145,6 @@ class Plan:
         for name, allowed in (
             ("target", defaults.TARGETS),
             ("classes", defaults.CLASSES),
-            ("bound", defaults.BOUNDS),
         ):
             if getattr(self, name) not in allowed:
                 raise InvalidInput(
@@ -186,19 +179,9 @@ class Plan:
             )
 
     @property
-    def smoothing_laws(self) -> tuple[GeneralizedGaussian, ...]:
-        """P; of a routed model that of the router, and those of all experts with noise."""
-        return (self.law, *(law for law in self.experts if law is not None))
-
-    @property
     def goal(self) -> Goal:
         """Return the goal of the plan: when a method may stop."""
         return Goal(self.radius, self.radii, self.precision)
-
-    @property
-    def needs_one_bound(self) -> bool:
-        """Whether only methods with one bound, which has looks, can do what is asked."""
-        return not self.goal.is_open or self.bound != "plain"
 
     @property
     def laws(self) -> tuple[str, ...]:
@@ -239,13 +222,11 @@ class Plan:
 
         Its default grid is chosen. Raises InvalidInput for a grid that is too coarse for the noise.
         """
-        # One grid for router and experts: the finest that any of them wants.
-        finest = min(self.smoothing_laws, key=lambda law: law.sigma)
         if isinstance(self.grid, Grid):
-            self.grid.refuse_coarse(finest)
+            self.grid.refuse_coarse(self.law)
         if self.grid != DEFAULT_GRID:
             return self
-        return self.replace(grid=Grid.of_bounds(bounds, finest))
+        return self.replace(grid=Grid.of_bounds(bounds, self.law))
 
     @property
     def known_grid(self) -> Grid | None:
@@ -275,24 +256,17 @@ class Plan:
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         lists = {"methods": list(self.methods), "radii": list(self.radii)}
         grid = self.grid.to_dict() if isinstance(self.grid, Grid) else self.grid
-        experts = [None if law is None else law.to_dict() for law in fields.pop("experts")]
-        # Plans of one classifier are written as they were before there were several.
-        routed = {"experts": experts} if experts else {}
-        return fields | {"law": self.law.to_dict(), "grid": grid} | lists | routed
+        return fields | {"law": self.law.to_dict(), "grid": grid} | lists
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Plan:
         """The plan that `to_dict` was made from."""
         known = {field.name for field in dataclasses.fields(cls)}
-        fields = {"experts": ()} | fields
         if set(fields) != known:
             strange = ", ".join(sorted(set(fields) ^ known))
             raise DataError(f"the fields of a plan are missing or unknown: {strange}")
         law = smoothing_law_from_dict(fields["law"])
         tuples = {name: tuple(fields[name]) for name in ("methods", "radii")}
-        tuples["experts"] = tuple(
-            None if law is None else smoothing_law_from_dict(law) for law in fields["experts"]
-        )
         grid = DEFAULT_GRID if fields["grid"] == DEFAULT_GRID else Grid.from_dict(fields["grid"])
         return cls(**(fields | {"law": law, "grid": grid} | tuples))
 

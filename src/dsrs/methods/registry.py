@@ -89,12 +89,6 @@ METHODS: dict[str, Entry] = {
 }
 
 
-# What stands before the method of a routed model's experts; no plan names it.
-ROUTED = Entry(
-    "routed", "routed", "a router before the experts", "dsrs.methods.routed:RoutedMethod"
-)
-
-
 def register(entry: Entry) -> Entry:
     """Make a method of another package known to all commands and reports, under its name."""
     if METHODS.get(entry.name, entry) != entry:
@@ -120,14 +114,11 @@ def entry_of(text: str) -> Entry:
 
 def method_of(plan: Plan, text: str) -> Method:
     """The method that the plan writes as `text`; InvalidInput where the plan does not fit it."""
-    kind = entry_of(text).load()
-    if plan.experts:
-        kind = ROUTED.load()  # which asks the method for each expert
-    method = kind(plan, text)
-    if plan.needs_one_bound and not method.one_bound:
+    method = entry_of(text).load()(plan, text)
+    if not plan.goal.is_open and not method.one_bound:
         raise InvalidInput(
-            "a radius or precision to stop at and `bound` = randomized are for methods with one "
-            f"bound (np, tailored), not for {text}: it has no looks with parts of alpha"
+            "a radius or precision to stop at is for methods with one bound (np, tailored), not "
+            f"for {text}: it has no looks with parts of alpha"
         )
     if plan.classes == "all" and not method.compares_classes:
         raise InvalidInput(

@@ -9,13 +9,12 @@ import numpy as np
 from dsrs.errors import InvalidInput
 from dsrs.laws.grid import DEFAULT_GRID
 from dsrs.methods.base import Want
-from dsrs.methods.experts import ROUTER, named_expert, predicting_stream, selection_wanted
 from dsrs.methods.plan import Plan
 from dsrs.methods.registry import methods_of
 from dsrs.noise.stream import Stream
 from dsrs.proofs.certificate import Certificate
 from dsrs.votes.collect import WorkUnit
-from dsrs.votes.records import SELECTION, SampledInput, Votes
+from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput, Votes
 from dsrs.votes.tally import Counts, Tally
 
 
@@ -58,9 +57,8 @@ class Session:
         that is wanted of one stream the least is taken first, so that each method finds the
         counts after the numbers of votes that it asks for.
         """
-        selection = selection_wanted(self.seen, self.plan)
-        if selection is not None:
-            return Want(*selection)
+        if self.seen.target is None:
+            return Want(Stream(SELECTION, self.plan.law), self.plan.n0)
         asked = (one.want(self.seen) for one in self._methods.values())
         wants = [want for want in asked if want is not None]
         if not wants:
@@ -74,14 +72,9 @@ class Session:
         votes, seen = counts.votes, self.seen
         if votes.sum() != unit.stop - unit.first:
             raise InvalidInput(f"expected {unit.stop - unit.first} votes, got {votes.sum()}")
-        if self.plan.experts and unit.stream.classifier == ROUTER:  # it names an expert
-            named = named_expert(seen, self.plan)
-            hit = int(votes.sum(axis=1).argmax()) if named is None else named
-        else:
-            if seen.target is None:
-                seen = replace(seen, target=int(votes.sum(axis=1).argmax()))
-            assert seen.target is not None
-            hit = seen.target
+        if seen.target is None:
+            seen = replace(seen, target=int(votes.sum(axis=1).argmax()))
+        assert seen.target is not None
         tallies = self._tallies[unit.stream]
         for tally, counted in zip(tallies, counts.tallies, strict=True):
             tally.merge(counted)
@@ -91,24 +84,24 @@ class Session:
             unit.first,
             counts=tuple(votes.sum(axis=1).tolist()),
             trials=tuple(votes.sum(axis=0).tolist()),
-            hits=tuple(votes[hit].tolist()),
+            hits=tuple(votes[seen.target].tolist()),
             tallies={name: part for name, part in summaries.items() if part is not None},
         )
         seen = replace(seen, votes=(*seen.votes, taken))
         for one in self._methods.values():
-            chosen = one.choices(seen) if seen.target is not None else {}
-            if chosen:
-                seen = replace(seen, choices={**seen.choices, **chosen})
+            law = None if one.text in seen.choices else one.choose(seen)
+            if law is not None:
+                seen = replace(seen, choices={**seen.choices, one.text: law})
         self.seen = seen
 
     def finish(self, seconds: float, queries: int | None = None) -> SampledInput:
         """The votes with what they predict and what they cost."""
         seen = replace(self.seen, seconds=seconds, queries=queries)
-        stream = predicting_stream(seen, self.plan)
-        if stream is None:
-            return seen
-        counts = seen.first(stream, seen.taken(stream)).counts
-        return replace(seen, predicted=int(np.argmax(counts)))
+        for purpose in (SELECTION, ESTIMATION):
+            stream = Stream(purpose, self.plan.law)
+            if taken := seen.taken(stream):
+                return replace(seen, predicted=int(np.argmax(seen.first(stream, taken).counts)))
+        return seen
 
 
 def certificates_of(seen: SampledInput, plan: Plan) -> dict[str, Certificate]:

@@ -1,4 +1,4 @@
-"""LeNet with two convolutions, as SmoothMix and CAT-RS use it for MNIST."""
+"""LeNet with two convolutions, as SmoothMix uses it for MNIST."""
 
 from __future__ import annotations
 

@@ -21,8 +21,6 @@ from dsrs.noise.normals import CODES, NORMAL_UNITS, NoiseBlock
 # Norms of a non-Gaussian law are drawn in blocks of this many samples, one generator a block.
 NOISE_BLOCK = 256
 
-# What votes without any noise are for: the answer of a plain model, which is not smoothed.
-PLAIN = "plain"
 
 NoiseLaw = GeneralizedGaussian | AdditionalLaw
 Norms = NDArray[np.float64]
@@ -33,16 +31,12 @@ class Stream:
     """The name of a stream of votes on one input. It is part of the key of the stream's noise.
 
     Args:
-        purpose: what the votes are for, such as `selection` or `estimation`; `plain` votes have no
-            noise, and their law only names the stream.
+        purpose: what the votes are for, such as `selection` or `estimation`.
         law: the law of their noise: the smoothing law P itself, or an additional law Q.
-        classifier: the place of the classifier that votes among those of the run; the only
-            classifier of a run has place 0.
     """
 
     purpose: str
     law: NoiseLaw
-    classifier: int = 0
 
     @property
     def base(self) -> GeneralizedGaussian:
@@ -56,19 +50,13 @@ class Stream:
 
     @property
     def key(self) -> str:
-        """What tells this stream from every other one of the same input and seed.
-
-        Two classifiers under one law must not share their noise, so a place above 0 is part of
-        the key. Place 0 is left out, so that a run of one classifier keeps the noise it had before
-        runs could have several.
-        """
+        """What tells this stream from every other one of the same input and seed."""
         return _stream_key(self)
 
     def __str__(self) -> str:
         """For messages: `estimation votes under P`."""
         law = "P" if self.additional is None else self.additional.text
-        place = f" of classifier {self.classifier}" if self.classifier else ""
-        return f"{self.purpose} votes under {law}{place}"
+        return f"{self.purpose} votes under {law}"
 
 
 @functools.lru_cache(maxsize=256)
@@ -76,8 +64,6 @@ def _stream_key(stream: Stream) -> str:
     facts: dict[str, Any] = {"purpose": stream.purpose, "p": stream.base.to_dict()}
     if stream.additional is not None:
         facts["q"] = stream.additional.to_dict()
-    if stream.classifier:
-        facts["classifier"] = stream.classifier
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
@@ -93,7 +79,6 @@ class NoiseStream:
     def __init__(self, stream: Stream, seed: int, index: int, grid: Grid | None = None) -> None:
         self._law = stream.law
         self._grid = grid
-        self._plain = stream.purpose == PLAIN
         self._sigma = _gaussian_sigma(stream.law)
         self._norm = stream.base.measured_in
         self._entropy = _entropy(seed, index, stream.key)
@@ -108,10 +93,6 @@ class NoiseStream:
         norms: Norms,
     ) -> None:
         """out[i] = x + noise of sample `first + i`, norms[i] its norm, for flat `x`."""
-        if self._plain:
-            grid, norms[:] = self._grid, 0.0
-            out[:] = x if grid is None else grid.values(self._cells_of(grid, x))
-            return
         if self._sigma is None:
             norms[:] = self._norms(first, len(out))
         if self._grid is None:

@@ -17,9 +17,8 @@ from dsrs.files.json_records import record_to_json
 from dsrs.laws import GeneralizedGaussian
 from dsrs.proofs.interval import NOTHING_KNOWN, Interval, Observation
 
-# What a certificate claims near its input: that the class has a majority, that it leads, or that
-# every expert that the router may choose answers it.
-Claim = Literal["majority", "lead", "routed"]
+# What a certificate claims near its input: that the class has a majority, or that it leads.
+Claim = Literal["majority", "lead"]
 
 # Claimed numbers may differ from recomputed ones by rounding.
 CLAIM_ROUNDING = 1e-12

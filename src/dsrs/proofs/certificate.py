@@ -16,7 +16,6 @@ from dsrs.files.readable import Readable
 from dsrs.laws import GeneralizedGaussian, smoothing_law_from_dict
 from dsrs.laws.grid import Grid
 from dsrs.laws.norms import Norm
-from dsrs.proofs import format_2
 from dsrs.proofs.base import Claim, Proof
 from dsrs.proofs.interval import NOTHING_KNOWN, Interval, Observation
 from dsrs.proofs.registry import proof_from_dict
@@ -28,7 +27,7 @@ Status = Literal["certified", "short", "abstained", "undecided"]
 # The entries of the JSON form, in order, after the format.
 IN_JSON = (
     *("status", "radius", "linf_radius", "l1_radius", "np_radius", "complete", "law", "grid"),
-    *("uniform", "proof", "subject"),
+    *("proof", "subject"),
 )
 # Derived from the radius, and compared with it where they are read.
 OTHER_NORMS = ("linf_radius", "l1_radius")
@@ -41,23 +40,17 @@ class OnGrid:
 
     The input was `moved` this far (l2) to its grid point: proofs are about that point, radii are
     less by the distance. `variation` is what every probability was charged at most for noise that
-    is not quite the law's. `origin` is None in certificates of the version before, which did not
-    keep it.
+    is not quite the law's.
     """
 
     step: float
-    origin: float | None
+    origin: float
     moved: float
     variation: float
 
     @property
     def grid(self) -> Grid:
         """The grid, which belongs to the smoothed classifier."""
-        if self.origin is None:
-            raise InvalidInput(
-                "the certificate is of an earlier version and does not say where its grid begins; "
-                "give the plan that it was made with"
-            )
         return Grid(self.step, self.origin)
 
 
@@ -103,7 +96,6 @@ class Certificate(Readable):
         proof: what makes the radius true, checked by `dsrs.check` without any search. With a
             `grid` it is about the input's grid point, and reaches farther by the distance.
         grid: what input and noise were rounded to; None: float32, as they came.
-        uniform: the uniform number of the bounds, if they are randomized.
         complete: False where the search ran out of work, and a larger radius may be provable.
         subject: which class of which model at which input; None for bare intervals.
     """
@@ -114,7 +106,6 @@ class Certificate(Readable):
     np_radius: float | None
     proof: Proof | None
     grid: OnGrid | None = None
-    uniform: float | None = None
     complete: bool = True
     subject: Subject | None = None
 
@@ -229,15 +220,12 @@ class Certificate(Readable):
 
 
 def _read(kind: type[Certificate], fields: Any) -> Certificate:
-    """A certificate of this format or of the one before."""
     if not isinstance(fields, Mapping):
         raise DataError(f"it must be an object, got {shown(fields)}")
-    if "format" not in fields:
-        fields = format_2.converted(fields)
-    if fields["format"] != CERTIFICATE_FORMAT:
+    if fields.get("format") != CERTIFICATE_FORMAT:
         raise DataError(
-            f"this version of dsrs reads certificates of format 2 and {CERTIFICATE_FORMAT}, got "
-            f"{shown(fields['format'])}"
+            f"this version of dsrs reads certificates of format {CERTIFICATE_FORMAT}, got "
+            f"{shown(fields.get('format'))}"
         )
     if not isinstance(fields.get("law"), Mapping):
         raise DataError(f"`law` must be an object, got {shown(fields.get('law'))}")

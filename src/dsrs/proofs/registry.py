@@ -12,15 +12,12 @@ from dsrs.proofs.base import Proof
 from dsrs.proofs.dual import Dual
 from dsrs.proofs.lead import Lead
 from dsrs.proofs.norm_dual import NormDual
-from dsrs.proofs.routed import ExpertPart, Routed, part_from_dict
 from dsrs.proofs.slab import Slab
 
 Kind = TypeVar("Kind", bound=type[Proof])
 
 # A new kind is added here.
-PROOF_KINDS: dict[str, type[Proof]] = {
-    proof.kind: proof for proof in (Dual, Lead, Slab, NormDual, Routed)
-}
+PROOF_KINDS: dict[str, type[Proof]] = {proof.kind: proof for proof in (Dual, Lead, Slab, NormDual)}
 
 
 def register(proof: Kind) -> Kind:
@@ -39,8 +36,5 @@ def proof_from_dict(fields: Any, law: GeneralizedGaussian) -> Proof:
             f"the `kind` of a proof must be one of {', '.join(PROOF_KINDS)}, got "
             f"{shown(fields if kind is None else kind)}"
         )
-    readers = {
-        AdditionalLaw: lambda content: law_from_dict(content, law),
-        ExpertPart: lambda content: part_from_dict(content, law, proof_from_dict),
-    }
+    readers = {AdditionalLaw: lambda content: law_from_dict(content, law)}
     return from_json(PROOF_KINDS[kind], fields, readers, beside=("kind",))

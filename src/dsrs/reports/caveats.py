@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dsrs.laws.grid import WITHOUT_GRID
 from dsrs.measures.false_certificates import expected_false_text
-from dsrs.reports.headers import different_settings, members_of, plan_of
+from dsrs.reports.headers import different_settings, plan_of
 
 if TYPE_CHECKING:
     from dsrs.reports.report import Report
@@ -58,12 +58,6 @@ def _other_settings(report: Report) -> Iterator[str]:
 
 def _of_runs(report: Report) -> Iterator[str]:
     for run in report.runs:
-        if members := members_of(run):
-            yield (
-                f"{run.name}: the largest radius of {', '.join(members)} for the label of each "
-                "input. No classifier knows the label: this is what routing between them could "
-                "certify at most, up to chance in the votes."
-            )
         plan = plan_of(run)
         if "alpha" not in plan:
             continue  # a table

@@ -44,11 +44,6 @@ def report_fields(report: Report) -> dict[str, Any]:
                 "labels": measured.run.labelled,
                 "undecided": measured.undecided,
                 "undefended_accuracy": _share(measured.run.undefended_accuracy),
-                **(
-                    {"routing": [asdict(one) for one in measured.run.routing]}
-                    if measured.run.routing
-                    else {}
-                ),
                 "votes": measured.run.spent.total if measured.run.spent else None,
                 "seconds": round(sum(one.seconds for one in measured.run.outcomes), 3),
                 "attacked": attack_fields(measured.run),

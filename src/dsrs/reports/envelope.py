@@ -15,7 +15,6 @@ import numpy as np
 
 from dsrs.confidence.bootstrap import Estimate, Floats, Resampling, draw_counts, interval
 from dsrs.errors import StoreMismatch
-from dsrs.reports.headers import is_routed
 from dsrs.reports.measures import checked_radii
 from dsrs.reports.summary import BASELINE, RunSummary
 
@@ -40,8 +39,7 @@ def sigma_families(runs: Sequence[RunSummary]) -> dict[str, tuple[RunSummary, ..
     """Families with runs at two or more sigma, each run with the inputs that all of them have."""
     grouped: dict[str, list[RunSummary]] = {}
     for run in runs:
-        # A routed run has no single sigma.
-        if run.law is not None and run.family is not None and not is_routed(run):
+        if run.law is not None and run.family is not None:
             grouped.setdefault(run.family, []).append(run)
     shared = {
         family: _shared_inputs(family, members)

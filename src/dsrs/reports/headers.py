@@ -26,31 +26,15 @@ def plan_of(run: RunSummary) -> Mapping[str, Any]:
     return plan
 
 
-def is_routed(run: RunSummary) -> bool:
-    """Whether a run is of a router and its experts."""
-    return bool(plan_of(run).get("experts"))
-
-
-def members_of(run: RunSummary) -> Sequence[str]:
-    """The runs that an oracle chooses from (oracle.py); none for a run of its own."""
-    names: Sequence[str] = run.settings.get("oracle", ())
-    return names
-
-
 def settings_text(run: RunSummary) -> str:
     """`sigma = 0.5, n = 1,000, alpha = 0.001, 100 inputs`, as far as it is known."""
     inputs = f"{run.size:,} input{'s' * (run.size != 1)}"
-    if members := members_of(run):
-        return f"on each input the largest radius of {', '.join(members)}; {inputs}"
     values = {name: value_of(run) for name, value_of in SETTINGS.items()}
     parts = [
         f"{name} = {_shown(name, value)}"
         for name, value in values.items()
         if value is not None and value != USUAL.get(name)
     ]
-    if experts := plan_of(run).get("experts"):
-        sigmas = ", ".join("0" if law is None else f"{law['sigma']:g}" for law in experts)
-        parts = [f"routed between sigma {sigmas}", f"router: {parts[0]}", *parts[1:]]
     return ", ".join([*parts, inputs])
 
 
@@ -61,16 +45,14 @@ def header_lines(runs: Sequence[RunSummary]) -> list[str]:
 
 def legend_names(runs: Sequence[RunSummary]) -> dict[str, str]:
     """What a legend calls each run: its name, with sigma where the runs differ in it."""
-    own = {run.name: run.law.sigma if run.law else None for run in runs if not members_of(run)}
+    own = {run.name: run.law.sigma if run.law else None for run in runs}
     if None in own.values() or len(set(own.values())) == 1:
         return {run.name: run.name for run in runs}
     return {run.name: _legend_name(run) for run in runs}
 
 
 def _legend_name(run: RunSummary) -> str:
-    if is_routed(run):
-        return run.name if run.name == "routed" else f"{run.name} (routed)"
-    if members_of(run) or run.law is None:
+    if run.law is None:
         return run.name
     return f"{run.name} (\N{GREEK SMALL LETTER SIGMA} = {run.law.sigma:g})"
 
@@ -107,7 +89,7 @@ def different_settings(runs: Sequence[RunSummary]) -> list[str]:
     """
     names = []
     for name, value_of in SETTINGS.items():
-        values = [value_of(run) for run in runs if not members_of(run)]
+        values = [value_of(run) for run in runs]
         known = [value for value in values if value is not None]
         if len(known) == len(values) and len(set(known)) > 1:
             texts = [_shown(name, value) for value in dict.fromkeys(known)]

@@ -25,7 +25,6 @@ from dsrs.reports.headers import legend_names, radius_label, run_notes, settings
 from dsrs.reports.looks import looks_of
 from dsrs.reports.page_tables import comparison_section, rows_table
 from dsrs.reports.report import Report
-from dsrs.reports.routing import routing_section
 from dsrs.reports.series import UNDEFENDED_TITLE
 from dsrs.reports.style import NEUTRAL, palette_css
 from dsrs.reports.summary import BASELINE, Outcome, RunSummary, method_name
@@ -163,8 +162,6 @@ def parts_below(report: Report) -> list[tuple[str, str, str]]:
     parts = []
     if report.gates:
         parts.append(("requirements", "Requirements", "\n".join(map(gate_section, report.gates))))
-    if any(run.routing for run in report.runs):
-        parts.append(("routing", "Routing", routing_section(report.runs)))
     if report.comparisons:
         content = "\n".join(map(comparison_section, report.comparisons))
         parts.append(("comparison", "Comparison", content))

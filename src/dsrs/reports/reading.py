@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dsrs.errors import InvalidInput
-from dsrs.measures.routing import routed_inputs
 from dsrs.reports.privacy import without_places
 from dsrs.reports.summary import RunSummary
 from dsrs.reports.tabled import read_table
@@ -90,7 +89,6 @@ def read_run(
             settings={**(run.config if paths else without_places(run.config)), "started": started},
             spent=votes_spent(results, run.sampled_plan),
             attacks=attacked_inputs(run),
-            routing=tuple(routed_inputs(results, run.plan)) if run.plan.experts else (),
         )
 
 

@@ -11,7 +11,6 @@ from dsrs.reports.comparing import Comparison, common_inputs, compare
 from dsrs.reports.envelope import Envelope, envelopes, shared_methods
 from dsrs.reports.gating import Gate
 from dsrs.reports.measures import RunMeasures, default_radii, measure_run
-from dsrs.reports.oracle import oracle_of
 from dsrs.reports.series import FigureSeries, figure_series
 from dsrs.reports.summary import RunSummary
 from dsrs.reports.together import check_comparable
@@ -51,15 +50,12 @@ def make_report(
     """Compute everything.
 
     Args:
-        runs: what is reported; beside a routed run and two or more of single noises stands what
-            an ideal choice among these would certify (oracle.py).
+        runs: what is reported.
         radii: by default a round grid that covers all certified radii.
         resampling: of the bootstrap.
         gates: verdicts on some of the runs, shown beside their numbers.
     """
     check_comparable(runs)
-    oracle = oracle_of(runs)
-    runs = runs if oracle is None else [*runs, oracle]
     drawing = resampling or Resampling()
     grid = tuple(radii) if radii is not None else default_radii(runs)
     return Report(

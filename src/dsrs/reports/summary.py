@@ -23,7 +23,6 @@ from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.laws.norms import Norm
 from dsrs.measures.accuracy import NO_CERTIFICATE, proved_radius
 from dsrs.measures.rounding import floor_text
-from dsrs.measures.routing import RoutedInput
 from dsrs.methods import NEYMAN_PEARSON
 from dsrs.methods.registry import known_names, title_of
 from dsrs.proofs.certificate import Certificate
@@ -146,7 +145,6 @@ class RunSummary(Readable):
     class_names: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     attacks: Mapping[int, AttackedInput] = field(default_factory=dict)  # by index of the input
-    routing: tuple[RoutedInput, ...] = ()  # of a routed model, in the order of the outcomes
     spent: VotesSpent | None = None  # by input, in the order of the outcomes; None: not known
     for_label: bool = False  # the answers are for the labels, although these have no numbers
 
@@ -257,8 +255,7 @@ class RunSummary(Readable):
         kept = frozenset(indices)
         outcomes = tuple(outcome for outcome in self.outcomes if outcome.index in kept)
         attacks = {index: attack for index, attack in self.attacks.items() if index in kept}
-        routing = tuple(one for one in self.routing if one.index in kept)
-        return replace(self, outcomes=outcomes, spent=None, attacks=attacks, routing=routing)
+        return replace(self, outcomes=outcomes, spent=None, attacks=attacks)
 
 
 def method_name(method: str) -> str:
@@ -296,8 +293,6 @@ def _radial_counts(votes: Sequence[Votes]) -> tuple[tuple[int, ...], tuple[int, 
     """Trials and hits by noise norm of the votes under P: those that certify, if there are any."""
     trials = np.zeros(HISTOGRAM_BINS, dtype=np.int64)
     hits = np.zeros(HISTOGRAM_BINS, dtype=np.int64)
-    if any(taken.stream.classifier for taken in votes):
-        return (), ()  # router and experts have bins of their own laws
     under_p = [taken for taken in votes if taken.stream.additional is None]
     certifying = [taken for taken in under_p if taken.stream.purpose == ESTIMATION]
     for taken in certifying or under_p:

@@ -24,9 +24,7 @@ def draw_tuning(tuned: Tuned, path: Path) -> None:
         figure = Figure()
         axes = figure.subplots()
         limit = {"color": "#7F7F7F", "dashes": (1, 1), "label": "no law exceeds this"}
-        routed = {"color": "#000000", "dashes": (4, 1), "label": "best law of each input"}
         accuracy_steps(axes, tuned.limits, **limit)
-        accuracy_steps(axes, tuned.routed, linewidth=0.8, **routed)
         for name, forecast in (
             ("best", tuned.best),
             *(("now", each) for each in tuned.current[:1]),

@@ -11,13 +11,11 @@ from dsrs.certifying.one_input import sample_input
 from dsrs.classifiers import Classifier
 from dsrs.errors import InvalidInput
 from dsrs.methods import NEYMAN_PEARSON, Plan, certificates_of
-from dsrs.methods.experts import named_expert, place_of
 from dsrs.methods.plan import ADAPTIVE_BATCH
 from dsrs.methods.registry import entry_of
 from dsrs.noise.seeds import fresh_seed
 from dsrs.smoothed.asking import PREDICTION, Asked, told
 from dsrs.smoothed.prediction import Prediction
-from dsrs.smoothed.routed_answering import routed_answer
 from dsrs.votes import Collector, Stream
 
 
@@ -65,8 +63,6 @@ def answered(
     asked = Asked(classifier, image, plan, seed, index, collector)
     if plan.radius is not None:
         return _certified(asked)
-    if plan.experts:
-        return routed_answer(asked)
     counts, label = told(asked, Stream(PREDICTION, plan.law), plan.alpha)
     return asked.answer(label, counts.tolist())
 
@@ -77,8 +73,6 @@ def _certified(asked: Asked) -> Prediction:
     plan = asked.plan.replace(seed=asked.seed)
     sampled = sample_input(asked.classifier, asked.image, plan, asked.index, None, asked.collector)
     (certificate,) = certificates_of(sampled, plan).values()
-    named = named_expert(sampled, plan) if plan.experts else None
-    place = 0 if named is None else place_of(named)
-    by_part = [votes.counts for votes in sampled.votes if votes.stream.classifier == place]
+    by_part = [votes.counts for votes in sampled.votes]
     label = sampled.target if certificate.status == "certified" else None
     return asked.answer(label, map(sum, zip(*by_part, strict=True)), certificate)

@@ -19,7 +19,6 @@ from dsrs.certifying.one_input import (
     checked_index,
     checked_input,
     note_on_distance,
-    refuse_other_noise,
     sample_input,
 )
 from dsrs.certifying.progress import Progress, is_watched
@@ -45,7 +44,7 @@ from dsrs.votes import Collector, InlineCollector, VoteCollector
 from dsrs.votes.records import SampledInput
 
 LOG = logging.getLogger("dsrs.counting")
-OWN_FIELDS = ("law", "methods", "seed_public", "experts")  # of a plan: what is given in another way
+OWN_FIELDS = ("law", "methods", "seed_public")  # of a plan: what is given in another way
 PLAN_OPTIONS = [field.name for field in fields(Plan) if field.name not in OWN_FIELDS]
 OPTIONS = ("method", "workers", *PLAN_OPTIONS)
 
@@ -85,7 +84,7 @@ class SmoothedClassifier(Readable):
             are exact on it; a `Grid`; or None, for noise added in float32.
         options: further fields of `Plan`: `fallback=True`, `early_stop=True`; with the methods `np`
             and `tailored` also `radius=1.0` (is this radius certified? stop when it is known),
-            `radii=...`, `precision=0.01`, `classes="all"` and `bound="randomized"`.
+            `radii=...`, `precision=0.01` and `classes="all"`.
     """
 
     def __init__(
@@ -117,7 +116,6 @@ class SmoothedClassifier(Readable):
         self._interrupted: tuple[str, Folder, Plan] | None = None
         if self._source is None:
             known = checked_classifier(classifier)
-            law = law or known.router_law
             if law is None:
                 raise InvalidInput("`law`, the noise, must be given, or `sigma` to dsrs.smooth")
             self._settle(known, law)
@@ -334,16 +332,13 @@ class SmoothedClassifier(Readable):
 
     def _settle(self, classifier: Classifier, law: GeneralizedGaussian) -> None:
         """Take this classifier and this noise; everything is known from now on."""
-        plan = self._plan_for(law, classifier.expert_laws).on_grid_of(classifier.bounds)
-        refuse_other_noise(classifier, plan)
+        plan = self._plan_for(law).on_grid_of(classifier.bounds)
         methods_of(plan)  # now that the grid is known
         self._ready = classifier, plan
 
-    def _plan_for(
-        self, law: GeneralizedGaussian, experts: tuple[GeneralizedGaussian | None, ...] = ()
-    ) -> Plan:
+    def _plan_for(self, law: GeneralizedGaussian) -> Plan:
         """The plan with this noise; refuses settings that do not fit each other."""
-        plan = Plan(law, experts=experts, **self._settings)
+        plan = Plan(law, **self._settings)
         given = self._seed is not None
         plan = plan.replace(seed=self._seed, seed_public=True) if given else _with_fresh_seed(plan)
         methods_of(plan)

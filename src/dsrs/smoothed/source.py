@@ -13,7 +13,6 @@ import numpy as np
 from dsrs.classifiers import Classifier, load_classifier
 from dsrs.classifiers.adapters import ModelOptions
 from dsrs.classifiers.loading import classifier_of
-from dsrs.classifiers.routed import is_routed
 from dsrs.datasets.arrays import as_array
 from dsrs.errors import InvalidInput
 from dsrs.laws import GeneralizedGaussian
@@ -52,18 +51,13 @@ class Source:
         else:
             name = getattr(self.model, "__qualname__", type(self.model).__name__)
             classifier = classifier_of(self.model, name, options)
-        if classifier.router_law is not None:
-            return classifier, classifier.router_law
         return classifier, self.law(math.prod(classifier.input_shape))
 
 
 def source_of(model: Any, sigma: Any, k: float, options: dict[str, Any]) -> Source:
     """The source, if the model can be one; InvalidInput says what else to give."""
     kind = type(model).__name__
-    routed = isinstance(model, (str, Path)) and is_routed(model)
-    if routed and sigma is not None:
-        raise InvalidInput("a routed model has its own noise: leave `sigma` out")
-    if sigma is None and not routed:
+    if sigma is None:
         raise InvalidInput("`sigma`, the size of the noise, must be given, such as sigma=0.25")
     if isinstance(model, type):
         raise InvalidInput(
@@ -83,7 +77,7 @@ def source_of(model: Any, sigma: Any, k: float, options: dict[str, Any]) -> Sour
             f"estimator or a function of batches), got {kind}"
         )
     try:
-        size = float(1.0 if routed else sigma)
+        size = float(sigma)
     except (TypeError, ValueError):
         raise InvalidInput(f"`sigma` must be a positive number, got {shown(sigma)}") from None
     if "device" not in options and hasattr(model, "parameters"):

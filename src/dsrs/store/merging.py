@@ -116,9 +116,4 @@ def _without_time(attack: AttackedInput) -> tuple[object, ...]:
 
 
 def _timeless(result: RunResult) -> RunResult:
-    # A part of an earlier version lacks the answer without noise, and the query that it took.
-    answered = result.sampled.undefended is not None
-    queries = None if result.queries is None else result.queries - answered
-    return replace(
-        result, sampled=replace(result.sampled, seconds=0.0, undefended=None, queries=queries)
-    )
+    return replace(result, sampled=replace(result.sampled, seconds=0.0))

@@ -23,12 +23,10 @@ from dsrs.store.schema import (
     APPLICATION_ID,
     FORMAT_VERSION,
     LOCK_NAME,
-    OLDEST_VERSION,
     SETTINGS_NAME,
     STORE_NAME,
     damage_as_error,
     damaged,
-    version_of,
 )
 
 BUSY_SECONDS = 60.0  # a reader waits this long for a writer's transaction
@@ -56,17 +54,17 @@ def refuse_strange_files(folder: Path) -> None:
             _refuse_super_journal(folder / name)
 
 
-def connect(path: Path, *, writable: bool, whole: bool = True) -> sqlite3.Connection:
+def connect(path: Path, *, writable: bool) -> sqlite3.Connection:
     """A connection to a store that has passed all checks of its file.
 
     It shows the store as its last transaction left it. Unless `writable`, nothing in the folder is
-    changed. Without `whole`, its pages are not checked: what is read may be damaged.
+    changed.
     """
     with damage_as_error(path):
         connection = _opened(path, writable)
     try:
         with damage_as_error(path):
-            _check_format(connection, path, writable, whole)
+            _check_format(connection, path)
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute(f"PRAGMA query_only = {'OFF' if writable else 'ON'}")
@@ -186,26 +184,20 @@ def _check_header(path: Path) -> None:
         raise StoreCorrupted(damaged(path, "it asks for a write-ahead log, which no run has"))
 
 
-def _check_format(connection: sqlite3.Connection, path: Path, writable: bool, whole: bool) -> None:
+def _check_format(connection: sqlite3.Connection, path: Path) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
-    version = version_of(connection)
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION_ID or version < 1:
         raise StoreCorrupted(damaged(path, "it is an SQLite database, but not of a dsrs run"))
-    if version < OLDEST_VERSION:
+    if version < FORMAT_VERSION:
         raise StoreError(
-            f"{path} was written in format {version}, and this version of dsrs reads formats from "
-            f"{OLDEST_VERSION} on; certify its inputs again"
+            f"{path} was written in format {version}, and this version of dsrs reads format "
+            f"{FORMAT_VERSION}; certify its inputs again"
         )
     if version > FORMAT_VERSION:
         raise StoreTooNew(
-            f"{path} was written in format {version}, and this version of dsrs reads up to "
+            f"{path} was written in format {version}, and this version of dsrs reads format "
             f"{FORMAT_VERSION}; upgrade with: pip install --upgrade dsrs"
-        )
-    if writable and version < FORMAT_VERSION:
-        raise StoreError(
-            f"{path} was written in format {version} by an earlier version of dsrs: it can be "
-            "shown, exported and certified again, but not continued; use another --output, or copy "
-            f"it into a new folder with `dsrs merge {path.parent} --output NEW` and continue that"
         )
     # What a view or a trigger gives may depend on who asks, and an index may leave rows out.
     others = connection.execute(
@@ -214,6 +206,6 @@ def _check_format(connection: sqlite3.Connection, path: Path, writable: bool, wh
     ).fetchall()
     if others:
         raise StoreCorrupted(damaged(path, f"it holds more than tables: {others[0][0]!r}"))
-    findings = [row[0] for row in connection.execute("PRAGMA quick_check(3)")] if whole else []
+    findings = [row[0] for row in connection.execute("PRAGMA quick_check(3)")]
     if findings not in ([], ["ok"]):
         raise StoreCorrupted(damaged(path, "; ".join(findings)))

@@ -17,17 +17,14 @@ from dsrs.methods import Plan
 from dsrs.methods.subject import subject_of
 from dsrs.proofs.certificate import CERTIFICATE_FORMAT, Certificate
 from dsrs.store.asked import ASKED, ranges_of
-from dsrs.store.format_2 import config_of_format_2, read_rows_of_format_2
 from dsrs.store.opening import connect
 from dsrs.store.result import RunResult
 from dsrs.store.rows import CERTIFICATE_COLUMNS, INPUT_COLUMNS, InputRows, read_rows
 from dsrs.store.schema import (
-    FORMAT_VERSION,
     SETTINGS_NAME,
     STORE_NAME,
     damage_as_error,
     read_config,
-    version_of,
 )
 from dsrs.votes.records import SampledInput
 
@@ -67,9 +64,7 @@ class Run(Readable):
         self.store = path / STORE_NAME
         self.connection = connection
         with damage_as_error(self.store):
-            self.format = version_of(connection)
-            config = read_config(connection, self.store)
-            self.config = config if self.format == FORMAT_VERSION else config_of_format_2(config)
+            self.config = read_config(connection, self.store)
 
     def facts(self) -> dict[str, object]:
         """Return what the run's representation shows."""
@@ -104,7 +99,7 @@ class Run(Readable):
     def sessions(self) -> list[dict[str, Any]]:
         """When the run was started or continued, with which versions, and for which inputs.
 
-        `asked` is None for sessions of earlier versions, and of runs that were not sampled.
+        `asked` is None for sessions of runs that were not sampled.
         """
         with damage_as_error(self.store):
             rows = self.connection.execute("SELECT started, versions FROM session ORDER BY rowid")
@@ -167,9 +162,7 @@ class Run(Readable):
 
     def _rows(self, index: int) -> InputRows:
         with damage_as_error(self.store), self._reading(index):
-            if self.format == FORMAT_VERSION:
-                return read_rows(self.connection, index, self.store)
-            return read_rows_of_format_2(self.connection, index, self.plan, self.store)
+            return read_rows(self.connection, index, self.store)
 
     @contextmanager
     def _reading(self, index: int) -> Iterator[None]:

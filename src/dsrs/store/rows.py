@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from dsrs.errors import InvalidInput, StoreCorrupted, StoreError
 from dsrs.methods import Plan
 from dsrs.store.result import RunResult
-from dsrs.store.schema import checksum_of, columns_of_input, damaged
+from dsrs.store.schema import checksum_of, damaged
 
 LARGEST_INDEX = 2**63 - 1  # of SQLite's integers
 # The columns of an input and of a certificate, in their order.
@@ -20,8 +20,7 @@ INPUT_COLUMNS = (
     *("moved", "fingerprint", "undefended"),
 )
 CERTIFICATE_COLUMNS = (
-    *("method", "status", "radius", "np_radius", "complete", "variation", "uniform"),
-    "proof",
+    *("method", "status", "radius", "np_radius", "complete", "variation", "proof"),
 )
 
 
@@ -37,9 +36,8 @@ class InputRows(NamedTuple):
     @property
     def checksum(self) -> str:
         """Return the checksum of all rows of the input."""
-        # Rows from before the last column was kept have their checksum without it.
-        fields = list(self.fields if self.fields[-1] is not None else self.fields[:-1])
-        content = [fields, list(self.votes), [list(row) for row in self.certificates]]
+        rows = [list(row) for row in self.certificates]
+        content = [list(self.fields), list(self.votes), rows]
         return checksum_of(json.dumps(content), self.thumbnail)
 
 
@@ -76,7 +74,6 @@ def rows_of_result(result: RunResult, plan: Plan) -> InputRows:
 def certificate_row(method: str, body: Mapping[str, Any]) -> list[Any]:
     """The values of a certificate from its JSON; `method` is as the plan writes it."""
     values = {
-        "uniform": None,
         **body,
         "method": method,
         "complete": int(body.get("complete", True)),
@@ -91,10 +88,8 @@ def certificate_row(method: str, body: Mapping[str, Any]) -> list[Any]:
 
 def read_rows(connection: sqlite3.Connection, index: int, store: Path) -> InputRows:
     """The rows of one input, after their checksum was compared."""
-    known = columns_of_input(connection)
-    columns = [name if name in known else "NULL" for name in INPUT_COLUMNS]
     fields, votes, certificates = rows_of_index(
-        connection, index, store, columns, CERTIFICATE_COLUMNS
+        connection, index, store, INPUT_COLUMNS, CERTIFICATE_COLUMNS
     )
     *own, thumbnail, checksum = fields
     rows = InputRows(own, [body for (body,) in votes], certificates, thumbnail)

@@ -5,7 +5,7 @@ An input is one row of `input`, with its `votes` and `certificate` rows; the thr
 one transaction. `method` is the method as the plan writes it, `proof` is JSON with the `kind` of
 the proof; what a certificate shares with others is kept once, in the plan or in `input`. `moved` is
 the distance to the grid, and `variation` is null without a grid. `undefended` is the answer without
-noise; stores from before it was kept do not have the column. The checksums of a run and of an input
+noise. The checksums of a run and of an input
 cover all of it, so damage is found even where SQLite itself sees nothing wrong.
 """
 
@@ -27,7 +27,6 @@ SETTINGS_NAME = "run.toml"
 LOCK_NAME = "writer.lock"
 APPLICATION_ID = int.from_bytes(b"DSRS", "big")
 FORMAT_VERSION = 3
-OLDEST_VERSION = 2  # that is still read: see format_2.py
 
 RUN_TABLES = """
 CREATE TABLE run (config TEXT NOT NULL, checksum TEXT NOT NULL);
@@ -61,7 +60,6 @@ CREATE TABLE certificate (
     np_radius REAL,
     complete INTEGER NOT NULL,
     variation REAL,
-    uniform REAL,
     proof TEXT NOT NULL,
     PRIMARY KEY (idx, position)
 ) WITHOUT ROWID;
@@ -99,11 +97,6 @@ def read_config(connection: sqlite3.Connection, path: Path) -> dict[str, Any]:
     return config
 
 
-def columns_of_input(connection: sqlite3.Connection) -> set[str]:
-    """The columns that this store has for an input."""
-    return {name for _, name, *_ in connection.execute("PRAGMA table_info(input)")}
-
-
 def checksum_of(text: str, blob: bytes | None = None) -> str:
     """Return the SHA-256 of a text and of the bytes beside it."""
     return hashlib.sha256(text.encode() + b"\0" + (blob or b"")).hexdigest()
@@ -126,15 +119,6 @@ def damage_as_error(path: Path) -> Iterator[None]:
         raise StoreCorrupted(damaged(path, f"broken text: {error}")) from error
 
 
-def version_of(connection: sqlite3.Connection) -> int:
-    """The format that a store was written in."""
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    return int(version)
-
-
 def damaged(path: Path, why: str) -> str:
     """The message of a StoreCorrupted."""
-    return (
-        f"{path} is damaged and nothing was read from it: {why}; restore a copy, or keep what is "
-        "sound with `dsrs repair`"
-    )
+    return f"{path} is damaged and nothing was read from it: {why}; restore a copy"

@@ -54,5 +54,5 @@ def votes_spent(results: Iterable[RunResult], plan: Plan) -> VotesSpent:
         sum(votes.total for votes in result.votes) if result.queries is None else result.queries
         for result in results
     )
-    most = plan.n * len(plan.methods) * (1 + len(plan.experts))
+    most = plan.n * len(plan.methods)
     return VotesSpent(by_input, None if plan.goal.is_open else most)

@@ -23,7 +23,6 @@ from dsrs.store.schema import (
     LOCK_NAME,
     SETTINGS_NAME,
     STORE_NAME,
-    columns_of_input,
     create_store,
     damage_as_error,
     read_config,
@@ -79,8 +78,6 @@ class RunWriter:
         self._plan = Plan.from_dict(dict(config["plan"]))
         with damage_as_error(self.store):
             check_same_run(read_config(connection, self.store), config, path)
-            if "undefended" not in columns_of_input(connection):
-                connection.execute("ALTER TABLE input ADD COLUMN undefended INTEGER")
             now = datetime.now(timezone.utc).isoformat(timespec="seconds")
             connection.execute("INSERT INTO session VALUES (?, ?)", (now, json.dumps(versions())))
 

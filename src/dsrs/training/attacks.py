@@ -28,20 +28,3 @@ def within(moved: Tensor, centers: Tensor, radius: float | None) -> Tensor:
     norms = steps.flatten(1).norm(dim=1)
     shares = (radius / norms.clamp(min=SMALLEST_GRADIENT)).clamp(max=1)
     return centers + by_image(shares, steps) * steps
-
-
-def with_moments_of(moved: Tensor, noise: Tensor) -> Tensor:
-    """`moved`, shifted and scaled to the mean and the variance of `noise`, row by row.
-
-    Their norms are then equal too, so a law of the norm calls both equally likely.
-    """
-    means, deviations = _moments(moved)
-    wanted_means, wanted_deviations = _moments(noise)
-    scale = wanted_deviations / deviations.clamp(min=SMALLEST_GRADIENT)
-    return by_image(wanted_means, moved) + by_image(scale, moved) * (moved - by_image(means, moved))
-
-
-def _moments(noise: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and standard deviation of each row."""
-    flat = noise.flatten(1)
-    return flat.mean(dim=1), flat.std(dim=1, correction=0)

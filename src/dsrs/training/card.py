@@ -48,7 +48,6 @@ def write_model(
         "recipe": settings.recipe.to_dict(),
         "settings": settings.to_dict(),
         "start": trained.origins.get("start"),
-        "teacher": trained.origins.get("teacher"),
         "training_data": _data(dataset),
         "held_out": _held_out(dataset, settings),
         "test_data": None if test is None else _data(test),

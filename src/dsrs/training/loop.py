@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from dsrs.classifiers.torch_module import fingerprint_of_module
 from dsrs.datasets.dataset import Dataset
-from dsrs.errors import ClassifierError, InvalidInput
+from dsrs.errors import ClassifierError
 from dsrs.laws import GeneralizedGaussian, law_in_norm
 from dsrs.training.batches import (
     channel_statistics,
@@ -47,8 +47,8 @@ class Trained:
         model: The model, in evaluation mode.
         law: The law that it is to be smoothed with.
         history: One record for each epoch.
-        origins: Name and fingerprint of the model that the run started from (`start`) and of the
-            one that it learned from (`teacher`), where there were any.
+        origins: Name and fingerprint of the model that the run started from (`start`), where
+            there was one.
     """
 
     model: nn.Module
@@ -63,7 +63,6 @@ def train(
     folder: Path,
     *,
     start: SavedModel | None = None,
-    teacher: SavedModel | None = None,
     device: str = "cpu",
     precision: str = "float32",
     watcher: Watcher | None = None,
@@ -74,17 +73,12 @@ def train(
     ends with the same weights as an uninterrupted one, bit for bit on a CPU.
     """
     check_unit_bounds(dataset)
-    if teacher is not None and not settings.recipe.takes_teacher:
-        raise InvalidInput(f"the recipe {settings.recipe.name} takes no `teacher`")
     d = math.prod(dataset.input_shape)
     law = law_in_norm(settings.norm, d, settings.sigma, settings.k, settings.eta)
     model = _first_model(dataset, settings, start)
-    guide = None if teacher is None else _saved(teacher, dataset, settings).to(device)
-    origins = {
-        role: {"name": saved.name, "fingerprint": fingerprint_of_module(module)}
-        for role, saved, module in (("start", start, model), ("teacher", teacher, guide))
-        if saved is not None
-    }
+    origins = {}
+    if start is not None:
+        origins["start"] = {"name": start.name, "fingerprint": fingerprint_of_module(model)}
     layout = _layout(dataset.input_shape)
     model.to(device).to(memory_format=layout)  # type: ignore[call-overload]
     optimizer = torch.optim.SGD(
@@ -96,7 +90,7 @@ def train(
     sources = {"data": dataset.fingerprint} | {
         role: origin["fingerprint"] for role, origin in origins.items()
     }
-    session = _Session(dataset, settings, law, model, optimizer, guide, device, precision, watcher)
+    session = _Session(dataset, settings, law, model, optimizer, device, precision, watcher)
     history = all_epochs(folder, settings, sources, model, optimizer, session.epoch, watcher)
     # In the usual order again: exporters write detours for another one.
     model.eval().to("cpu").to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
@@ -134,7 +128,6 @@ class _Session:
     law: GeneralizedGaussian
     model: nn.Module
     optimizer: torch.optim.Optimizer
-    teacher: nn.Module | None
     device: str
     precision: str
     watcher: Watcher | None
@@ -193,7 +186,6 @@ class _Session:
                 labels,
                 lambda rows: sample_noise(law, rows, generator),
                 ramp(epoch, self.settings.ramp_epochs),
-                self.teacher,
             )
             loss, logits = self.settings.recipe.objective(self.model, batch)
         self.optimizer.zero_grad(set_to_none=True)

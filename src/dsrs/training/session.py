@@ -25,7 +25,6 @@ def train_model(
     *,
     test: Dataset | None = None,
     start: SavedModel | None = None,
-    teacher: SavedModel | None = None,
     resume: bool = False,
     machine: Machine | None = None,
     watcher: Watcher | None = None,
@@ -41,7 +40,6 @@ def train_model(
         test: Labelled images on which accuracy is measured at the end.
         start: Weights to go on from, instead of fresh ones; see `saved_model`. If they name
             their architecture, it replaces that of the settings.
-        teacher: A trained model, for recipes that learn from one.
         resume: Go on from the checkpoint in `output`, which must be there. Without it a folder
             that holds a checkpoint is refused.
         machine: Device, precision and threads.
@@ -66,7 +64,6 @@ def train_model(
             settings,
             folder,
             start=start,
-            teacher=teacher,
             device=device,
             precision=precision,
             watcher=watcher,

@@ -85,23 +85,6 @@ class Tuned:
     def best(self) -> Forecast:
         return self.candidates[0]
 
-    @property
-    def routed(self) -> Floats:
-        """Of each input the largest radius that any law here is predicted to certify.
-
-        No router between these laws exceeds it, and a real one stays below: it would
-        have to name the best law of each input, and be certified in doing so. The largest of
-        several predictions also exceeds the largest truth, a little.
-        """
-        radii: Floats = np.max([each.radii for each in self.candidates], axis=0)
-        return radii
-
-    @property
-    def routing_gain(self) -> float:
-        """By what share `routed` exceeds the best single law; 0 where nothing is certified."""
-        value = self.best.value
-        return self.objective.of(self.routed) / value - 1 if value > 0 else 0.0
-
     def without(self, law: GeneralizedGaussian | None) -> Tuned:
         """The answer without one law of the grid, whose neighbours promise nearly as much.
 
@@ -122,7 +105,6 @@ class Tuned:
             "predicted": best,
             "current": [each.to_dict(radii) for each in self.current],
             "candidates": [each.to_dict(radii) for each in self.candidates],
-            "routed": self._at_most(self.routed, radii) | {"gain": self.routing_gain},
             "limit": self._at_most(self.limits, radii),
             "radii": radii.tolist(),
             "objective": self.objective.text,

@@ -18,7 +18,7 @@ from dsrs.classifiers.base import Classifier, answer_of
 from dsrs.classifiers.counting import Share
 from dsrs.errors import ClassifierError
 from dsrs.laws.grid import Grid
-from dsrs.noise.stream import NOISE_BLOCK, PLAIN, NoiseStream, Stream, radial_edges
+from dsrs.noise.stream import NOISE_BLOCK, NoiseStream, Stream, radial_edges
 from dsrs.votes.tally import Batch, Counts, Tally
 
 # Samples of one unit of work: short, so that workers end a stream together.
@@ -79,7 +79,6 @@ class VoteCounter:
         # Only who takes votes needs Numba, whose import takes a third of a second.
         from dsrs.votes.histogram import add_votes
 
-        classifier = classifier.member(of.stream.classifier)
         self._counts = Counts.zero(classifier.num_classes, of.tallies)
         self._add_votes = add_votes
         self._classifier = classifier
@@ -92,7 +91,6 @@ class VoteCounter:
         # Some models make the noise of a grid themselves, where they are.
         self._asks = (
             setting.grid is not None
-            and of.stream.purpose != PLAIN
             and classifier.makes_noise
             and not any(tally.needs_rows for tally in of.tallies)
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 from dsrs.errors import DataError, InvalidInput, NotEnoughVotes
 from dsrs.files.json_records import Readers, from_json, record_to_json
-from dsrs.laws import GeneralizedGaussian, law_from_dict, smoothing_law_from_dict
+from dsrs.laws import GeneralizedGaussian, law_from_dict
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.laws.grid import Grid
 from dsrs.noise.stream import NoiseLaw, Stream
@@ -16,8 +16,6 @@ from dsrs.noise.stream import NoiseLaw, Stream
 # What votes are for: those that choose (the class, a law) are never those that a bound rests on.
 SELECTION = "selection"
 ESTIMATION = "estimation"
-# In the name of a choice: `expert 2: tailored` is the method's for the classifier of place 2.
-EXPERT_MARK = ": "
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -75,11 +73,8 @@ class Votes:
     def to_dict(self) -> dict[str, Any]:
         """For JSON, without loss."""
         return {
-            "classifier": self.stream.classifier,
             "purpose": self.stream.purpose,
             "law": law_fields(self.stream.law),
-            # Other classifiers of a run than the first have a smoothing law of their own.
-            **({"base": self.stream.base.to_dict()} if self.stream.classifier else {}),
             "start": self.start,
             "counts": list(self.counts),
             "trials": list(self.trials),
@@ -91,11 +86,8 @@ class Votes:
     def from_dict(cls, fields: Mapping[str, Any], base: GeneralizedGaussian) -> Votes:
         """The votes that `to_dict` was made from; `base` is the smoothing law P of the run."""
         try:
-            own = fields.get("base")
-            own = base if own is None else smoothing_law_from_dict(own)
-            law = law_of_fields(fields["law"], own)
             return cls(
-                stream=Stream(str(fields["purpose"]), law, int(fields.get("classifier", 0))),
+                stream=Stream(str(fields["purpose"]), law_of_fields(fields["law"], base)),
                 start=int(fields["start"]),
                 counts=tuple(int(count) for count in fields["counts"]),
                 trials=tuple(int(count) for count in fields["trials"]),
@@ -214,25 +206,10 @@ def law_of_fields(fields: Mapping[str, Any] | None, base: GeneralizedGaussian) -
 
 
 def choices_fields(choices: Mapping[str, NoiseLaw]) -> dict[str, Any]:
-    """The laws that methods chose, for JSON; those of other classifiers with their own P."""
-    return {
-        text: {"base": stream_base(law).to_dict(), "law": law_fields(law)}
-        if EXPERT_MARK in text
-        else law_fields(law)
-        for text, law in choices.items()
-    }
+    """Return the laws that methods chose, for JSON."""
+    return {text: law_fields(law) for text, law in choices.items()}
 
 
 def choices_of_fields(fields: Mapping[str, Any], base: GeneralizedGaussian) -> dict[str, NoiseLaw]:
     """The choices that `choices_fields` was made from; `base` is the smoothing law P of the run."""
-    return {
-        str(text): law_of_fields(law["law"], smoothing_law_from_dict(law["base"]))
-        if EXPERT_MARK in text
-        else law_of_fields(law, base)
-        for text, law in fields.items()
-    }
-
-
-def stream_base(law: NoiseLaw) -> GeneralizedGaussian:
-    """The smoothing law that a law of votes belongs to."""
-    return law if isinstance(law, GeneralizedGaussian) else law.base
+    return {str(text): law_of_fields(law, base) for text, law in fields.items()}

@@ -10,7 +10,6 @@ import pytest
 
 from dsrs.cli.main import main
 from dsrs.store import open_run
-from routing import planted
 from votes.executors import voters
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'dsrs[ray]'")
@@ -42,23 +41,6 @@ def test_the_command_counts_on_a_cluster_of_its_own(
     Path("mine.py").write_text(Path("mine.py").read_text() + "# another model\n")
     assert main([*words, "--output", "cluster", "--cluster", "local"]) == 2
     assert "model.fingerprint" in capfd.readouterr().err
-
-
-def test_a_routed_folder_is_counted_on_a_cluster(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    x = np.array([[-2, 0.6, 0, 0], [-0.05, 0.6, 0, 0], [1, -0.4, 0, 0]], dtype=np.float32)
-    np.savez("data.npz", images=x, labels=np.array([1, 1, 0]))
-    model = Path(planted.__file__)
-    router = ["--router", f"{model}:router", "--router-sigma", "0.5"]
-    words = ["route", "--model", f"{model}:expert", "--sigmas", "0.25,1", *router]
-    assert main([*words, "--output", "routed"]) == 0
-    words = ["certify", "--model", "routed", "--data", "data.npz", "--bounds", "-4", "4"]
-    words += ["--n", "1000", "--q", "none"]
-    assert main([*words, "--output", "threads"]) == 0
-    assert main([*words, "--output", "cluster", "--cluster", "local"]) == 0
-    assert contents("cluster") == contents("threads")
 
 
 def test_options_that_do_not_go_together(

@@ -9,7 +9,6 @@ from dsrs.audit.claims import Claim
 from dsrs.audit.kinds.dual import Dual
 from dsrs.audit.kinds.lead import Lead
 from dsrs.audit.kinds.norm_dual import NormDual
-from dsrs.audit.kinds.routed import Routed
 from dsrs.audit.kinds.slab import Slab
 from dsrs.audit.kinds.steps import Proof
 from dsrs.audit.reading import shown
@@ -19,7 +18,6 @@ CHECKED_KINDS: dict[str, type[Proof]] = {
     "dual": Dual,
     "lead": Lead,
     "norm-dual": NormDual,
-    "routed": Routed,
     "slab": Slab,
 }
 
@@ -36,4 +34,4 @@ def proof_of(claim: Claim) -> Proof | None:
     return kind.read(claim.proof)
 
 
-__all__ = ["CHECKED_KINDS", "Dual", "Lead", "NormDual", "Proof", "Routed", "Slab", "proof_of"]
+__all__ = ["CHECKED_KINDS", "Dual", "Lead", "NormDual", "Proof", "Slab", "proof_of"]

@@ -13,7 +13,6 @@ from typing import Any
 
 from dsrs.audit.balls import precision
 from dsrs.audit.claims import Claim
-from dsrs.audit.counts import uniform_of
 from dsrs.audit.kinds import Proof
 from dsrs.audit.methods.ballots import Ballots
 from dsrs.audit.methods.context import VoteContext
@@ -21,7 +20,6 @@ from dsrs.audit.methods.double_sampling import check_double_sampling
 from dsrs.audit.methods.first_order import check_first_order
 from dsrs.audit.methods.neyman_pearson import check_neyman_pearson
 from dsrs.audit.methods.plan import Plan
-from dsrs.audit.methods.routed import RoutedBallots, check_routed
 from dsrs.audit.methods.tailored import check_tailored
 from dsrs.audit.reading import shown
 from dsrs.audit.verdicts import Refuted, Undecided
@@ -76,24 +74,17 @@ class BoundsFromVotes:
         if claim.law != plan.law or plan.law != sampled.law:
             raise Refuted("the smoothing law is not the one that was sampled")
         # Votes that are there can be certified at another alpha and by other methods: all else was
-        # fixed before them. The budget, the looks and the seed of uniform numbers could else be
-        # chosen to suit them.
+        # fixed before them. The budget and the looks could else be chosen to suit
+        # them.
         free = ("alpha", "methods", "family_size")
         if replace(plan, **{name: getattr(sampled, name) for name in free}) != sampled:
             raise Refuted("the plan is not that of the votes in more than alpha and methods")
         short = plan.radius is not None and claim.radius < plan.radius
         if (claim.status == "short") != short:
             raise Refuted(f"status {claim.status}, and a radius of {plan.radius} was asked for")
-        text, routed = _text_of(self.method, plan.methods), None
-        if plan.experts:
-            routed = RoutedBallots(self.votes, plan)
-            routed.check_class(plan)
-            ballots = routed.answering
-        else:
-            ballots = Ballots(self.votes)
-            ballots.check_class(plan.target, plan.n0)
+        text, ballots = _text_of(self.method, plan.methods), Ballots(self.votes)
+        ballots.check_class(plan.target, plan.n0)
         ballots.check_prediction()
-        _check_uniform(claim, plan, ballots.index, text)
         _check_grid_step(claim, plan)
         known = {
             "class": ballots.target,
@@ -111,20 +102,9 @@ class BoundsFromVotes:
         check = CHECKED_METHODS.get(word) if not parameter or word in CHECKED_LAWS else None
         if check is None:
             raise Undecided(f"this check does not know the method {shown(text)}")
-        if routed is not None:
-            check_routed((plan, sampled, text), claim, proof, routed, check)
-            return
         seen = VoteContext(plan, sampled, text, claim, proof, ballots)
         seen.check_charge()
         check(seen)
-
-
-def _check_uniform(claim: Claim, plan: Plan, index: int, text: str) -> None:
-    """The uniform number of randomized bounds comes from the seed alone."""
-    if (plan.bound == "randomized") != (claim.uniform is not None):
-        raise Refuted("a uniform number belongs to randomized bounds, and to no others")
-    if claim.uniform not in (None, uniform_of(plan.seed, index, text)):
-        raise Refuted("the uniform number is not the one that the seed gives")
 
 
 def _check_grid_step(claim: Claim, plan: Plan) -> None:

@@ -9,16 +9,13 @@ from typing import Any
 from dsrs.audit.law_text import canonical
 from dsrs.audit.limits import tick
 from dsrs.audit.reading import Fields, field, number, only, optional, whole
-from dsrs.audit.verdicts import NotACertificate, Refuted, Undecided
+from dsrs.audit.verdicts import NotACertificate, Refuted
 
 ESTIMATION, SELECTION = "estimation", "selection"
-PREDICTING = (SELECTION, ESTIMATION, "plain")  # a model without noise has one plain vote
+PREDICTING = (SELECTION, ESTIMATION)
 MISSED_NOISE = "missed-noise"  # a tally: the sum of the noise of votes that missed
 MOST_VOTES = 2**53
-VOTES_FIELDS = (
-    *("classifier", "purpose", "law", "base", "start", "counts", "trials", "hits", "tallies"),
-    "slope",  # of format 2, which had a field of its own for the only tally that there was
-)
+VOTES_FIELDS = (*("purpose", "law", "start", "counts", "trials", "hits", "tallies"),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +53,8 @@ class Unit:
     def read(cls, fields: Any) -> Unit:
         """Read the votes of a part of a stream from their JSON."""
         tallies = optional(fields, "tallies", dict) or {}
-        slope = optional(tallies, MISSED_NOISE, dict) or optional(fields, "slope", dict)
+        slope = optional(tallies, MISSED_NOISE, dict)
         only(fields, VOTES_FIELDS, "votes")
-        if fields.get("classifier", 0) != 0:
-            raise Undecided("this check does not know votes of several classifiers")
-        if fields.get("base") is not None:
-            raise Refuted("votes under another smoothing law than that of the plan")
         unit = cls(
             field(fields, "purpose", str),
             optional(fields, "law", dict),

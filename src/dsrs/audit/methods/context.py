@@ -76,8 +76,8 @@ def demand_both(
     interval: Interval, hits: int, trials: int, alpha: Fraction, charge: arb, what: str
 ) -> None:
     """Raise unless both ends of an interval hold, at half of alpha each."""
-    lower = lower_holds(interval.lower, hits, trials, alpha / 2, None, charge)
-    upper = upper_holds(interval.upper, hits, trials, alpha / 2, None, charge)
+    lower = lower_holds(interval.lower, hits, trials, alpha / 2, charge)
+    upper = upper_holds(interval.upper, hits, trials, alpha / 2, charge)
     demand([lower], f"the lower end {interval.lower!r} of {what}")
     demand([upper], f"the upper end {interval.upper!r} of {what}")
 
@@ -87,7 +87,6 @@ def demand_bounds(
     rival: float | None,
     counted: Iterable[tuple[Count, int, Fraction]],
     charge: arb,
-    uniform: float | None = None,
     names: tuple[str, str] = ("", "the rivals"),
 ) -> None:
     """Raise unless the lower bound of the class holds and, where there is one, that of its rivals.
@@ -98,7 +97,7 @@ def demand_bounds(
     lowers: list[Answer] = []
     rivals: list[Answer] = []
     for count, others, alpha in counted:
-        rest = (alpha if rival is None else alpha / 2, uniform, charge)
+        rest = (alpha if rival is None else alpha / 2, charge)
         lowers.append(lower_holds(lower, count.hits, count.total, *rest))
         if rival is not None:
             rivals.append(upper_holds(rival, others, count.total, *rest))

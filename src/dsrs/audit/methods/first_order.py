@@ -20,7 +20,7 @@ def check_first_order(seen: VoteContext) -> None:
     charge, count = seen.charge(None), seen.ballots.first(ESTIMATION, None, n)
     # Where the gradient adds nothing, the radius is Neyman and Pearson's.
     lower = proof.lower if isinstance(proof, Slab) else seen.only_interval(None).lower
-    answer = lower_holds(lower, count.hits, count.total, alpha / 2, None, charge)
+    answer = lower_holds(lower, count.hits, count.total, alpha / 2, charge)
     demand([answer], f"the lower bound {lower!r}")
     if not isinstance(proof, Slab):
         return

@@ -72,7 +72,7 @@ def check_one_bound(seen: VoteContext, law: Fields | None, votes: int) -> None:
     if not reached:
         raise Refuted("the votes do not reach any look")
     counted = [(count, count.rivals, alpha) for count, alpha in reached]
-    demand_bounds(lower, rival, counted, seen.charge(law), seen.claim.uniform)
+    demand_bounds(lower, rival, counted, seen.charge(law))
 
 
 def comparing_pays(seen: VoteContext) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dsrs.audit.claims import LARGEST_DIMENSION, LARGEST_FORMAT_2_SEED, SmoothingLaw
+from dsrs.audit.claims import LARGEST_DIMENSION, LARGEST_SEED, SmoothingLaw
 from dsrs.audit.methods.ballots import MOST_VOTES
 from dsrs.audit.reading import (
     choice,
@@ -23,8 +23,8 @@ from dsrs.audit.verdicts import NotACertificate, Refuted
 
 PLAN_FIELDS = (
     *("law", "methods", "n", "n0", "alpha", "seed", "sample_share", "alpha_share", "fallback"),
-    *("early_stop", "target", "batch", "radius", "radii", "precision", "classes", "bound", "grid"),
-    *("family_alpha", "family_size", "seed_public", "experts"),
+    *("early_stop", "target", "batch", "radius", "radii", "precision", "classes", "grid"),
+    *("family_alpha", "family_size", "seed_public"),
 )
 
 
@@ -46,10 +46,8 @@ class Plan:
     radius: float | None
     adaptive: bool
     classes: str
-    bound: str
     grid_step: float | None
     family_size: int | None
-    experts: tuple[SmoothingLaw | None, ...] = ()  # of a routed model; None is a plain one
 
     @classmethod
     def read(cls, fields: Any) -> Plan:
@@ -74,7 +72,7 @@ class Plan:
             n=whole(fields, "n", 1, MOST_VOTES),
             n0=whole(fields, "n0", 1, MOST_VOTES),
             alpha=_share(fields, "alpha"),
-            seed=whole(fields, "seed", 0, LARGEST_FORMAT_2_SEED),
+            seed=whole(fields, "seed", 0, LARGEST_SEED),
             sample_share=_share(fields, "sample_share"),
             alpha_share=_share(fields, "alpha_share"),
             fallback=field(fields, "fallback", bool),
@@ -83,13 +81,8 @@ class Plan:
             radius=radius,
             adaptive=radius is not None or precision is not None or bool(radii),
             classes=choice(fields, "classes", ("top", "all")),
-            bound=choice(fields, "bound", ("plain", "randomized")),
             grid_step=None if grid is None else _positive(grid, "step"),
             family_size=family_size,
-            experts=tuple(
-                None if law is None else SmoothingLaw.read(law)
-                for law in optional(fields, "experts", list) or ()
-            ),
         )
 
     @property

@@ -7,17 +7,14 @@ from typing import Any
 
 from dsrs.errors import InvalidInput
 from dsrs.training.recipes.base import Batch, Recipe, setting
-from dsrs.training.recipes.cat_rs import CatRs
 from dsrs.training.recipes.consistency import Consistency
 from dsrs.training.recipes.gaussian import GaussianAugmentation
-from dsrs.training.recipes.smoothadv import SmoothAdv
 from dsrs.training.recipes.smoothmix import SmoothMix
 
 __all__ = ["RECIPES", "Batch", "Recipe", "recipe_from_dict", "recipe_options", "setting"]
 
 RECIPES: dict[str, type[Recipe]] = {
-    recipe.name: recipe
-    for recipe in (GaussianAugmentation, Consistency, SmoothMix, SmoothAdv, CatRs)
+    recipe.name: recipe for recipe in (GaussianAugmentation, Consistency, SmoothMix)
 }
 
 

@@ -48,14 +48,12 @@ class Batch:
         noise: Gives fresh noise of the shape of a batch.
         ramp: Rises from 0 to 1 over the first epochs; scales what a recipe adds to the cross
             entropy or how far it attacks, where its authors do so.
-        teacher: A trained model in evaluation mode, for recipes that can use one.
     """
 
     images: Tensor
     labels: Tensor
     noise: Callable[[Tensor], Tensor]
     ramp: float = 1.0
-    teacher: Module | None = None
 
 
 @dataclass(frozen=True)
@@ -63,13 +61,12 @@ class Recipe(ABC):
     """How to train a base classifier for smoothing.
 
     Class attributes: `name` chooses the recipe on the command line, `summary` says what it does in
-    a line, `source` where it comes from, `takes_teacher` whether it uses `Batch.teacher`.
+    a line, `source` where it comes from.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     source: ClassVar[str]
-    takes_teacher: ClassVar[bool] = False
 
     noises: int = setting(1, "noise vectors per image (m)", kind=int, least=1)
 

@@ -28,7 +28,7 @@ class ModelSpec:
         cls, name: str | Path | Sequence[str], options: Mapping[str, Any], known: Classifier
     ) -> ModelSpec:
         """The spec of a classifier that was built here, with files by their whole paths."""
-        files = {key: options[key] for key in ("weights", "denoise", "router") if options.get(key)}
+        files = {key: options[key] for key in ("weights", "denoise") if options.get(key)}
         whole = dict(options) | {key: _whole_path(file) for key, file in files.items()}
         if isinstance(name, str | Path):
             return cls(_whole_path(name), whole, known.fingerprint)
