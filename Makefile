@@ -9,6 +9,7 @@
 #   make check-boxes  certificates of random boxes, proved again in ball arithmetic
 #   make reference  docs/commands.md, from the options of the commands
 #   make docs       the documentation as a site, in build/site
+#   make paper      the paper's theory, tables and figures, computed again (LOGS=DIR: the public logs)
 #   make gallery    the pictures of docs/gallery.md and of the README, from the embedded model
 #   make dist       sdist and wheel, checked and tried in an environment of their own
 #   make benchmark  speed, as ratios measured in one run
@@ -16,7 +17,7 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 
-.PHONY: demo example-imagenet example-orientation test test-slow coverage test-pythons check-boxes reference docs gallery dist benchmark clean
+.PHONY: demo example-imagenet example-orientation test test-slow coverage test-pythons check-boxes reference docs paper gallery dist benchmark clean
 
 demo: $(VENV)/.with-demo
 	$(BIN)/dsrs demo
@@ -59,6 +60,11 @@ reference: $(VENV)/.with-test
 
 docs: $(VENV)/.with-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+paper: $(VENV)/.with-demo
+	$(BIN)/python -m reproduction theory
+	$(if $(LOGS),$(BIN)/python -m reproduction tables --logs $(LOGS))
+	$(BIN)/python -m reproduction figures $(if $(LOGS),--logs $(LOGS)) --output build/paper --overwrite
 
 gallery: $(VENV)/.with-demo
 	$(BIN)/python scripts/gallery.py

@@ -14,7 +14,6 @@ from scipy import optimize
 from dsrs.attack import AttackSettings, attack_input
 from dsrs.attack.box import Room
 from dsrs.classifiers import from_callable
-from dsrs.cli.law_options import NORM_NAMES
 from dsrs.cli.main import main
 from dsrs.laws import GeneralizedGaussian
 from dsrs.laws.norms import NORMS, Norm, norm_of
@@ -28,10 +27,6 @@ D, SIGMA, MARGIN = 48, 0.5, 0.75
 WEIGHTS = np.where(np.arange(D) % 4 == 0, 3.0, 1.0)
 NORMAL = WEIGHTS / np.linalg.norm(WEIGHTS)
 DUAL: dict[Norm, float] = {"l1": np.abs(NORMAL).max(), "l2": 1.0, "linf": np.abs(NORMAL).sum()}
-
-
-def test_the_command_line_knows_every_norm() -> None:
-    assert NORM_NAMES == NORMS
 
 
 def half_space(batch: np.ndarray) -> np.ndarray:

@@ -1,7 +1,6 @@
 """Honest small runs of every method and option, drawn at random, and what the check says of them.
 
 Votes are simulated from a profile: a share of votes for each class in each radial bin of P. The
-method `first-order` needs noise, so its votes come from a real classifier on few values.
 
     python tests/audit/honest_runs.py --runs 5000 --seed 0
 
@@ -25,12 +24,9 @@ import numpy as np
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from audit.small_runs import within_slab
 from dsrs.audit import Verdict
 from dsrs.audit.checking import check_certificate
 from dsrs.audit.methods import BoundsFromVotes
-from dsrs.certifying.one_input import sample_input
-from dsrs.classifiers import from_callable
 from dsrs.duality.kernel import compile_kernels
 from dsrs.errors import InvalidInput
 from dsrs.laws import GeneralizedGaussian
@@ -88,10 +84,7 @@ def random_plan(generator: np.random.Generator) -> Plan:
             "grid": Grid(1 / 4080) if generator.random() < 0.5 else None,
         }
         form = generator.random()
-        if form < 0.1:
-            options |= {"methods": ("first-order",), "grid": Grid(1 / 4080)}
-            law = GeneralizedGaussian(int(generator.choice([2, 9, 16])), law.sigma)
-        elif form < 0.55:
+        if form < 0.5:
             options["methods"] = [("np",), ("np", "tailored"), ("tailored",)][
                 int(generator.integers(3))
             ]
@@ -129,12 +122,7 @@ def random_profile(generator: np.random.Generator) -> Profile:
 def sampled(plan: Plan, index: int, generator: np.random.Generator) -> SampledInput:
     """The votes of one input under a plan."""
     label = 1 if generator.random() < 0.7 else None
-    if plan.methods != ("first-order",):
-        return simulate_input(plan, random_profile(generator), index, label, generator)
-    shape = (1, 1, plan.law.d)
-    model = from_callable(within_slab, shape, 2)
-    x = np.full(shape, 0.5 + 0.3 * plan.law.sigma * generator.random(), np.float32)
-    return sample_input(model, x, plan, index, 0)
+    return simulate_input(plan, random_profile(generator), index, label, generator)
 
 
 def checked_run(seed: int, number: int) -> list[Checked]:

@@ -43,7 +43,6 @@ PLANS = {
     "radius": Plan(GAUSSIAN, ("np", "tailored"), n=4000, radius=0.3, early_stop=True),
     "radii": Plan(GAUSSIAN, ("np",), n=500, radii=(0.1, 0.2)),
     "grid": Plan(GAUSSIAN, ("np", "tailored", "rescaled:0.8x"), n=600, grid=GRID),
-    "first-order": Plan(GAUSSIAN, ("first-order",), n=4000, grid=GRID),
     "leading": Plan(WIDE, ("np",), n=3000, classes="all", target="predicted"),
     "leading double": Plan(
         WIDE, ("truncated:heuristic", "rescaled:0.8x"), n=3000, classes="all", target="predicted"
@@ -61,12 +60,8 @@ def within_slab(rows: np.ndarray) -> np.ndarray:
 
 
 def make_run(folder: Path, plan: Plan) -> Path:
-    classifier, inputs = classify, INPUTS
-    if plan.methods == ("first-order",):
-        classifier, inputs = within_slab, np.full_like(INPUTS, 0.5)
-    labels = classifier(inputs).tolist()
-    data = Dataset.from_arrays(inputs.reshape(-1, 1, 4, 4), labels)
-    model = from_callable(classifier, (1, 4, 4), 3)
+    data = Dataset.from_arrays(INPUTS.reshape(-1, 1, 4, 4), classify(INPUTS).tolist())
+    model = from_callable(classify, (1, 4, 4), 3)
     certify_run(model, data, plan, list(range(len(INPUTS))), folder, workers=1)
     return folder
 

@@ -28,7 +28,6 @@ from dsrs.cli.main import main
 from dsrs.laws import GeneralizedGaussian, Weighted
 from dsrs.proofs.certification import certificate_of
 from dsrs.proofs.lead import find_lead
-from dsrs.proofs.slab import find_slab
 
 PLAIN, SMALL = GeneralizedGaussian(20, 0.5), GeneralizedGaussian(20, 0.5, 6.0)
 ODD: list[Any] = [
@@ -51,7 +50,6 @@ TRUE = {
     ),
     "weighted": certify(SMALL, Interval(0.0, 1.0), weighted()),
     "lead": certificate_of(SMALL, find_lead(SMALL, 0.5, 0.2)),
-    "slab": certificate_of(PLAIN, find_slab(PLAIN, 0.9, 0.1)),
 }
 
 

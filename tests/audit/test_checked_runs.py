@@ -277,18 +277,6 @@ def test_the_radius_of_a_moved_input_is_less_by_the_distance(
     assert "below the radius" in refuted(moved)
 
 
-def test_the_gradient_follows_from_the_votes(runs: Callable[[str], Path]) -> None:
-    forged = Forgery(runs("first-order"), 1, "first-order")
-    assert forged.proof["kind"] == "slab"
-    assert forged.checked().word == "verified"
-    tallies = forged.votes["votes"][-1]["tallies"]
-    tallies["missed-noise"]["product"] *= 1.01
-    tallies["missed-noise"]["first_norm"] *= 1.01
-    assert "gradient" in refuted(forged)
-    del tallies["missed-noise"]
-    assert "halves" in refuted(forged)
-
-
 def test_a_forged_run_folder_is_refuted_by_the_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

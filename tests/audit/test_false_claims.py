@@ -1,9 +1,8 @@
 """No false claim is verified: what is false is told by arguments that share nothing with the check.
 
 For Gaussian noise the largest radius is known in closed form: sigma Phi^-1(p) from P_A >= p,
-sigma (Phi^-1(a) - Phi^-1(b)) / 2 for a lead, and that of a slab from a bound of the gradient. For
-other bounds a classifier that has all the claimed probabilities, and loses its majority within the
-claimed radius, shows that a claim is false.
+sigma (Phi^-1(a) - Phi^-1(b)) / 2 for a lead. For other bounds a classifier that has all the claimed
+probabilities, and loses its majority within the claimed radius, shows that a claim is false.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import optimize, stats
+from scipy import stats
 
 pytest.importorskip("flint")
 
@@ -25,7 +24,6 @@ from dsrs import GeneralizedGaussian, Interval, certify
 from dsrs.audit.checking import check_certificate
 from dsrs.proofs.certification import certificate_of
 from dsrs.proofs.lead import find_lead
-from dsrs.proofs.slab import find_slab
 
 PLAIN = GeneralizedGaussian(784, 0.5)
 LONGEST = 60.0  # seconds of the wall for one certificate
@@ -44,34 +42,9 @@ def radius_of_lead(fields: Fields) -> float:
     return float(fields["law"]["sigma"] * scores / 2)
 
 
-def radius_of_slab(fields: Fields) -> float:
-    """The slab a < w < b has probability p and gradient G, and falls to 1/2 at the radius."""
-    p, gradient = fields["proof"]["p_lower"], fields["proof"]["gradient"]
-    if gradient >= stats.norm.pdf(stats.norm.ppf(p)):
-        return float(fields["law"]["sigma"] * stats.norm.ppf(p))
-
-    def ends(below: float) -> tuple[float, float]:
-        return float(stats.norm.ppf(below)), float(stats.norm.ppf(below + p))
-
-    def excess(below: float) -> float:
-        a, b = ends(below)
-        return float(stats.norm.pdf(b) - stats.norm.pdf(a) - gradient)
-
-    below = (1 - p) / 2  # a slab around the middle has no gradient
-    if excess(below) < 0:
-        below = optimize.brentq(excess, 1e-300, below, xtol=1e-300, rtol=1e-14)
-    a, b = ends(below)
-
-    def kept(r: float) -> float:
-        return float(stats.norm.cdf(b - r) - stats.norm.cdf(a - r) - 0.5)
-
-    return float(fields["law"]["sigma"] * optimize.brentq(kept, 0, b, xtol=1e-14))
-
-
 TRUTHS: dict[str, tuple[Any, Callable[[Fields], float]]] = {
     "alone": (certify(PLAIN, Interval(0.93, 0.95)), radius_alone),
     "lead": (certificate_of(PLAIN, find_lead(PLAIN, 0.5, 0.2)), radius_of_lead),
-    "slab": (certificate_of(PLAIN, find_slab(PLAIN, 0.9, 0.1)), radius_of_slab),
 }
 
 

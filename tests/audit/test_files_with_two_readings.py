@@ -16,6 +16,7 @@ import pytest
 
 pytest.importorskip("flint")
 
+
 from audit.small_runs import PLANS, Forgery, make_run, rewrite
 from dsrs import Interval, Observation, Truncated, certify
 from dsrs.audit.checking import check_certificate
@@ -25,7 +26,6 @@ from dsrs.cli.main import main
 from dsrs.laws import GeneralizedGaussian
 from dsrs.proofs.certification import certificate_of
 from dsrs.proofs.lead import find_lead
-from dsrs.proofs.slab import find_slab
 from dsrs.store import open_run
 from dsrs.store.schema import STORE_NAME, checksum_of
 
@@ -100,7 +100,6 @@ CERTIFIED = {
         PLAIN, Interval(0.6, 0.95), Observation(Truncated(PLAIN, 0.6), Interval(0.93, 0.99))
     ),
     "leading": lambda: certificate_of(PLAIN, find_lead(PLAIN, 0.5, 0.07)),
-    "first order": lambda: certificate_of(PLAIN, find_slab(PLAIN, 0.93, 0.1)),
 }
 
 

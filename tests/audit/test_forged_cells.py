@@ -91,11 +91,3 @@ def test_bounds_under_p_beside_those_of_a_lead_are_those_of_the_proof(tmp_path: 
     assert word_of(row) == "verified"
     assert word_of(row, p_lower="0.99") == "refuted"
     assert word_of(row, p_upper="0.9") == "refuted"
-
-
-def test_an_upper_end_that_a_slab_does_not_start_from_is_refuted(tmp_path: Path) -> None:
-    folder, table = make_run(tmp_path / "run", PLANS["first-order"]), tmp_path / "run.csv"
-    assert main(["export", str(folder), "--output", str(table)]) == 0
-    row = claims_of(table)[0]
-    assert word_of(row) == "verified"
-    assert word_of(row, p_upper="0.95") == "refuted"

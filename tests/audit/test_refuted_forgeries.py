@@ -21,7 +21,6 @@ from dsrs.laws import GeneralizedGaussian, Weighted
 from dsrs.proofs.certificate import Certificate, Status
 from dsrs.proofs.certification import certificate_of
 from dsrs.proofs.lead import find_lead
-from dsrs.proofs.slab import find_slab
 
 MNIST, PLAIN = GeneralizedGaussian(784, 0.5, 380), GeneralizedGaussian(784, 0.5)
 SMALL, ROOT = GeneralizedGaussian(3, 1.0, 0.5), GeneralizedGaussian(100, 1.0, 45, 1.0)
@@ -60,7 +59,6 @@ TRUE: dict[str, Callable[[], Certificate]] = {
     "never wrong": lambda: certify(PLAIN, Interval(1.0, 1.0)),
     "leading": lambda: certificate_of(MNIST, find_lead(MNIST, 0.5, 0.2)),
     "leading Gaussian": lambda: certificate_of(PLAIN, find_lead(PLAIN, 0.5, 0.2)),
-    "first order": lambda: certificate_of(PLAIN, find_slab(PLAIN, 0.9, 0.1)),
     "abstained": lambda: certify(MNIST, Interval(0.3, 0.6)),
 }
 
@@ -102,7 +100,7 @@ def test_a_chain_is_verified_step_by_step_and_refuted_with_a_gap(chain: Fields) 
 
 def first_step(fields: Fields) -> Fields:
     proof: Fields = fields["proof"]
-    step: Fields = proof["step"] if proof["kind"] == "slab" else proof["steps"][0]
+    step: Fields = proof["steps"][0]
     return step
 
 
@@ -154,7 +152,7 @@ FORGERIES = [
     grown, larger_radius_only, multiplied, bolder, wrong_in_l_infinity, wrong_in_l1, other_size,
     without_proof, without_length,
 ]  # fmt: skip
-FORGED = ("P alone", "Gaussian", "truncated", "weighted", "eta", "leading", "first order")
+FORGED = ("P alone", "Gaussian", "truncated", "weighted", "eta", "leading")
 
 
 @pytest.mark.parametrize("name", FORGED)
@@ -182,7 +180,7 @@ def test_another_law_than_the_proofs_is_refuted() -> None:
     assert "unheard of" in verdict.reason
 
 
-@pytest.mark.parametrize("name", ["truncated", "leading", "first order"])
+@pytest.mark.parametrize("name", ["truncated", "leading"])
 def test_a_neyman_pearson_radius_that_is_too_large_is_refuted(name: str) -> None:
     fields = json.loads(json.dumps(TRUE[name]().to_dict()))
     fields["np_radius"] = fields["radius"] * 0.999

@@ -74,7 +74,7 @@ def test_a_run_that_decides_a_radius(tmp_path: Path) -> None:
     with open_run(tmp_path / "run") as opened:
         results = list(opened.results())
         spent = votes_spent(results, opened.plan)
-        (export,) = export_run(opened, tmp_path / "run.csv", "csv")
+        export_run(opened, tmp_path / "run.csv", "csv")
         export_run(opened, tmp_path / "run.tsv", "tsv")
     found = [one.certificates["np"] for one in results]
     assert found[0].status == "certified"
@@ -88,11 +88,15 @@ def test_a_run_that_decides_a_radius(tmp_path: Path) -> None:
     (accuracy,) = certified_accuracy(results, (0.3,))
     assert accuracy.short == sum(one.status == "short" for one in found)
     assert accuracy.abstained == 0
-    for name in (export.name, "run.tsv"):
+    for name in ("run.csv", "run.tsv"):
         back = import_rows(tmp_path / name)
         assert [one.radius for one in back] == [one.radius for one in found]
-    assert [one.status for one in import_rows(export)] == [one.status for one in found]
-    assert [one.queries for one in import_rows(export)] == [one.queries for one in results]
+    assert [one.status for one in import_rows(tmp_path / "run.csv")] == [
+        one.status for one in found
+    ]
+    assert [one.queries for one in import_rows(tmp_path / "run.csv")] == [
+        one.queries for one in results
+    ]
     summary = read_run(tmp_path / "run")
     assert summary.spent == spent
     assert "times fewer than 1,000 an input" in spent.text()

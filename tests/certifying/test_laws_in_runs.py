@@ -15,7 +15,6 @@ from dsrs.certifying.many_inputs import certify_run
 from dsrs.certifying.one_input import sample_input
 from dsrs.classifiers import from_callable
 from dsrs.datasets import Dataset
-from dsrs.errors import InvalidInput
 from dsrs.exchange.exporting import export_run
 from dsrs.exchange.importing import import_rows
 from dsrs.laws import (
@@ -99,13 +98,6 @@ def test_a_weighted_law_travels_in_tables(tailored_run: Path, tmp_path: Path, fo
     assert row.q_law is not None
     assert parse_additional_law(row.q_law, BASE) == TAILORED
     assert (row.q_lower, row.q_upper) == (0.1 + 0.2, 1 - 1 / 3)
-
-
-def test_logs_of_the_original_scripts_have_no_place_for_it(
-    tailored_run: Path, tmp_path: Path
-) -> None:
-    with open_run(tailored_run) as run, pytest.raises(InvalidInput, match="truncated and rescaled"):
-        export_run(run, tmp_path / "logs", "dsrs-logs")
 
 
 def test_votes_under_a_weighted_law_come_from_its_shells() -> None:

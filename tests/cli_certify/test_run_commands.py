@@ -67,35 +67,6 @@ def test_an_exported_table_and_the_run_are_recertified_to_the_same_radii() -> No
     assert again == expected
 
 
-def test_export_of_dsrs_logs_is_a_folder_and_comes_back(
-    certify: Certify, capsys: pytest.CaptureFixture[str]
-) -> None:
-    # These images lie between the points of the default grid.
-    assert certify("--quiet", "--q", "truncated:heuristic", output="moved") == 0
-    export = ["export", "--format", "dsrs-logs", "--output", "logs"]
-    assert main([*export, "moved"]) == 2
-    assert "moved to a grid" in capsys.readouterr().err
-    assert certify("--quiet", "--q", "truncated:heuristic", "--grid", "none") == 0
-    capsys.readouterr()
-    assert main([*export, "run"]) == 0
-    written = capsys.readouterr().out.split()[1::2]
-    p_log = next(
-        path for path in written if path.endswith("-200-0.0005.txt") and "sampling" in path
-    )
-    q_log = next(path for path in written if path.endswith("-x.txt"))
-    arguments = ["--d", "16", "--q-log", q_log, "--output", "joined.csv"]
-    assert main(["import", p_log, *arguments]) == 0
-    with open_run("run") as opened:
-        expected = [result.certificates["truncated"] for result in opened.results()]
-    for row, certificate in zip(import_rows(Path("joined.csv")), expected, strict=True):
-        assert (row.p_lower, row.p_upper) == (
-            certificate.known_of_p.lower,
-            certificate.known_of_p.upper,
-        )
-        assert row.q_law == certificate.observations[0].law.text
-        assert row.d == 16
-
-
 @pytest.mark.usefixtures("run")
 @pytest.mark.parametrize(
     ("arguments", "message"),
@@ -179,6 +150,4 @@ def test_export_writes_to_standard_output(
     capsysbinary.readouterr()
     assert main(["export", "run", "--output", "-"]) == 0
     assert capsysbinary.readouterr().out == Path("run.csv").read_bytes()
-    assert main(["export", "run", "--output", "-", "--format", "dsrs-logs"]) == 2
-    assert b"is a folder; name it with --output" in capsysbinary.readouterr().err
     assert not Path("-").exists()

@@ -8,9 +8,6 @@ from dsrs.cli.main import known_commands
 from dsrs.cli.options import Option
 from dsrs.errors import InvalidInput
 from dsrs.exchange import FORMATS
-from dsrs.paper.published import TITLES
-from dsrs.paper.table_formats import PAPER_TABLE_FORMATS as TABLE_FORMATS
-from dsrs.paper.theory_checks import CHECKS
 from dsrs.training.defaults import DATA
 from dsrs.training.recipes import RECIPES
 
@@ -19,9 +16,6 @@ CHOICES = {
     ("import", "--format"): [name for name, form in FORMATS.items() if form.read],
     ("train", "--recipe"): RECIPES,
     ("train", "--like"): DATA,
-    ("paper tables", "--format"): TABLE_FORMATS,
-    ("paper tables", "--table"): TITLES,
-    ("theory", "--only"): CHECKS,
 }
 
 

@@ -17,7 +17,10 @@ CERTIFY = ["certify", "--model", "m", "--data", "d", "--output", "o"]
     ("words", "line"),
     [
         (["certfy"], "dsrs: `dsrs` has no command 'certfy'; did you mean certify?"),
-        (["paper", "tabels"], "dsrs: `dsrs paper` has no command 'tabels'; did you mean tables?"),
+        (
+            ["conformal", "curv"],
+            "dsrs: `dsrs conformal` has no command 'curv'; did you mean curve?",
+        ),
         (["xyzzy"], "dsrs: `dsrs` has no command 'xyzzy'; see dsrs --help"),
         ([*CERTIFY, "--N", "5"], "dsrs: `dsrs certify` has no option --N; did you mean --n?"),
         (
@@ -70,8 +73,8 @@ def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str])
     assert first == second == third
     for verb in VERBS:
         assert f"  {verb.rstrip('_')} " in first
-    assert main(["paper"]) == 0
-    assert "figures" in capsys.readouterr().out
+    assert main(["conformal"]) == 0
+    assert "curve" in capsys.readouterr().out
 
 
 def test_the_usage_of_a_command_is_what_it_needs() -> None:

@@ -50,7 +50,6 @@ COMMANDS = {
     "adapt": f"adapt {NET} --num-classes 3 --by clip --n 200 --votes 64 --inputs 4 --reach 0.5 "
     "--output adapted --quiet",
     "doctor": "doctor --device cpu",
-    "theory": "theory --only gamma",
     "conformal-calibrate": f"conformal calibrate {NET} --sigma 0.1 --radius 0.05 --stop 80 "
     "--output sets.json --quiet",
     "conformal-predict": f"conformal predict {SETS.removesuffix(' --quiet')}",

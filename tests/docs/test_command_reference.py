@@ -56,7 +56,7 @@ def test_a_wrong_default_in_the_help_is_found() -> None:
 def test_pages_name_options_that_exist_and_their_defaults(page: Path) -> None:
     names = {name for _, name in OPTIONS} | {"--help", "--version"}
     text = page.read_text()
-    foreign = {"--memory", "--beside"}  # of benchmarks
+    foreign = {"--memory", "--beside", "--logs"}  # of benchmarks, and of the reproduction
     spoken = set(re.findall(r"`(--[a-z][a-z0-9-]*)", text)) - foreign
     assert not spoken - names, f"{page.name} speaks of {spoken - names}"
     for name, default in re.findall(r"`(--[a-z][a-z0-9-]*)[^`]*` \(default:? `?([^)`]+)`?\)", text):

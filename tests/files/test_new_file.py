@@ -41,11 +41,8 @@ def test_a_figure_says_its_format_and_replaces_only_figures(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["theory", "--only", "gamma", "--figure", "x.bmp"], "must end in .png"),
-        (["theory", "--only", "gamma", "--figure", "old.png"], "old.png exists"),
-        (["paper", "figures", "--output", "old"], "dimension.png exists"),
-        (["paper", "tables", "--output", "old.txt", "--logs", "."], "old.txt exists"),
-        (["paper", "tables", "--output", "old.txt/x", "--logs", "."], "is not a folder"),
+        (["tune", "--landscape", ".", "--n", "9", "--figure", "x.bmp"], "must end in .png"),
+        (["tune", "--landscape", ".", "--n", "9", "--figure", "old.png"], "old.png exists"),
     ],
 )
 def test_commands_refuse_before_they_work(
@@ -56,9 +53,7 @@ def test_commands_refuse_before_they_work(
     message: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("old").mkdir()
-    for name in ("old.png", "old.txt", "old/dimension.png"):
-        Path(name).write_bytes(b"\x89PNG")
+    Path("old.png").write_bytes(b"\x89PNG")
     assert main(words) == 2
     out, err = capsys.readouterr()
     assert message in err

@@ -25,14 +25,12 @@ from dsrs.classifiers import from_callable
 from dsrs.cli.main import known_commands, main
 from dsrs.cli.options import Option
 from dsrs.datasets import Dataset
-from dsrs.exchange import export_run
 from dsrs.files.whole import UNFINISHED
 from dsrs.methods import Plan
-from dsrs.store import open_run
 from dsrs.store.profiles import wide_law
 
 # Commands that would work for long: they take hardly a word.
-LEFT_OUT = {"demo", "theory", "figures", "opt"}
+LEFT_OUT = {"demo"}
 WORDS = [
     *("", " ", "0", "1", "-1", "2", "0.5", "-0.0", "1e300", "1e-300", "nan", "inf", "1" + "0" * 23),
     *("0.9", "1.5", "truncated:0.8", "truncated:heuristic", "rescaled:0.8x", "rescaled:0", "none"),
@@ -40,21 +38,21 @@ WORDS = [
     *("data.npz", "run", "run/run.sqlite", "table.csv", "certificate.json", "notes.txt", "new"),
     *("new/inner", "new.csv", "new.html", "new.png", "new.json", "missing.npz", "fuzz_model:f"),
     *("fuzz_model:raises", "fuzz_model:odd", "fuzz_model:nothing", "cut.onnx", "link", "folder"),
-    *("logs", "logs/sampling", "good.toml", "bad.toml"),
+    *("good.toml", "bad.toml"),
     *("5/10", "10/5", "/", "1,2", "0:1:0.5", "caf\u00e9", "\x1b[31m", "=cmd|x", "--", "-n", "%s%n"),
 ]
 SOUND = {
     **{"--n": "32", "--n0": "8", "--votes": "32", "--samples": "64", "--search-samples": "32"},
     **{"--resamples": "100", "--workers": "1", "--sigma": "0.5", "--d": "16", "--num-classes": "2"},
     **{"--model": "fuzz_model:f", "--data": "data.npz", "--output": "new", "--epochs": "1"},
-    **{"--norm": "l2", "--p": "0.9", "--alpha": "0.01", "--q": "truncated:0.8", "--seed": "3"},
-    **{"--config": "good.toml", "--landscape": "look", "--logs": "logs"},
+    **{"--p": "0.9", "--alpha": "0.01", "--q": "truncated:0.8", "--seed": "3"},
+    **{"--config": "good.toml", "--landscape": "look"},
     **{"--budget": "600", "--inputs": "2", "parts": "run"},
-    **{"run_folder": "run", "runs": "run", "source": "run", "file": "logs"},
+    **{"run_folder": "run", "runs": "run", "source": "run", "file": "table.csv"},
 }
 # Without these a command would work for long, or hardly ever work.
 ALWAYS = (
-    *("--landscape", "--logs", "--inputs", "--sigma", "--num-classes", "--budget"),
+    *("--landscape", "--inputs", "--sigma", "--num-classes", "--budget"),
     *("--n", "--votes", "--samples", "--search-samples", "--resamples", "--epochs", "--workers"),
 )
 CERTIFY = [
@@ -63,7 +61,6 @@ CERTIFY = [
     *("--batch-size", "16"),
     *("--output", "run", "--quiet", "--workers", "1"),
 ]
-LOG = "x disttype gaussian\nx k None\nx std 0.5\nx N 100\nx alpha 0.001\no 0 0.9 0.95\n"
 MODEL = """
 import numpy as np
 def f(batch): return np.stack([batch.mean(axis=(1, 2, 3)), np.full(len(batch), 0.5, "f4")], 1)
@@ -91,10 +88,6 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert main(CERTIFY) == 0
     finally:
         os.chdir(before)
-    with open_run(folder / "run") as finished:
-        export_run(finished, folder / "logs", "dsrs-logs")
-    (folder / "logs/sampling/cohen-mnist-0.50.pth").mkdir()
-    (folder / "logs/sampling/cohen-mnist-0.50.pth/gaussian-None-0.5-100-0.001.txt").write_text(LOG)
     wide = Plan(wide_law(16, 0.5), ("np",), n=64)
     certify_run(model, data, wide, [0, 1], folder / "look", workers=1)
     (folder / "good.toml").write_text('sigma = 0.5\nq = ["none"]\nalpha = 0.01\n')

@@ -81,23 +81,10 @@ ALLOWED = {
         *("certifying", "classifiers", "confidence", "datasets", "files", "laws", "methods"),
         *("store", "training", "tuning"),
     },
-    "paper": {
-        *(
-            "certifying",
-            "confidence",
-            "datasets",
-            "duality",
-            "exchange",
-            "files",
-            "laws",
-            "measures",
-        ),
-        *("methods", "proofs", "reports", "training"),
-    },
 }
 # Frameworks are imported by these rooms alone.
 ADAPTERS = {
-    *("classifiers", "datasets", "exchange", "networks", "noise", "paper", "reports", "store"),
+    *("classifiers", "datasets", "exchange", "networks", "noise", "reports", "store"),
     *("smoothed", "training"),
 }
 MOST_LINES_OF_A_FILE, MOST_LINES_OF_A_FUNCTION, MOST_PARAMETERS = 400, 60, 9

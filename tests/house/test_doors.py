@@ -144,7 +144,7 @@ def test_tune_forecasts_the_method(folder: Path, capsys: pytest.CaptureFixture[s
     answer = json.loads(printed(capsys, "tune", "--landscape", "look", "--sigma", "0.5", "--json"))
     current = {each["method"]: each["acr"] for each in answer["current"]}
     assert 0 < current["first-miss"] < current["np"]
-    assert "first-order" not in current
+    assert "landscape" not in current
 
 
 def test_the_rigorous_check_is_undecided_and_says_of_what(

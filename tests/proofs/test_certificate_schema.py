@@ -17,7 +17,6 @@ from dsrs.laws.grid import Grid
 from dsrs.proofs.certification import certificate_of
 from dsrs.proofs.lead import find_lead
 from dsrs.proofs.registry import PROOF_KINDS
-from dsrs.proofs.slab import find_slab
 from known_classifiers import Linear
 
 SCHEMA = json.loads(files("dsrs.proofs").joinpath("certificate.schema.json").read_text())
@@ -48,7 +47,6 @@ CERTIFICATES = {
     "abstained": dsrs.certify(PLAIN, Interval(0.3, 0.4)),
     "lead": certificate_of(PLAIN, find_lead(PLAIN, 0.45, 0.2)),
     "lead under a law": certificate_of(WIDE, find_lead(WIDE, 0.45, 0.2, Rescaled(WIDE, 0.55))),
-    "slab": certificate_of(PLAIN, find_slab(PLAIN, 0.9, 0.05)),
     "of votes": of_votes(),
 }
 
@@ -95,7 +93,6 @@ def changed(name: str, *path: Any, value: Any) -> dict[str, Any]:
             changed("two laws", "proof", "steps", 0, "multipliers", 1, value="x"),
             r"multipliers\[1\]",
         ),
-        (changed("slab", "proof", "step", value=None), "`step` must be an object"),
         (
             changed("of votes", "subject", "alpha", value=1.5),
             r"`alpha` must be in \(0, 1\), got 1.5",

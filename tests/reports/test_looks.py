@@ -21,7 +21,7 @@ from dsrs.store import RunResult
 from reports.headless_chromium import HeadlessChromium, needs_chromium
 
 Make = Callable[..., RunResult]
-RADII = {"np": 1.0, "truncated:0.5": 1.1, "truncated:0.6": 1.2, "first-order": 0.9}
+RADII = {"np": 1.0, "truncated:0.5": 1.1, "truncated:0.6": 1.2, "landscape": 0.9}
 
 
 def run(make: Make, name: str, sigma: float, family: str | None = "") -> RunSummary:

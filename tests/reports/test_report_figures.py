@@ -59,7 +59,7 @@ def test_the_curve_drops_right_after_a_certified_radius(hand_run: RunSummary) ->
 
 @pytest.mark.parametrize("name", ["s{}", "a long name of a run, sigma {}"])
 def test_the_legend_of_several_runs_lies_below_and_inside(make_result, name: str) -> None:  # type: ignore[no-untyped-def]
-    radii = {"np": 1.0, "truncated": 1.1, "rescaled": 1.1, "tailored": 1.2, "first-order": 1.0}
+    radii = {"np": 1.0, "truncated": 1.1, "rescaled": 1.1, "tailored": 1.2, "landscape": 1.0}
     runs = [
         RunSummary.from_results(
             name.format(sigma),

@@ -15,7 +15,7 @@ from dsrs.tuning.objective import Objective
 from dsrs.tuning.search import Tuned, shapes, tune
 from landscape.known_profiles import exact_profile, half_space, predicted_radii
 
-# All that have a forecast: first-order and landscape have none.
+# All that have a forecast: landscape has none.
 METHODS = ("np", "tailored", "rescaled:0.8x", "truncated:heuristic")
 D, N, ALPHA = 784, 10_000, 0.001
 
@@ -156,9 +156,9 @@ def test_an_eta_that_no_law_has_is_refused() -> None:
 
 
 def test_methods_without_a_forecast_are_left_out_and_named_where_none_is_left() -> None:
-    both = tune(PROFILES[:2], D, N, ALPHA, methods=["np", "first-order"])
+    both = tune(PROFILES[:2], D, N, ALPHA, methods=["np", "landscape"])
     assert {candidate.method for candidate in both.candidates} == {"np"}
-    with pytest.raises(InvalidInput, match="no forecast for the methods first-order"):
-        tune(PROFILES[:2], D, N, ALPHA, methods=["first-order"])
+    with pytest.raises(InvalidInput, match="no forecast for the methods landscape"):
+        tune(PROFILES[:2], D, N, ALPHA, methods=["landscape"])
     with pytest.raises(InvalidInput, match="a method is np, "):
         tune(PROFILES[:2], D, N, ALPHA, methods=["nonsense"])

@@ -114,7 +114,7 @@ def attack_input(
     check_budget(chosen.budget, sampled.batch)
     image = checked_input(classifier, x, sampled, index)
     setting, claim = replace(setting_of(sampled), seed=chosen.seed), certificate.claim
-    norm = chosen.norm or certificate.law.measured_in
+    norm = chosen.norm or "l2"
     aim = Aim(classifier, image, sampled.law, setting, index, target, claim, norm)
     room = Room(image, classifier.bounds if chosen.clip else None, norm)
     radius = certificate.radius_in(norm)
@@ -176,7 +176,7 @@ def attack_run(
                 keep_all(attacked, partial(_keep, writer, counter), todo, threads)
         everything = attacked_inputs(run)
         found = [everything[index] for index in sorted(targets)]
-        norm = chosen.norm or sampled.law.measured_in
+        norm = chosen.norm or "l2"
         return summarised(found, chosen.clip, norm, _rates(run, wanted, found, chosen.eps))
 
 

@@ -36,7 +36,6 @@ IN_SUBJECT: dict[str, type] = {
 }
 LARGEST_DIMENSION = 2**53  # every such number is a double
 LARGEST_SEED = 2**128 - 1
-ROUND_IN = ("l1", "linf")  # kinds of smoothing laws that are round in another norm than l2
 ROOT_UNIT = 10**20  # roots are rounded up to multiples of its reciprocal
 # A vector may be longer in the second norm than in the first by the square root of d to this.
 LENGTHENING_POWERS = {("linf", "l2"): 1, ("linf", "l1"): 2}
@@ -55,17 +54,16 @@ class SmoothingLaw:
     @classmethod
     def read(cls, fields: Any) -> SmoothingLaw:
         """The law of a JSON object; Undecided where it names what this check does not know."""
-        kind = fields["kind"] if isinstance(fields, dict) and "kind" in fields else "l2"
-        if kind not in ("l2", *ROUND_IN) or (kind == "l2" and "kind" in fields):
-            raise Undecided(f"this check does not know smoothing laws of the kind {shown(kind)}")
+        if isinstance(fields, dict) and "kind" in fields:
+            kind = shown(fields["kind"])
+            raise Undecided(f"this check does not know smoothing laws of the kind {kind}")
         law = cls(
             whole(fields, "d", 2, LARGEST_DIMENSION),
             number(fields, "sigma"),
             number(fields, "k"),
             2.0 if optional_number(fields, "eta") is None else number(fields, "eta"),
-            kind,
         )
-        only(fields, ("kind", "d", "sigma", "k", "eta"), "the smoothing law")
+        only(fields, ("d", "sigma", "k", "eta"), "the smoothing law")
         if not (law.sigma > 0 and law.eta > 0 and 0 <= law.k < law.d / 2):
             raise Refuted("no smoothing law has these parameters")
         return law

@@ -19,7 +19,6 @@ from dsrs.audit.gaussian import demand_alone
 from dsrs.audit.kinds import Proof
 from dsrs.audit.limits import Budget
 from dsrs.audit.mixture import Mixture
-from dsrs.audit.overlap import overlap_bound, overlap_share
 from dsrs.audit.shells import Shells
 from dsrs.audit.verdicts import Refuted, Undecided
 from dsrs.audit.weights import ends_of, smoothing_law
@@ -106,8 +105,6 @@ def _check_by_sections(shells: Shells, lower: float, radius: Fraction, log: floa
 
 def _bound(shells: Shells, lower: float, radius: Fraction, log: float) -> arb:
     mixture = Mixture(shells, (math.exp(log),), (smoothing_law(),))
-    if shells.norm != "l2":
-        return overlap_bound(mixture, [(lower, 1.0)], exact(radius), Budget())
     return enclosed_bound(mixture, [(lower, 1.0)], radius, Budget()).value
 
 
@@ -129,9 +126,6 @@ def _best_log_multiplier(shells: Shells, lower: float, radius: Fraction) -> floa
 
 def _score(shells: Shells, radius: Fraction, log: float) -> float:
     """The normal score of P[R] for this multiplier: the trapezoid rule on shells."""
-    if shells.norm != "l2":
-        share = 1 - overlap_share(shells, float(exact(radius) / shells.unit), log)
-        return STANDARD_NORMAL.inv_cdf(min(max(share, 1e-15), 1 - 1e-15))
     low, high = (float(end) for end in ends_of(smoothing_law().pieces[0], shells, 36.0))
     terms = [Term(exact(log).exp(), smoothing_law().pieces[0])]
     rho, angle = exact(radius) / shells.scale, angle_of(shells.d, bits())

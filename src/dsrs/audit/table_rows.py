@@ -106,7 +106,7 @@ def _demand_same(row: Row, proof: Mapping[str, Any], observed: list[dict[str, An
 def _columns_of(proof: Mapping[str, Any]) -> dict[str, Any]:
     """What a proof says of the bounds in columns; kinds that are not known say nothing."""
     kind = proof.get("kind")
-    if kind in ("dual", "norm-dual"):
+    if kind == "dual":
         ends = [("p", proof.get("p")), ("q", _first_observed(proof).get("q"))]
         names = ("lower", "upper")
         return {
@@ -123,8 +123,6 @@ def _columns_of(proof: Mapping[str, Any]) -> dict[str, Any]:
         under_p = proof.get("p")
         p_lower = under_p[0] if isinstance(under_p, list) and under_p else 0
         return known | {"p_lower": p_lower, "q_lower": proof.get("lower"), "q_upper": 1}
-    if kind == "slab":
-        return {"p_upper": 1} | {name: proof.get(name) for name in ("p_lower", "gradient")}
     return {}
 
 
@@ -132,7 +130,7 @@ def _demand_step(row: Row, proof: Mapping[str, Any]) -> None:
     """Raise unless the columns of the outermost step, which `recertify` adds, are of the proof."""
     steps = proof.get("steps")
     step = steps[0] if isinstance(steps, list) and steps else None
-    if not isinstance(step, Mapping) or proof.get("kind") not in ("dual", "norm-dual"):
+    if not isinstance(step, Mapping) or proof.get("kind") != "dual":
         return
     multipliers = step.get("multipliers")
     said = [step.get("dual_bound"), *(multipliers if isinstance(multipliers, list) else [])]

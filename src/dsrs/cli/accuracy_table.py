@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dsrs.store.result import RunResult
 
 
-def accuracy_table(accuracies: Sequence[MethodAccuracy], labelled: bool, norm: str = "l2") -> str:
+def accuracy_table(accuracies: Sequence[MethodAccuracy], labelled: bool) -> str:
     """One line a method: the share of inputs certified at each radius, in percent."""
     from dsrs.laws import short_law_text
 
@@ -43,7 +43,7 @@ def accuracy_table(accuracies: Sequence[MethodAccuracy], labelled: bool, norm: s
         for accuracy in accuracies
     ]
     what = "certified accuracy (%)" if labelled else "inputs with a certificate (%), no labels,"
-    return f"{what} at {norm} radius r, {first.total} inputs\n{table(rows, headers)}"
+    return f"{what} at l2 radius r, {first.total} inputs\n{table(rows, headers)}"
 
 
 def measured(
@@ -68,7 +68,7 @@ def print_measured(
     from dsrs.measures.diagnosis import diagnose
 
     plan = opened.plan
-    print(accuracy_table(accuracies, opened.config["data"]["labels"], plan.law.measured_in))
+    print(accuracy_table(accuracies, opened.config["data"]["labels"]))
     print("votes: " + spent.text())
     for sentence in diagnose(results, plan):
         print(f"why so little: {sentence}")

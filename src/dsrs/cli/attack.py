@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dsrs.certifying.progress import Progress
-from dsrs.cli.law_options import NORM_NAMES
 from dsrs.cli.model_options import (
     add_source_options,
     add_workers,
@@ -100,9 +99,8 @@ def _add_question(options: Options) -> None:
     """--norm and --eps: which distance is asked for."""
     options.add_argument(
         "--norm",
-        choices=NORM_NAMES,
-        help="what distances are measured in, and which radius is attacked (default: the norm of "
-        "the certificates)",
+        choices=("l1", "l2", "linf"),
+        help="what distances are measured in, and which radius is attacked (default: l2)",
     )
     options.add_argument(
         "--eps",

@@ -153,8 +153,6 @@ def refuse_misfits(arguments: argparse.Namespace, plan: Plan) -> None:
         return
     if arguments.cluster is not None:
         raise InvalidInput("--dry-run and --budget look at this machine, not at a --cluster")
-    if plan.law.measured_in != "l2":
-        raise InvalidInput("--dry-run and --budget predict l2 radii alone; give --n instead")
     if arguments.budget is None:
         return
     if "n" in arguments.texts:

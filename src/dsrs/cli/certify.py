@@ -252,8 +252,6 @@ def _plan(arguments: argparse.Namespace, dataset: Dataset, inputs: int) -> Plan:
         arguments.methods
         or (tuned_method(arguments) if arguments.law else defaults.DEFAULT_METHODS[1:])
     )
-    if arguments.norm != "l2" and not arguments.methods:
-        methods = ("none",)  # the default, tailored, is known for l2 noise only
     if NEYMAN_PEARSON in methods:
         raise InvalidInput("np always runs; give --q none for np alone")
     if "none" in methods and len(methods) > 1:

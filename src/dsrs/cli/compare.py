@@ -106,8 +106,7 @@ def comparison_text(comparison: Comparison) -> str:
         rows_text(comparison_rows(comparison), comparison.radii),
         "",
         *ratio_lines(comparison),
-        f"certified accuracy in percent at {comparison.runs[0].norm} radius r, "
-        + interval_note(comparison.resampling),
+        "certified accuracy in percent at l2 radius r, " + interval_note(comparison.resampling),
         "* the interval of this gain excludes zero; any other gain may be chance",
     ]
     for name, texts in changes_lines(comparison):

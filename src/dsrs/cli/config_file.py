@@ -21,7 +21,7 @@ CONFIG_OPTION = "config"
 TRUST_OPTION = "trust-code"  # which no file can give to itself
 # What is typed (by parameter) -> what of the file it makes void: they cannot be used together.
 INSTEAD_OF = {
-    "law": ("sigma", "k", "eta", "norm", "methods"),
+    "law": ("sigma", "k", "eta", "methods"),
     "sigma": ("law",),
     "budget": ("n",),
     "radius": ("adaptive", "radii", "radius_precision"),

@@ -15,14 +15,12 @@ examples:
   dsrs export runs/mine                                   writes runs/mine.csv
   dsrs export runs/mine --output mine.parquet             the ending names the format
   dsrs export runs/mine --format tsv --method truncated   the log of randomized-smoothing scripts
-  dsrs export runs/mine --format dsrs-logs --output logs  the folders of the original DSRS scripts
   dsrs export runs/mine --format attacks                  runs/mine.npz: proved counterexamples
 
 formats:
   csv, jsonl, parquet   one row for each input and method, with intervals, radius and proof, without
                         loss; `dsrs check`, `recertify` and `report` read them
   tsv                   radii of one method, with all digits; the class of an abstention is -1
-  dsrs-logs             intervals and radii, as a folder of text files
   attacks               NumPy arrays, for inputs with a proved counterexample
 """
 
@@ -39,13 +37,13 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--format",
         type=one_of("dsrs.exchange", "FORMATS"),
-        help="csv, jsonl, parquet, tsv, dsrs-logs or attacks (default: by the ending of --output; "
-        "csv without one)",
+        help="csv, jsonl, parquet, tsv or attacks (default: by the ending of --output; csv without "
+        "one)",
     )
     parser.add_argument("--method", help="only this method, such as np or truncated")
     parser.add_argument(
         "--output",
-        help="file (for dsrs-logs: folder), or - for standard output; default: beside the run",
+        help="file, or - for standard output; default: beside the run",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace files of the same kind")
 
@@ -56,16 +54,15 @@ def run(arguments: argparse.Namespace) -> int:
 
     folder = Path(arguments.run_folder)
     arguments.format = arguments.format or _format_by_ending(arguments.output)
-    ending = FORMATS[arguments.format].ending or "-logs"
+    ending = FORMATS[arguments.format].ending
     if arguments.output == "-":
         return _to_standard_output(arguments, ending)
     output = Path(arguments.output or folder.parent / f"{folder.resolve().name}{ending}")
     with open_run(folder) as opened:
-        paths = export_run(
+        export_run(
             opened, output, arguments.format, arguments.method, overwrite=arguments.overwrite
         )
-        for path in paths:
-            print(f"wrote {path}")
+    print(f"wrote {output}")
     return 0
 
 
@@ -77,7 +74,7 @@ def _format_by_ending(output: str | None) -> str:
         return "csv"
     found = format_of(Path(output), tables=False)
     if found is None:
-        endings = ", ".join(form.ending for form in FORMATS.values() if form.ending)
+        endings = ", ".join(form.ending for form in FORMATS.values())
         raise InvalidInput(
             f"the ending of {output} names no format; end it with one of {endings}, or give "
             "--format"
@@ -92,8 +89,6 @@ def _to_standard_output(arguments: argparse.Namespace, ending: str) -> int:
     from dsrs.exchange import export_run
     from dsrs.store import open_run
 
-    if ending == "-logs":
-        raise InvalidInput("--format dsrs-logs is a folder; name it with --output")
     with TemporaryDirectory() as place, open_run(arguments.run_folder) as opened:
         file = Path(place) / f"run{ending}"
         export_run(opened, file, arguments.format, arguments.method)

@@ -15,15 +15,12 @@ if TYPE_CHECKING:
 MOST_CLASSES = 3  # with the most votes of a stream
 
 
-def input_text(
-    result: RunResult, names: Sequence[str], norm: str, attacked: AttackedInput | None
-) -> str:
+def input_text(result: RunResult, names: Sequence[str], attacked: AttackedInput | None) -> str:
     """What is known of one input.
 
     Args:
         result: its votes and certificates.
         names: of the classes, as far as they have any.
-        norm: that of the radii.
         attacked: what the attack on it came to, if there was one.
     """
     known = {
@@ -35,7 +32,7 @@ def input_text(
     lines += [
         f"  {text}: {_class(value, names)}" for text, value in known.items() if value is not None
     ]
-    lines += ["", _votes(result, names), "", _certificates(result, norm)]
+    lines += ["", _votes(result, names), "", _certificates(result)]
     if attacked is not None:
         lines += ["", _attack(attacked, names)]
     return "\n".join(lines)
@@ -60,7 +57,7 @@ def _votes(result: RunResult, names: Sequence[str]) -> str:
     return table(rows, ["purpose", "noise", "votes", "of these"])
 
 
-def _certificates(result: RunResult, norm: str) -> str:
+def _certificates(result: RunResult) -> str:
     from dsrs.laws import short_law_text
     from dsrs.measures.rounding import ceil_text, floor_text
 
@@ -71,7 +68,7 @@ def _certificates(result: RunResult, norm: str) -> str:
         alpha = "" if found.subject is None else f"{found.subject.alpha:g}"
         radius = floor_text(found.radius, 6)
         rows.append([short_law_text(name), found.status, radius, bounds, alpha])
-    return table(rows, ["method", "status", f"{norm} radius", "P_A", "alpha"])
+    return table(rows, ["method", "status", "l2 radius", "P_A", "alpha"])
 
 
 def _attack(attacked: AttackedInput, names: Sequence[str]) -> str:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from dsrs.certifying.progress import Progress
 from dsrs.cli.grid_option import add_grid, grid_from
-from dsrs.cli.law_options import NORM_NAMES
 from dsrs.cli.model_options import (
     add_batch_size,
     add_model_options,
@@ -20,7 +19,6 @@ from dsrs.cli.options import Commands, Options
 from dsrs.cli.output import print_json
 from dsrs.cli.split_note import note_on_split
 from dsrs.cli.tables import table
-from dsrs.errors import InvalidInput
 from dsrs.measures.rounding import floor_text
 
 if TYPE_CHECKING:
@@ -56,12 +54,6 @@ def add_parser(commands: Commands) -> None:
     )
     group = parser.add_argument_group("noise and votes")
     add_look_options(group)
-    group.add_argument(
-        "--norm",
-        choices=NORM_NAMES,
-        default="l2",
-        help="norm that the noise is round in: l2 only (default; see docs/other-norms.md)",
-    )
     run_options = parser.add_argument_group("the run")
     run_options.add_argument("--output", required=True, help="run folder, new or to continue")
     add_workers(run_options)
@@ -86,12 +78,6 @@ def add_look_options(group: Options) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from dsrs.store.profiles import read_landscape
 
-    if arguments.norm != "l2":
-        raise InvalidInput(
-            f"`dsrs landscape` samples l2 noise only, got --norm {arguments.norm}: predictions of "
-            "radii from a landscape are known for l2 noise alone; to choose a law for another "
-            f"norm, compare runs of `dsrs certify --norm {arguments.norm}` on a few inputs"
-        )
     look(arguments, arguments.output)
     summary = landscape_summary(read_landscape(arguments.output))
     if arguments.json:

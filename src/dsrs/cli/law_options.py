@@ -16,7 +16,6 @@ from dsrs.methods.defaults import NEYMAN_PEARSON
 if TYPE_CHECKING:
     from dsrs.laws import GeneralizedGaussian
 
-NORM_NAMES = ("l1", "l2", "linf")  # those of `dsrs.laws.norms`, whose import takes time
 LAW_FORMS = """\
 laws: truncated:0.8 (share of the mass), truncated:T=31.8 (radius), truncated:heuristic (the
 paper's choice from the lower bound of P_A), rescaled:0.4 (another sigma), rescaled:0.8x (times
@@ -25,7 +24,7 @@ sigma), weighted:T:W,T:W,... (P weighted by a line through the log weights W at 
 
 
 def add_law_options(group: Options, *, from_file: bool = False) -> None:
-    """--sigma, --k, --eta, --norm of the smoothing law P, or --law with a file of `dsrs tune`."""
+    """--sigma, --k, --eta of the smoothing law P, or --law with a file of `dsrs tune`."""
     group.add_argument(
         "--sigma",
         type=float,
@@ -33,13 +32,6 @@ def add_law_options(group: Options, *, from_file: bool = False) -> None:
         help="size of the noise: RMS of one coordinate, in the units of the inputs",
     )
     add_shape_options(group)
-    group.add_argument(
-        "--norm",
-        choices=NORM_NAMES,
-        default="l2",
-        help="norm |x| of the noise and of the radii that it certifies (default: l2; see "
-        "docs/other-norms.md)",
-    )
     if from_file:
         group.add_argument(
             "--law",
@@ -61,19 +53,15 @@ def add_shape_options(group: Options) -> None:
 
 def law_from(arguments: argparse.Namespace, d: int) -> GeneralizedGaussian:
     """The smoothing law of these options in dimension d."""
-    from dsrs.laws import law_in_norm, smoothing_law_from_dict
+    from dsrs.laws import GeneralizedGaussian, smoothing_law_from_dict
 
     file = getattr(arguments, "law", None)
-    norm: Any = getattr(arguments, "norm", "l2")
     if file is None:
         if arguments.sigma is None:
             raise InvalidInput("name the noise with --sigma (and --k), or with --law FILE")
-        return law_in_norm(norm, d, arguments.sigma, arguments.k, arguments.eta)
-    named = arguments.sigma is not None or arguments.k or arguments.eta != 2
-    if named or norm != "l2":
-        raise InvalidInput(
-            "--law names the noise; --sigma, --k, --eta and --norm cannot be used with it"
-        )
+        return GeneralizedGaussian(d, arguments.sigma, arguments.k, arguments.eta)
+    if arguments.sigma is not None or arguments.k or arguments.eta != 2:
+        raise InvalidInput("--law names the noise; --sigma, --k and --eta cannot be used with it")
     tuned = read_tuned(file)
     law = tuned.get("law")
     if not isinstance(law, dict) or "sigma" not in law:

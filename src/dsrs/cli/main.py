@@ -43,8 +43,6 @@ VERBS = (
     "import_",
     "adapt",
     "train",
-    "paper",
-    "theory",
     "doctor",
     "completion",
 )

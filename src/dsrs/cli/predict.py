@@ -111,8 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
         share = floor_text(Fraction(100 * right, len(numbered)), 1)
         print(f"right: {right} of {len(numbered)} inputs ({share} %); abstained: {silent}")
     if arguments.radius is not None:
-        norm = smoothed.plan.law.measured_in
-        print(f"answered only where certified at radius {arguments.radius:g} ({norm})")
+        print(f"answered only where certified at radius {arguments.radius:g} (l2)")
     print(noise_text(arguments.seed))
     return 0
 

@@ -39,9 +39,6 @@ examples:
     dsrs radius --d 3072 --k 1530 --sigma 0.5 --p 0.97 0.98 \\
       --q truncated:0.8 --q-interval 0.995 1.0 --at 1.2
 
-  Noise that is round in another norm, and radii in that norm:
-    dsrs radius --norm l1 --d 3072 --k 1530 --sigma 0.5 --p 0.97 0.98
-
 """
 
 

@@ -108,8 +108,8 @@ def _recertify_run(arguments: argparse.Namespace) -> int:
         print_json("recertify-run", methods)
         return 0
     with open_run(arguments.source) as saved:
-        labelled, norm = bool(saved.config["data"]["labels"]), saved.plan.law.measured_in
-    print(accuracy_table(methods, labelled, norm))
+        labelled = bool(saved.config["data"]["labels"])
+    print(accuracy_table(methods, labelled))
     return 0
 
 

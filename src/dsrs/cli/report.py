@@ -131,8 +131,7 @@ def summary_text(report: Report) -> str:
         "",
         rows_text(summary_rows(report), report.radii),
         "",
-        f"certified accuracy in percent at {report.runs[0].norm} radius r, "
-        + interval_note(report.resampling),
+        "certified accuracy in percent at l2 radius r, " + interval_note(report.resampling),
         "* the interval of this gain excludes zero; any other gain may be chance",
         *caveats(report),
         *(f"{name}: {text}" for name, text in run_notes(report.runs)),

@@ -157,7 +157,7 @@ def _show_input(opened: Run, index: int, as_json: bool) -> None:
     attacked = attacked_inputs(opened).get(index)
     if not as_json:
         names = opened.config["data"].get("class_names") or ()
-        print(input_text(result, names, opened.plan.law.measured_in, attacked))
+        print(input_text(result, names, attacked))
         return
     fields = result.sampled.to_dict() | {"certificates": result.certificates}
     fields |= {} if attacked is None else {"attack": attacked}

@@ -195,7 +195,7 @@ def settings_from(arguments: argparse.Namespace, dataset: Dataset) -> TrainingSe
         settings = replace(settings, warm_up=arguments.warm_up, warm_up_unit="epoch")
     named = (
         *("architecture", "learning_rate", "decay_at", "batch_size", "ramp_epochs", "seed"),
-        *("hold_out", "norm", "schedule"),
+        *("hold_out", "schedule"),
     )
     settings = replace(settings, **_given(arguments, named))
     return with_recipe(settings, **_given(arguments, recipe_options()))

@@ -50,8 +50,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--landscape",
         metavar="RUN",
-        help="folder of `dsrs landscape` (or any run folder), or landscape_sampling/MODEL.pth of "
-        "the original DSRS scripts",
+        help="folder of `dsrs landscape`, or any run folder",
     )
     group = parser.add_argument_group("what is asked")
     add_goal(group)
@@ -95,12 +94,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _answer(arguments: argparse.Namespace, folder: str) -> int:
-    from dsrs.exchange.landscape_logs import landscape_of_logs, logs_on_spheres
     from dsrs.store.profiles import read_landscape
     from dsrs.tuning import tune
 
-    logs = logs_on_spheres(Path(folder))
-    landscape = landscape_of_logs(logs) if logs else read_landscape(folder)
+    landscape = read_landscape(folder)
     tuned = tune(
         landscape.profiles,
         landscape.d,

@@ -78,11 +78,6 @@ class SetPlan:
     def __post_init__(self) -> None:
         if not isinstance(self.law, GeneralizedGaussian):
             raise InvalidInput(f"`law` must be the law of the noise, got {shown(self.law)}")
-        if self.law.measured_in != "l2":
-            raise InvalidInput(
-                "prediction sets need noise that is round in the l2 norm (--norm l2), got "
-                f"{self.law.describe()}"
-            )
         for name in ("coverage", "radius", "confidence"):
             if getattr(self, name) is not None:
                 real_number(name, getattr(self, name))

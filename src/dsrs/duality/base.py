@@ -42,7 +42,6 @@ class Base(NamedTuple):
 
 def base_of(law: GeneralizedGaussian) -> Base:
     """The numbers of P; computed once for laws that differ in sigma only."""
-    law.check_round()
     return _base(law.d, law.k, law.eta)
 
 

@@ -2,18 +2,16 @@
 
 from dsrs.exchange.exporting import export_run, write_rows
 from dsrs.exchange.format import Format
-from dsrs.exchange.importing import ImportedFolder, import_folder, import_rows
+from dsrs.exchange.importing import import_rows
 from dsrs.exchange.registry import FORMATS, format_of, register
 from dsrs.exchange.row import ResultRow
 
 __all__ = [
     "FORMATS",
     "Format",
-    "ImportedFolder",
     "ResultRow",
     "export_run",
     "format_of",
-    "import_folder",
     "import_rows",
     "register",
     "write_rows",

@@ -62,5 +62,5 @@ FORMAT = Format(
     "attacks",
     ".npz",
     is_attacks_archive,
-    export=lambda run, methods: {"": attacks_archive(attacked_inputs(run))},
+    export=lambda run, methods: attacks_archive(attacked_inputs(run)),
 )

@@ -18,12 +18,12 @@ from dsrs.store.reader import Run
 
 def export_run(
     run: Run, output: Path, form: str, method: str | None = None, *, overwrite: bool = False
-) -> list[Path]:
-    """Write the results of a run; return the files written.
+) -> None:
+    """Write the results of a run.
 
     Args:
         run: The run.
-        output: The file, or the folder of a format that is one.
+        output: The file.
         form: The name of the format.
         method: The method to write, by its whole name or by the one that tables show. A format
             that holds one method needs it where the run has several.
@@ -44,14 +44,10 @@ def export_run(
         check_output(output, form, overwrite)
         rows = rows_of(run.results(), run.config["plan"], method, attacked_inputs(run))
         write_rows(rows, output, form)
-        return [output]
-    contents = chosen.export(run, (method,) if method else methods)
-    paths = {output / name if name else output: content for name, content in contents.items()}
-    for path in paths:
-        check_output(path, form, overwrite)
-    for path, content in paths.items():
-        write_whole(path, content)
-    return list(paths)
+        return
+    content = chosen.export(run, (method,) if method else methods)
+    check_output(output, form, overwrite)
+    write_whole(output, content)
 
 
 def write_rows(rows: Iterable[ResultRow], output: Path, form: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,12 +21,12 @@ class Format:
 
     Args:
         name: As `--format` takes it.
-        ending: Of its files, such as `.csv`; empty for a format that is a folder of files.
+        ending: Of its files, such as `.csv`.
         recognises: Whether some content is of this format, and of no other.
         write: The content of a file with these rows; None for a format that is not made of rows.
         read: The rows of a file; None for a format that is only written.
-        export: What a run is exported as where rows would not do: the content of every file, by
-            its name below the output (the empty name is the output itself).
+        export: The content of the file that these methods of a run are exported as, where rows
+            would not do.
         one_method: Whether a file holds the rows of a single method.
     """
 
@@ -35,7 +35,7 @@ class Format:
     recognises: Callable[[bytes], bool]
     write: Callable[[Iterable[ResultRow]], bytes] | None = None
     read: Reader | None = None
-    export: Callable[[Run, tuple[str, ...]], Mapping[str, bytes]] | None = None
+    export: Callable[[Run, tuple[str, ...]], bytes] | None = None
     one_method: bool = False
 
 

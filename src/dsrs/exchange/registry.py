@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dsrs.errors import DataError, InvalidInput
-from dsrs.exchange import attack_archive, csv_table, json_lines, log_format, parquet, tsv
+from dsrs.exchange import attack_archive, csv_table, json_lines, parquet, tsv
 from dsrs.exchange.format import Format, first_line
 
 FORMATS: dict[str, Format] = {
@@ -15,7 +15,6 @@ FORMATS: dict[str, Format] = {
         json_lines.FORMAT,
         parquet.FORMAT,
         tsv.FORMAT,
-        log_format.FORMAT,
         attack_archive.FORMAT,
     )
 }
@@ -43,10 +42,10 @@ def format_of(path: Path, *, tables: bool = True) -> str | None:
 
     Args:
         path: The file.
-        tables: Whether only tables of rows are meant, or every format that is one file.
+        tables: Whether only tables of rows are meant, or every format.
     """
     name = path.name.removesuffix(".gz")
-    files = (form for form in FORMATS.values() if form.ending and (form.write or not tables))
+    files = (form for form in FORMATS.values() if form.write or not tables)
     return next((form.name for form in files if name.endswith(form.ending)), None)
 
 

@@ -6,12 +6,11 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from dsrs.errors import DataError, InvalidInput
 from dsrs.files.foreign_text import one_line
-from dsrs.laws import GeneralizedGaussian, law_in_norm, parse_additional_law
-from dsrs.laws.norms import Norm
+from dsrs.laws import GeneralizedGaussian, parse_additional_law
 from dsrs.measures.accuracy import proves
 from dsrs.proofs.certificate import STATUSES, Certificate
 from dsrs.proofs.counterexample import AttackedInput
@@ -28,20 +27,16 @@ ABSTAINED_CLASS = -1  # what the class column of other people's logs says for "a
 class ResultRow:
     """The columns of the CSV, JSON lines and Parquet formats, in their order.
 
-    A format that does not hold a column leaves it None. `norm` is l1 or linf where noise and radius
-    are measured in that norm, and empty for l2. `target` is the class that the radius is for; `n`
-    and `alpha` are the budget of the whole method. `q_law` is the exact text of the additional law,
-    such as `rescaled:0.4`, as `dsrs recertify` reads it. `rival` bounds every other class where
-    that made the certificate, and `queries` the rows that the model ran for the input, all methods
-    together. `grid` is the step of the grid that inputs and noise were rounded to, `moved` how far
-    that moved the input, which the radius is less by; both are empty where there was none.
-    `attacked` is the distance of the nearest proved counterexample to what the certificate claims,
-    `attack_shown` what was proved there. `gradient` bounds that of P_A where it made the
-    certificate. `proof` holds every step of the certificate's proof, for `dsrs check`. `note` says
-    what a reader should know of a row whose record was not taken as it stands. `for_label` is 1
-    where the class is the label, although neither has a number: so it is in the logs of the DSRS
-    scripts. `class_name` is what `target` is called, if it has a name, `undefended` the class that
-    the model gives without noise.
+    A format that does not hold a column leaves it None. `target` is the class that the radius (l2)
+    is for; `n` and `alpha` are the budget of the whole method. `q_law` is the exact text of the
+    additional law, such as `rescaled:0.4`, as `dsrs recertify` reads it. `rival` bounds every other
+    class where that made the certificate, and `queries` the rows that the model ran for the input,
+    all methods together. `grid` is the step of the grid that inputs and noise were rounded to,
+    `moved` how far that moved the input, which the radius is less by; both are empty where there
+    was none. `attacked` is the distance of the nearest proved counterexample to what the
+    certificate claims, `attack_shown` what was proved there. `proof` holds every step of the
+    certificate's proof, for `dsrs check`. `class_name` is what `target` is called, if it has a
+    name, `undefended` the class that the model gives without noise.
     """
 
     index: int
@@ -55,7 +50,6 @@ class ResultRow:
     d: int | None = None
     k: float | None = None
     eta: float | None = None
-    norm: str | None = None
     sigma: float | None = None
     n: int | None = None
     alpha: float | None = None
@@ -71,10 +65,7 @@ class ResultRow:
     moved: float | None = None
     attacked: float | None = None
     attack_shown: str | None = None
-    gradient: float | None = None
     proof: str | None = None
-    note: str | None = None
-    for_label: int | None = None
     class_name: str | None = None
     undefended: int | None = None
 
@@ -83,7 +74,7 @@ class ResultRow:
             value = getattr(self, name)
             if value is not None and value < 0:
                 raise DataError(f"`{name}` must not be negative, got {value}")
-        for name in ("radius", "np_radius", "seconds", "grid", "moved", "attacked", "gradient"):
+        for name in ("radius", "np_radius", "seconds", "grid", "moved", "attacked"):
             value = getattr(self, name)
             if value is not None and not value >= 0:
                 raise DataError(f"`{name}` of input {self.index} must be >= 0, got {value!r}")
@@ -130,14 +121,12 @@ class ResultRow:
         if self.d is None or self.sigma is None:
             return None
         eta = 2.0 if self.eta is None else self.eta
-        norm = cast(Norm | None, self.norm)
-        return law_in_norm(norm, self.d, self.sigma, self.k or 0.0, eta)
+        return GeneralizedGaussian(self.d, self.sigma, self.k or 0.0, eta)
 
     @property
     def correct(self) -> bool:
         """Whether the certified class is the label."""
-        of_label = self.label is not None and self.label == self.target
-        return self.proves and (of_label or bool(self.for_label))
+        return self.proves and self.label is not None and self.label == self.target
 
     @property
     def proves(self) -> bool:
@@ -188,7 +177,6 @@ def _row(
         d=certificate.law.d,
         k=certificate.law.k,
         eta=certificate.law.eta,
-        norm=None if certificate.law.measured_in == "l2" else certificate.law.measured_in,
         sigma=certificate.law.sigma,
         n=plan["n"],
         alpha=plan["alpha"],
@@ -205,7 +193,7 @@ def _row(
 def _with_attack(row: ResultRow, certificate: Certificate, attack: AttackedInput) -> ResultRow:
     """The row with the counterexample of its input, where it ends what the certificate claims."""
     counterexample = attack.counterexample
-    if counterexample is None or not row.proves or attack.norm != certificate.law.measured_in:
+    if counterexample is None or not row.proves or attack.norm != "l2":
         return row
     if not counterexample.ends(certificate.claim):
         return row

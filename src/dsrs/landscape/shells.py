@@ -175,7 +175,6 @@ _LOG_DENSITY = np.log(normal_density(CAP_SCORES))
 
 def shells_of(law: GeneralizedGaussian) -> Shells:
     """The shells of P in units of sigma; made once for laws that differ in sigma only."""
-    law.check_round()
     return _shells(law.d, law.k, law.eta)
 
 

@@ -13,8 +13,7 @@ from dsrs.laws.naming import (
     short_law_text,
 )
 from dsrs.laws.rescaled import Rescaled
-from dsrs.laws.round_in_norm import L1Law, LinfLaw
-from dsrs.laws.smoothing import law_in_norm, register_smoothing, smoothing_law_from_dict
+from dsrs.laws.smoothing import register_smoothing, smoothing_law_from_dict
 from dsrs.laws.truncated import Truncated, heuristic_percentile
 from dsrs.laws.weighted import Weighted
 
@@ -22,8 +21,6 @@ __all__ = [
     "AdditionalLaw",
     "Component",
     "GeneralizedGaussian",
-    "L1Law",
-    "LinfLaw",
     "Rescaled",
     "Truncated",
     "Weighted",
@@ -31,7 +28,6 @@ __all__ = [
     "chosen_from_votes",
     "heuristic_percentile",
     "law_from_dict",
-    "law_in_norm",
     "names_a_law",
     "parse_additional_law",
     "register",

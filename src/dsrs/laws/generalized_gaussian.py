@@ -21,7 +21,6 @@ from scipy import special
 
 from dsrs.errors import InvalidInput
 from dsrs.laws.component import log_gamma_peak, log_gamma_step
-from dsrs.laws.norms import Norm
 from dsrs.laws.parameters import real_number, shown
 
 Floats = NDArray[np.float64]
@@ -47,7 +46,6 @@ class GeneralizedGaussian:
     """
 
     kind: ClassVar[str] = "generalized-gaussian"  # a subclass has another, and writes it in JSON
-    measured_in: ClassVar[Norm] = "l2"  # the norm of its noise and of the radii it certifies
 
     d: int
     sigma: float
@@ -182,13 +180,6 @@ class GeneralizedGaussian:
     def resized(self, sigma: float) -> GeneralizedGaussian:
         """Return the law of the same shape and of size `sigma`."""
         return GeneralizedGaussian(self.d, sigma, self.k, self.eta)
-
-    def check_round(self) -> None:
-        """Raise InvalidInput for noise that is round in another norm than l2."""
-        if self.measured_in != "l2":
-            raise InvalidInput(
-                f"this is known only for noise that is round in the l2 norm, got {self.describe()}"
-            )
 
     def describe(self) -> str:
         """Return a description in words: `Gaussian(d=784, sigma=0.5)`."""

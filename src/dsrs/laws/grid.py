@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from dsrs.errors import InvalidInput
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled
-from dsrs.laws.norms import Norm
 from dsrs.laws.parameters import real_number, shown
 
 # Steps from one bound of the data to the other: 8-bit images are exact, each level 16 steps.
@@ -39,8 +38,7 @@ LARGEST_WHOLE_STEPS = 2.0**50
 # Relative errors in units of 2^-53 (docs/grid.md): of one coordinate of Gaussian noise, of a
 # direction, and of norms that follow any other law.
 UNIT = 2.0**-53
-NORMAL_ERROR, NORM_ERROR, NORM_ERROR_BY_SHAPE = 16.0, 32.0, 16.0
-DIRECTION_ERROR: dict[Norm, float] = {"l1": 96.0, "l2": 24.0, "linf": 8.0}
+NORMAL_ERROR, DIRECTION_ERROR, NORM_ERROR, NORM_ERROR_BY_SHAPE = 16.0, 24.0, 32.0, 16.0
 # Steps of the quantile function under which the mean norm is bounded, and halvings of the last.
 MEAN_STEPS, MEAN_HALVINGS = 256, 44
 # So many float32 numbers a step tell its two ends apart, whichever of them a number stands for.
@@ -139,12 +137,9 @@ class Grid:
     def carries(law: GeneralizedGaussian | AdditionalLaw) -> bool:
         """Whether `variation` is proved for the law.
 
-        It is for l2 noise in three dimensions and more, and elsewhere where the density falls with
-        the norm.
+        It is in three dimensions and more, and in two where the density falls with the norm.
         """
-        if isinstance(law, GeneralizedGaussian):
-            return True
-        return law.falls or (law.base.d >= 3 and law.base.measured_in == "l2")
+        return isinstance(law, GeneralizedGaussian) or law.falls or law.base.d >= 3
 
     def to_dict(self) -> dict[str, float]:
         """Return the grid as JSON, without loss."""
@@ -174,15 +169,14 @@ def _variation(law: GeneralizedGaussian | AdditionalLaw, step: float) -> float:
     base = law if isinstance(law, GeneralizedGaussian) else law.base
     if not Grid.carries(law):
         raise InvalidInput(
-            f"noise on a grid in {base.d} dimensions and the {base.measured_in} norm needs a law "
-            f"whose density falls with the norm, got {law.describe()}; use another law, or no grid"
+            f"noise on a grid in {base.d} dimensions needs a law whose density falls with the "
+            f"norm, got {law.describe()}; use another law, or no grid"
         )
     error = NORMAL_ERROR
     if not base.is_gaussian or not isinstance(law, GeneralizedGaussian):
-        error = DIRECTION_ERROR[base.measured_in] + NORM_ERROR + NORM_ERROR_BY_SHAPE / base.m
+        error = DIRECTION_ERROR + NORM_ERROR + NORM_ERROR_BY_SHAPE / base.m
     # At least the sum of E|y_j|, which is E|y|_1: no vector of norm 1 has a larger l1 norm.
-    longest = {"l1": 1.0, "l2": math.sqrt(base.d), "linf": float(base.d)}[base.measured_in]
-    sum_of_means = longest * _mean_norm(law)
+    sum_of_means = math.sqrt(base.d) * _mean_norm(law)
     return min(1.0, error * UNIT * (4 * base.d + 2 * sum_of_means / step))
 
 

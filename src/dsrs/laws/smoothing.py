@@ -1,7 +1,7 @@
 """The kinds of smoothing law P, by their names in JSON.
 
-Noise, kernels and landscape know P by its d, sigma, k and eta and by the norm that it is round in:
-its density at x is proportional to |x|^(-2k) exp(-(|x| / s)^eta). A new kind is a subclass of
+Noise, kernels and landscape know P by its d, sigma, k and eta: its density at x is proportional to
+|x|^(-2k) exp(-(|x| / s)^eta). A new kind is a subclass of
 `GeneralizedGaussian` in a file of its own, which has a `kind`, parameters of its own for such a
 law, `to_dict` and `from_dict`; and a line here. The JSON of a plain `GeneralizedGaussian` names no
 kind.
@@ -14,31 +14,14 @@ from typing import Any, TypeVar
 
 from dsrs.errors import InvalidInput, UnknownLaw
 from dsrs.laws.generalized_gaussian import GeneralizedGaussian
-from dsrs.laws.norms import Norm, check_norm
 from dsrs.laws.parameters import shown
-from dsrs.laws.round_in_norm import L1Law, LinfLaw
 
 Kind = TypeVar("Kind", bound=type[GeneralizedGaussian])
 
 # A new kind is added here.
 SMOOTHING_KINDS: dict[str, type[GeneralizedGaussian]] = {
-    law.kind: law for law in (GeneralizedGaussian, L1Law, LinfLaw)
+    GeneralizedGaussian.kind: GeneralizedGaussian
 }
-# The law of each norm that has the parameters d, sigma, k and eta.
-LAWS_BY_NORM: dict[Norm, type[GeneralizedGaussian]] = {
-    "l1": L1Law,
-    "l2": GeneralizedGaussian,
-    "linf": LinfLaw,
-}
-
-
-def law_in_norm(
-    norm: Norm | None, d: int, sigma: float, k: float = 0.0, eta: float = 2.0
-) -> GeneralizedGaussian:
-    """The smoothing law that is round in this norm; l2 where none is named."""
-    if norm is not None:
-        check_norm(norm)
-    return LAWS_BY_NORM[norm or "l2"](d, sigma, k, eta)
 
 
 def register_smoothing(law: Kind) -> Kind:

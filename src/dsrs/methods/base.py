@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 from dsrs.errors import InfeasibleBox
 from dsrs.landscape.profile import Profile
 from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.norms import Norm
 from dsrs.methods.plan import Plan
 from dsrs.methods.subject import subject_of
 from dsrs.noise.stream import NoiseLaw, Stream
@@ -61,8 +60,6 @@ class Method(ABC):
     one_bound: ClassVar[bool] = False
     # Whether it can compare the class with every other one (`classes` = all).
     compares_classes: ClassVar[bool] = False
-    # The norms of smoothing laws that it can certify with.
-    norms: ClassVar[tuple[Norm, ...]] = ("l2",)
     # Whether `forecast` takes no search, so that `dsrs tune` may ask it for every law of a grid.
     quick_forecast: ClassVar[bool] = False
 

@@ -15,7 +15,6 @@ from dsrs.landscape.prediction import probability
 from dsrs.landscape.profile import Profile
 from dsrs.laws import AdditionalLaw, chosen_from_votes, parse_additional_law
 from dsrs.laws.grid import Grid
-from dsrs.laws.norms import NORMS, Norm
 from dsrs.methods.ball import BallOfVotes, votes_under_p
 from dsrs.methods.base import Floats, Method, Want, certify_or_abstain
 from dsrs.methods.comparing import comparing_advised, most_of_others, rivals_left
@@ -27,7 +26,6 @@ from dsrs.proofs.certificate import Certificate
 from dsrs.proofs.certification import abstention, certificate_of
 from dsrs.proofs.interval import Interval, Observation
 from dsrs.proofs.lead import Rivalry, find_lead
-from dsrs.proofs.norm_dual import check_laws
 from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput, Votes
 
 
@@ -48,8 +46,6 @@ class DoubleSampling(Method):
 
     compares_classes: ClassVar[bool] = True
 
-    norms: ClassVar[tuple[Norm, ...]] = NORMS
-
     def check_plan(self) -> None:
         plan = self.plan
         try:
@@ -62,8 +58,6 @@ class DoubleSampling(Method):
                 f"`classes` = all needs laws Q whose density falls with the norm, and {self.text} "
                 "does not"
             )
-        if plan.law.measured_in != "l2":
-            check_laws(plan.law, [law])
         if isinstance(plan.grid, Grid):
             plan.grid.variation(law)  # refuses a law whose noise no grid can carry
         if not 0 < plan.n_first < plan.n:

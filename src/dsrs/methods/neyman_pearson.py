@@ -15,7 +15,6 @@ from dsrs.landscape.profile import Profile
 from dsrs.landscape.shells import shells_of
 from dsrs.landscape.tailored import neyman_pearson_radius
 from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.norms import NORMS, Norm
 from dsrs.methods.base import Floats, Want
 from dsrs.methods.one_bound import Estimation, OneBound
 from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput
@@ -26,7 +25,6 @@ class NeymanPearson(OneBound):
     """n votes under P; see one_bound.py for alpha."""
 
     quick_forecast: ClassVar[bool] = True
-    norms: ClassVar[tuple[Norm, ...]] = NORMS
 
     def estimation(self, seen: SampledInput) -> Estimation | Want:
         # Whether to compare the class with every other one is decided by selection votes.

@@ -74,12 +74,6 @@ METHODS: dict[str, Entry] = {
             "dsrs.methods.tailored:Tailored",
         ),
         Entry(
-            "first-order",
-            "first order",
-            "votes under Gaussian P, with a bound of the gradient: a baseline",
-            "dsrs.methods.first_order:FirstOrder",
-        ),
-        Entry(
             "landscape",
             "landscape",
             "votes for `dsrs tune` to choose a law from: they certify nothing",
@@ -124,14 +118,6 @@ def method_of(plan: Plan, text: str) -> Method:
         raise InvalidInput(
             f"`classes` = all is for np, tailored and laws of double sampling, not for {text}"
         )
-    norm = plan.law.measured_in
-    if norm not in method.norms:
-        raise InvalidInput(
-            f"the method {text} is not known for {norm} noise; use np, or double sampling such as "
-            "rescaled:0.8x"
-        )
-    if norm != "l2" and plan.classes == "all":
-        raise InvalidInput(f"`classes` = all is not known for {norm} noise; use top")
     method.check_plan()
     return method
 

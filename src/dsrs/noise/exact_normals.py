@@ -236,28 +236,6 @@ def box_muller(n: int, words: Any, head: Any, first: int, half: int, row: Any) -
 
 
 @kernel
-def _near(n: int, high: Any, low: Any, first: int, row: Any) -> None:
-    """Numbers of the uniform law on (-1/2, 1/2) from 64 bits each."""
-    for g in range(n):
-        near = _float(((high[g] & _LOW) ^ _SIGN) | _UNIT_HIGH_BITS) - _UNIT_HIGH_OFF
-        row[uint64(first) + uint64(g)] = near + (
-            _float((low[g] & _LOW) | _UNIT_LOW_BITS) - _UNIT_LOW_OFF
-        )
-
-
-@kernel
-def exact_uniforms(key: Any, space: Any, sample: int, half: int, row: Any) -> None:
-    """Fill `row` with `2 half` uniform numbers of one sample, in (-1/2, 1/2)."""
-    fixed, words, _ = space
-    for first in range(0, half, NORMALS_PER_BLOCK):
-        n = min(NORMALS_PER_BLOCK, half - first)
-        _middle_rounds(key, sample, first, n, fixed, words)
-        _last_rounds(key, n, words)
-        _near(n, words[0], words[1], first, row)
-        _near(n, words[2], words[3], half + first, row)
-
-
-@kernel
 def _words(count: int) -> Any:
     kind = np.uint64
     return (

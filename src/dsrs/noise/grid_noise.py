@@ -1,4 +1,4 @@
-"""Gaussian noise in double precision, rounded to a grid and added to an input as whole numbers."""
+"""Noise in double precision, rounded to a grid and added to an input as whole numbers."""
 
 from __future__ import annotations
 
@@ -31,6 +31,19 @@ def gaussian_on_grid(
         exact_normals(key, space, first + i, half, row)
         norms[i] = sigma * length(row, d, sums)
         place(d, cells, row, sigma / step, origin, step, out[i])
+
+
+@kernel
+def directions_on_grid(
+    key: Any, first: int, cells: Any, norms: Any, origin: float, step: float, out: Any
+) -> None:
+    """out[i] = the grid point `cells` with norms[i] z/|z| of sample `first + i`."""
+    d = cells.size
+    half = (d + 1) // 2
+    space, row, sums = workspace(key, half), np.empty(2 * half), np.empty(half)
+    for i in range(out.shape[0]):
+        exact_normals(key, space, first + i, half, row)
+        place(d, cells, row, norms[i] / length(row, d, sums) / step, origin, step, out[i])
 
 
 @kernel

@@ -14,8 +14,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.laws.norms import Norm
-
 # Philox multipliers, the Weyl increments of its key (Salmon et al. 2011, Table 2), and its rounds.
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 INCREMENTS = (0x9E3779B9, 0xBB67AE85)
@@ -34,8 +32,6 @@ TO_ANGLE = math.pi / 2 / 2**30
 TO_LOW, TO_UNIT_HIGH, TO_UNIT_LOW = 2.0**-32, 2.0**-32, 2.0**-64
 # Sums of normal noise are whole numbers of this part of 1, so that they add up in any order.
 NORMAL_UNITS = 2.0**24
-# How the kernels of `norm_noise` know the norms.
-CODES: dict[Norm, int] = {"l2": 0, "l1": 1, "linf": 2}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +50,6 @@ class NoiseBlock:
     step: float
     sigma: float | None
     norms: NDArray[np.float64] | None
-    norm: Norm = "l2"  # that directions are those of
 
     def part(self, start: int, stop: int) -> NoiseBlock:
         """Its copies from `start` up to `stop`."""

@@ -16,7 +16,6 @@ import numpy as np
 
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
 from dsrs.laws.grid import Grid
-from dsrs.laws.round_in_norm import L1Law, LinfLaw
 from dsrs.noise.normals import NoiseBlock
 from dsrs.noise.stream import NoiseLaw, NoiseStream, Stream
 
@@ -91,8 +90,6 @@ def device_noise(place: str) -> DeviceNoise:
 
 
 def _fused(block: NoiseBlock, cells: Any, stored: Stored) -> tuple[Any, Any]:
-    if block.norm != "l2":
-        return _eager(block, cells, stored)
     import torch
 
     from dsrs.noise.fused import fused_batch
@@ -154,5 +151,4 @@ def first_difference(make: Maker, place: Any) -> str | None:
 
 def _checked_laws(d: int) -> tuple[NoiseLaw, ...]:
     gaussian, general = GeneralizedGaussian(d, 0.5), GeneralizedGaussian(d, 0.5, d / 2 - 4)
-    other_norms = L1Law(d, 0.5), LinfLaw(d, 0.5)
-    return gaussian, Rescaled(gaussian, 0.4), general, Truncated(general, 0.7), *other_norms
+    return gaussian, Rescaled(gaussian, 0.4), general, Truncated(general, 0.7)

@@ -16,7 +16,7 @@ from dsrs.errors import InvalidInput
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.laws.grid import Grid
-from dsrs.noise.normals import CODES, NORMAL_UNITS, NoiseBlock
+from dsrs.noise.normals import NORMAL_UNITS, NoiseBlock
 
 # Norms of a non-Gaussian law are drawn in blocks of this many samples, one generator a block.
 NOISE_BLOCK = 256
@@ -71,16 +71,15 @@ class NoiseStream:
     """Noisy copies of an input: sample number i is a function of (seed, index, stream, i).
 
     Gaussian noise is sigma times normals. Every other law is a direction times a norm drawn by
-    the law itself; directions are uniform, or those of the norm that the law is round in. With a
-    grid, input and noise are rounded to it and added as whole numbers; without one they are added
-    in float32. An input must not be changed between two calls with the same array.
+    the law itself; directions are uniform. With a grid, input and noise are rounded to it and added
+    as whole numbers; without one they are added in float32. An input must not be changed between
+    two calls with the same array.
     """
 
     def __init__(self, stream: Stream, seed: int, index: int, grid: Grid | None = None) -> None:
         self._law = stream.law
         self._grid = grid
         self._sigma = _gaussian_sigma(stream.law)
-        self._norm = stream.base.measured_in
         self._entropy = _entropy(seed, index, stream.key)
         self._key = _key(self._entropy)
         self._cells: tuple[NDArray[np.float32], NDArray[np.float64]] | None = None
@@ -105,11 +104,7 @@ class NoiseStream:
     ) -> None:
         from dsrs.noise.philox import add_directions, add_gaussian
 
-        if self._norm != "l2":
-            from dsrs.noise.norm_noise import add_norm
-
-            add_norm(CODES[self._norm], self._key, first, x, norms, out)
-        elif self._sigma is None:
+        if self._sigma is None:
             add_directions(self._key, first, x, norms, out)
         else:
             add_gaussian(self._key, first, x, self._sigma, out, norms)
@@ -117,10 +112,9 @@ class NoiseStream:
     def _add_on_grid(
         self, grid: Grid, x: NDArray[np.float32], first: int, out: NDArray[np.float32], norms: Norms
     ) -> None:
-        cells, (on_grid, gaussian) = self._cells_of(grid, x), _grid_kernels()
+        cells, (directions, gaussian) = self._cells_of(grid, x), _grid_kernels()
         if self._sigma is None:
-            code = CODES[self._norm]
-            on_grid(code, self._key, first, cells, norms, grid.origin, grid.step, out)
+            directions(self._key, first, cells, norms, grid.origin, grid.step, out)
         else:
             gaussian(self._key, first, cells, self._sigma, grid.origin, grid.step, out, norms)
 
@@ -132,7 +126,7 @@ class NoiseStream:
         grid = self._grid
         cells = self._cells_of(grid, x)
         return NoiseBlock(
-            self._key, first, count, cells, grid.origin, grid.step, self._sigma, norms, self._norm
+            self._key, first, count, cells, grid.origin, grid.step, self._sigma, norms
         )
 
     def _cells_of(self, grid: Grid, x: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -163,10 +157,9 @@ class NoiseStream:
 # Only who takes votes needs Numba, whose import takes a third of a second.
 @functools.cache
 def _grid_kernels() -> tuple[Callable[..., None], Callable[..., None]]:
-    from dsrs.noise.grid_noise import gaussian_on_grid
-    from dsrs.noise.norm_noise import norm_on_grid
+    from dsrs.noise.grid_noise import directions_on_grid, gaussian_on_grid
 
-    return norm_on_grid, gaussian_on_grid
+    return directions_on_grid, gaussian_on_grid
 
 
 @functools.lru_cache(maxsize=64)

@@ -45,7 +45,8 @@ def noisy_batch(torch: ModuleType, block: NoiseBlock, cells: Any) -> tuple[Any, 
     for start in range(0, block.count, rows):
         count = min(rows, block.count - start)
         samples = torch.arange(block.first + start, block.first + start + count, device=place)
-        normals, length = _unscaled(torch, key, samples, block)
+        normals = exact_normals(torch, key, samples, (d + 1) // 2)[:, :d]
+        length = _length(torch, normals)
         if block.sigma is not None:
             scale, norms = block.sigma / block.step, block.sigma * length
         else:
@@ -56,26 +57,6 @@ def noisy_batch(torch: ModuleType, block: NoiseBlock, cells: Any) -> tuple[Any, 
         parts.append((block.origin + steps * block.step).to(torch.float32))
         lengths.append(norms)
     return torch.cat(parts), torch.cat(lengths)
-
-
-def _unscaled(
-    torch: ModuleType, key: Sequence[int], samples: Any, block: NoiseBlock
-) -> tuple[Any, Any]:
-    """Rows whose directions are those of the noise, and their norms (`norm_noise`)."""
-    d = block.cells.size
-    half = (d + 1) // 2
-    if block.norm == "l2":
-        normals = exact_normals(torch, key, samples, half)[:, :d]
-        return normals, _length(torch, normals)
-    if block.norm == "linf":
-        groups = torch.arange(half, device=samples.device)
-        w0, w1, w2, w3 = _philox(groups[None, :], samples[:, None], key)
-        rows = torch.cat([_near(torch, w0, w1), _near(torch, w2, w3)], dim=1)[:, :d]
-        return rows, rows.abs().amax(dim=1)
-    pairs = exact_normals(torch, key, samples, d)
-    first, second = pairs[:, :d], pairs[:, d:]
-    sizes = 0.5 * (first * first + second * second)
-    return torch.where(first > 0.0, sizes, -sizes), _halved_sum(torch, sizes)
 
 
 def exact_normals(torch: ModuleType, key: Sequence[int], samples: Any, half: int) -> Any:

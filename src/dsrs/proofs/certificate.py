@@ -64,27 +64,11 @@ def radius_less(radius: float, distance: float) -> float:
     return max(left, 0.0)
 
 
-def distance_in(law: GeneralizedGaussian, moved: float) -> float:
-    """An upper bound, in the norm of the noise, of the length of a vector of l2 length `moved`."""
-    if law.measured_in != "l1" or moved == 0:
-        return moved
-    return math.nextafter(moved * math.sqrt(law.d) * (1 + 1e-15), math.inf)
-
-
-# How much longer than in the first norm a vector of dimension d may be in the second: d to this.
-LENGTHENING: dict[tuple[Norm, Norm], float] = {
-    ("linf", "l2"): 0.5,
-    ("linf", "l1"): 1.0,
-    ("l2", "l1"): 0.5,
-}
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class Certificate(Readable):
     """No perturbation shorter than `radius` changes the smoothed answer, with its proof.
 
-    Lengths are measured in the norm of the smoothing law: l2, unless its noise is round in l1 or
-    l-infinity.
+    Lengths are measured in the l2 norm.
 
     Args:
         law: the smoothing law P.
@@ -129,7 +113,7 @@ class Certificate(Readable):
             radius = str(Decimal(self.radius).quantize(Decimal("1.000000"), ROUND_FLOOR))
         return {
             "status": self.status,
-            f"{self.law.measured_in} radius": radius,
+            "l2 radius": radius,
             **of_subject,
             "noise": self.law.describe(),
         }
@@ -156,27 +140,28 @@ class Certificate(Readable):
 
     @property
     def linf_radius(self) -> float:
-        """Certified l-infinity radius: for l2 noise l2 / sqrt(d), rounded down."""
+        """Certified l-infinity radius: the l2 radius / sqrt(d), rounded down."""
         return self.radius_in("linf")
 
     @property
     def l1_radius(self) -> float:
-        """Certified l1 radius: the l1 ball lies inside the other balls of the same radius."""
+        """Certified l1 radius: the l1 ball lies inside the l2 ball of the same radius."""
         return self.radius_in("l1")
 
     def radius_in(self, norm: Norm) -> float:
         """Return the certified radius against perturbations that are measured in another norm.
 
-        Perturbations of that length in `norm` are no longer than `radius` in the law's own norm.
+        Perturbations of that length in `norm` are no longer than `radius` in l2.
 
         Args:
             norm: `l1`, `l2` or `linf`.
         """
-        power = LENGTHENING.get((norm, self.law.measured_in), 0.0)
-        ratio = self.radius / math.pow(self.law.d, power)
+        if norm != "linf":
+            return self.radius
+        ratio = self.radius / math.pow(self.law.d, 0.5)
         if not 0 < ratio < math.inf:
             return ratio
-        while Fraction(ratio) ** 2 * self.law.d ** int(2 * power) > Fraction(self.radius) ** 2:
+        while Fraction(ratio) ** 2 * self.law.d > Fraction(self.radius) ** 2:
             ratio = math.nextafter(ratio, 0.0)
         return ratio
 

@@ -7,19 +7,17 @@ from dataclasses import replace
 from dsrs.errors import InvalidInput
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian
 from dsrs.proofs.base import Proof
-from dsrs.proofs.certificate import Certificate, OnGrid, Status, distance_in, radius_less
+from dsrs.proofs.certificate import Certificate, OnGrid, Status, radius_less
 from dsrs.proofs.dual import find_dual
 from dsrs.proofs.evaluation import neyman_pearson
 from dsrs.proofs.interval import NOTHING_KNOWN, Interval, Observation
-from dsrs.proofs.norm_dual import find_norm_dual, norm_radius
 
 
 def certify(law: GeneralizedGaussian, p: Interval, *additional: Observation) -> Certificate:
     """The largest radius that can be proved from P_A in `p` and Q_A in each observation.
 
-    It is measured in the norm of the noise: l2, or l1 or l-infinity for laws that are round in it.
-    Without observations this is the Neyman-Pearson certificate. With them it is never smaller,
-    and with several never smaller than with any one of them.
+    Without observations this is the Neyman-Pearson certificate. With them it is never smaller, and
+    with several never smaller than with any one of them.
 
     Args:
         law: the smoothing law P.
@@ -29,8 +27,6 @@ def certify(law: GeneralizedGaussian, p: Interval, *additional: Observation) -> 
     if not isinstance(law, GeneralizedGaussian) or not isinstance(p, Interval):
         given = ", ".join(type(each).__name__ for each in (law, p))
         raise InvalidInput(f"expected a smoothing law and an Interval, got {given}")
-    if law.measured_in != "l2":
-        return certificate_of(law, find_norm_dual(law, p, *additional))
     proof, decided, complete = find_dual(law, p, *additional)
     return certificate_of(law, proof, decided=decided, complete=complete)
 
@@ -56,9 +52,7 @@ def certificate_of(
 
 
 def neyman_pearson_radius(law: GeneralizedGaussian, p_lower: float) -> float:
-    """What a lower bound of P_A proves alone, in the norm of the noise."""
-    if law.measured_in != "l2":
-        return norm_radius(law, p_lower)
+    """What a lower bound of P_A proves alone."""
     alone = neyman_pearson(law, p_lower)
     return alone[0].radius if alone else 0.0
 
@@ -74,7 +68,7 @@ def from_grid_point(certificate: Certificate, note: OnGrid) -> Certificate:
     A ball around the grid point holds the ball around the input whose radius is less by their
     distance. Where nothing is left, it is an abstention.
     """
-    away = distance_in(certificate.law, note.moved)
+    away = note.moved
     radius = radius_less(certificate.radius, away)
     if radius > 0 or certificate.radius == 0:
         np_radius = certificate.np_radius

@@ -6,9 +6,8 @@ import math
 
 import numpy as np
 
-from dsrs.laws import GeneralizedGaussian
 from dsrs.proofs.base import CLAIM_ROUNDING, Proof
-from dsrs.proofs.certificate import STATUSES, Certificate, distance_in, radius_less
+from dsrs.proofs.certificate import STATUSES, Certificate, radius_less
 from dsrs.proofs.certification import neyman_pearson_radius
 from dsrs.proofs.constraints import constraints_of, problem_of
 from dsrs.proofs.evaluation import bound_at, neyman_pearson
@@ -30,9 +29,7 @@ def find_flaw(certificate: Certificate) -> str | None:
     radius beside it. A certificate of radius 0 claims nothing about its input.
     """
     proof, grid = certificate.proof, certificate.grid
-    flaw = visible_flaw(
-        certificate.law, certificate.status, certificate.radius, proof, certificate.moved
-    )
+    flaw = visible_flaw(certificate.status, certificate.radius, proof, certificate.moved)
     if flaw is not None:
         return flaw
     if grid is not None and not (
@@ -46,9 +43,7 @@ def find_flaw(certificate: Certificate) -> str | None:
     return _flaw_of_np_radius(certificate)
 
 
-def visible_flaw(
-    law: GeneralizedGaussian, status: str, radius: float, proof: Proof | None, moved: float
-) -> str | None:
+def visible_flaw(status: str, radius: float, proof: Proof | None, moved: float) -> str | None:
     """What is false of a claim at first sight, whatever its proof is worth: status and reach.
 
     `moved` is the l2 distance to the grid point that the proof is about.
@@ -61,9 +56,8 @@ def visible_flaw(
     proved = proof is not None and proof.reach != 0
     if claims != (radius > 0) or claims != proved:
         return f"the status {status} does not fit the radius {radius!r} and its proof"
-    distance = distance_in(law, moved)
-    if proof is not None and not radius <= radius_less(proof.reach, distance):
-        beside = "" if not distance else f" and the distance {distance!r} to the grid"
+    if proof is not None and not radius <= radius_less(proof.reach, moved):
+        beside = "" if not moved else f" and the distance {moved!r} to the grid"
         return f"the proof begins at {proof.reach!r}, below the radius {radius!r}{beside}"
     return None
 
@@ -77,14 +71,13 @@ def _flaw_of_np_radius(certificate: Certificate) -> str | None:
         return None
     if not 0 <= claimed <= certificate.radius:
         return f"the Neyman-Pearson radius {claimed!r} is not from 0 to {certificate.radius!r}"
-    moved = distance_in(law, certificate.moved)
-    exact = radius_less(neyman_pearson_radius(law, known.lower), moved)
+    exact = radius_less(neyman_pearson_radius(law, known.lower), certificate.moved)
     least = min(exact, certificate.radius) - VERSION_TOLERANCE * law.sigma
     if least <= claimed <= exact * (1 + CLAIM_ROUNDING):
         return None
     # Searches end a little below the optimum, and those of another version may have ended higher:
     # the multiplier of today's decides, at the radius that is claimed.
-    alone = neyman_pearson(law, known.lower) if law.measured_in == "l2" else ()
+    alone = neyman_pearson(law, known.lower)
     if alone and least <= claimed < math.inf:
         problem = problem_of(law, constraints_of(law, Interval(known.lower, 1.0), ()))
         beyond = math.nextafter(claimed + certificate.moved, math.inf)

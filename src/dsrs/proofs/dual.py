@@ -21,7 +21,7 @@ from dsrs.duality.radius import loss_at_shorter_shifts
 from dsrs.duality.variation import total_variation
 from dsrs.errors import InfeasibleBox, InvalidInput
 from dsrs.laws import GeneralizedGaussian
-from dsrs.proofs.base import CLAIM_ROUNDING, LARGEST_BOUND, Step, flaw_of_numbers
+from dsrs.proofs.base import CLAIM_ROUNDING, LARGEST_BOUND, Claim, Proof, Step, flaw_of_numbers
 from dsrs.proofs.constraints import (
     FEASIBILITY_SLACK,
     SEARCH_WORK,
@@ -34,7 +34,6 @@ from dsrs.proofs.constraints import (
 )
 from dsrs.proofs.evaluation import bound_at, neyman_pearson, rounded_radius, searched
 from dsrs.proofs.interval import Interval, Observation
-from dsrs.proofs.of_intervals import OfIntervals
 
 # By what shares the outermost step is shortened until its check confirms it, in few dimensions.
 SHORTENINGS = (0.0, 1e-6, 1e-5, 1e-4, 1e-3)
@@ -43,14 +42,35 @@ MOST_IN_PAIRS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Dual(OfIntervals):
+class Dual(Proof):
     """From P_A in `p` and Q_A in each additional interval, by weak duality (docs/math.md 5).
 
     A step proves that the class has more than 1/2 at its radius. A solid step does so for every
     shorter shift too; below a hollow one the next step takes over before the class could lose it.
     """
 
+    p: Interval
+    additional: tuple[Observation, ...] = ()
+    steps: tuple[Step, ...] = ()
+
     kind: ClassVar[str] = "dual"
+    claim: ClassVar[Claim] = "majority"
+
+    @property
+    def reach(self) -> float:
+        return self.steps[0].radius if self.steps else 0.0
+
+    @property
+    def known_of_p(self) -> Interval:
+        return self.p
+
+    @property
+    def observations(self) -> tuple[Observation, ...]:
+        return self.additional
+
+    @property
+    def outermost(self) -> Step | None:
+        return self.steps[0] if self.steps else None
 
     def flaw(self, law: GeneralizedGaussian) -> str | None:
         flaw = flaw_of_numbers(self.steps, 1 + len(self.additional))

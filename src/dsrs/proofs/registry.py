@@ -11,13 +11,11 @@ from dsrs.laws import AdditionalLaw, GeneralizedGaussian, law_from_dict
 from dsrs.proofs.base import Proof
 from dsrs.proofs.dual import Dual
 from dsrs.proofs.lead import Lead
-from dsrs.proofs.norm_dual import NormDual
-from dsrs.proofs.slab import Slab
 
 Kind = TypeVar("Kind", bound=type[Proof])
 
 # A new kind is added here.
-PROOF_KINDS: dict[str, type[Proof]] = {proof.kind: proof for proof in (Dual, Lead, Slab, NormDual)}
+PROOF_KINDS: dict[str, type[Proof]] = {proof.kind: proof for proof in (Dual, Lead)}
 
 
 def register(proof: Kind) -> Kind:

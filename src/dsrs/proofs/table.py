@@ -21,7 +21,6 @@ from dsrs.laws import (
     GeneralizedGaussian,
     Rescaled,
     additional_law,
-    law_in_norm,
     parse_additional_law,
 )
 from dsrs.laws.grid import Grid
@@ -32,7 +31,6 @@ from dsrs.proofs.interval import Interval, Observation
 REQUIRED_COLUMNS = ("d", "k", "sigma", "p_lower", "p_upper")
 OPTIONAL_COLUMNS = (
     "eta",
-    "norm",
     "q_law",
     "q_shape",
     "q_value",
@@ -82,16 +80,15 @@ class RowOutcome:
 def certify_row(row: Mapping[str, Any]) -> Certificate:
     """The certificate of one table row.
 
-    Columns: d, k, sigma, p_lower, p_upper, optionally eta (2 where empty), norm (l1 or linf for
-    noise that is round in it; l2 where empty) and, for double sampling, q_lower, q_upper and q_law
-    (such as `rescaled:0.4`); without one the certificate is Neyman-Pearson's. Published tables have
-    q_shape and q_value instead of q_law; there an empty q_value says that the second interval was
-    sampled under P itself. `grid` and `moved` are the step of a grid and the distance of the input
-    from it, which its radius is less by.
+    Columns: d, k, sigma, p_lower, p_upper, optionally eta (2 where empty) and, for double
+    sampling, q_lower, q_upper and q_law (such as `rescaled:0.4`); without one the certificate is
+    Neyman-Pearson's. Published tables have q_shape and q_value instead of q_law; there an empty
+    q_value says that the second interval was sampled under P itself. `grid` and `moved` are the
+    step of a grid and the distance of the input from it, which its radius is less by.
     """
     d, k, sigma, p_lower, p_upper = (_number(row, name) for name in REQUIRED_COLUMNS)
     eta = 2.0 if row.get("eta") in (None, "") else _number(row, "eta")
-    law = _law(d, sigma, k, eta, row.get("norm") or "l2")
+    law = _law(d, sigma, k, eta)
     p = _interval("p", p_lower, p_upper)
     additional = _additional(row, law, p)
     seen = []
@@ -113,9 +110,9 @@ def _from_grid(certificate: Certificate, row: Mapping[str, Any]) -> Certificate:
 
 
 @functools.lru_cache(maxsize=64)
-def _law(d: float, sigma: float, k: float, eta: float, norm: Any) -> GeneralizedGaussian:
+def _law(d: float, sigma: float, k: float, eta: float) -> GeneralizedGaussian:
     """The law of a row: most have that of the row before."""
-    return law_in_norm(norm, d, sigma, k, eta)  # type: ignore[arg-type]
+    return GeneralizedGaussian(d, sigma, k, eta)  # type: ignore[arg-type]
 
 
 def _additional(

@@ -3,7 +3,7 @@
 Below, the share of inputs certified for their label to at least r. Above, the share of the same
 inputs for which no counterexample within r was proved: no certificate can reach above it. An input
 that was not attacked, or withstood it, counts at every radius. Shares above are rounded up. Both
-curves are in the norm of the run's radii; an attack in another one has no curve.
+curves are in l2; an attack in another norm has no curve.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class AttackGap:
 
 
 def has_gap(run: RunSummary) -> bool:
-    """Whether the run was attacked in the norm of its radii, for the nearest counterexamples."""
-    return any(attack.norm == run.norm and attack.eps is None for attack in run.attacks.values())
+    """Whether the run was attacked in l2, as its radii are, for the nearest counterexamples."""
+    return any(attack.norm == "l2" and attack.eps is None for attack in run.attacks.values())
 
 
 def attack_gap(run: RunSummary) -> AttackGap:
@@ -87,7 +87,7 @@ def attack_text(run: RunSummary) -> str:
     known = attack_fields(run)
     if known is None:
         return "not attacked"
-    measured = "" if known["norm"] == run.norm else f" ({known['norm']} norm)"
+    measured = "" if known["norm"] == "l2" else f" ({known['norm']} norm)"
     text = (
         f"attacked{measured}: {known['proved']} of {known['inputs']} certified inputs have a "
         "proved counterexample"

@@ -24,7 +24,7 @@ def caveats(report: Report) -> list[str]:
 
 
 def _without_labels(report: Report) -> Iterator[str]:
-    names = [run.name for run in report.runs if not (run.labelled or run.for_label)]
+    names = [run.name for run in report.runs if not run.labelled]
     if names:
         yield (
             f"Without labels ({', '.join(names)}): shares of inputs that have a certificate; "

@@ -91,7 +91,7 @@ def comparison_markdown(comparison: Comparison) -> str:
     note = interval_note(comparison.resampling)
     lines = [
         *(f"{markdown_name(text)}.  " for text in comparison_notes(comparison)),
-        f"Certified accuracy in percent at {comparison.runs[0].norm} radius r, {note}.",
+        f"Certified accuracy in percent at l2 radius r, {note}.",
         "",
         *markdown_rows(comparison_rows(comparison), comparison.radii),
     ]

@@ -232,9 +232,8 @@ def _run_look(report: Report, run: str) -> dict[str, Any]:
 
 
 def _radius_label(report: Report) -> str:
-    place = {"l1": "1", "l2": "2", "linf": r"\infty"}[report.runs[0].norm]
     units = " (scaled units)" if in_scaled_units(report.runs) else ""
-    return rf"$\ell_{{{place}}}$ radius $r$" + units
+    return r"$\ell_2$ radius $r$" + units
 
 
 def _curves(

@@ -187,7 +187,7 @@ def _bounded(run: RunSummary, method: str, asked: Requirement, alpha: float) -> 
         return Bounded(*[Fraction(run.size)] * 3)
     if asked.quantity == "abstained":
         return share_of(int(run.has_status(method, "abstained").sum()), run.size, alpha)
-    if not (run.labelled or run.for_label):
+    if not run.labelled:
         raise InvalidInput(
             f"{run.name} has no labels, so nobody knows which answers are right; `{asked.text}` "
             "needs a run with labels"

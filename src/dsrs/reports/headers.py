@@ -64,8 +64,7 @@ def in_scaled_units(runs: Sequence[RunSummary]) -> bool:
 
 def radius_label(runs: Sequence[RunSummary]) -> str:
     """`l_2 radius r`: the title of an axis of radii on the page, in the units of the inputs."""
-    norm = {"l1": "l_1", "l2": "l_2", "linf": "l-infinity"}[runs[0].norm]
-    return f"{norm} radius r" + (" (scaled units)" if in_scaled_units(runs) else "")
+    return "l_2 radius r" + (" (scaled units)" if in_scaled_units(runs) else "")
 
 
 def run_notes(runs: Sequence[RunSummary]) -> list[tuple[str, str]]:

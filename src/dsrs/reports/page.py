@@ -15,7 +15,6 @@ from string import Template
 from typing import Any
 
 from dsrs import __version__
-from dsrs.laws.norms import Norm
 from dsrs.measures.rounding import ceil_number, floor_number, nearest_number
 from dsrs.proofs.counterexample import AttackedInput
 from dsrs.reports.attacks import SHOWN_DIGITS
@@ -31,7 +30,6 @@ from dsrs.reports.summary import BASELINE, Outcome, RunSummary, method_name
 from dsrs.reports.tables import interval_note, summary_rows
 
 GENERATOR = "dsrs report"
-NORM_MARKS: dict[Norm, str] = {"l1": "l<sub>1</sub>", "l2": "l<sub>2</sub>", "linf": "l-infinity"}
 PAGE_SCRIPTS = ("charts.js", "figures.js", "inputs.js")
 
 
@@ -56,7 +54,6 @@ def html_page(report: Report, title: str = "Certified robustness", *, images: bo
         "sections": "\n".join(_section(*part) for part in below),
         "links": "".join(f'<a href="#{name}">{title}</a>' for name, title, _ in below),
         "votes": _votes_table(report),
-        "norm": NORM_MARKS[report.runs[0].norm],
         "interval_note": escape(interval_note(report.resampling)),
         "caveats": "<br>\n".join(map(escape, caveats(report))),
         "settings": "\n".join(_settings(run) for run in report.runs),

@@ -20,7 +20,6 @@ from dsrs.errors import DataError
 from dsrs.files.readable import Readable
 from dsrs.laws import GeneralizedGaussian, short_law_text
 from dsrs.laws.bins import HISTOGRAM_BINS
-from dsrs.laws.norms import Norm
 from dsrs.measures.accuracy import NO_CERTIFICATE, proved_radius
 from dsrs.measures.rounding import floor_text
 from dsrs.methods import NEYMAN_PEARSON
@@ -115,7 +114,7 @@ class Outcome(Readable):
         return NO_CERTIFICATE if answer is None else answer.status
 
     def radius(self, method: str) -> float:
-        """The certified radius, in the norm of the run; 0 where nothing is certified."""
+        """The certified radius (l2); 0 where nothing is certified."""
         return max(self.proved_radius(method, for_label=True), 0.0)
 
     def proved_radius(self, method: str, for_label: bool | None = None) -> float:
@@ -146,7 +145,6 @@ class RunSummary(Readable):
     settings: Mapping[str, Any] = field(default_factory=dict)
     attacks: Mapping[int, AttackedInput] = field(default_factory=dict)  # by index of the input
     spent: VotesSpent | None = None  # by input, in the order of the outcomes; None: not known
-    for_label: bool = False  # the answers are for the labels, although these have no numbers
 
     def facts(self) -> dict[str, object]:
         """What a person wants to know first."""
@@ -222,11 +220,6 @@ class RunSummary(Readable):
         if any(None in pair for pair in known):
             return None
         return Fraction(sum(answer == label for answer, label in known), len(known))
-
-    @property
-    def norm(self) -> Norm:
-        """The norm that its radii are measured in."""
-        return "l2" if self.law is None else self.law.measured_in
 
     @property
     def size(self) -> int:

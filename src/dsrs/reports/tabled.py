@@ -32,9 +32,8 @@ def read_table(path: Path, name: str, family: str | None = "") -> RunSummary:
     listed = [row for by_method in rows.values() for row in by_method.values()]
     laws = [row.smoothing_law for row in listed if row.smoothing_law]
     outcomes = [_outcome(index, by_method, path) for index, by_method in rows.items()]
-    of_label = all(row.for_label for row in listed)
     return RunSummary.from_outcomes(
-        name, outcomes, laws, family=family, settings={"table": str(path)}, for_label=of_label
+        name, outcomes, laws, family=family, settings={"table": str(path)}
     )
 
 

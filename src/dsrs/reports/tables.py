@@ -88,7 +88,7 @@ def markdown_table(report: Report) -> str:
     """
     note = interval_note(report.resampling)
     lines = [
-        f"Certified accuracy in percent at {report.runs[0].norm} radius r, {note}.",
+        f"Certified accuracy in percent at l2 radius r, {note}.",
         *(f"{markdown_name(line)}." for line in header_lines(report.runs)),
         *map(markdown_name, caveats(report)),
         "",

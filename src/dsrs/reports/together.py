@@ -33,11 +33,6 @@ def check_comparable(runs: Sequence[RunSummary], distinct: bool = True) -> None:
                 f"{both} certify inputs of different size (d = {first.law.d} and {run.law.d}); "
                 "they cannot be compared"
             )
-        if run.norm != first.norm:
-            raise StoreMismatch(
-                f"{both} have radii in different norms ({first.norm} and {run.norm}); they cannot "
-                "be compared"
-            )
         for outcome in run.outcomes:
             label = labels.setdefault(outcome.index, outcome.label)
             if None not in (label, outcome.label) and label != outcome.label:

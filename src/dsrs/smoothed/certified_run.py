@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Columns of a table for programs, which say little to a person or too much.
-NOT_IN_FRAMES = ("proof", "note", "for_label")
+NOT_IN_FRAMES = ("proof",)
 
 
 class Folder:

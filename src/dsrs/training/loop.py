@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from dsrs.classifiers.torch_module import fingerprint_of_module
 from dsrs.datasets.dataset import Dataset
 from dsrs.errors import ClassifierError
-from dsrs.laws import GeneralizedGaussian, law_in_norm
+from dsrs.laws import GeneralizedGaussian
 from dsrs.training.batches import (
     channel_statistics,
     check_unit_bounds,
@@ -74,7 +74,7 @@ def train(
     """
     check_unit_bounds(dataset)
     d = math.prod(dataset.input_shape)
-    law = law_in_norm(settings.norm, d, settings.sigma, settings.k, settings.eta)
+    law = GeneralizedGaussian(d, settings.sigma, settings.k, settings.eta)
     model = _first_model(dataset, settings, start)
     origins = {}
     if start is not None:

@@ -9,11 +9,9 @@ import torch
 
 from dsrs.errors import InvalidInput
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian
-from dsrs.laws.norms import Norm
 from dsrs.training.answers import by_image
 
 NoiseLaw = GeneralizedGaussian | AdditionalLaw
-ORDER: dict[Norm, float] = {"l1": 1.0, "l2": 2.0, "linf": math.inf}
 
 
 def sample_noise(
@@ -22,8 +20,7 @@ def sample_noise(
     """Independent noise for each image of a batch, of its shape and on its device.
 
     Noise is direction x norm (docs/math.md 1). The norms, one number an image, come from the law
-    itself; the directions are normal vectors drawn on the device from torch's generator there, or
-    Laplace and uniform ones for laws that are round in l1 and l-infinity.
+    itself; the directions are normal vectors drawn on the device from torch's generator there.
     """
     base = law if isinstance(law, GeneralizedGaussian) else law.base
     if math.prod(images.shape[1:]) != base.d:
@@ -31,21 +28,10 @@ def sample_noise(
             f"the noise law has d = {base.d}, but an image of shape {tuple(images.shape[1:])} "
             f"has {math.prod(images.shape[1:])} values"
         )
-    directions = _directions(images, base.measured_in)
+    directions = torch.randn(images.shape, device=images.device, dtype=torch.float32)
     if isinstance(law, GeneralizedGaussian) and law.is_gaussian:
         return directions.mul_(law.sigma)
     norms = law.sample_norms(len(images), generator).astype(np.float32)
-    lengths = directions.flatten(1).norm(p=ORDER[base.measured_in], dim=1)
+    lengths = directions.flatten(1).norm(p=2.0, dim=1)
     factors = torch.from_numpy(norms).to(images.device) / lengths
     return directions.mul_(by_image(factors, images))
-
-
-def _directions(images: torch.Tensor, norm: Norm) -> torch.Tensor:
-    """Vectors whose directions are those of noise that is round in this norm."""
-    if norm == "l2":
-        return torch.randn(images.shape, device=images.device, dtype=torch.float32)
-    uniform = torch.rand(images.shape, device=images.device, dtype=torch.float32)
-    if norm == "linf":
-        return uniform.mul_(2).sub_(1)
-    sizes = torch.empty_like(uniform).exponential_()
-    return torch.where(uniform < 0.5, sizes, -sizes)

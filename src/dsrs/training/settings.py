@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from dsrs.errors import InvalidInput
-from dsrs.laws.norms import Norm, check_norm
 from dsrs.training.recipes import Recipe, recipe_from_dict
 
 WarmUpUnit = Literal["epoch", "step"]
@@ -46,11 +45,9 @@ class TrainingSettings:
     seed: int = 0
     eta: float = 2.0
     hold_out: float = 0.0
-    norm: Norm = "l2"
     schedule: Schedule = "steps"
 
     def __post_init__(self) -> None:
-        check_norm(self.norm)
         for name, least in (("epochs", 1), ("warm_up", 0), ("ramp_epochs", 0), ("seed", 0)):
             if getattr(self, name) < least:
                 raise InvalidInput(f"`{name}` must be at least {least}, got {getattr(self, name)}")

@@ -8,8 +8,6 @@ from __future__ import annotations
 from dsrs.audit.claims import Claim
 from dsrs.audit.kinds.dual import Dual
 from dsrs.audit.kinds.lead import Lead
-from dsrs.audit.kinds.norm_dual import NormDual
-from dsrs.audit.kinds.slab import Slab
 from dsrs.audit.kinds.steps import Proof
 from dsrs.audit.reading import shown
 from dsrs.audit.verdicts import Refuted, Undecided
@@ -17,8 +15,6 @@ from dsrs.audit.verdicts import Refuted, Undecided
 CHECKED_KINDS: dict[str, type[Proof]] = {
     "dual": Dual,
     "lead": Lead,
-    "norm-dual": NormDual,
-    "slab": Slab,
 }
 
 
@@ -34,4 +30,4 @@ def proof_of(claim: Claim) -> Proof | None:
     return kind.read(claim.proof)
 
 
-__all__ = ["CHECKED_KINDS", "Dual", "Lead", "NormDual", "Proof", "Slab", "proof_of"]
+__all__ = ["CHECKED_KINDS", "Dual", "Lead", "Proof", "proof_of"]

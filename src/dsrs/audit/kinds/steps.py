@@ -17,7 +17,6 @@ from dsrs.audit.gaussian import gaussian_bound
 from dsrs.audit.limits import Budget, tick
 from dsrs.audit.mixture import Mixture
 from dsrs.audit.outer import outer_bound
-from dsrs.audit.overlap import overlap_bound
 from dsrs.audit.reading import Fields
 from dsrs.audit.shells import Shells
 from dsrs.audit.verdicts import Refuted, Undecided
@@ -115,9 +114,7 @@ class Evaluation:
             raise Undecided("a multiplier is too large to compute with")
         own, *others = step.multipliers
         innermost = arb(0)
-        if self.shells.norm != "l2":
-            value = overlap_bound(mixture, ends, exact(step.radius), Budget())
-        elif self.shells.gaussian and not any(others) and 0 < own < math.inf:
+        if self.shells.gaussian and not any(others) and 0 < own < math.inf:
             ratio = exact(step.radius) / self.shells.sigma
             value = gaussian_bound(intervals[0].lower, own, ratio)
         else:

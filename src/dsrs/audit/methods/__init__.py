@@ -17,7 +17,6 @@ from dsrs.audit.kinds import Proof
 from dsrs.audit.methods.ballots import Ballots
 from dsrs.audit.methods.context import VoteContext
 from dsrs.audit.methods.double_sampling import check_double_sampling
-from dsrs.audit.methods.first_order import check_first_order
 from dsrs.audit.methods.neyman_pearson import check_neyman_pearson
 from dsrs.audit.methods.plan import Plan
 from dsrs.audit.methods.tailored import check_tailored
@@ -29,7 +28,6 @@ from dsrs.audit.weights import CHECKED_LAWS
 CHECKED_METHODS: dict[str, Callable[[VoteContext], None]] = {
     "np": check_neyman_pearson,
     "tailored": check_tailored,
-    "first-order": check_first_order,
     "truncated": check_double_sampling,
     "rescaled": check_double_sampling,
     "weighted": check_double_sampling,

@@ -1,1 +1,0 @@
-"""The paper's tables, figures and theory, computed again; only the commands import this room."""
