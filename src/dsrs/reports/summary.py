@@ -261,7 +261,7 @@ def _outcome(run: str, seen: RunResult) -> Outcome:
     if seen.thumbnail is not None and not seen.thumbnail.startswith(PNG_SIGNATURE):
         raise DataError(f"{where}: expected a PNG thumbnail, got other bytes")
     for method, one in seen.certificates.items():
-        flaw = visible_flaw(one.law, one.status, one.radius, one.proof, one.moved)
+        flaw = visible_flaw(one.status, one.radius, one.proof, one.moved)
         if flaw is not None:
             raise DataError(f"{where}, {method}: {flaw}")
     trials, hits = _radial_counts(seen.votes)

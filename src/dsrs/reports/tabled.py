@@ -70,7 +70,7 @@ def _answer(row: ResultRow, path: Path) -> Answer:
             proof = proof_from_dict(json.loads(row.proof), law)
         except (DataError, InvalidInput, ValueError, RecursionError) as error:
             raise DataError(f"{path}: the proof of input {row.index}: {error}") from None
-        flaw = visible_flaw(law, status, row.radius, proof, row.moved or 0.0)
+        flaw = visible_flaw(status, row.radius, proof, row.moved or 0.0)
         if flaw is not None:
             raise DataError(f"{path}, input {row.index}: {flaw}")
     return Answer(
