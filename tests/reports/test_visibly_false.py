@@ -85,7 +85,7 @@ def test_a_comparison_refuses_it_too(run: Path, capsys: pytest.CaptureFixture[st
 def test_two_certificates_of_one_method_are_refused(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    columns = "method, status, radius, np_radius, complete, variation, uniform, proof"
+    columns = "method, status, radius, np_radius, complete, variation, proof"
     forge(
         run,
         f"INSERT INTO certificate (idx, position, {columns})"

@@ -46,7 +46,6 @@ READING = [
     "compare run other",
     "compare other run",
     "export run --format csv --output rows.csv",
-    "export run --format dsrs-logs --output logs",
     "recertify run --output again --quiet",
     "merge run other --output merged",
     "served run --model net.py:net",

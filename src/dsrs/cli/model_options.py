@@ -133,7 +133,7 @@ def _add_arithmetic(group: Options) -> None:
         f"--{TRUST_OPTION}",
         action="store_true",
         kept=False,
-        help="run the Python code that a run or a --config file names as its model; a name that is "
+        help="run the Python code that a run or a settings file names as its model; a name that is "
         "typed here is run without it",
     )
     group.add_argument(
