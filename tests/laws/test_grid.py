@@ -19,7 +19,6 @@ from dsrs.errors import InvalidInput
 from dsrs.laws import Truncated, Weighted
 from dsrs.laws.grid import Grid
 from dsrs.methods import Plan, certificates_of
-from dsrs.methods.ball import BallOfVotes
 from dsrs.noise.stream import NoiseLaw, Stream
 from dsrs.proofs.certificate import Certificate, OnGrid, radius_less
 from dsrs.proofs.dual import Dual
@@ -103,15 +102,6 @@ def test_every_method_charges_its_bounds_and_says_so(method: str) -> None:
     assert free.radius * (1 - 1e-5) < found.radius < free.radius
     assert check(found)
     assert Certificate.from_json(found.to_json()) == found
-
-
-def test_a_ball_of_votes_is_charged_for_its_own_mass_too() -> None:
-    plan = Plan(LAW, ("np",), n=4000, grid=GRID)
-    seen = sample_input(Linear(48, 0.4), np.zeros(48, np.float32), plan, 0, 1)
-    found = BallOfVotes(plan, "truncated:0.5", 4000).certificate(seen)
-    free = BallOfVotes(plan.replace(grid=None), "truncated:0.5", 4000).certificate(seen)
-    paid = free.observations[0].interval.lower - found.observations[0].interval.lower
-    assert paid >= 4 * GRID.variation(LAW) * (1 - 1e-6)
 
 
 def test_leading_classes_are_charged_on_both_sides() -> None:

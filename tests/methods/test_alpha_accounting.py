@@ -9,18 +9,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from dsrs.confidence import clopper_pearson_lower
+from dsrs.confidence import clopper_pearson, clopper_pearson_lower
 from dsrs.errors import InvalidInput
 from dsrs.methods.futility import hopeless, looks
 from dsrs.methods.intervals import (
     double_sampling_alphas,
-    fallback_interval,
-    two_sided_interval,
+    staged_lower,
 )
+from dsrs.proofs.interval import Interval
 
 ALPHA = 0.2
 # Failure probabilities jump where p crosses a bound, so the grid is fine and reaches the ends.
 GRID = np.unique(np.concatenate([np.linspace(0.005, 0.995, 199), 1 - np.geomspace(1e-4, 0.2, 120)]))
+
+
+def interval_of(successes: int, trials: int, alpha: float) -> Interval:
+    return Interval(*clopper_pearson(successes, trials, alpha))
 
 
 def masses(n: int, p: float) -> np.ndarray:
@@ -38,8 +42,8 @@ def test_neyman_pearson_fails_at_most_alpha_often() -> None:
 def double_sampling_failure(p: float, q_of_x: np.ndarray, n1: int, n2: int) -> float:
     """Pr[FAIL] of double sampling when Q, hence Q_A, is chosen from the first votes."""
     p_alpha, q_alpha = double_sampling_alphas(ALPHA, 0.5)
-    first = [two_sided_interval(x, n1, p_alpha) for x in range(n1 + 1)]
-    second = [two_sided_interval(z, n2, q_alpha) for z in range(n2 + 1)]
+    first = [interval_of(x, n1, p_alpha) for x in range(n1 + 1)]
+    second = [interval_of(z, n2, q_alpha) for z in range(n2 + 1)]
     total = 0.0
     for x, mass in enumerate(masses(n1, p)):
         misses_p = not first[x].lower <= p <= first[x].upper
@@ -56,7 +60,7 @@ def double_sampling_failure(p: float, q_of_x: np.ndarray, n1: int, n2: int) -> f
 def test_double_sampling_fails_at_most_alpha_often_whatever_rule_chooses_q() -> None:
     n1, n2 = 25, 25
     _, q_alpha = double_sampling_alphas(ALPHA, 0.5)
-    second = [two_sided_interval(z, n2, q_alpha) for z in range(n2 + 1)]
+    second = [interval_of(z, n2, q_alpha) for z in range(n2 + 1)]
 
     def misses(q: float) -> float:
         outside = [not interval.lower <= q <= interval.upper for interval in second]
@@ -79,8 +83,8 @@ def test_alpha_is_split_without_excess() -> None:
 @pytest.mark.parametrize(("n1", "n2"), [(10, 10), (30, 30), (20, 60), (60, 5)])
 def test_the_fallback_fails_at_most_alpha_often(n1: int, n2: int) -> None:
     p_alpha, q_alpha = double_sampling_alphas(ALPHA, 0.5)
-    branch_d = [two_sided_interval(x, n1, p_alpha) for x in range(n1)]
-    branch_f = np.array([fallback_interval(n1, y, n2, p_alpha).lower for y in range(n2 + 1)])
+    branch_d = [interval_of(x, n1, p_alpha) for x in range(n1)]
+    branch_f = np.array([staged_lower(n1, y, n2, p_alpha / 2) for y in range(n2 + 1)])
     worst, lower_alone = 0.0, 0.0
     for p in GRID:
         first = masses(n1, p)
@@ -102,7 +106,7 @@ def test_spending_alpha_in_both_branches_would_fail_more_often() -> None:
     # other. With a Q whose interval uses its share, some P_A fails more often than alpha.
     n1, n2 = 10, 10
     p_alpha, q_alpha = double_sampling_alphas(ALPHA, 0.5)
-    branch_d = [two_sided_interval(x, n1, p_alpha) for x in range(n1)]
+    branch_d = [interval_of(x, n1, p_alpha) for x in range(n1)]
     naive = np.array([clopper_pearson_lower(n1 + y, n1 + n2, ALPHA) for y in range(n2 + 1)])
     worst = 0.0
     for p in GRID:
@@ -125,7 +129,7 @@ def test_the_fallback_bound_solves_its_equation(
 ) -> None:
     hits = max(0, trials - missed)
     alpha = 10**exponent
-    lower = fallback_interval(first, hits, trials, 2 * alpha).lower
+    lower = staged_lower(first, hits, trials, alpha)
     # The bound is kept as 1 - p, hence absolute precision.
     assert lower >= clopper_pearson_lower(first + hits, first + trials, alpha) - 1e-13
     if lower < 0.5:
@@ -144,16 +148,16 @@ def test_the_fallback_bound_solves_its_equation(
 
 def test_all_votes_right_cost_the_fallback_nothing() -> None:
     # p^n = alpha in both, to the last digits.
-    assert fallback_interval(500, 500, 500, 0.002).lower == pytest.approx(
+    assert staged_lower(500, 500, 500, 0.001) == pytest.approx(
         clopper_pearson_lower(1000, 1000, 0.001), rel=1e-12
     )
 
 
 def test_the_fallback_refuses_impossible_counts() -> None:
     with pytest.raises(InvalidInput, match="fall-back"):
-        fallback_interval(0, 1, 1, 0.1)
+        staged_lower(0, 1, 1, 0.1)
     with pytest.raises(InvalidInput, match="fall-back"):
-        fallback_interval(5, 3, 2, 0.1)
+        staged_lower(5, 3, 2, 0.1)
 
 
 def test_only_a_class_without_majority_is_hopeless() -> None:

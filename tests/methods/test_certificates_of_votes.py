@@ -12,7 +12,6 @@ from dsrs.confidence import clopper_pearson, clopper_pearson_lower
 from dsrs.errors import NotEnoughVotes
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
 from dsrs.methods import Plan, certificates_of
-from dsrs.methods.ball import BallOfVotes, votes_under_p
 from dsrs.noise.stream import NoiseLaw, Stream
 from dsrs.proofs.certification import certify
 from dsrs.proofs.checking import check
@@ -145,26 +144,6 @@ def test_contradicting_intervals_abstain() -> None:
         votes(200, 2000, BALL),
     )
     certificate = certificates_of(odd, PLAN.replace(methods=("truncated:heuristic",)))["truncated"]
-    assert certificate.status == "abstained"
-    assert certificate.known_of_p == Interval(0.0, 1.0)
-
-
-def test_a_ball_counts_as_many_votes_as_were_settled_before() -> None:
-    # More were taken only because all of these hit: to count them too would favour lucky inputs.
-    fallen_back = sampled(votes(2000, 2000), votes(1990, 2000, start=2000))
-    certificate = BallOfVotes(PLAN, "truncated:0.5", 2000).certificate(fallen_back)
-    assert (certificate.known_of_p.lower, certificate.known_of_p.upper) == clopper_pearson(
-        2000, 2000, 0.0005
-    )
-    assert votes_under_p(PLAN) == 4000
-    assert votes_under_p(PLAN.replace(methods=PLAN.laws, fallback=True)) == 2000
-
-
-def test_a_ball_that_contradicts_p_abstains() -> None:
-    # Ten votes fell into the ball of half the mass, all misses; of the others all hit.
-    trials = (10,) + (0,) * 62 + (3990,)
-    odd = Votes(Stream(ESTIMATION, LAW), 0, (10, 3990), trials, (0, *trials[1:]))
-    certificate = BallOfVotes(PLAN, "truncated:0.5", 4000).certificate(sampled(odd))
     assert certificate.status == "abstained"
     assert certificate.known_of_p == Interval(0.0, 1.0)
 

@@ -36,9 +36,8 @@ def recertify_run(
 
     `alpha` replaces that of the run, `method` (`np`, `truncated`, ...) keeps one method alone,
     and `q` replaces the additional laws; what is None stays. The votes allow the laws that were
-    sampled, and truncated laws at a multiple of 1/64 (see `BallOfVotes`); NotEnoughVotes
-    says what they do not allow. `output` is a file (.csv, .jsonl, .parquet, .tsv) or a new run
-    folder, with the votes; a file is replaced with `overwrite` only.
+    sampled; NotEnoughVotes says what they do not allow. `output` is a file (.csv, .jsonl, .parquet,
+    .tsv) or a new run folder, with the votes; a file is replaced with `overwrite` only.
     """
     form = None if output is None else format_of(Path(output))
     if output is not None and form is not None:
@@ -94,8 +93,7 @@ def replanned(
 
 def certify_again(run: Run, plan: Plan) -> Iterator[RunResult]:
     """Each finished input of a run with its certificates under another plan."""
-    sampled = run.sampled_plan
-    methods = {name: method.again(sampled) for name, method in methods_of(plan).items()}
+    methods = methods_of(plan)
     for result in run.results():
         certificates = {name: one.certified(result.sampled) for name, one in methods.items()}
         yield replace(result, certificates=certificates)

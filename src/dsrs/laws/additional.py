@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -110,6 +111,25 @@ class AdditionalLaw(ABC):
             inside = (shells > component.start) & (shells <= component.stop)
             log_q[inside] = np.logaddexp(log_q[inside], component.log_density(u[inside], m))
         return np.asarray(log_q - Component.gamma(m, m).log_density(u, m))
+
+    def pieces(self) -> list[tuple[float, float, float, float, float]]:
+        """Return (start, stop, log, slope, rate): ln w(t) = log + slope ln t - rate t between.
+
+        The form of a law in proof files (checker/FORMAT.md 3), up to a factor of w.
+        """
+        m, pieces, before = self.base.m, [], 0.0
+        plain = Component.gamma(m, m)
+        for each in self.components():
+            if each.start < before:
+                raise InvalidInput(f"the terms of {self.text} share shells, which no piece may")
+            before = each.stop
+            slope, rate, t = each.exponent - m, each.rate - 1, m * math.exp(each.anchor)
+            at_anchor = each.log_height - float(plain.log_density(np.array(each.anchor), m))
+            log = at_anchor - slope * math.log(t) + rate * t
+            pieces.append((each.start, each.stop, log, slope, rate))
+        if len(pieces) == 1:  # the factor of w is free
+            pieces = [(*pieces[0][:2], 0.0, *pieces[0][3:])]
+        return pieces
 
     def resembles(self, other: AdditionalLaw) -> bool:
         """Whether both are the same law but for rounding, as rescaled:0.8x is rescaled:0.4."""

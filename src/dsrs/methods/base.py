@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from dsrs.errors import InfeasibleBox
 from dsrs.landscape.profile import Profile
 from dsrs.laws import GeneralizedGaussian
+from dsrs.methods.bounds import PlannedBound
 from dsrs.methods.plan import Plan
 from dsrs.methods.subject import subject_of
 from dsrs.noise.stream import NoiseLaw, Stream
@@ -79,6 +80,30 @@ class Method(ABC):
         """`certificate` of the votes, which says what it is about."""
         return replace(self.certificate(seen), subject=subject_of(seen, self.plan, self.text))
 
+    def bounds(self, seen: SampledInput) -> tuple[PlannedBound, ...]:
+        """Every bound that was planned for these votes, used or not, with its share of alpha.
+
+        Proof files carry them, and a checker adds the shares up (checker/FORMAT.md 4). Without
+        them a certificate rests on bounds that nobody can check from votes.
+        """
+        return ()
+
+    def taken(self, seen: SampledInput) -> tuple[float, ...]:
+        """Return the value of each bound, charged for the grid; 0 or 1 where none was taken."""
+        values = []
+        for bound in self.bounds(seen):
+            found, law = (
+                bound.take(seen),
+                self.plan.law if bound.stream is None else bound.stream.law,
+            )
+            if bound.side == "lower":
+                known = Interval(0.0 if found is None else found.value, 1.0)
+                values.append(self.charged(known, law).lower)
+            else:
+                known = Interval(0.0, 1.0 if found is None else found.value)
+                values.append(self.charged(known, law).upper)
+        return tuple(values)
+
     def tallies(self, stream: Stream, seen: SampledInput) -> tuple[Tally, ...]:
         """What to add up over the votes of a stream beside their counts.
 
@@ -89,10 +114,6 @@ class Method(ABC):
     def choose(self, seen: SampledInput) -> NoiseLaw | None:
         """The law that this method chooses from votes, as soon as it can; kept with them."""
         return None
-
-    def again(self, sampled: Plan) -> Method:
-        """The method that certifies again from the votes that another plan has sampled."""
-        return self
 
     def forecast(self, profiles: Sequence[Profile]) -> Floats | None:
         """The radius that each input of a landscape is expected to have under the plan.
@@ -105,18 +126,24 @@ class Method(ABC):
         """The stream of votes under the smoothing law."""
         return Stream(purpose, self.plan.law)
 
-    def charged(self, interval: Interval, law: NoiseLaw, events: float = 1.0) -> Interval:
+    def charged(self, interval: Interval, law: NoiseLaw) -> Interval:
         """An interval from votes, widened by what their noise may differ from the law's own.
 
         The votes hit with a probability that differs from that under the ideal law by at most the
-        total variation between the two (docs/grid.md), `events` times if so many are compared.
-        Without a grid this is not known, and nothing is charged.
+        total variation between the two (docs/grid.md). Without a grid this is not known, and
+        nothing is charged.
         """
-        extra = events * self._variation(law)
+        extra = self._variation(law)
         if not extra:
             return interval
         lower = max(0.0, math.nextafter(interval.lower - extra, -math.inf))
         return Interval(lower, min(1.0, math.nextafter(interval.upper + extra, math.inf)))
+
+    @staticmethod
+    def rivals(lower: float, others: float) -> float:
+        """An upper bound of every rival, from lower bounds of the class and of "not this rival"."""
+        left = max(lower, others)
+        return 1.0 if left == 0 else min(1.0, math.nextafter(1 - left, 1.0))
 
     def on_grid(self, found: Certificate, seen: SampledInput) -> Certificate:
         """The certificate for the input itself, which its grid point stands for."""

@@ -5,11 +5,10 @@ The votes that decide are independent of those that bounds rest on, so the decis
 
 from __future__ import annotations
 
-import math
-
 from scipy import special
 
 from dsrs.confidence import clopper_pearson_lower, clopper_pearson_upper
+from dsrs.methods.bounds import most_of_others
 from dsrs.methods.plan import Plan
 from dsrs.noise.stream import Stream
 from dsrs.votes.records import SELECTION, SampledInput, Votes
@@ -29,19 +28,6 @@ def comparing_advised(seen: SampledInput, plan: Plan) -> bool:
         return False
     votes = seen.first(selection, min(ends))
     return comparing_pays(votes, most_of_others(votes, seen), plan)
-
-
-def most_of_others(votes: Votes, seen: SampledInput) -> int:
-    """Votes for the most frequent class but the certified one; 0 also for classes never seen."""
-    return max((n for place, n in enumerate(votes.counts) if place != seen.target), default=0)
-
-
-def rivals_left(lower: float, rival: float) -> float:
-    """An upper bound of every rival, from one of its own and from what the class leaves.
-
-    The second needs no more alpha.
-    """
-    return min(rival, 1.0 if lower == 0 else math.nextafter(1 - lower, 1.0))
 
 
 def comparing_pays(votes: Votes, rivals: int, plan: Plan) -> bool:

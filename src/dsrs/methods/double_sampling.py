@@ -8,20 +8,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from dsrs.confidence import clopper_pearson_lower, clopper_pearson_upper
+from dsrs.confidence import clopper_pearson
 from dsrs.errors import InvalidInput, UnknownLaw
 from dsrs.landscape.expected import expected_hits
 from dsrs.landscape.prediction import probability
 from dsrs.landscape.profile import Profile
 from dsrs.laws import AdditionalLaw, chosen_from_votes, parse_additional_law
 from dsrs.laws.grid import Grid
-from dsrs.methods.ball import BallOfVotes, votes_under_p
 from dsrs.methods.base import Floats, Method, Want, certify_or_abstain
-from dsrs.methods.comparing import comparing_advised, most_of_others, rivals_left
+from dsrs.methods.bounds import Event, PlannedBound, Side, planned
+from dsrs.methods.comparing import comparing_advised
 from dsrs.methods.futility import given_up, looks
-from dsrs.methods.intervals import double_sampling_alphas, fallback_interval, two_sided_interval
-from dsrs.methods.plan import Plan
-from dsrs.noise.stream import NoiseLaw, Stream
+from dsrs.methods.intervals import double_sampling_alphas
+from dsrs.methods.looks import Look
+from dsrs.noise.stream import Stream
 from dsrs.proofs.certificate import Certificate
 from dsrs.proofs.certification import abstention, certificate_of
 from dsrs.proofs.interval import Interval, Observation
@@ -35,13 +35,8 @@ class DoubleSampling(Method):
 
     With `classes = all` the certificate may instead compare the class with every other one; the
     selection votes decide, which are independent of all others. The upper ends of the two
-    intervals of the class then give their alpha to its rivals: half of P's part bounds P_A from
-    below, half bounds P_b from above for EVERY rival b, and so under Q. Not divided by the number
-    of rivals: a wrong certificate needs a miss of P_A, of Q_A, or of P_b or Q_b for the one rival
-    that truly limits the class, which is fixed by classifier and input (docs/math.md 11). The most
-    frequent rival under a law bounds all of them there: each b is below its own bound, which is
-    no larger. Q may still be chosen from the votes under P: given these, its own votes are fresh.
-    There is no fall-back and no futility in this form.
+    intervals of the class then give their alpha to its rivals. Q may still be chosen from the votes
+    under P: given these, its own votes are fresh. There is no fall-back and no futility then.
     """
 
     compares_classes: ClassVar[bool] = True
@@ -81,7 +76,7 @@ class DoubleSampling(Method):
         first = seen.first(stream, plan.n_first)
         if not leads and self.falls_back(first):
             return Want(stream, plan.n) if taken < plan.n else None
-        if stops and self.p_interval(first).lower <= 0.5:
+        if stops and self.p_interval(seen).lower <= 0.5:
             # Without a proved majority under P, votes under Q cannot certify anything.
             return None
         law = self.law(seen)
@@ -94,39 +89,54 @@ class DoubleSampling(Method):
             return self._leading(seen)
         if plan.early_stop and given_up(seen, stream, plan.n_first):
             return self.on_grid(abstention(plan.law), seen)
-        first = seen.first(stream, plan.n_first)
-        p = self.p_interval(first)
-        p_alpha, q_alpha = double_sampling_alphas(plan.alpha, plan.alpha_share)
-        if self.falls_back(first):
-            both = seen.first(stream, plan.n)
-            hits, more = both.successes - first.successes, both.total - first.total
-            known = fallback_interval(first.total, hits, more, p_alpha)
-            return self.on_grid(certify_or_abstain(plan.law, self.charged(known, plan.law)), seen)
+        p = self.p_interval(seen)
+        if self.falls_back(seen.first(stream, plan.n_first)):
+            seen.first(stream, plan.n)  # which must be there
+            return self.on_grid(certify_or_abstain(plan.law, Interval(p.lower, 1.0)), seen)
         law = self.law(seen)
         if p.lower <= 0.5 and self.lacks_votes(seen, law):
             # No vote under Q can help a class without a majority under P, so none was taken.
             return self.on_grid(abstention(plan.law, law), seen)
-        votes = seen.first(Stream(ESTIMATION, law), plan.n_second)
-        q = self.charged(two_sided_interval(votes.successes, votes.total, q_alpha), law)
+        seen.first(Stream(ESTIMATION, law), plan.n_second)
+        q = Interval(*self.taken(seen)[2:])
         return self.on_grid(certify_or_abstain(plan.law, p, Observation(law, q)), seen)
+
+    def bounds(self, seen: SampledInput) -> tuple[PlannedBound, ...]:
+        plan, stream = self.plan, self.under_p(ESTIMATION)
+        leads = comparing_advised(seen, plan)
+        first = () if leads else self._of_p()
+        p_alpha, q_alpha = double_sampling_alphas(plan.alpha, plan.alpha_share)
+        sides: tuple[tuple[Event, Side], ...] = (("class", "lower"), ("class", "upper"))
+        if leads:
+            sides = (("class", "lower"), ("others", "lower"))
+            first = planned(stream, [Look(plan.n_first, p_alpha)], p_alpha, *sides)
+        knows = seen.taken(stream) >= plan.n_first
+        under_q = Stream(ESTIMATION, self.law(seen)) if knows else None
+        looks = [Look(plan.n_second, q_alpha)]
+        return (*first, *planned(under_q, looks, q_alpha, *sides))
+
+    def _of_p(self) -> tuple[PlannedBound, ...]:
+        """Both bounds of P_A."""
+        plan = self.plan
+        p_alpha, _ = double_sampling_alphas(plan.alpha, plan.alpha_share)
+        return planned(
+            self.under_p(ESTIMATION),
+            [Look(plan.n_first, p_alpha)],
+            p_alpha,
+            ("class", "lower"),
+            ("class", "upper"),
+            then=plan.n if plan.fallback else None,
+        )
 
     def _leading(self, seen: SampledInput) -> Certificate:
         """The certificate that the class leads every rival."""
         plan, law = self.plan, self.law(seen)
-        p_alpha, q_alpha = double_sampling_alphas(plan.alpha, plan.alpha_share)
-        first = seen.first(self.under_p(ESTIMATION), plan.n_first)
-        second = seen.first(Stream(ESTIMATION, law), plan.n_second)
-        p = self._rivalry(seen, first, p_alpha, plan.law)
-        q = self._rivalry(seen, second, q_alpha, law)
+        seen.first(self.under_p(ESTIMATION), plan.n_first)  # which must be there
+        seen.first(Stream(ESTIMATION, law), plan.n_second)
+        values = self.taken(seen)
+        p, q = (Rivalry(low, self.rivals(low, others)) for low, others in (values[:2], values[2:]))
         proof = find_lead(plan.law, q.lower, q.rival, law, p)
         return self.on_grid(certificate_of(plan.law, proof), seen)
-
-    def _rivalry(self, seen: SampledInput, votes: Votes, alpha: float, law: NoiseLaw) -> Rivalry:
-        """Bounds of the class and of every rival under one law, at half of alpha each."""
-        lower = clopper_pearson_lower(votes.successes, votes.total, alpha / 2)
-        rival = clopper_pearson_upper(most_of_others(votes, seen), votes.total, alpha / 2)
-        rival = self.charged(Interval(0.0, rivals_left(lower, rival)), law).upper
-        return Rivalry(self.charged(Interval(lower, 1.0), law).lower, rival)
 
     def choose(self, seen: SampledInput) -> AdditionalLaw | None:
         ready = seen.taken(self.under_p(ESTIMATION)) >= self.plan.n_first
@@ -137,10 +147,7 @@ class DoubleSampling(Method):
         chosen = seen.choices.get(self.text)
         if isinstance(chosen, AdditionalLaw):
             return chosen
-        lower = None
-        if chosen_from_votes(self.text):
-            first = seen.first(self.under_p(ESTIMATION), self.plan.n_first)
-            lower = self.p_interval(first).lower
+        lower = self.p_interval(seen).lower if chosen_from_votes(self.text) else None
         named = parse_additional_law(self.text, self.plan.law, lower)
         for votes in seen.votes:
             # The law of the run may be the same but for rounding: rescaled:0.8x, rescaled:0.4.
@@ -152,25 +159,19 @@ class DoubleSampling(Method):
     def lacks_votes(self, seen: SampledInput, law: AdditionalLaw) -> bool:
         return seen.taken(Stream(ESTIMATION, law)) < self.plan.n_second
 
-    def p_interval(self, first: Votes) -> Interval:
+    def p_interval(self, seen: SampledInput) -> Interval:
         """Return the interval of P_A from the first votes; heuristics choose Q from it."""
-        p_alpha, _ = double_sampling_alphas(self.plan.alpha, self.plan.alpha_share)
-        interval = two_sided_interval(first.successes, first.total, p_alpha)
-        return self.charged(interval, self.plan.law)
+        seen.first(self.under_p(ESTIMATION), self.plan.n_first)  # which must be there
+        ends = []
+        for bound in self._of_p():
+            found = bound.take(seen)
+            assert found is not None, "its only look was reached"
+            ends.append(found.value)
+        return self.charged(Interval(*ends), self.plan.law)
 
     def falls_back(self, first: Votes) -> bool:
         """Whether to go on under P instead of Q after these first votes."""
         return self.plan.fallback and first.successes == first.total
-
-    def again(self, sampled: Plan) -> Method:
-        if self.text in sampled.methods:
-            return self
-        if not chosen_from_votes(self.text):
-            law = parse_additional_law(self.text, self.plan.law)
-            fixed = (text for text in sampled.laws if not chosen_from_votes(text))
-            if any(parse_additional_law(text, sampled.law).resembles(law) for text in fixed):
-                return self
-        return BallOfVotes(self.plan, self.text, votes_under_p(sampled))
 
     def forecast(self, profiles: Sequence[Profile]) -> Floats:
         return np.array([self._expected_radius(profile) for profile in profiles])
@@ -180,11 +181,11 @@ class DoubleSampling(Method):
         law, n, alpha = self.plan.law, self.plan.n, self.plan.alpha
         first, second = (n + 1) // 2, n // 2
         p_hits = int(expected_hits(np.array(1 - probability(profile, law)), first))
-        p = two_sided_interval(p_hits, first, alpha / 2)
+        p = Interval(*clopper_pearson(p_hits, first, alpha / 2))
         q_law = parse_additional_law(self.text, law, p.lower)
         if p.lower <= 0.5 or second == 0:
             return 0.0
         q_hits = int(expected_hits(np.array(1 - probability(profile, q_law)), second))
-        q = two_sided_interval(q_hits, second, alpha / 2)
+        q = Interval(*clopper_pearson(q_hits, second, alpha / 2))
         # Rounded counts of a profile at the edge of what is possible contradict each other.
         return certify_or_abstain(law, p, Observation(q_law, q)).radius

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 
-from dsrs.confidence import AlphaBudget, clopper_pearson
+from dsrs.confidence import AlphaBudget
 from dsrs.confidence.binomial_tail import EPSILON, log_upper_tail
 from dsrs.errors import InvalidInput
-from dsrs.proofs.interval import Interval
 
 
 def double_sampling_alphas(alpha: float, alpha_share: float) -> tuple[float, float]:
@@ -27,13 +26,8 @@ def double_sampling_alphas(alpha: float, alpha_share: float) -> tuple[float, flo
     return p_alpha, budget.spend(budget.remaining, "Q_A, two-sided")
 
 
-def two_sided_interval(successes: int, trials: int, alpha: float) -> Interval:
-    """Clopper and Pearson, alpha / 2 a side."""
-    return Interval(*clopper_pearson(successes, trials, alpha))
-
-
-def fallback_interval(first: int, successes: int, trials: int, p_alpha: float) -> Interval:
-    """The fall-back of the paper's appendix: after `first` of `first` hits, go on under P.
+def staged_lower(first: int, successes: int, trials: int, alpha: float) -> float:
+    """The lower bound of the paper's fall-back: after `first` of `first` hits, go on under P.
 
     Branch F (X = n1): Y of n2 further votes under P hit, and the certificate is Neyman-Pearson.
     Branch D (X < n1): double sampling with [L(X), U(X)] for P_A (p_alpha / 2 a side) and Q's
@@ -45,8 +39,8 @@ def fallback_interval(first: int, successes: int, trials: int, p_alpha: float) -
     The probability to end at an outcome or above it grows with p: it is Pr[Bin(n1,p) >= x] in
     branch D and p^n1 Pr[Bin(n2,p) >= y] in branch F. Inverting it at level a = p_alpha / 2, as
     Clopper and Pearson do with the binomial order, gives a lower bound L with Pr[P_A < L] <= a over
-    both branches together. In branch D it is exactly the usual L(X): double sampling pays nothing
-    for the fall-back. In branch F it is the p with
+    both branches together; a is `alpha` here. In branch D it is exactly the usual L(X): double
+    sampling pays nothing for the fall-back. In branch F it is the p with
 
         p^n1 Pr[Bin(n2, p) >= y] = a,
 
@@ -62,8 +56,7 @@ def fallback_interval(first: int, successes: int, trials: int, p_alpha: float) -
             f"a fall-back needs votes before it and counts in order, "
             f"got first={first}, successes={successes}, trials={trials}"
         )
-    # Halving is exact but for subnormal numbers, so this is the lower side of P's interval.
-    level = math.log(p_alpha / 2)
+    level = math.log(alpha)
     # The bound is 1 - s: s keeps its digits where p is close to 1, and s is rounded up.
     inside, outside = 0.0, 1.0
     while math.nextafter(inside, 1.0) < outside and outside - inside > 1e-14 * outside:
@@ -72,7 +65,7 @@ def fallback_interval(first: int, successes: int, trials: int, p_alpha: float) -
             outside = s
         else:
             inside = s
-    return Interval(max(0.0, math.nextafter(1 - outside, 0.0)), 1.0)
+    return max(0.0, math.nextafter(1 - outside, 0.0))
 
 
 def _log_stagewise_tail(first: int, successes: int, trials: int, miss: float) -> float:

@@ -5,10 +5,8 @@ by selection votes, which are independent of it). Looks and their parts of alpha
 (looks.py), so the bounds at all looks hold together except with probability alpha, and stopping at
 any look by any rule is allowed.
 
-With `classes = all` the certificate may instead compare the class with every other one. Half of
-each part of alpha goes to the class's lower bound, half to an upper bound of EVERY rival, not
-divided by their number: a wrong certificate needs a miss of the class's own bound or of the bound
-of the one rival that truly limits it, which is a fixed class (docs/math.md 11). Which of the two
+With `classes = all` the certificate may instead compare the class with every other one: half of
+each part of alpha goes to the class, half to all of its rivals (`PlannedBound`). Which of the two
 forms is used is decided by selection votes, at no cost.
 """
 
@@ -18,12 +16,9 @@ from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from dsrs.confidence import (
-    clopper_pearson_lower,
-    clopper_pearson_upper,
-)
 from dsrs.methods.base import Method, Want, certify_or_abstain
-from dsrs.methods.comparing import comparing_advised, most_of_others, rivals_left
+from dsrs.methods.bounds import PlannedBound, most_of_others, planned
+from dsrs.methods.comparing import comparing_advised
 from dsrs.methods.futility import given_up
 from dsrs.methods.futility import looks as futility_looks
 from dsrs.methods.goals import bound_needed, no_lead, out_of_reach
@@ -90,6 +85,15 @@ class OneBound(Method):
             return (Look(asked.votes, plan.alpha),)
         return schedule(asked.votes, plan.alpha, plan.batch)
 
+    def bounds(self, seen: SampledInput) -> tuple[PlannedBound, ...]:
+        asked = self.estimation(seen)
+        if isinstance(asked, Want):
+            return ()
+        looks, alpha = self.looks(asked), self.plan.alpha
+        if self._compares_all(seen, asked):
+            return planned(asked.stream, looks, alpha, ("class", "lower"), ("others", "lower"))
+        return planned(asked.stream, looks, alpha, ("class", "lower"))
+
     def _reached(self, seen: SampledInput, asked: Estimation) -> list[Look]:
         ends = set(seen.ends(asked.stream))
         return [look for look in self.looks(asked) if look.votes in ends]
@@ -118,18 +122,11 @@ class OneBound(Method):
     def _proved(self, seen: SampledInput, asked: Estimation) -> Certificate:
         """What the looks so far prove: the best of their bounds."""
         plan, stream = self.plan, asked.stream
-        lower, rival, leads = 0.0, 1.0, self._compares_all(seen, asked)
-        for look in self._reached(seen, asked):
-            votes = seen.first(stream, look.votes)
-            share = look.alpha / 2 if leads else look.alpha
-            lower = max(lower, clopper_pearson_lower(votes.successes, votes.total, share))
-            if leads:
-                most = most_of_others(votes, seen)
-                rival = min(rival, clopper_pearson_upper(most, votes.total, share))
-        known = self.charged(Interval(lower, 1.0), stream.law)
-        if leads:
-            rival = self.charged(Interval(0.0, rivals_left(lower, rival)), stream.law).upper
-            proof = find_lead(plan.law, known.lower, rival)
+        taken = self.taken(seen)
+        known = Interval(taken[0], 1.0)
+        if len(taken) == 2:
+            rivals = self.rivals(taken[0], taken[1])
+            proof = find_lead(plan.law, known.lower, rivals)
             return self.on_grid(certificate_of(plan.law, proof), seen)
         if stream.additional is None:
             return self.on_grid(certify_or_abstain(plan.law, known), seen)
