@@ -31,7 +31,7 @@ from typing import Protocol, TypeVar
 try:
     from flint import acb, arb, arb_poly, arb_series, ctx
 except ImportError:  # what needs it says so
-    ctx = None
+    ctx = None  # type: ignore[assignment]
 
 BITS = 100  # of every number: what is left where exponents of 1e5 cancel
 LARGEST_MULTIPLIER = 1e200
@@ -61,7 +61,7 @@ def proving(multipliers: Sequence[float] = ()) -> Iterator[None]:
     Whatever goes wrong inside, nothing is proved.
     """
     demand(ctx is not None, "this needs python-flint: pip install python-flint")
-    demand(all(abs(l) < LARGEST_MULTIPLIER for l in multipliers), "a multiplier is too large")
+    demand(all(abs(x) < LARGEST_MULTIPLIER for x in multipliers), "a multiplier is too large")
     before = ctx.prec, ctx.cap
     ctx.prec = BITS + math.ceil(math.log2(max([1.0, *map(abs, multipliers)])))
     ctx.cap = ctx.prec  # terms of a power series
@@ -77,19 +77,12 @@ def proving(multipliers: Sequence[float] = ()) -> Iterator[None]:
 
 def exact(value: float | Fraction) -> arb:
     """Return the number itself; a float is its binary value."""
-    if isinstance(value, Fraction):
-        return arb(value.numerator) / arb(value.denominator)
-    return arb(value)
+    return arb(value.numerator) / value.denominator if isinstance(value, Fraction) else arb(value)
 
 
 def within(radius: arb) -> arb:
     """Return a ball around 0 that holds everything up to `radius` in size."""
     return arb(0, radius.abs_upper())
-
-
-def up_to(most: arb) -> arb:
-    """Return a ball that holds everything from 0 to `most`."""
-    return arb(0).union(most.upper())
 
 
 # -------------------------------------------------------------------------------------- integrals
@@ -108,27 +101,22 @@ class Budget:
 
 
 class Integrand(Protocol):
-    """A real function f that is analytic nearly everywhere.
-
-    It returns its values on all members of u. On a box they are those of a function that is
-    analytic there, and the second ball bounds by how much f differs from it on the real line.
-    None: no such function is seen.
-    """
+    """A real function f that is analytic nearly everywhere: its values on all members of u. On a
+    box they are those of a function that is analytic there, and the second ball bounds by how much
+    f differs from it on the real line. None: no such function is seen."""
 
     def __call__(self, u: Ball, /) -> tuple[Ball, arb] | None: ...
 
 
-# Names a panel on which f is not seen to be analytic and gives its integral, if it can.
+# Names a panel on which f is not seen to be analytic, and gives its integral if it can.
 Settle = Callable[["arb", "arb"], "tuple[str, arb | None]"]
 
 
 def panels(
     f: Integrand, low: arb, high: arb, budget: Budget, settle: Settle | None, sharp: float
-) -> Iterator[tuple[arb, arb, str, arb]]:
-    """Yield panels from left to right: both ends, a name, and the integral of f.
-
-    A panel is halved until a Gauss rule, `settle`, or its length times the range of f is sharp.
-    """
+) -> Iterator[tuple[arb, str, arb]]:
+    """Yield panels from left to right: the left end, a name, and the integral of f. They are halved
+    until a Gauss rule, `settle`, or length times range is sharp."""
     waiting = [(low, high)]
     while waiting:
         a, b = waiting.pop()
@@ -136,9 +124,13 @@ def panels(
         if part is None and settle is not None:
             name, part = settle(a, b)
         if part is None:
-            name, part = "analytic", length_times_range(f, a, b, budget, sharp)
+            budget.spend(1)
+            values = f(a.union(b))
+            ranging = arb.nan() if values is None else values[0] * (b - a)
+            if ranging.is_finite() and ranging.rad() < sharp:
+                name, part = "analytic", ranging
         if part is not None:
-            yield a, b, name, part
+            yield a, name, part
             continue
         middle = ((a + b) / 2).mid()
         demand(a < middle and middle < b, "an integrand cannot be enclosed where it has a kink")
@@ -150,33 +142,21 @@ def integral(f: Integrand, low: arb, high: arb, budget: Budget, sharp: float = S
     return sum((part for *_, part in panels(f, low, high, budget, None, sharp)), arb(0))
 
 
-def length_times_range(f: Integrand, a: arb, b: arb, budget: Budget, sharp: float) -> arb | None:
-    """Enclose the integral on a panel where little is at stake; None where this is not sharp."""
-    budget.spend(1)
-    values = f(a.union(b))
-    part = arb.nan() if values is None else values[0] * (b - a)
-    return part if part.is_finite() and part.rad() < sharp else None
-
-
 def gauss(f: Integrand, a: arb, b: arb, budget: Budget, sharp: float) -> arb | None:
     """Enclose the integral of f on a panel by a Gauss-Legendre rule; None where it is not sharp.
 
     Let f be analytic on the ellipse around [-1, 1] with half axes (z + 1/z)/2 and (z - 1/z)/2, and
     |f| <= M there. Its Chebyshev coefficients are at most 2 M z^-j. The rule with n >= 2 nodes is
-    exact to degree 2n - 1; odd terms integrate to 0; the integral of T_j is at most 2/(j^2 - 1), and
-    the rule gives at most 2 for it, since its weights are positive with the sum 2. So it misses
-
-        sum over even j >= 2n of 2 M z^-j (2 + 2/15)  =  (64/15) M z^-2n / (1 - z^-2)
-
-    at most. Here z = 3, and the ellipse is put into a box.
+    exact to degree 2n - 1; odd terms integrate to 0; the integral of T_j is at most 2/(j^2 - 1),
+    and the rule gives at most 2 for it, since its weights are positive with the sum 2. So it misses
+    at most the sum over even j >= 2n of 2 M z^-j (2 + 2/15), which is (64/15) M z^-2n / (1 - z^-2).
+    Here z = 3, and the ellipse is put into a box.
     """
     half, middle = (b - a) / 2, (a + b) / 2
     budget.spend(1)
     on_box = f(acb(middle + within(half * 5 / 3), within(half * 4 / 3)))
-    if on_box is None:
-        return None
-    most = half.abs_upper() * on_box[0].abs_upper()
-    if not most < sharp * 1e19:  # shorter panels need fewer nodes in all
+    most = arb.nan() if on_box is None else half.abs_upper() * on_box[0].abs_upper()
+    if on_box is None or not most < sharp * 1e19:  # shorter panels need fewer nodes in all
         return None
     digits = math.log(max(5 * float(most) / sharp, 1.0))
     count = max(4, 2 * math.ceil(digits / (4 * math.log(3))))
@@ -186,7 +166,7 @@ def gauss(f: Integrand, a: arb, b: arb, budget: Budget, sharp: float) -> arb | N
         value = f(middle + half * node)
         if value is None:
             return None
-        total += weight * value[0]
+        total += weight * value[0] + within(value[1])
     return half * total + within(most * 24 / 5 / arb(9) ** count + on_box[1] * (b - a).upper())
 
 
@@ -207,39 +187,33 @@ class Angle:
 
     def __init__(self, d: int) -> None:
         self.d, self.n, self.rest = d, arb(d - 3) / 2, arb(d - 1) / 2
-        self.top = self.density_at_0(d)
-        # By parts: Pr[cosine > c] is less in d dimensions than in d - 2, by
-        # top c (1 - c^2)^n / (2n + 1) with the top and n of d.
-        few = range(4 if d % 2 == 0 else 5, d + 1, 2) if d <= 16 else ()
-        self.terms = [self.density_at_0(e) / (e - 2) for e in few]
+        # By parts: Pr[cosine > c] falls by top c (1 - c^2)^n / (2n + 1) from d - 2 to d dimensions.
+        tops = [
+            (e, (arb(e) / 2).gamma() / (arb(e - 1) / 2).gamma()) for e in range(4 + d % 2, 17, 2)
+        ]
+        self.terms = [top / arb.pi().sqrt() / (e - 2) for e, top in tops if e <= d]
+        self.top = ((arb(d) / 2).lgamma() - self.rest.lgamma()).exp() / arb.pi().sqrt()
         # Beyond `far` the density falls: Pr[cosine > far] is at most its length times its height.
-        tiny = arb(2) ** -(ctx.prec + 33)
-        far = (1 - tiny ** (1 / self.rest)).sqrt().mid()
+        far = (1 - (arb(2) ** -(ctx.prec + 33)) ** (1 / self.rest)).sqrt().mid()
         self.far, self.left_out = arb(1), arb(0)
         if far < 0.999:
-            self.far = far
-            self.left_out = ((1 - far) * self.top * (1 - far * far) ** self.n).upper()
+            self.far, self.left_out = far, (1 - far) * self.top * (1 - far * far) ** self.n
         # In more than 16 dimensions: power series about multiples of `width`.
         self.radius = (4 / arb(d).sqrt()).min(arb(0.25)).mid()
         self.width = float(self.radius) / 8
-        self.series: dict[int, tuple[arb, arb, Callable[[arb], arb], arb]] = {}
-
-    @staticmethod
-    def density_at_0(d: int) -> arb:
-        """Return 1 / B(1/2, (d - 1)/2)."""
-        return ((arb(d) / 2).lgamma() - (arb(d - 1) / 2).lgamma()).exp() / arb.pi().sqrt()
+        self.series: dict[int, tuple[arb, arb, arb_poly]] = {}
 
     def above(self, c: Ball, square: Ball | None = None) -> tuple[Ball, arb] | None:
         """Enclose Pr[cosine > c] as integrands do; `square` is 1 - c^2 where it is known better."""
+        low, high = c.real.lower(), c.real.upper()
+        if low >= self.far or high <= -self.far:
+            return type(c)(0 if low > 0 else 1), self.left_out
         if isinstance(c, arb):
-            return self.above_ball(c), arb(0)
-        if c.real >= self.far:
-            return acb(0), self.left_out
-        if c.real <= -self.far:
-            return acb(1), self.left_out
+            small = c.rad() < 1e-15 and low > -1 and high < 1
+            return self.near(c) if small else self.at(low).union(self.at(high)), arb(0)
         square = 1 - c * c if square is None else square
-        if square.real < 0 and (c.real > 0 or c.real < 0):
-            return acb(0 if c.real > 0 else 1), arb(0)  # beyond 1 or -1 on the real line
+        if square.real < 0 and (low > 0 or high < 0):
+            return acb(0 if low > 0 else 1), arb(0)  # beyond 1 or -1 on the real line
         if not square.real > 0:
             return None
         # The mean value theorem, with the largest density on the box.
@@ -247,17 +221,6 @@ class Angle:
         middle = c.real.mid()
         reach = within((c - middle).abs_upper() * self.top * largest**self.n)
         return acb(self.at(middle) + reach, reach), arb(0)
-
-    def above_ball(self, c: arb) -> arb:
-        """Enclose Pr[cosine > c] for all members of c."""
-        low, high = c.lower(), c.upper()
-        if low >= self.far:
-            return up_to(self.left_out)
-        if high <= -self.far:
-            return 1 - up_to(self.left_out)
-        if c.rad() < 1e-15 and low > -1 and high < 1:
-            return self.near(c)
-        return self.at(low).union(self.at(high))  # it falls with c
 
     def at(self, c: arb) -> arb:
         """Return Pr[cosine > c] for a number."""
@@ -276,17 +239,15 @@ class Angle:
         if place < 0:
             return 1 - self.near(-c)
         if place * self.width > 0.7:
-            middle = c.mid()
-            half = (1 - middle * middle).beta_lower(self.rest, arb(0.5), 1) / 2
-            return half + within(c.rad() * self.top)
+            share = (1 - c.mid() ** 2).beta_lower(self.rest, arb(0.5), 1) / 2
+            return share + within(c.rad() * self.top)
         if place not in self.series:
             self.series[place] = self.series_about(arb(place * self.width))
-        centre, start, fall, missed = self.series[place]
-        return start - fall(c - centre) + missed
+        centre, share, fall = self.series[place]
+        return share - fall(c - centre)
 
-    def series_about(self, c: arb) -> tuple[arb, arb, Callable[[arb], arb], arb]:
-        """Return c, Pr[cosine > c], by how much it falls from c to c + h, |h| < R/15, and the
-        error of that.
+    def series_about(self, c: arb) -> tuple[arb, arb, arb_poly]:
+        """Return c, Pr[cosine > c], and by how much it falls from c to c + h for |h| < R/15.
 
         By Cauchy the density has coefficients |a_j| <= M R^-j, with |1 - (c + h)^2| at most
         1 - c^2 + 2 c R + R^2 on the disc of radius R; those of j >= J miss M R 15^-J at most.
@@ -294,16 +255,10 @@ class Angle:
         count = math.ceil(ctx.prec / math.log2(15)) + 3
         x = arb_series([c, 1], prec=count)
         fall = (((1 - x * x).log() * self.n).exp() * self.top).integral()
-        start = arb(0.5) - (c * c).beta_lower(arb(0.5), self.rest, 1) / 2
+        share = arb(0.5) - (c * c).beta_lower(arb(0.5), self.rest, 1) / 2
         most = self.top * (1 - c * c + 2 * c * self.radius + self.radius**2) ** self.n
         missed = within(most * self.radius / arb(15) ** (count - 1))
-        return c, start, arb_poly([fall[j] for j in range(count)]), missed
-
-
-@lru_cache(maxsize=64)
-def angle_of(d: int, precision: int) -> Angle:
-    """Return the law in d dimensions, made once for each precision."""
-    return Angle(d)
+        return c, share + missed, arb_poly([fall[j] for j in range(count)])
 
 
 # --------------------------------------------------------------------------------- noise and laws
@@ -311,25 +266,21 @@ def angle_of(d: int, precision: int) -> Angle:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """sign exp(height + slope u - rate t), t = m e^u, on shells from `start` to `stop` (None: no
-    end). Densities of u and weights q/p are of this form."""
+    """sign exp(height + slope u - rate t), t = m e^u, on shells from `start` to `stop`, which are
+    exactly `ends` as t. Densities of u and weights q/p have this form."""
 
     height: arb
     slope: arb
     rate: arb
-    ends: tuple[float, float] = (0.0, math.inf)  # `start` and `stop` as t, exactly
-    start: arb | None = None
-    stop: arb | None = None
+    start: arb
+    stop: arb
+    ends: Sequence[float] = (0.0, math.inf)
     sign: int = 1
 
     def times(self, factor: arb) -> Piece:
         """Return the piece times a number other than 0."""
         sign = self.sign if factor > 0 else -self.sign
         return replace(self, height=self.height + abs(factor).log(), sign=sign)
-
-    def covers(self, u: arb) -> bool:
-        """Return whether a shell away from the ends of all pieces lies on this one."""
-        return (self.start is None or u > self.start) and (self.stop is None or u < self.stop)
 
 
 @dataclass(frozen=True)
@@ -364,9 +315,9 @@ class Noise:
         law = Law(self, ((0.0, math.inf, 0.0, 0.0, 0.0),) if pieces is None else tuple(pieces))
         demand(0 < len(law.pieces) <= MOST_PIECES, "a law has too few or too many pieces")
         last = 0.0
-        for start, stop, log, slope, rate in law.pieces:
+        for start, stop, *numbers in law.pieces:
             demand(last <= start < stop, "the pieces of a law must rise")
-            demand(all(map(math.isfinite, (log, slope, rate))), "a piece of a law is not finite")
+            demand(all(map(math.isfinite, numbers)), "a piece of a law is not finite")
             last = stop
         if not law.is_noise:
             with proving():
@@ -384,8 +335,7 @@ class Law:
     @property
     def full_support(self) -> bool:
         """Whether its density is positive on almost all shells."""
-        starts, stops = [p[0] for p in self.pieces], [p[1] for p in self.pieces]
-        return [*starts, math.inf] == [0.0, *stops]
+        return [*(p[0] for p in self.pieces), math.inf] == [0.0, *(p[1] for p in self.pieces)]
 
     @property
     def is_rescaled(self) -> bool:
@@ -405,11 +355,13 @@ class Shells:
         d, sigma, k, self.eta = map(exact, (noise.d, noise.sigma, noise.k, noise.eta))
         self.m, self.kappa, self.power = (d - 2 * k) / self.eta, 2 * k / self.eta, 2 / self.eta
         self.log_m = self.m.log()
-        self.p = Piece(self.m * self.log_m - self.m.lgamma(), self.m, arb(1))
+        height = self.m * self.log_m - self.m.lgamma()
+        self.p = Piece(height, self.m, arb(1), arb.neg_inf(), arb.pos_inf())
+        self.low, self.high, _ = self.reach(self.p, DEPTH)
         # E t^(2/eta) = Gamma(m + 2/eta) / Gamma(m), which is m for eta = 2.
         mean = ((self.m + self.power).lgamma() - self.m.lgamma()).exp()
         self.scale = sigma * (d / 2 / (self.m if noise.eta == 2 else mean)).sqrt()
-        self.angle = angle_of(noise.d, ctx.prec)
+        self.angle = Angle(noise.d)
 
     def gamma(self, u: Ball) -> Ball:
         """Return t = m e^u."""
@@ -418,10 +370,6 @@ class Shells:
     def half_square(self, u: Ball) -> Ball:
         """Return h = t^(2/eta)."""
         return ((u + self.log_m) * self.power).exp()
-
-    def shell_of(self, half_square: arb) -> arb:
-        """Return the shell u of a half square h."""
-        return half_square.log() / self.power - self.log_m
 
     def log(self, piece: Piece, u: Ball, t: Ball) -> Ball:
         """Enclose height + slope u - rate t; on wide balls by Taylor's theorem about the centre,
@@ -443,45 +391,32 @@ class Shells:
         lies under its tangent at u."""
         t = self.gamma(u)
         fall = (density.rate * t - density.slope) * (1 if above else -1)
-        if not (density.rate > 0 and fall > 0):
-            return arb.pos_inf()
-        return (self.log(density, u, t).exp() / fall).upper()
+        shown = density.rate > 0 and fall > 0
+        return (self.log(density, u, t).exp() / fall).upper() if shown else arb.pos_inf()
 
     def below(self, u: arb) -> arb:
         """Bound the mass of P within shell u; shifted P has no more there, because p falls."""
         return self.tail(self.p, u, False).min(arb(1))
 
-    def above_shifted(self, u: arb, rho: arb) -> arb:
-        """Bound the mass of P shifted by rho beyond shell u."""
-        inner = (self.half_square(u) * 2).sqrt() - rho
-        if not inner > 0:
-            return arb(1)
-        return self.tail(self.p, self.shell_of(inner * inner / 2), True).min(arb(1))
-
     def reach(self, density: Piece, depth: float) -> tuple[arb, arb, int]:
         """Return about the shells where a piece exceeds e^-depth, within its ends, and about its
         largest logarithm. `tail` bounds what lies outside: the choice proves nothing."""
         height, slope, rate = map(float, (density.height, density.slope, density.rate * self.m))
-        start = -math.inf if density.start is None else float(density.start)
-        stop = math.inf if density.stop is None else float(density.stop)
-
-        def log(u: float) -> float:
-            return height + slope * u - rate * math.exp(u)
-
+        start, stop = float(density.start), float(density.stop)
         peak = min(max(math.log(slope / rate) if slope > 0 else start, start), stop)
         ends, wide = [], 0.5 / math.sqrt(max(slope, rate * math.exp(peak), 0.1))
         for side in (-1, 1):
             u, step = peak + side * wide, wide
-            while start < u < stop and log(u) > -depth:
+            while start < u < stop and height + slope * u - rate * math.exp(u) > -depth:
                 u, step = u + side * step, 1.1 * step
             ends.append(arb(u))
-        low = ends[0] if density.start is None or ends[0] > density.start else density.start
-        high = ends[1] if density.stop is None or ends[1] < density.stop else density.stop
-        return low, high, round(log(peak))
+        low = density.start if density.start > ends[0] else ends[0]
+        high = density.stop if density.stop < ends[1] else ends[1]
+        return low, high, round(height + slope * peak - rate * math.exp(peak))
 
     def mass(self, density: Piece) -> arb:
         """Enclose the integral of a piece over its shells."""
-        if density.start is None and density.stop is None:
+        if not (density.start.is_finite() or density.stop.is_finite()):
             power = density.slope * (density.rate * self.m).log()
             return (density.height - power + density.slope.lgamma()).exp()
         top = self.reach(density, 0.0)[2]
@@ -491,11 +426,9 @@ class Shells:
         def value(u: Ball) -> tuple[Ball, arb]:
             return self.log(density, u, self.gamma(u)).exp(), arb(0)
 
-        total = integral(value, low, high, Budget(), sharp=2.0 ** (16 - ctx.prec))
-        if low is not density.start:
-            total += up_to(self.tail(density, low, False))
-        if high is not density.stop:
-            total += up_to(self.tail(density, high, True))
+        total = integral(value, low, high, Budget(), 2.0 ** (16 - ctx.prec))
+        for end, u, above in ((density.start, low, False), (density.stop, high, True)):
+            total += arb(0) if u is end else arb(0).union(self.tail(density, u, above))
         return total * arb(top).exp()
 
 
@@ -509,44 +442,45 @@ def shells_of(noise: Noise, precision: int) -> Shells:
 def weights_of(law: Law, precision: int) -> tuple[Piece, ...]:
     """Return the pieces of q/p, with the factor that makes the mass 1."""
     shells, weights = law.noise.shells, []
-    if law.is_noise:
-        return (Piece(arb(0), arb(0), arb(0)),)
     for *ends, log, slope, rate in law.pieces:
-        start, stop = (exact(t).log() - shells.log_m if 0 < t < math.inf else None for t in ends)
+        start, stop = ((exact(t).log() - shells.log_m) if t else arb.neg_inf() for t in ends)
         height, exponent = exact(log) + exact(slope) * shells.log_m, exact(slope)
-        demand(rate > -1, "the rate of a piece must exceed -1, or a law has infinite mass")
-        demand(start is not None or exponent + shells.m > 0, "a law has infinite mass near 0")
-        weights.append(Piece(height, exponent, exact(rate), (ends[0], ends[1]), start, stop))
+        demand(rate > -1, "a piece must have a rate above -1, or the mass may be infinite")
+        demand(ends[0] > 0 or exponent + shells.m > 0, "a law has infinite mass near 0")
+        weights.append(Piece(height, exponent, exact(rate), start, stop, ends))
+    if law.is_noise:
+        return (replace(weights[0], height=arb(0)),)
     total = sum((shells.mass(shells.density(weight)) for weight in weights), arb(0))
     demand(total > 0 and total.is_finite(), "a law has no mass, or none that can be told")
     return tuple(weight.times(1 / total) for weight in weights)
 
 
-# ------------------------------------------------------------------------------------ the mixture
+# --------------------------------------------------------------------------- the mixture, the curve
 
 
 @dataclass(frozen=True)
 class Mixture:
-    """g = sum of l_i q_i, as pieces of g/p with their multipliers in them."""
+    """g = sum of l_i q_i: pieces of g/p, with their multipliers in them."""
 
     shells: Shells
     weights: tuple[Piece, ...]
 
     def intervals(self, low: arb, high: arb) -> Iterator[tuple[arb, arb, list[Piece]]]:
-        """Yield what lies between low and high, cut where a piece begins or ends, and its terms."""
-        edges = {t: u for w in self.weights for t, u in zip(w.ends, (w.start, w.stop)) if u}
+        """Yield what is between low and high, cut where a piece begins or ends, and its terms."""
+        edges = {w.ends[0]: w.start for w in self.weights} | {
+            w.ends[1]: w.stop for w in self.weights
+        }
         cuts = [u for _, u in sorted(edges.items()) if not (u <= low or u >= high)]
         for a, b in pairwise([low, *cuts, high]):
-            middle = ((a + b) / 2).mid()
-            demand(a < middle and middle < b, "two pieces cannot be told apart")
-            yield a, b, [weight for weight in self.weights if weight.covers(middle)]
+            c = ((a + b) / 2).mid()
+            demand(a < c and c < b, "two pieces cannot be told apart")
+            yield a, b, [w for w in self.weights if w.start < c and c < w.stop]
 
     def covered(self, rho: arb) -> tuple[arb, arb]:
         """Return shells beyond which neither P shifted by rho nor a negative term matters."""
-        shells = self.shells
-        low, high, _ = shells.reach(shells.p, DEPTH)
-        norm = (shells.half_square(high) * 2).sqrt() + rho
-        most, top = shells.shell_of(norm * norm / 2), low
+        shells, low, top = self.shells, self.shells.low, self.shells.low
+        norm = (shells.half_square(shells.high) * 2).sqrt() + rho
+        most = (norm * norm / 2).log() / shells.power - shells.log_m
         for weight in self.weights:
             start, stop, _ = shells.reach(shells.density(weight), DEPTH)
             if weight.sign < 0:
@@ -555,40 +489,38 @@ class Mixture:
         aside = arb(2) ** -20  # so that ends of pieces lie inside
         return (low - aside).mid(), (min(most, top, key=float) + aside).mid()
 
-    def beyond(self, u: arb, sign: int, above: bool) -> arb:
-        """Bound the mass of |g| beyond shell u, over the terms of one sign."""
+    def negative(self, low: arb, high: arb) -> arb:
+        """Bound the mass of the negative terms below `low` and above `high`."""
         total = arb(0)
         for weight in self.weights:
-            end = weight.stop if above else weight.start
-            outside = end is None or not (end <= u if above else end >= u)
-            if weight.sign == sign and outside:
-                total += self.shells.tail(self.shells.density(weight), u, above)
-        return total.upper()
+            density = self.shells.density(weight)
+            if weight.sign < 0 and not weight.start >= low:
+                total += self.shells.tail(density, low, False)
+            if weight.sign < 0 and not weight.stop <= high:
+                total += self.shells.tail(density, high, True)
+        return total
 
 
-@dataclass(frozen=True, slots=True)
-class Ratio:
-    """G = g/p on shells, its slope in u, and where it is positive both of ln G."""
-
-    value: Ball
-    slope: Ball
-    log: Ball | None
-    log_slope: Ball | None
+Logs = tuple[Ball, Ball]
 
 
-def ratio(shells: Shells, terms: Sequence[Piece], u: Ball, t: Ball) -> Ratio:
-    """Enclose G on the members of u."""
+def ratio(
+    shells: Shells, terms: Sequence[Piece], u: Ball, t: Ball
+) -> tuple[Ball, Ball, Ball | None]:
+    """Enclose G = g/p on the members of u, and G'; and ln G where it is shown to be positive."""
     value, slope = u * 0, u * 0
     for term in terms:
-        log, log_slope = shells.log(term, u, t), term.slope - t * term.rate
+        log = shells.log(term, u, t)
         weight = log.exp() * term.sign
-        if len(terms) == 1 and term.sign > 0:
-            return Ratio(weight, weight * log_slope, log, log_slope)
         value += weight
-        slope += weight * log_slope
-    if not value.real > 0:
-        return Ratio(value, slope, None, None)
-    return Ratio(value, slope, value.log(), slope / value)
+        slope += weight * (term.slope - t * term.rate)
+        if len(terms) == 1 and term.sign > 0:
+            return value, slope, log
+    c = u.real.mid()
+    if len(terms) > 1 and not u.real.rad() < 1e-20:  # wide: the mean value theorem is sharper
+        close = slope * (u - c) + ratio(shells, terms, c, shells.gamma(c))[0]
+        value = close if close.real.rad() < value.real.rad() else value
+    return value, slope, value.log() if value.real > 0 else None
 
 
 def crossing(shells: Shells, u: Ball, t: Ball, log_ratio: Ball | None) -> tuple[Ball, Ball] | None:
@@ -601,45 +533,38 @@ def crossing(shells: Shells, u: Ball, t: Ball, log_ratio: Ball | None) -> tuple[
     solution is unique, since T + kappa ln T has a derivative of positive real part for Re T > 0
     (Noshiro and Warschawski), so that it is one analytic function of u.
     """
-    if log_ratio is None:
+    kappa, c = shells.kappa, t.real.mid()
+    goal = arb.nan() if log_ratio is None else log_ratio.real.mid()
+    if log_ratio is None or not (c > 1e-300 and goal.is_finite()):
         return None
-    kappa, middle_t, middle_log = shells.kappa, t.real.mid(), log_ratio.real.mid()
-    if not (middle_t > 1e-300 and middle_log.is_finite()):
-        return None
-    rough = rough_crossing(float(middle_t), float(kappa), float(middle_log))
+    rough = rough_crossing(float(c), float(kappa), -float(goal))
     if not math.isfinite(rough):
         return None
     e = arb(rough)
-    miss = middle_t * e.expm1() + kappa * e + middle_log
-    e = (e - miss / (middle_t * e.exp() + kappa)).mid()  # Newton, for the digits floats lack
+    e = (e - (c * e.expm1() + kappa * e + goal) / (c * e.exp() + kappa)).mid()  # Newton, for digits
     moved = t * e.exp()
     distance = (log_ratio + t * e.expm1() + kappa * e).abs_upper()
     room = 2 * distance / (moved + kappa).abs_lower()
-    if not room.is_finite():
-        return None
-    everywhere = moved * around(u * 0, room).exp()
+    everywhere = moved * (u * 0 + disc(u, room)).exp()
     speed = (everywhere + kappa).abs_lower()
-    if not (everywhere.real > 0 and distance <= room * speed):
+    if not (room.is_finite() and everywhere.real > 0 and distance <= room * speed):
         return None
-    offset = around(u * 0, distance / speed)
+    offset = u * 0 + disc(u, distance / speed)
     return offset + e, moved * offset.exp()
 
 
-def around(zero: Ball, radius: arb) -> Ball:
-    """Return all numbers, real or complex as `zero` is, up to `radius` in size."""
-    reach = within(radius)
-    return reach if isinstance(zero, arb) else acb(reach, reach)
+def disc(u: Ball, radius: arb) -> Ball:
+    """Return all numbers, real or complex as u is, up to `radius` in size."""
+    return within(radius) if isinstance(u, arb) else acb(within(radius), within(radius))
 
 
-def rough_crossing(t: float, kappa: float, log_ratio: float) -> float:
-    """Return about e, in floats; -inf where all of the shell is beyond the curve."""
-    target = -log_ratio
+def rough_crossing(t: float, kappa: float, target: float) -> float:
+    """Return about the root of F(e) = target, in floats; -inf where there is none."""
     if kappa == 0:
         return math.log1p(target / t) if target > -t else -math.inf
     # F is convex and rises: Newton's method descends from the right of the root.
     e = target / (t + kappa)
-    if target > 0:
-        e = min(e, math.log1p(target / t))
+    e = min(e, math.log1p(target / t)) if target > 0 else e
     for _ in range(60):
         step = (t * math.expm1(e) + kappa * e - target) / (t * math.exp(e) + kappa)
         e -= step
@@ -653,14 +578,14 @@ def rough_crossing(t: float, kappa: float, log_ratio: float) -> float:
 
 @dataclass
 class Overlap:
-    """The integral of min(g(x), p(x - delta)) over shells u of x.
+    """The integral of min(g(x), p(x - delta)), |delta| = rho, over shells u of x.
 
     Let R be where g(x) > p(x - delta), which is v > V(u). The integral is that of g outside R plus
-    P(y in R). On shell u, x lies outside R if its cosine with delta exceeds
-    (climb + rho/2) / sqrt(2 h(u)), climb = (h(u) - h(V)) / rho. With C(v, u) = Pr[x within shell u |
-    y on shell v] = Pr[cosine of y < ((h(u) - h(v)) / rho - rho/2) / sqrt(2 h(v))], Green's theorem
-    makes P(y in R) the integral of p(v) C(v, u) dv along the curve, from v = inf before the first
-    shell to v = inf after the last one, and along lines u = const where V jumps. A panel of shells is
+    P(y in R). On shell u, x is outside R if its cosine with delta exceeds (climb + rho/2) / sqrt(2
+    h(u)), climb = (h(u) - h(V)) / rho. With C(v, u) = Pr[x within shell u | y on shell v], which is
+    Pr[cosine of y < ((h(u) - h(v)) / rho - rho/2) / sqrt(2 h(v))], Green's theorem makes P(y in R)
+    the integral of p(v) C(v, u) dv along the curve, from v = inf before the first shell to v = inf
+    after the last, and along lines u = const where V jumps. A panel of shells is
 
     analytic: the curve is there; its part is the integral of g outside R plus p(V) C(V, u) V';
     plain: R is so small that min(g, p) is g but for a little (as for g <= 0); there V = inf;
@@ -670,42 +595,30 @@ class Overlap:
     mixture: Mixture
     rho: arb
     budget: Budget = field(default_factory=Budget)
+    terms: list[Piece] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        self.shells, self.terms = self.mixture.shells, list[Piece]()
-        self.band = self.shells.reach(self.shells.p, DEPTH)[:2]
-
-    def value(self) -> arb:
-        """Enclose the integral; and what the shells outside `covered` may add."""
-        shells, total = self.shells, arb(0)
+    def least(self) -> arb:
+        """Return a ball whose lower end the integral has at least."""
+        self.shells, total = self.mixture.shells, arb(0)
         low, high = self.mixture.covered(self.rho)
-        state: tuple[list[Piece], str] = [], "plain"  # terms and name of the panel before
-        for a, b, self.terms in self.mixture.intervals(low, high):
-            for start, _, name, part in panels(
-                self.along_curve, a, b, self.budget, self.settle, SHARP
-            ):
-                total += part
-                if state != (self.terms, name):
-                    total += self.line(
-                        start, self.height(*state, start), self.height(self.terms, name, start)
-                    )
-                    state = self.terms, name
-        total += self.line(high, self.height(*state, high), arb.pos_inf())
-        # Outside, min(g, p) is between the negative part of g and either.
-        more = self.mixture.beyond(low, 1, False).min(shells.below(low))
-        more += self.mixture.beyond(high, 1, True).min(shells.above_shifted(high, self.rho))
-        less = self.mixture.beyond(low, -1, False) + self.mixture.beyond(high, -1, True)
-        return total + up_to(more) - up_to(less)
+        before: tuple[list[Piece], str] = [], "plain"  # terms and name of the panel before
+        for a, b, terms in self.mixture.intervals(low, high):
+            self.terms = terms
+            for u, name, part in panels(self.along_curve, a, b, self.budget, self.settle, SHARP):
+                if before != (terms, name):
+                    total += self.line(u, self.curve(*before, u), self.curve(terms, name, u))
+                before, total = (terms, name), total + part
+        total += self.line(high, self.curve(*before, high), arb.pos_inf())
+        return total - self.mixture.negative(low, high)
 
     def along_curve(self, u: Ball) -> tuple[Ball, arb] | None:
         """Return g outside R, plus p(V) C(V, u) V'."""
         shells, rho, t = self.shells, self.rho, self.shells.gamma(u)
-        found = ratio(shells, self.terms, u, t)
-        curve = crossing(shells, u, t, found.log)
-        if curve is None:
+        value, slope, log = ratio(shells, self.terms, u, t)
+        curve = crossing(shells, u, t, log)
+        if curve is None or log is None:
             return None
-        e, arrived = curve
-        h, grown = shells.half_square(u), (e * shells.power).expm1()
+        h, grown = shells.half_square(u), (curve[0] * shells.power).expm1()
         climb, moved = -(h * grown) / rho, h + h * grown
         if not (h.real > 0 and moved.real > 0):
             return None
@@ -713,102 +626,90 @@ class Overlap:
         inside = shells.angle.above((rho / 2 - climb) / (moved * 2).sqrt())
         if outside is None or inside is None:
             return None
-        density = (shells.log(shells.p, u, t) + found.log).exp()
-        speed = (t + shells.kappa - found.log_slope) / (arrived + shells.kappa)
-        arriving = shells.log(shells.p, u + e, arrived).exp() * speed
+        density = (shells.log(shells.p, u, t) + log).exp()
+        speed = (t + shells.kappa - slope / value) / (curve[1] + shells.kappa)
+        arriving = shells.log(shells.p, u + curve[0], curve[1]).exp() * speed
         missing = density.abs_upper() * outside[1] + arriving.abs_upper() * inside[1]
         return density * outside[0] + arriving * inside[0], missing
 
     def settle(self, a: arb, b: arb) -> tuple[str, arb | None]:
         """Name a panel where the curve is not seen to be smooth, and give its part if it can."""
-        shells, panel, length = self.shells, a.union(b), (b - a).upper()
-        c, t = panel.mid(), shells.gamma(panel)
-        found, middle = ratio(shells, self.terms, panel, t), shells.gamma(c)
-        close = ratio(shells, self.terms, c, middle).value + found.slope * (panel - c)
-        most = found.value.upper().min(close.upper())
-        least = found.value.lower().max(close.lower())
-        missing = arb(0)
+        shells, panel, t = self.shells, a.union(b), self.shells.gamma(a.union(b))
+        found = ratio(shells, self.terms, panel, t)[0]
+        least, most, missing = found.lower(), found.upper(), arb(0)
         if not most <= 0:
-            missing = shells.log(shells.p, panel, t).exp().upper() * most * length
+            missing = shells.log(shells.p, panel, t).exp().upper() * most * (b - a).upper()
             if most < 1 and not missing < SHARP:
-                missing *= self.share_of_r(panel, t, most)
+                missing *= self.share_of_r(panel, t.upper(), -most.log())
         if missing < SHARP:
-            return "plain", self.integral_of_g(a, b) - up_to(missing)
-        if least > 0:
-            missing = self.below_curve(panel, t, least.log())
+            terms = self.terms
+
+            def g(u: Ball) -> tuple[Ball, arb]:
+                t = shells.gamma(u)
+                return shells.log(shells.p, u, t).exp() * ratio(shells, terms, u, t)[0], arb(0)
+
+            return "plain", integral(g, a, b, self.budget) - missing
+        if least > 0 and shells.kappa.is_zero():  # e^V = (t - ln G) / m
+            rest = ((t - least.log()) / shells.m).upper()
+            missing = shells.below(rest.log()) if rest > 0 else arb(0)
             if missing < SHARP:
-                return "swallowed", -up_to(missing)
+                return "swallowed", -missing
         return "", None
 
-    def integral_of_g(self, a: arb, b: arb) -> arb:
-        """Enclose the integral of g on a panel."""
-        shells, terms = self.shells, self.terms
-
-        def g(u: Ball) -> tuple[Ball, arb]:
-            t = shells.gamma(u)
-            return shells.log(shells.p, u, t).exp() * ratio(shells, terms, u, t).value, arb(0)
-
-        return integral(g, a, b, self.budget)
-
-    def share_of_r(self, panel: arb, t: arb, most: arb) -> arb:
-        """Bound the share of R on each of these shells, if G <= most < 1."""
-        shells, target, top = self.shells, -most.log(), t.upper()
-        e = arb(rough_crossing(float(top), float(shells.kappa), -float(target)) * (1 - 1e-9))
-        if not (e > 0 and top * e.expm1() + shells.kappa * e <= target):
+    def share_of_r(self, panel: arb, t: arb, target: arb) -> arb:
+        """Bound the share of R on each of these shells, up to t, if -ln G >= target > 0."""
+        shells = self.shells
+        e = arb(rough_crossing(float(t), float(shells.kappa), float(target)) * (1 - 1e-9))
+        if not (e > 0 and t * e.expm1() + shells.kappa * e <= target):
             return arb(1)
         h = shells.half_square(panel)
-        climb = -(h.lower() * (shells.power * e).expm1()) / self.rho
-        return shells.angle.above_ball(-(climb + self.rho / 2) / (h * 2).sqrt()).upper()
+        climb = h.lower() * (shells.power * e).expm1() / self.rho
+        share, error = shells.angle.above((climb - self.rho / 2) / (h * 2).sqrt()) or (
+            arb(1),
+            arb(0),
+        )
+        return (share + error).upper()
 
-    def below_curve(self, panel: arb, t: arb, log_least: arb) -> arb:
-        """Bound P(v < V) for the curve over these shells, if ln G >= log_least."""
-        shells, curve = self.shells, crossing(self.shells, panel, t, log_least)
-        if curve is not None:
-            return shells.below((panel + curve[0]).upper())
-        if not shells.kappa.is_zero():
-            return arb(1)
-        rest = (t - log_least).upper()
-        return shells.below((rest / shells.m).log()) if rest > 0 else arb(0)
-
-    def height(self, terms: list[Piece], name: str, u: arb) -> arb:
+    def curve(self, terms: list[Piece], name: str, u: arb) -> arb:
         """Return V at an end of a panel."""
         if name != "analytic":
             return arb.pos_inf() if name == "plain" else arb.neg_inf()
         t = self.shells.gamma(u)
-        curve = crossing(self.shells, u, t, ratio(self.shells, terms, u, t).log)
-        demand(curve is not None, "the end of a curve cannot be enclosed")
-        return u + curve[0]
+        found = crossing(self.shells, u, t, ratio(self.shells, terms, u, t)[2])
+        demand(found is not None, "the end of a curve cannot be enclosed")
+        return u + found[0] if found else arb.nan()
 
     def line(self, u: arb, before: arb, after: arb) -> arb:
         """Enclose the integral of p(v) C(v, u) over v from `before` to `after`."""
-        shells, rho = self.shells, self.rho
+        shells, rho, low, high = self.shells, self.rho, self.shells.low, self.shells.high
         if shells.below(u) < SHARP:  # all of the line is at most P(x within shell u)
             return within(shells.below(u))
-        low, high, _ = shells.reach(shells.p, DEPTH)
-        start, stop = (v.max(low).min(high) for v in (before, after))
         h = shells.half_square(u)
         norm = (h * 2).sqrt()
 
         def along(v: Ball) -> tuple[Ball, arb] | None:
-            other_h = shells.half_square(v)
-            if not other_h.real > 0:
+            half = shells.half_square(v)
+            if not half.real > 0:
                 return None
             # 1 - c^2 in factors: where u is near the centre, c is near 1 on a whole range of v.
-            other = (other_h * 2).sqrt()
-            square = (norm - other + rho) * (norm + other - rho) * (other + rho - norm)
-            square = square * (other + rho + norm) / (other * rho * 2) ** 2
-            share = shells.angle.above(((other_h - h) / rho + rho / 2) / other, square)
+            own = (half * 2).sqrt()
+            square = (
+                (norm - own + rho) * (norm + own - rho) * (own + rho - norm) * (own + rho + norm)
+            )
+            cosine = ((half - h) / rho + rho / 2) / own
+            share = shells.angle.above(cosine, square / (own * rho * 2) ** 2)
             if share is None:
                 return None
             density = shells.log(shells.p, v, shells.gamma(v)).exp()
             return density * share[0], density.abs_upper() * share[1]
 
-        left_out = within(shells.below(low) + shells.tail(shells.p, high, True))
+        start, stop = (v.max(low).min(high) for v in (before, after))
+        outside = within(shells.below(low) + shells.tail(shells.p, high, True))
         if float(start) == float(stop):
-            return left_out + within((stop - start) * (shells.p.height - shells.m).exp())
+            return outside + within((stop - start) * (shells.p.height - shells.m).exp())
         if float(start) < float(stop):
-            return left_out + integral(along, start, stop, self.budget)
-        return left_out - integral(along, stop, start, self.budget)
+            return outside + integral(along, start, stop, self.budget)
+        return outside - integral(along, stop, start, self.budget)
 
 
 # --------------------------------------------------------------------------------- shorter shifts
@@ -818,110 +719,72 @@ def rise(mixture: Mixture, rho: arb) -> arb | None:
     """Bound the share by which the positive part of g rises with |x| in all, where that is no more
     than rounding; None where it rises by more, or is not shown not to.
 
-    The density of g at x is p(u) G(u) e^(-d u / eta), up to a factor; its slope in u has the sign of
-    S = G' - (kappa + t) G.
+    As the density of g at x is p(u) G(u) e^(-d u / eta), up to a factor, its slope in u has the sign
+    of S = G' - (kappa + t) G. In a sum of positive terms S / G is at most the largest of a term.
     """
-    shells, total, before = mixture.shells, arb(0), None
-    for a, b, terms in mixture.intervals(*mixture.covered(rho)):
-        after, end = (ratio(shells, terms, u, shells.gamma(u)).value for u in (a, b))
-        if before is not None and not after <= 0:
+    shells, total, before = mixture.shells, arb(0), arb.pos_inf()
+    for low, high, terms in mixture.intervals(*mixture.covered(rho)):
+        after = slopes(shells, terms, low)[0]
+        if not (after <= 0 or before >= after):
             if not (before > 0 and after > 0):
                 return None
             total += (after / before - 1).upper().max(arb(0))
-        inside = rise_between(shells, terms, a, b)
-        if inside is None:
-            return None
-        total, before = total + inside, end
+        waiting, cells = [(low, high)], 4000
+        while waiting:
+            a, b = waiting.pop()
+            c, panel, cells = ((a + b) / 2).mid(), a.union(b), cells - 1
+            value, slope, bend, steep = slopes(shells, terms, panel)
+            middle, middle_slope, *_ = slopes(shells, terms, c)
+            away = panel - c
+            if (
+                slope <= 0
+                or value <= 0
+                or middle_slope + bend * away <= 0
+                or middle + (slope + (shells.kappa + shells.gamma(panel)) * value) * away <= 0
+            ):
+                continue  # g falls, or has no positive part
+            little = (steep * (b - a)).expm1().upper()
+            if little < LARGEST_RISE / 1000 and all(term.sign > 0 for term in terms):
+                total += little.max(arb(0))
+                continue
+            if (middle > 0 and middle_slope > LARGEST_RISE * middle) or cells == 0:
+                return None
+            if not (a < c and c < b):
+                return None
+            waiting += [(a, c), (c, b)]
+        before = slopes(shells, terms, high)[0]
     return (total * (1 + total)).upper() if total < LARGEST_RISE else None
 
 
-def rise_between(shells: Shells, terms: list[Piece], low: arb, high: arb) -> arb | None:
-    """Bound the rise of the positive part of g where its terms do not change."""
-    if all(term.sign > 0 for term in terms):  # a sum rises by no larger a share than its terms
-        most = max((rise_of(shells, term, low, high) for term in terms), key=float, default=arb(0))
-        if most < LARGEST_RISE:
-            return most
-    waiting, cells = [(low, high)], 4000
-    while waiting:
-        a, b = waiting.pop()
-        c, panel, cells = ((a + b) / 2).mid(), a.union(b), cells - 1
-        t, away = shells.gamma(panel), panel - c
-        value, slope, bend = slopes(shells, terms, panel, t)
-        middle, middle_slope, _ = slopes(shells, terms, c, shells.gamma(c))
-        if (
-            slope <= 0
-            or value <= 0
-            or middle_slope + bend * away <= 0
-            or middle + (slope + (shells.kappa + t) * value) * away <= 0
-        ):
-            continue  # g falls, or has no positive part
-        if (middle > 0 and middle_slope > 0) or cells == 0 or not (a < c and c < b):
-            return None
-        waiting += [(a, c), (c, b)]
-    return arb(0)
-
-
-def rise_of(shells: Shells, term: Piece, low: arb, high: arb) -> arb:
-    """Bound the share by which a term rises: only where slope > kappa + (1 + rate) t, and t grows;
-    at most at the rate of the start, and until t has grown by it."""
-    pull = (term.rate + 1) * shells.gamma(low)
-    lead = term.slope - shells.kappa - pull
-    if lead <= 0:
-        return arb(0)
-    growth = (lead * (high - low).min((lead / pull).log1p())).upper().expm1()
-    return growth if growth.is_finite() else arb.pos_inf()
-
-
-def slopes(shells: Shells, terms: list[Piece], u: arb, t: arb) -> tuple[arb, arb, arb]:
-    """Return G, S and S'."""
-    value, slope, bend = arb(0), arb(0), arb(0)
+def slopes(shells: Shells, terms: Sequence[Piece], u: arb) -> tuple[arb, arb, arb, arb]:
+    """Return G, S, S' and the largest S / G of a term."""
+    value, slope, bend, steep, t = arb(0), arb(0), arb(0), arb.neg_inf(), shells.gamma(u)
     for term in terms:
         weight, lead = shells.log(term, u, t).exp() * term.sign, term.slope - term.rate * t
         fall = lead - shells.kappa - t
-        value, slope = value + weight, slope + weight * fall
+        value, slope, steep = value + weight, slope + weight * fall, steep.max(fall.upper())
         bend += weight * (lead * fall - (term.rate + 1) * t)
-    return value, slope, bend
-
-
-def total_variation(shells: Shells, shift: Fraction) -> arb:
-    """Enclose the total variation between P and P shifted, Pr[|x_1| < shift/2]: the most that a
-    probability changes by, at this distance or nearer."""
-    half = exact(shift) / shells.scale / 2
-
-    def band(u: Ball) -> tuple[Ball, arb] | None:
-        h = shells.half_square(u)
-        share = shells.angle.above(half / (h * 2).sqrt()) if h.real > 0 else None
-        if share is None:
-            return None
-        density = shells.log(shells.p, u, shells.gamma(u)).exp()
-        return density * (1 - share[0] * 2), density.abs_upper() * share[1] * 2
-
-    low, high, _ = shells.reach(shells.p, DEPTH)
-    outside = shells.below(low) + shells.tail(shells.p, high, True)
-    return integral(band, low, high, Budget()) + up_to(outside)
+    return value, slope, bend, steep
 
 
 # ----------------------------------------------------------------------------- what the file calls
 
 
-def gaussian_overlap(multiplier: float, ratio: arb) -> arb:
-    """Enclose the integral of min(l p(x), p(x - delta)) for the normal law, ratio = |delta|/sigma:
-    LR = exp(ratio x_1 - ratio^2/2) < l is x_1 < z."""
-    z = exact(multiplier).log() / ratio + ratio / 2
-    root = arb(2).sqrt()
-    return (exact(multiplier) * (z / root).erfc() + ((ratio - z) / root).erfc()) / 2
+def least_overlap(noise: Noise, mixed: Sequence[tuple[float, Law]], shift: Fraction) -> arb:
+    """Return a ball whose lower end the integral of min(g, p(x - delta)), g = sum of l q, has at
+    least. For the normal law and g = l p it is exact: LR = exp(ratio x_1 - ratio^2/2) < l is
+    x_1 < z, ratio = |delta| / sigma."""
+    if noise.gaussian and len(mixed) == 1 and mixed[0][0] > 0 and mixed[0][1].is_noise:
+        factor, ratio, root = exact(mixed[0][0]), exact(shift) / exact(noise.sigma), arb(2).sqrt()
+        z = factor.log() / ratio + ratio / 2
+        return (factor * (z / root).erfc() + ((ratio - z) / root).erfc()) / 2
+    return Overlap(mixture_of(noise, mixed), exact(shift) / noise.shells.scale).least()
 
 
-def overlap_of(
-    noise: Noise, terms: Sequence[tuple[float, Law]], shift: float
-) -> tuple[arb, Mixture | None]:
-    """Enclose the integral of min(g, p(x - delta)), g = sum of l q for multipliers l other than 0;
-    and give g, unless it is l p > 0 for the normal law."""
-    if noise.gaussian and len(terms) == 1 and terms[0][0] > 0 and terms[0][1].is_noise:
-        return gaussian_overlap(terms[0][0], exact(shift) / exact(noise.sigma)), None
-    weights = [w.times(exact(l)) for l, law in terms for w in weights_of(law, ctx.prec)]
-    mixture = Mixture(noise.shells, tuple(weights))
-    return Overlap(mixture, exact(shift) / noise.shells.scale).value(), mixture
+def mixture_of(noise: Noise, mixed: Sequence[tuple[float, Law]]) -> Mixture:
+    """Return g = sum of l q, for multipliers l other than 0."""
+    weights = [w.times(exact(x)) for x, law in mixed for w in weights_of(law, ctx.prec)]
+    return Mixture(noise.shells, tuple(weights))
 
 
 def event_bound(
@@ -933,132 +796,113 @@ def event_bound(
 ) -> arb:
     """Return a lower bound of the probability of an event at every shift of length <= reach.
 
-    Let g rise by a factor 1 + rise at most. Its running minimum falls with |x|, as p does; so the
-    overlap of the two falls with the shift, and shorter shifts keep B but for `rise` and, as
-    nothing is known of g there, for P's mass of the innermost shells. Else they keep B but for the
-    total variation down to the next step.
+    Of the event bounds (law, "lower" or "upper", value) are known; steps (shift, a multiplier for
+    each bound) go down from `reach`. What a step gives must exceed `level`. A step covers
 
-    Args:
-        noise: P.
-        bounds: what is known of the event: a law, "lower" or "upper", and a value.
-        steps: shifts, falling, with a multiplier for each bound.
-        reach: the longest shift that matters.
-        level: what a step must exceed. At 0 the first must cover all shorter shifts.
+    - all shorter shifts, where g_+ rises with |x| by a factor 1 + rise at most: its running minimum
+      falls, as p does, so that their overlap falls with the shift. B loses `rise` and, as nothing
+      is known of g there, P's mass of the innermost shells;
+    - else the shifts down to the next step, and B loses the total variation between P and P shifted
+      by the gap, 1 less the integral of the minimum of both. At level 0 that is not accepted.
     """
     shifts = [shift for shift, _ in steps]
     demand(bool(steps) and all(0 < shift < math.inf for shift in shifts), "there are no shifts")
     demand(Fraction(shifts[0]) >= reach, "the steps do not reach the radius")
     demand(all(a > b for a, b in pairwise(shifts)), "the shifts of the steps must fall")
-    least = arb(1)
+    least, whole = arb(1), noise.law(None)
     for (shift, multipliers), below in zip(steps, [*shifts[1:], 0.0], strict=True):
         demand(len(multipliers) == len(bounds) and any(multipliers), "a bound lacks a multiplier")
         with proving(multipliers):
-            terms, value = [], arb(0)
-            for l, (law, side, known) in zip(multipliers, bounds, strict=True):
+            mixed, value, at = [], arb(0), f"the step at {shift!r}"
+            for x, (law, side, known) in zip(multipliers, bounds, strict=True):
                 demand(law.noise == noise and 0 <= known <= 1, "there is no such bound")
-                demand(
-                    l == 0 or side == ("lower" if l > 0 else "upper"),
-                    "a multiplier has the wrong sign",
-                )
-                value -= exact(l) * (1 - exact(known))
-                terms += [(l, law)] if l else []
-            common, mixture = overlap_of(noise, terms, shift)
-            value += common
-            demand(not value > 1, f"at {shift!r}: no event has these probabilities")
-            demand(value > level, f"at {shift!r}: B is only known to be {value}")
-            lost: arb | None = arb(0)
-            if mixture is not None:
-                rho = exact(shift) / noise.shells.scale
-                lost = rise(mixture, rho)
-                if lost is not None:
-                    lost += noise.shells.below(mixture.covered(rho)[0])
-            if lost is not None and value - lost > level:
-                return least.min((value - lost).lower())
-            demand(level > 0, f"at {shift!r}: it is not shown to hold for shorter shifts")
-            value -= total_variation(noise.shells, Fraction(shift) - Fraction(below))
-            demand(value > level, f"at {shift!r}: down to {below!r} B is only known to be {value}")
+                demand(x == 0 or side == ("lower" if x > 0 else "upper"), "a sign does not fit")
+                value -= exact(x) * (1 - exact(known))
+                mixed += [(x, law)] if x else []
+            value += least_overlap(noise, mixed, Fraction(shift))
+            demand(value > level and not value > 1, f"{at} gives {value}")
+            mixture, rho = mixture_of(noise, mixed), exact(shift) / noise.shells.scale
+            lost = rise(mixture, rho)
+            if lost is not None:
+                left = value - lost - noise.shells.below(mixture.covered(rho)[0])
+                if left > level:
+                    return least.min(left.lower())
+            demand(level > 0, f"{at} is not shown to hold for shorter shifts")
+            gap = Fraction(shift) - Fraction(below)
+            value -= 1 - least_overlap(noise, [(1.0, whole)], gap)
+            demand(value > level, f"{at}, down to {below!r}, gives {value}")
             least = least.min(value.lower())
     return least
 
 
 def overlap(noise: Noise, multiplier: float, shift: float) -> arb:
-    """Enclose the integral of min(l p(x), p(x - delta)) dx for a multiplier l > 0."""
-    demand(
-        0 < multiplier < LARGEST_MULTIPLIER and 0 <= shift < math.inf, "there is no such overlap"
-    )
-    if shift == 0:
-        with proving():
-            return exact(min(multiplier, 1.0))
+    """Return a lower bound of the integral of min(l p(x), p(x - delta)) for a multiplier l > 0."""
+    demand(multiplier > 0 and 0 <= shift < math.inf, "there is no such overlap")
     with proving([multiplier]):
-        return overlap_of(noise, [(multiplier, noise.law(None))], shift)[0]
+        if shift == 0:
+            return exact(min(multiplier, 1.0))
+        return least_overlap(noise, [(multiplier, noise.law(None))], Fraction(shift)).lower()
 
 
 def charge(noise: Noise, law: Law, step: float) -> arb:
-    """Return what probabilities under a law must be charged for double precision on a grid, less 1%:
-    e 2^-53 (4 d + 2 sqrt(d) E|y| / step).
+    """Return what probabilities under a law must be charged for double precision on a grid, less
+    1%: e 2^-53 (4 d + 2 sqrt(d) E|y| / step); e was measured.
 
-    e was measured. In two dimensions the density must fall with the norm, or be P's. The normal law
-    has E|y| >= sigma sqrt(d - 1/2): with E_d = E|y| / sigma, E_(d+2) = E_d (d+1)/d, so that
-    E_d^2 / (d - 1/2), which tends to 1, falls by the factor 1 - 1/(2 d^2 (d + 3/2)) from d to d + 2.
+    In two dimensions the density must fall with the norm. The normal law has E|y| >= sigma sqrt(d -
+    1/2): with E_d = E|y| / sigma, E_(d+2) = E_d (d+1)/d, so that E_d^2 / (d - 1/2), which tends to
+    1, falls by the factor 1 - 1/(2 d^2 (d + 3/2)) from d to d + 2.
     """
     demand(0 < step < math.inf and law.noise == noise, "there is no such grid")
     with proving():
         shells, d, weights = noise.shells, exact(noise.d), weights_of(law, ctx.prec)
-        error, mean = 56 + 16 / shells.m, arb(0)
         if noise.gaussian and law.is_rescaled:
-            error, mean = arb(16), exact(noise.sigma) * (d - exact(0.5)).sqrt()
-            mean /= (1 + exact(law.pieces[0][4])).sqrt()
+            size = (1 + exact(law.pieces[0][4])).sqrt()
+            error, mean = arb(16), exact(noise.sigma) * (d - exact(0.5)).sqrt() / size
         else:
-            if noise.d == 2 and not law.is_rescaled:
-                falls = rise(Mixture(shells, weights), arb(0)) is not None
-                demand(falls, "in two dimensions the density of a law must fall on a grid")
-            for weight in weights:  # |y| / s = t^(1/eta)
-                density, power = shells.density(weight), shells.power / 2
-                height = density.height + power * shells.log_m
-                mean += shells.mass(replace(density, height=height, slope=density.slope + power))
+            falls = noise.d > 2 or rise(Mixture(shells, weights), arb(0)) is not None
+            demand(falls, "in two dimensions the density of a law on a grid must fall")
+            error, mean, half = 56 + 16 / shells.m, arb(0), shells.power / 2
+            for weight in map(shells.density, weights):  # times |y| / s = t^(1/eta)
+                height = weight.height + half * shells.log_m
+                mean += shells.mass(replace(weight, height=height, slope=weight.slope + half))
             mean *= shells.scale * arb(2).sqrt()
         amount = error * (4 * d + 2 * d.sqrt() * mean / exact(step)) / arb(2) ** 53
         return (amount * 99 / 100).min(arb(1)).lower()
 
 
 def binomial_tail(hits: int, n: int, p: arb) -> arb:
-    """Enclose Pr[X >= hits] for X ~ Binomial(n, p): the distribution function at p of
-    Beta(hits, n - hits + 1)."""
-    if hits <= 0 or hits > n:
-        return arb(1 if hits <= 0 else 0)
+    """Enclose Pr[X >= hits] for X ~ Binomial(n, p), the distribution function of Beta(hits,
+    n - hits + 1) at p, or its complement where p is beyond the mean."""
     with proving():
-        if not (p > 0 and p < 1):
-            return arb(0) if p <= 0 else arb(1) if p >= 1 else up_to(arb(1))
+        if hits <= 0 or hits > n or p <= 0 or p >= 1:
+            return arb(1 if hits <= 0 or (hits <= n and p >= 1) else 0)
+        demand(p > 0 and p < 1, "it is not known whether this is a probability")
         a, b, logit = arb(hits), arb(n - hits + 1), (p / (1 - p)).log()
-        if p.mid() * (n + 1) <= a:
-            return beta_below(a, b, logit)
-        return 1 - beta_below(b, a, -logit)
+        return beta_below(a, b, logit) if p.mid() * n <= a else 1 - beta_below(b, a, -logit)
 
 
 def beta_below(a: arb, b: arb, end: arb) -> arb:
-    """Enclose Pr[v < end] for the logit v of a Beta(a, b) variable, `end` not beyond the mean. Its
-    log-density a v - (a + b) log(1 + e^v) - ln B(a, b) is concave: beyond `low` it lies under its
-    tangent."""
-    both, constant = a + b, (a + b).lgamma() - a.lgamma() - b.lgamma()
+    """Enclose Pr[v < end] for the logit v of a Beta(a, b) variable. Its log-density a v - (a + b)
+    log(1 + e^v) - ln B(a, b) is concave, and lies under its tangent at `low`."""
+    whole, constant = a + b, (a + b).lgamma() - a.lgamma() - b.lgamma()
 
     def log(v: arb) -> arb:
-        return a * v - both * v.exp().log1p() + constant
+        return a * v - whole * v.exp().log1p() + constant
 
     def density(v: Ball) -> tuple[Ball, arb]:
-        c = v.real.mid()
-        share, middle, away = 1 / (1 + (-v).exp()), 1 / (1 + (-c).exp()), v - c
-        bend = both * share * (1 - share) * away * away / 2
-        return (log(c) + away * (a - both * middle) - bend).exp(), arb(0)
+        c = v.real.mid()  # Taylor's theorem about the centre
+        share, away = 1 / (1 + (-v).exp()), v - c
+        line = log(c) + away * (a - whole / (1 + (-c).exp()))
+        return (line - whole * share * (1 - share) * away * away / 2).exp(), arb(0)
 
-    low = end.mid()
-    deep = log(low) - 60
-    step = 1 / (both / (1 + low.exp()) / (1 + (-low).exp())).sqrt()
-    while not log(low) < deep:
+    low, top = end.mid(), log(end.mid())
+    step = ((1 + low.exp()) * (1 + (-low).exp()) / whole).sqrt()
+    while not log(low) < top - 60:
         low, step = (low - step).mid(), step * 1.2
-    fall = a - both / (1 + (-low).exp())
-    left_out = log(low).exp() / fall if fall > 0 else arb.pos_inf()
-    top = log(end.mid()).exp().upper()
-    return integral(density, low, end, Budget(), SHARP * float(top)) + up_to(left_out)
+    fall = a - whole / (1 + (-low).exp())
+    demand(fall > 0, "a tail of the binomial law cannot be enclosed")
+    left_out = arb(0).union(log(low).exp() / fall)
+    return integral(density, low, end, Budget(), SHARP * float(top.exp())) + left_out
 
 
 def staged_tail(first: int, hits: int, n: int, p: arb) -> arb:

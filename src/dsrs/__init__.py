@@ -14,10 +14,10 @@ if _TYPE_CHECKING:
     from dsrs.attack import AttackSettings as AttackSettings
     from dsrs.attack import attack_input as attack_input
     from dsrs.attack import attack_run as attack_run
-    from dsrs.audit import Verdict as Verdict
-    from dsrs.certifying.checked import Verdicts as Verdicts
-    from dsrs.certifying.checked import check as check
     from dsrs.errors import DsrsError as DsrsError
+    from dsrs.evidence import Checked as Checked
+    from dsrs.evidence import Verdict as Verdict
+    from dsrs.evidence import check as check
     from dsrs.laws import GeneralizedGaussian as GeneralizedGaussian
     from dsrs.laws import Rescaled as Rescaled
     from dsrs.laws import Truncated as Truncated
@@ -41,9 +41,8 @@ __version__ = "1.0.0"
 # The home of every public name, and the rooms that documentation and users reach as dsrs.ROOM.
 _HOMES = {
     "dsrs.attack": ("AttackSettings", "attack_input", "attack_run"),
-    "dsrs.audit": ("Verdict",),
-    "dsrs.certifying.checked": ("Verdicts", "check"),
     "dsrs.errors": ("DsrsError",),
+    "dsrs.evidence": ("Checked", "Verdict", "check"),
     "dsrs.laws": ("GeneralizedGaussian", "Rescaled", "Truncated", "Weighted"),
     "dsrs.proofs.certificate": ("Certificate",),
     "dsrs.proofs.certification": ("certify",),

@@ -127,13 +127,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _demand_proofs(source: str) -> None:
     """Raise DataError unless `dsrs check` proves every certificate of this run or table."""
-    from dsrs.certifying.checked import Verdicts
-    from dsrs.cli.check import items_of
+    from dsrs.evidence import check
 
-    verdicts = Verdicts(item.check() for item in items_of(source))
-    if not verdicts and any(verdict.word != "abstained" for verdict in verdicts):
-        first = next(one for one in verdicts if one.word not in ("verified", "abstained"))
+    checked = check(source)
+    first = next((verdict for verdict in checked if not verdict), None)
+    if first is not None:
         raise DataError(
-            f"--check: {source} is not proved ({verdicts!r}), so nothing was judged; {first.name}: "
-            f"{first.word}, {first.reason}"
+            f"--check: {source} is not proved ({checked!r}), so nothing was judged; {first.name}: "
+            f"{first.reason}"
         )

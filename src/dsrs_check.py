@@ -1,0 +1,1 @@
+../checker/dsrs_check.py
