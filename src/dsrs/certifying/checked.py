@@ -11,8 +11,8 @@ from dsrs.audit import NOTHING_PROVED, VERDICT_WORDS, Verdict, is_of_flint
 from dsrs.audit import check as check_one
 from dsrs.audit.limits import PROCESSOR_SECONDS
 from dsrs.errors import DataError, InvalidInput
-from dsrs.proofs.certificate import Certificate
-from dsrs.store.opening import refuse_strange_files
+from dsrs.proofs import Certificate
+from dsrs.store import refuse_strange_files
 
 
 class Verdicts(tuple[Verdict, ...]):

@@ -11,20 +11,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsrs.certifying.progress import Progress
+from dsrs.certifying import Progress
 from dsrs.cli.check_lines import verdict_lines
 from dsrs.cli.check_subject import compared, fingerprints_from, is_sets_file, retaken_votes
 from dsrs.cli.model_options import add_source_options
 from dsrs.cli.options import Commands
 from dsrs.cli.output import print_json
 from dsrs.errors import DataError, DsrsError, InvalidInput, MissingExtra
-from dsrs.files.csv_rows import open_csv
-from dsrs.files.foreign_text import one_line
+from dsrs.files import one_line, open_csv
 
 if TYPE_CHECKING:
     from dsrs.audit import Verdict
     from dsrs.audit.items import Item
-    from dsrs.certifying.votes_again import Retaken
+    from dsrs.certifying import Retaken
 
 EXIT_VERIFIED, EXIT_REFUTED, EXIT_UNDECIDED = 0, 1, 3  # exit codes
 PARQUET_MAGIC = b"PAR1"
@@ -152,7 +151,7 @@ def exit_code(verdicts: list[Verdict]) -> int:
 def items_of(source: str) -> list[Item]:
     """What there is to check in a folder, a table, a file or standard input."""
     from dsrs.audit.items import items_of_json, items_of_run
-    from dsrs.store.opening import refuse_strange_files
+    from dsrs.store import refuse_strange_files
 
     if source == "-":
         return items_of_json(sys.stdin.read())
@@ -225,10 +224,9 @@ def _demand_columns(source: str, header: list[str]) -> None:
 def _compare_with_floats(items: list[Item]) -> int:
     """Whether the functions that made the certificates agree with them, which proves nothing."""
     from dsrs.audit.verdicts import Refuted, Undecided
-    from dsrs.conformal.sets import Sets, flaw_of_sets
-    from dsrs.duality.kernel import prepare
-    from dsrs.proofs.certificate import Certificate
-    from dsrs.proofs.checking import find_flaw
+    from dsrs.conformal import Sets, flaw_of_sets
+    from dsrs.duality import prepare
+    from dsrs.proofs import Certificate, find_flaw
 
     prepare(len(items))
     for item in items:
@@ -270,7 +268,7 @@ def _report(
             "bounds of probabilities are taken as given; a run folder has the votes they are from"
         )
     elif _is_without_grid(arguments.source):
-        from dsrs.laws.grid import WITHOUT_GRID
+        from dsrs.laws import WITHOUT_GRID
 
         print(WITHOUT_GRID)
     for part in retaken:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from dsrs.files.foreign_text import one_line
-from dsrs.measures.rounding import floor_text
+from dsrs.files import one_line
+from dsrs.measures import floor_text
 
 if TYPE_CHECKING:
     from dsrs.audit import Verdict

@@ -9,18 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsrs.certifying.progress import Progress
-from dsrs.cli.model_options import (
-    classifier_from,
-    dataset_from,
-    model_and_data,
-    with_stored_source,
-)
+from dsrs.certifying import Progress
+from dsrs.cli.model_options import classifier_from, dataset_from, model_and_data, with_stored_source
 from dsrs.errors import DataError, InvalidInput
 
 if TYPE_CHECKING:
     from dsrs.audit import Verdict
-    from dsrs.certifying.votes_again import Retaken
+    from dsrs.certifying import Retaken
 
 # From the subject of a certificate to what it must say.
 Given = Callable[[Mapping[str, Any]], str]
@@ -28,9 +23,8 @@ Given = Callable[[Mapping[str, Any]], str]
 
 def retaken_votes(arguments: argparse.Namespace) -> list[Retaken]:
     """The votes of --votes inputs of a run, taken again from its seed; of sets, their scores."""
-    from dsrs.certifying.votes_again import retake_votes
-    from dsrs.conformal import Sets
-    from dsrs.conformal.scores_again import retake_scores
+    from dsrs.certifying import retake_votes
+    from dsrs.conformal import Sets, retake_scores
     from dsrs.store import open_run
 
     source, count = arguments.source, arguments.votes
@@ -70,7 +64,7 @@ def is_sets_file(source: str) -> bool:
 
 def fingerprint_of_input(values: Any, subject: Mapping[str, Any]) -> str:
     """The fingerprint of this input as this certificate would write it."""
-    from dsrs.proofs.subject import SALTED, input_fingerprint
+    from dsrs.proofs import SALTED, input_fingerprint
 
     salted = str(subject.get("input")).startswith(SALTED)
     seed, index = subject.get("seed"), subject.get("index")

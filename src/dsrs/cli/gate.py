@@ -87,18 +87,15 @@ def add_summary(group: Options) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from dsrs import reports
-    from dsrs.files.appending import append_text, check_appendable
-    from dsrs.files.whole import write_whole
-    from dsrs.measures.requirements import Requirement
-    from dsrs.reports import writing
-    from dsrs.reports.gate_tables import gate_fields, gate_junit, gate_markdown, gate_text
-    from dsrs.reports.reading import split_name
+    from dsrs.files import append_text, check_appendable, write_whole
+    from dsrs.measures import Requirement
+    from dsrs.reports import gate_fields, gate_junit, gate_markdown, gate_text, split_name
 
     require = [Requirement.parse(text) for text in arguments.require]
     if arguments.output:
-        writing.check_page_path(arguments.output)
+        reports.check_page_path(arguments.output)
     if arguments.junit:
-        writing.check_junit_path(arguments.junit)
+        reports.check_junit_path(arguments.junit)
     if arguments.summary:
         check_appendable(arguments.summary)
     (seen,) = reports.read_runs([arguments.run_folder])
@@ -127,7 +124,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _demand_proofs(source: str) -> None:
     """Raise DataError unless `dsrs check` proves every certificate of this run or table."""
-    from dsrs.certifying.checked import Verdicts
+    from dsrs.certifying import Verdicts
     from dsrs.cli.check import items_of
 
     verdicts = Verdicts(item.check() for item in items_of(source))
