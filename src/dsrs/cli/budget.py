@@ -95,22 +95,13 @@ def planned_run(
     The choice is written into `arguments`: n, the methods, and which inputs. Returns when the time
     of the budget is over, if it is a time.
     """
-    from dsrs.certifying import (
-        REHEARSED,
-        Budget,
-        Choice,
-        best_use,
-        cost,
-        expected_table,
-        largest_expected,
-        rehearse,
-    )
+    from dsrs import certifying
     from dsrs.measures import radius_grid
 
     start = clock()
-    budget = None if arguments.budget is None else Budget.parse(arguments.budget)
-    share = REHEARSED if budget else float("inf")
-    rehearsal = rehearse(
+    budget = None if arguments.budget is None else certifying.Budget.parse(arguments.budget)
+    share = certifying.REHEARSED if budget else float("inf")
+    rehearsal = certifying.rehearse(
         classifier,
         dataset,
         plan,
@@ -122,16 +113,16 @@ def planned_run(
     )
     rehearsal = _with_landscape(arguments, rehearsal, plan)
     asked = radii_from(arguments) or plan.goal.asked
-    radii = list(asked or radius_grid(largest_expected(rehearsal, plan)))
+    radii = list(asked or radius_grid(certifying.largest_expected(rehearsal, plan)))
     labelled = dataset.labels is not None
     if budget is None:
-        votes, seconds = cost(plan, len(indices), rehearsal, labelled)
-        expected = tuple(expected_table(rehearsal.profiles, plan, radii))
-        choices = [Choice(plan, 1, len(indices), votes, seconds, expected, 0.0)]
+        votes, seconds = certifying.cost(plan, len(indices), rehearsal, labelled)
+        expected = tuple(certifying.expected_table(rehearsal.profiles, plan, radii))
+        choices = [certifying.Choice(plan, 1, len(indices), votes, seconds, expected, 0.0)]
     else:
         alone = plan.replace(methods=(NEYMAN_PEARSON,))
         plans = [plan] if arguments.methods or alone == plan else [plan, alone]
-        choices = best_use(
+        choices = certifying.best_use(
             budget,
             rehearsal,
             plans,
