@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dsrs.classifiers.denoisers.normalisation import Normalisation as Normalisation
     from dsrs.classifiers.denoisers.registry import DENOISERS as DENOISERS
     from dsrs.classifiers.denoisers.registry import denoiser_from as denoiser_from
+    from dsrs.classifiers.denoisers.registry import register_denoiser as register_denoiser
     from dsrs.classifiers.device_votes import DeviceVotes as DeviceVotes
     from dsrs.classifiers.fixed_batch import in_fixed_batches as in_fixed_batches
     from dsrs.classifiers.function_check import refuse_unless_function as refuse_unless_function
@@ -106,7 +107,7 @@ else:
             "denoisers.clip": ("Clip",),
             "denoisers.network": ("DENOISER_CARD", "DENOISER_WEIGHTS"),
             "denoisers.normalisation": ("Normalisation",),
-            "denoisers.registry": ("DENOISERS", "denoiser_from"),
+            "denoisers.registry": ("DENOISERS", "denoiser_from", "register_denoiser"),
             "device_votes": ("DeviceVotes",),
             "fixed_batch": ("in_fixed_batches",),
             "function_check": ("refuse_unless_function",),

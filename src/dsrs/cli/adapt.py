@@ -118,7 +118,7 @@ def _add_learning(group: Options) -> None:
     )
     group.add_argument(
         "--recipe",
-        type=one_of("dsrs.training.recipes", "RECIPES"),
+        type=one_of("dsrs.training", "RECIPES"),
         default="gaussian",
         help="of fine-tune, as for dsrs train (default: gaussian)",
     )

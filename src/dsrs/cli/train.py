@@ -68,7 +68,7 @@ def _add_recipe_options(parser: Command) -> None:
     group = parser.add_argument_group("recipe (its settings by default: the recommended ones)")
     group.add_argument(
         "--recipe",
-        type=one_of("dsrs.training.recipes", "RECIPES"),
+        type=one_of("dsrs.training", "RECIPES"),
         default="gaussian",
         help=f"default: gaussian. {summaries}",
     )
@@ -97,7 +97,7 @@ def _add_weights(group: Options) -> None:
 def _add_settings(group: Options) -> None:
     group.add_argument(
         "--like",
-        type=one_of("dsrs.training.defaults", "DATA"),
+        type=one_of("dsrs.training", "DATA"),
         help="settings for data like mnist, cifar10 or imagenet (default: by the image size)",
     )
     group.add_argument(
