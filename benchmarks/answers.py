@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dsrs
-from dsrs.certifying.one_input import setting_of
+from dsrs.certifying import setting_of
 from dsrs.classifiers import Classifier
-from dsrs.noise.stream import NoiseStream, Stream
-from dsrs.smoothed.answering import PREDICTION, Question, _plan_of
+from dsrs.noise import NoiseStream, Stream
+from dsrs.smoothed import PREDICTION, plan_of_answer
 
 IN_FLIGHT = (1, 8, 64)
 PASS_ROWS = (64, 128, 256, 512)  # the first is the pass of an answer
@@ -37,7 +37,7 @@ def processor_ms(smoothed: dsrs.SmoothedClassifier, images: NDArray[np.float32],
 
 def raw_ms(smoothed: dsrs.SmoothedClassifier, images: NDArray[np.float32], n: int) -> float:
     """Processor milliseconds of the forward passes and the noise alone."""
-    plan, model = _plan_of(smoothed.plan, Question(n)), smoothed.classifier
+    plan, model = plan_of_answer(smoothed.plan, n, None, None), smoothed.classifier
     setting = setting_of(plan)
     noisy, norms = np.empty((setting.batch, plan.law.d), np.float32), np.empty(setting.batch)
     start = time.process_time()

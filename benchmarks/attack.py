@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from dsrs import AttackSettings, GeneralizedGaussian, Interval, attack_input, certify
 from dsrs.classifiers import Classifier
-from dsrs.store import open_run
-from dsrs.store.attacks import attacked_inputs
-from dsrs.votes.records import ESTIMATION
+from dsrs.store import attacked_inputs, open_run
+from dsrs.votes import ESTIMATION
 
 EDGES = (0.51, 0.7, 0.9, 0.99, 0.9995, 1.0)
 D, SIGMA, SEEDS = 48, 0.5, 10

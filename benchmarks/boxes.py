@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dsrs.confidence import clopper_pearson
 from dsrs.errors import DsrsError
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, Truncated, Weighted
-from dsrs.proofs.interval import Interval, Observation
+from dsrs.proofs import Interval, Observation
 
 Floats = NDArray[np.float64]
 Problem = tuple[GeneralizedGaussian, Interval, tuple[Observation, ...]]

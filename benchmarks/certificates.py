@@ -26,11 +26,10 @@ from boxes import Problem, nasty_boxes, realistic_boxes
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from dsrs import GeneralizedGaussian, Interval, Observation, Rescaled, Truncated, certify
-from dsrs.cli.tables import table
-from dsrs.duality.kernel import compile_kernels
+from dsrs.cli import table
+from dsrs.duality import compile_kernels
 from dsrs.errors import InfeasibleBox
-from dsrs.proofs.certification import _unit_neyman_pearson
-from dsrs.proofs.table import certify_rows
+from dsrs.proofs import certify_rows, unit_neyman_pearson
 from oracle.textbook import textbook_radius
 
 REFERENCE = Path(__file__).parents[2] / "shared" / "reference"
@@ -43,7 +42,7 @@ def processor_seconds(work: Callable[[], object], repeats: int) -> float:
     for _ in range(3):
         began = time.process_time()
         for _ in range(repeats):
-            _unit_neyman_pearson.cache_clear()
+            unit_neyman_pearson.cache_clear()
             work()
         best = min(best, (time.process_time() - began) / repeats)
     return best
@@ -132,7 +131,7 @@ def recorded_tables(limit: int | None) -> None:
         with gzip.open(path, "rt") as file:
             rows = list(csv.DictReader(file))
         rows = rows[:: max(1, len(rows) // limit)] if limit else rows
-        _unit_neyman_pearson.cache_clear()
+        unit_neyman_pearson.cache_clear()
         wall, processor = time.perf_counter(), time.process_time()
         count = sum(1 for _ in certify_rows(rows))
         wall, processor = time.perf_counter() - wall, time.process_time() - processor

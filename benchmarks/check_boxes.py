@@ -19,11 +19,11 @@ from boxes import Problem, nasty_boxes, realistic_boxes
 
 from dsrs import certify
 from dsrs.audit import Verdict, check
-from dsrs.certifying.progress import Progress
-from dsrs.cli.tables import table
-from dsrs.duality.kernel import compile_kernels
+from dsrs.certifying import Progress
+from dsrs.cli import table
+from dsrs.duality import compile_kernels
 from dsrs.errors import InfeasibleBox
-from dsrs.proofs.certificate import Certificate
+from dsrs.proofs import Certificate
 
 UNIT = 1e-10
 

@@ -19,16 +19,14 @@ from typing import Any
 import numpy as np
 from random_models import SHAPE, small_cnn
 
-from dsrs.certifying.many_inputs import certify_run
+from dsrs.certifying import certify_run
 from dsrs.classifiers import load_classifier
 from dsrs.datasets import Dataset
-from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.grid import Grid
+from dsrs.laws import GeneralizedGaussian, Grid
 from dsrs.methods import Plan
-from dsrs.noise.stream import Stream
+from dsrs.noise import Stream
 from dsrs.store import open_run
-from dsrs.votes import Setting, WorkUnit
-from dsrs.votes.executors import Executor, ModelSpec, RayExecutor, ThreadExecutor
+from dsrs.votes import Executor, ModelSpec, RayExecutor, Setting, ThreadExecutor, WorkUnit
 
 ACTOR = "ray::VoteActor"
 

@@ -16,12 +16,10 @@ import numpy as np
 import torch
 
 from dsrs.classifiers import Classifier, from_torch
-from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.grid import Grid
+from dsrs.laws import GeneralizedGaussian, Grid
 from dsrs.networks import build_network
-from dsrs.noise.stream import Stream
-from dsrs.votes import Setting, WorkUnit
-from dsrs.votes.collect import VoteCounter
+from dsrs.noise import Stream
+from dsrs.votes import Setting, VoteCounter, WorkUnit
 
 SHAPES = {"mnist-cnn": (1, 28, 28), "resnet-20": (3, 32, 32)}
 ROWS = 256

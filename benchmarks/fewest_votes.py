@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from dsrs.confidence import clopper_pearson_lower, clopper_pearson_upper
-from dsrs.methods.goals import GIVING_UP
-from dsrs.noise.stream import Stream
+from dsrs.methods import GIVING_UP
+from dsrs.noise import Stream
 
 SIGMA, ALPHA, MOST, BATCH = 0.7, 0.001, 100_000, 64
 RADII = (0.25, 0.5, 1.0, 1.5, 2.0, 2.5)

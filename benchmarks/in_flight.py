@@ -12,14 +12,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from dsrs.certifying.many_inputs import certify_run
+from dsrs.certifying import certify_run
 from dsrs.classifiers import load_classifier
 from dsrs.datasets import load_dataset
-from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.grid import Grid
+from dsrs.laws import GeneralizedGaussian, Grid
 from dsrs.methods import Plan
 from dsrs.store import open_run
-from dsrs.votes.executors.threads import ThreadExecutor
+from dsrs.votes import ThreadExecutor
 
 
 class Sharing(ThreadExecutor):

@@ -24,12 +24,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from triton.runtime import interpreter
 
-from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.grid import Grid
-from dsrs.noise import fused
-from dsrs.noise.normals import NoiseBlock
-from dsrs.noise.stream import NoiseStream, Stream
-from dsrs.noise.tensors import noisy_batch
+from dsrs.laws import GeneralizedGaussian, Grid
+from dsrs.noise import NoiseBlock, NoiseStream, Stream, fused, noisy_batch
 
 D, ROWS = 150_528, 16
 # Bytes and double-precision operations a second (additions and multiplications are not fused

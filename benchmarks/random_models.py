@@ -52,8 +52,8 @@ def small_cnn(seed: int = 0) -> bytes:
 
 def resnet_20() -> bytes:
     """The CIFAR network of the package, with its normalisation."""
-    from dsrs.classifiers.torch_module import exported_to_onnx
-    from dsrs.training.models import fresh_model
+    from dsrs.classifiers import exported_to_onnx
+    from dsrs.training import fresh_model
 
     module = fresh_model("resnet-20", CIFAR_SHAPE, 10, (0.5,) * 3, (0.25,) * 3)
     return exported_to_onnx(module.eval(), CIFAR_SHAPE, (0.0, 1.0), "resnet-20")

@@ -34,18 +34,14 @@ from numpy.typing import NDArray
 from random_models import MODELS, SHAPE, small_cnn
 from raw_passes import WINDOW, Cost, Raw, held_to_raw
 
-from dsrs.certifying.one_input import sample_input, setting_of
-from dsrs.classifiers import Classifier
-from dsrs.classifiers.onnx_file import from_onnx
-from dsrs.kernels.threads import available_cores
-from dsrs.laws import GeneralizedGaussian, Truncated, Weighted
-from dsrs.laws.grid import Grid
+from dsrs.certifying import sample_input, setting_of
+from dsrs.classifiers import Classifier, from_onnx
+from dsrs.kernels import available_cores
+from dsrs.laws import GeneralizedGaussian, Grid, Truncated, Weighted
 from dsrs.methods import Plan, certificates_of
-from dsrs.noise.stream import NoiseLaw, NoiseStream, Stream
+from dsrs.noise import NoiseLaw, NoiseStream, Stream
 from dsrs.store import open_run
-from dsrs.votes import VoteCollector, WorkUnit
-from dsrs.votes.collect import VoteCounter
-from dsrs.votes.records import ESTIMATION
+from dsrs.votes import ESTIMATION, VoteCollector, VoteCounter, WorkUnit
 
 FROM_PYTHON, BY_COMMAND = "from Python", "by command"
 INPUTS = 2

@@ -16,7 +16,7 @@ import tempfile
 import time
 from typing import NamedTuple
 
-from dsrs.cli.tables import table
+from dsrs.cli import table
 
 REPEATS = 5
 RADIUS = ("-m", "dsrs", "radius", "--d", "784", "--k", "380", "--sigma", "0.5", "--p", "0.95",

@@ -30,21 +30,31 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from dsrs.cli.tables import table
+from dsrs.cli import table
 from dsrs.confidence import clopper_pearson, clopper_pearson_lower
-from dsrs.duality.kernel import compile_kernels
+from dsrs.duality import compile_kernels
 from dsrs.errors import InfeasibleBox
-from dsrs.landscape.expected import expected_hits, unproved_at
-from dsrs.landscape.pilot import PilotStep, pilot_step
-from dsrs.landscape.prediction import probability
-from dsrs.landscape.profile import Profile
-from dsrs.landscape.shells import shells_of
-from dsrs.landscape.tailored import neyman_pearson_radius, proved_shifts, tailored_law
-from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Weighted, parse_additional_law
-from dsrs.laws.bins import HISTOGRAM_BINS
-from dsrs.proofs.certification import certify
-from dsrs.proofs.interval import Interval, Observation
-from dsrs.store.profiles import read_landscape
+from dsrs.landscape import (
+    PilotStep,
+    Profile,
+    expected_hits,
+    neyman_pearson_radius,
+    pilot_step,
+    probability,
+    proved_shifts,
+    shells_of,
+    tailored_law,
+    unproved_at,
+)
+from dsrs.laws import (
+    HISTOGRAM_BINS,
+    AdditionalLaw,
+    GeneralizedGaussian,
+    Weighted,
+    parse_additional_law,
+)
+from dsrs.proofs import Interval, Observation, certify
+from dsrs.store import read_landscape
 
 REFERENCE = Path(__file__).parents[2] / "shared" / "reference" / "accuracy_by_noise_norm.csv.gz"
 N, ALPHA = 100_000, 0.001

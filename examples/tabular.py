@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from dsrs.classifiers.scaling import Scaling
+from dsrs.classifiers import Scaling
 from dsrs.cli.main import main as dsrs
-from dsrs.measures.rounding import floor_text
+from dsrs.measures import floor_text
 from dsrs.store import open_run
 
 TRAINED = 400  # rows of the training data; the others are certified

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from dsrs.cli.main import main as dsrs
-from dsrs.measures.rounding import floor_text
+from dsrs.measures import floor_text
 from dsrs.store import open_run
 
 WORDS, SIZE = 8, 8  # words of a sentence, numbers of a vector

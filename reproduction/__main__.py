@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dsrs.certifying.progress import Progress
-from dsrs.cli.tables import table
-from dsrs.duality.kernel import compile_kernels, prepare, switch
+from dsrs.certifying import Progress
+from dsrs.cli import table
+from dsrs.duality import compile_kernels, prepare, switch
 from dsrs.errors import DataError, DsrsError, InvalidInput, NotRecorded
-from dsrs.files.new_file import check_figure, check_new_file
-from dsrs.files.whole import write_whole
+from dsrs.files import check_figure, check_new_file, write_whole
 from reproduction.recorded import RecordedRun, recertified_radii
 from reproduction.recorded_logs import EMPTY, LogFolder
 from reproduction.sources import CompactTables, PublicLogs, RecordedSource

@@ -25,7 +25,7 @@ import numpy as np
 
 from dsrs.errors import DataError, NotRecorded
 from dsrs.laws import heuristic_percentile
-from dsrs.reports.style import accuracy_steps, method_color, run_color
+from dsrs.reports import accuracy_steps, method_color, run_color
 from reproduction.figures_of_theory import canvas
 from reproduction.logs import read_sampling_log
 from reproduction.recorded import RECORDED_TRAININGS, AccuracyByNorm, Floats, RecordedRun

@@ -22,13 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.errors import InfeasibleBox
-from dsrs.files.whole import whole_file
+from dsrs.files import whole_file
 from dsrs.laws import GeneralizedGaussian, Rescaled
-from dsrs.measures.rounding import floor_text
-from dsrs.proofs.certification import certify
-from dsrs.proofs.interval import Interval, Observation
-from dsrs.proofs.least_probability import least_probability
-from dsrs.reports.style import PALETTE, method_color, print_style, run_color
+from dsrs.measures import floor_text
+from dsrs.proofs import Interval, Observation, certify, least_probability
+from dsrs.reports import PALETTE, method_color, print_style, run_color
 from reproduction.growth import DimensionCurve, ball_radius, neyman_pearson_radius, projected_radius
 from reproduction.plane import SECTOR, Multiclass, Region, Tightness, lobes, regions
 

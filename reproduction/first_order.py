@@ -56,19 +56,24 @@ from scipy import optimize, special
 from dsrs.confidence import clopper_pearson_lower
 from dsrs.errors import DataError, InvalidInput, NotEnoughVotes
 from dsrs.laws import GeneralizedGaussian
-from dsrs.methods.base import Method, Want
-from dsrs.methods.registry import Entry
-from dsrs.methods.registry import register as register_method
-from dsrs.noise.normals import NORMAL_UNITS
-from dsrs.noise.stream import Stream
-from dsrs.proofs.base import CLAIM_ROUNDING, LARGEST_BOUND, Claim, Proof, Step, flaw_of_numbers
-from dsrs.proofs.certificate import Certificate
-from dsrs.proofs.certification import certificate_of
-from dsrs.proofs.dual import Dual, find_dual
-from dsrs.proofs.interval import Interval
-from dsrs.proofs.registry import register as register_proof
-from dsrs.votes.records import ESTIMATION, SampledInput
-from dsrs.votes.tally import Batch, Tally
+from dsrs.methods import Entry, Method, Want
+from dsrs.methods import register as register_method
+from dsrs.noise import NORMAL_UNITS, Stream
+from dsrs.proofs import (
+    CLAIM_ROUNDING,
+    LARGEST_BOUND,
+    Certificate,
+    Claim,
+    Dual,
+    Interval,
+    Proof,
+    Step,
+    certificate_of,
+    find_dual,
+    flaw_of_numbers,
+)
+from dsrs.proofs import register as register_proof
+from dsrs.votes import ESTIMATION, Batch, SampledInput, Tally
 
 BISECTIONS = 200
 # Multipliers and shifts (of sigma) of proofs lie well within these: p is 1 - 2^-53 at most. Beyond,

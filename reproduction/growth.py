@@ -27,11 +27,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize, special
 
-from dsrs.duality.kernel import prepare
+from dsrs.duality import prepare
 from dsrs.errors import DsrsError, InvalidInput
 from dsrs.laws import GeneralizedGaussian, Truncated
-from dsrs.proofs.certification import certify
-from dsrs.proofs.interval import Interval, Observation
+from dsrs.proofs import Interval, Observation, certify
 from reproduction.tables import published_gamma_cdf
 
 THEOREM_2_RATE = 0.02  # r >= 0.02 sigma sqrt(d)

@@ -31,9 +31,9 @@ from pathlib import Path
 from typing import Any
 
 from dsrs.errors import DataError, InvalidInput
-from dsrs.files.content import text_of_file
+from dsrs.files import text_of_file
 from dsrs.laws import heuristic_percentile
-from dsrs.proofs.interval import Interval
+from dsrs.proofs import Interval
 
 # Recorded names of the percentile by `dsrs.laws.heuristic_percentile`. With the second one the
 # scripts sampled P again where (nearly) all votes under P agreed: see `recorded_logs`.

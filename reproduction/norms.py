@@ -75,7 +75,7 @@ from scipy import optimize, special
 
 from dsrs.errors import InvalidInput
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian
-from dsrs.proofs.interval import Observation
+from dsrs.proofs import Observation
 
 Floats = NDArray[np.float64]
 OtherNorm = Literal["l1", "linf"]

@@ -32,9 +32,8 @@ from dsrs.confidence import clopper_pearson
 from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput, MissingExtra
 from dsrs.laws import GeneralizedGaussian, Truncated, sample_additional
-from dsrs.measures.rounding import floor_printed
-from dsrs.proofs.certification import certify
-from dsrs.proofs.interval import Interval, Observation
+from dsrs.measures import floor_printed
+from dsrs.proofs import Interval, Observation, certify
 from reproduction.growth import concentration_radius
 
 # lambda for (data set, training), as the paper prints them.
@@ -276,7 +275,7 @@ def _compare(
 
 def load_trained_module(folder: Path) -> tuple[Any, GeneralizedGaussian]:
     """The torch module of a folder written by `dsrs train`, and the law it was trained for."""
-    from dsrs.training.models import trained_model
+    from dsrs.training import trained_model
 
     module, card = trained_model(folder)
     return module, GeneralizedGaussian.from_dict(card["law"])

@@ -39,8 +39,7 @@ from scipy import optimize, sparse, special
 
 from dsrs.errors import DsrsError
 from dsrs.laws import GeneralizedGaussian, Truncated
-from dsrs.proofs.certification import certify
-from dsrs.proofs.interval import Interval, Observation
+from dsrs.proofs import Interval, Observation, certify
 
 Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]

@@ -17,12 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.duality.kernel import prepare
+from dsrs.duality import prepare
 from dsrs.errors import DataError, InfeasibleBox
 from dsrs.laws import GeneralizedGaussian, additional_law
-from dsrs.proofs.certificate import Certificate
-from dsrs.proofs.certification import certify
-from dsrs.proofs.interval import Interval, Observation
+from dsrs.proofs import Certificate, Interval, Observation, certify
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

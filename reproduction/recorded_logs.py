@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from dsrs.confidence import clopper_pearson
 from dsrs.errors import DataError, NotRecorded
 from dsrs.laws import GeneralizedGaussian
-from dsrs.proofs.interval import Interval
+from dsrs.proofs import Interval
 from reproduction.logs import (
     SAMPLING,
     LogHeader,

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.errors import DataError, NotRecorded
-from dsrs.files.csv_rows import open_csv
+from dsrs.files import open_csv
 from dsrs.laws import GeneralizedGaussian
-from dsrs.proofs.interval import Interval
+from dsrs.proofs import Interval
 from reproduction.logs import LogHeader
 from reproduction.recorded import AccuracyByNorm, Floats, RecordedRun, RunName
 from reproduction.recorded_logs import (

@@ -15,7 +15,7 @@ from fractions import Fraction
 from itertools import groupby
 from typing import Any
 
-from dsrs.measures.rounding import floor_printed, floor_text, signed
+from dsrs.measures import floor_printed, floor_text, signed
 from reproduction.tables import TITLES, Cell, improvement
 
 NOT_COVERED = "-"

@@ -25,7 +25,7 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
-from dsrs.files.csv_rows import csv_table
+from dsrs.files import csv_table
 from reproduction.recorded import Floats, Ints, RecordedRadii, RecordedRun, RunName
 
 TITLES = {

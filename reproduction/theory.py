@@ -24,11 +24,8 @@ from scipy import optimize, special
 
 from dsrs.confidence import clopper_pearson
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Truncated, Weighted
-from dsrs.measures.rounding import floor_printed
-from dsrs.proofs.certification import certify
-from dsrs.proofs.evaluation import radius_above
-from dsrs.proofs.interval import Interval, Observation
-from dsrs.proofs.lead import best_level
+from dsrs.measures import floor_printed
+from dsrs.proofs import Interval, Observation, best_level, certify, radius_above
 from reproduction.growth import (
     Growth,
     first_impossible_dimension,

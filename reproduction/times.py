@@ -15,8 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from dsrs.errors import DataError, NotRecorded
-from dsrs.proofs.certification import certify
-from dsrs.proofs.interval import Interval
+from dsrs.proofs import Interval, certify
 from reproduction.logs import LogHeader, RadiusName, log_lines
 from reproduction.recorded import RecordedRun, recertify
 from reproduction.tables import TABLE_SIGMAS, cell_key, key_of

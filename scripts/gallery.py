@@ -16,8 +16,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 
-from dsrs.reports import make_report, read_runs
-from dsrs.reports.style import PALETTE, print_style
+from dsrs.reports import PALETTE, make_report, print_style, read_runs
 
 ROOT = Path(__file__).parents[1]
 FIGURES = ROOT / "docs" / "figures"

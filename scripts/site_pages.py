@@ -21,24 +21,39 @@ ROOT = Path(__file__).parents[1]
 ROOT_PAGES = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 LINK = re.compile(r"(?<=\]\()(?:\.\./)([^)#]+)")
 LONGEST_VALUE = 200  # characters of a constant that are shown
+MENTIONED = re.compile(r"\b(dsrs\.[a-z]+)\.(\w+)")
+ARGUMENTS = re.compile(r"^(Args|Attributes):$", re.M)
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
 
 
 def public_names() -> dict[str, list[str]]:
-    """Module -> names: those of `dsrs`, of its rooms, and all others that an example imports."""
-    found = {"dsrs": list(dsrs.__all__)}
-    for room in dsrs._ROOMS:
-        module = importlib.import_module(f"dsrs.{room}")
-        found[module.__name__] = list(getattr(module, "__all__", ()))
-    for module, name in _imported_in_examples():
-        if name not in found.setdefault(module, []) and name not in dsrs._ROOMS:
-            found[module].append(name)
+    """Module -> names: those of `dsrs`, and of its packages what a program is likely to call.
+
+    That is what lists its arguments, and what a page imports or mentions; packages export more, for
+    each other.
+    """
+    packages = {*dir(dsrs)} - {*dsrs.__all__}
+    found = {"dsrs": {*dsrs.__all__}}
+    for package in sorted(packages):
+        module = importlib.import_module(f"dsrs.{package}")
+        called = {name for name in module.__all__ if _lists_arguments(getattr(module, name))}
+        found[module.__name__] = called
+    for module_name, name in _used_on_pages():
+        known = importlib.import_module(module_name).__all__ if module_name in found else ()
+        if name in known:
+            found[module_name].add(name)
     return {module: sorted(names) for module, names in found.items() if names}
 
 
-def _imported_in_examples() -> Iterator[tuple[str, str]]:
+def _lists_arguments(value: Any) -> bool:
+    return callable(value) and bool(ARGUMENTS.search(inspect.getdoc(value) or ""))
+
+
+def _used_on_pages() -> Iterator[tuple[str, str]]:
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
-        for block in PYTHON.findall(page.read_text()):
+        text = page.read_text()
+        yield from MENTIONED.findall(text)
+        for block in PYTHON.findall(text):
             for node in ast.walk(ast.parse(block)):
                 if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("dsrs"):
                     yield from ((str(node.module), alias.name) for alias in node.names)

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from dsrs.cli.output import schema_of
+from dsrs.cli import schema_of
 
 sys.path.insert(0, str(Path(__file__).parent))
 os.environ.setdefault("DSRS_KERNELS", "compiled")

@@ -10,18 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
-from dsrs.laws.bins import HISTOGRAM_BINS
-from dsrs.methods import Plan
-from dsrs.methods.subject import subject_of
-from dsrs.noise.stream import NoiseLaw, Stream
-from dsrs.proofs.base import Step
-from dsrs.proofs.certificate import Certificate
-from dsrs.proofs.dual import Dual
-from dsrs.proofs.interval import Interval, Observation
-from dsrs.store import RunResult, start_run
-from dsrs.store.thumbnail import thumbnail
-from dsrs.votes.records import ESTIMATION, SampledInput, Votes
+from dsrs.laws import HISTOGRAM_BINS, GeneralizedGaussian, Rescaled, Truncated
+from dsrs.methods import Plan, subject_of
+from dsrs.noise import NoiseLaw, Stream
+from dsrs.proofs import Certificate, Dual, Interval, Observation, Step
+from dsrs.store import RunResult, start_run, thumbnail
+from dsrs.votes import ESTIMATION, SampledInput, Votes
 
 LAW = GeneralizedGaussian(d=784, sigma=0.5, k=380)
 PLAN = Plan(LAW, ("np", "truncated:heuristic", "rescaled:0.8x"), n=1000, grid=None)

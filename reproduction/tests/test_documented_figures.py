@@ -22,9 +22,9 @@ import pytest
 from scipy import stats
 
 from dsrs import Interval, Observation, certify, certify_rows
-from dsrs.duality.kernel import compile_kernels
+from dsrs.duality import compile_kernels
 from dsrs.laws import GeneralizedGaussian, heuristic_percentile
-from dsrs.measures.rounding import floor_printed
+from dsrs.measures import floor_printed
 from oracle.textbook import textbook_box_minimum, textbook_np_radius, textbook_worst_case
 from reproduction.figures_of_record import imagenet_lower_bounds, tinyimagenet_lower_bounds
 from reproduction.growth import (

@@ -9,7 +9,7 @@ import pytest
 
 from dsrs.errors import DataError, NotRecorded
 from dsrs.laws import GeneralizedGaussian
-from dsrs.reports.style import print_style
+from dsrs.reports import print_style
 from reproduction.figures_of_record import model_title
 from reproduction.recorded import RecordedRadii, RecordedRun, RunName
 from reproduction.recorded_logs import EMPTY, read_noise_norm_logs

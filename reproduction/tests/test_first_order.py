@@ -20,25 +20,24 @@ from numpy.typing import NDArray
 from scipy import integrate, optimize, special, stats
 
 from dsrs import Certificate
-from dsrs.certifying.again import recertify_run
-from dsrs.certifying.many_inputs import certify_run
-from dsrs.certifying.one_input import sample_input
+from dsrs.certifying import certify_run, recertify_run, sample_input
 from dsrs.classifiers import Classifier, from_callable
 from dsrs.datasets import Dataset
 from dsrs.errors import DataError, InvalidInput, NotEnoughVotes
-from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.grid import Grid
+from dsrs.laws import GeneralizedGaussian, Grid
 from dsrs.methods import Plan, certificates_of, methods_of
-from dsrs.noise.normals import NORMAL_UNITS
-from dsrs.noise.stream import NoiseStream, Stream
-from dsrs.proofs.base import Step
-from dsrs.proofs.certification import certificate_of
-from dsrs.proofs.checking import check
-from dsrs.proofs.dual import Dual
+from dsrs.noise import NORMAL_UNITS, NoiseStream, Stream
+from dsrs.proofs import Dual, Step, certificate_of, check
 from dsrs.store import open_run
-from dsrs.votes import Setting, VoteCollector, WorkUnit, count_votes
-from dsrs.votes.records import ESTIMATION, SampledInput
-from dsrs.votes.tally import Counts
+from dsrs.votes import (
+    ESTIMATION,
+    Counts,
+    SampledInput,
+    Setting,
+    VoteCollector,
+    WorkUnit,
+    count_votes,
+)
 from reproduction.first_order import (
     MissedNoise,
     Slab,

@@ -18,7 +18,7 @@ import pytest
 
 from dsrs import least_probability
 from dsrs.errors import DataError
-from dsrs.proofs.interval import Interval
+from dsrs.proofs import Interval
 from reproduction.logs import (
     LogHeader,
     RadiusName,

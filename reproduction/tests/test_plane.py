@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize, stats
 
-from dsrs.proofs.certification import certify
-from dsrs.proofs.interval import Interval
+from dsrs.proofs import Interval, certify
 from oracle.textbook import textbook_worst_case
 from reproduction.figures_of_theory import (
     PLANE_LAW,

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dsrs.adapting import Adapted, Budget, Candidate, adapt
-from dsrs.adapting.judging import borne_size
+from dsrs.adapting import Adapted, Budget, Candidate, adapt, borne_size
 from dsrs.classifiers import from_callable, from_onnx, load_classifier
 from dsrs.cli.main import main
 from dsrs.datasets import Dataset
@@ -20,7 +19,7 @@ from dsrs.errors import ClassifierError, InvalidInput, StoreMismatch
 pytest.importorskip("onnx", reason="needs the extra `onnx`")
 pytest.importorskip("onnxruntime", reason="needs the extra `onnx`")
 
-from dsrs.classifiers.onnx_graph import GraphBuilder, bytes_of
+from dsrs.classifiers import GraphBuilder, bytes_of
 
 SHAPE = (1, 16, 16)
 QUICK = Budget(votes=96, n=500, reach=0.5, workers=1)

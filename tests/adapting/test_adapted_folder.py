@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dsrs.adapting import Adapted, adapt, adapting
+from dsrs.adapting import Adapted, adapt
 from dsrs.classifiers import load_classifier
 from dsrs.cli.main import main
 from dsrs.errors import StoreError, StoreMismatch
-from dsrs.files.whole import write_whole
+from dsrs.files import write_whole
 
 pytest.importorskip("onnx", reason="needs the extra `onnx`")
 pytest.importorskip("onnxruntime", reason="needs the extra `onnx`")
@@ -82,7 +82,7 @@ def test_stopped_while_it_writes_it_goes_on(
 
     folder = net.parent / "out"
     with monkeypatch.context() as patch:
-        patch.setattr(adapting, "write_whole", stopping)
+        patch.setattr("dsrs.adapting.adapting.write_whole", stopping)
         with pytest.raises(KeyboardInterrupt):
             clipped(net, folder)
     assert len(done) == writes
@@ -100,7 +100,7 @@ def test_a_model_that_was_put_into_an_unfinished_folder_stays(
 
     folder = net.parent / "out"
     with monkeypatch.context() as patch:
-        patch.setattr(adapting, "_written", stopped)
+        patch.setattr("dsrs.adapting.adapting._written", stopped)
         with pytest.raises(KeyboardInterrupt):
             clipped(net, folder)
     (folder / "model.onnx").write_text("mine")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dsrs.adapting import Budget, Learning, adapt, adapting, other_data
+from dsrs.adapting import Budget, Learning, adapt
 from dsrs.classifiers import from_callable
 from dsrs.cli.main import main
 from dsrs.datasets import Dataset
@@ -19,7 +19,7 @@ pytest.importorskip("torch", reason="needs the extra `train`")
 pytest.importorskip("onnxscript", reason="needs the extra `train`")
 
 from adapting.test_learning import LESSONS, QUICK, SHAPE, halves, two_pixels
-from dsrs.classifiers.torch_module import from_torch
+from dsrs.classifiers import from_torch
 
 OTHERS, BARE = halves(16, 1), replace(halves(16, 1), labels=None)
 SMALL = Dataset.from_arrays(np.zeros((4, 1, 4, 4), np.float32), np.arange(4) % 2)
@@ -52,7 +52,7 @@ def test_a_named_way_that_cannot_be_tried_costs_no_votes(
     def judged(*_: Any) -> None:
         pytest.fail("votes were taken")
 
-    monkeypatch.setattr(adapting, "judged", judged)
+    monkeypatch.setattr("dsrs.adapting.adapting.judged", judged)
     options: dict[str, Any] = {"unlabelled": (OTHERS, range(16)), "learning": LESSONS} | changed
     model, data = from_torch(two_pixels(), SHAPE), halves(8, 0)
     with pytest.raises(DsrsError, match=complaint):
@@ -144,7 +144,7 @@ def test_a_damaged_picture_is_named_before_any_votes_where_pictures_are_compared
 def test_where_they_are_not_it_leaves_out_the_ways_that_read_it_unless_they_were_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(other_data, "MOST_IMAGES_COMPARED", 0)
+    monkeypatch.setattr("dsrs.adapting.other_data.MOST_IMAGES_COMPARED", 0)
     model, data = from_torch(two_pixels(), SHAPE), halves(8, 0)
     broken = Dataset(Damaged(), None, "pictures", "sha256:0")
     options: dict[str, Any] = {"unlabelled": (broken, range(64)), "learning": LESSONS}

@@ -16,7 +16,7 @@ from dsrs.classifiers import from_callable, load_classifier
 from dsrs.cli.main import main
 from dsrs.datasets import Dataset
 from dsrs.errors import ClassifierError, DataError, InvalidInput
-from dsrs.reports.candidates_page import write_candidates_page
+from dsrs.reports import write_candidates_page
 from dsrs.training import Machine
 
 pytest.importorskip("torch", reason="needs the extra `train`")
@@ -24,7 +24,7 @@ pytest.importorskip("onnxscript", reason="needs the extra `train`")
 
 import torch
 
-from dsrs.classifiers.torch_module import from_torch
+from dsrs.classifiers import from_torch
 
 SHAPE = (1, 8, 8)
 QUICK = Budget(votes=96, n=500, reach=1.0, workers=1)

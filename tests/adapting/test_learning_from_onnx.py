@@ -11,8 +11,7 @@ import pytest
 
 from adapting.test_learning import LESSONS, QUICK, SHAPE, halves, two_pixels
 from dsrs.adapting import Adapted, adapt
-from dsrs.classifiers import load_classifier
-from dsrs.classifiers.torch_module import exported_to_onnx
+from dsrs.classifiers import exported_to_onnx, load_classifier
 from dsrs.cli.main import main
 from dsrs.errors import ClassifierError
 

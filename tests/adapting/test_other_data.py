@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dsrs.adapting import other_data
-from dsrs.adapting.other_data import without_shared
+from dsrs.adapting import without_shared
 from dsrs.datasets import Dataset, load_dataset
 from dsrs.errors import InvalidInput
 
@@ -67,6 +66,6 @@ def test_images_in_files_are_compared_where_they_are_few(
     assert (len(found), list(rows)) == (4, [0, 1, 2, 3])
     assert found.fingerprint != files.fingerprint
     assert np.array_equal(found.input(0), PIXELS[6] / np.float32(255))
-    monkeypatch.setattr(other_data, "MOST_IMAGES_COMPARED", 5)
+    monkeypatch.setattr("dsrs.adapting.other_data.MOST_IMAGES_COMPARED", 5)
     assert without_shared((files, range(6)), DATA, [])[0] is files  # type: ignore[index]
     assert "too many to compare" in caplog.text

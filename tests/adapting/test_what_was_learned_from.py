@@ -11,10 +11,9 @@ import pytest
 
 from dsrs.adapting import Adapted, adapt
 from dsrs.classifiers import from_onnx
-from dsrs.cli.adapt import adapted_text
+from dsrs.cli import adapted_text, schema_of
 from dsrs.cli.main import main
-from dsrs.cli.output import schema_of
-from dsrs.reports.candidates_page import write_candidates_page
+from dsrs.reports import write_candidates_page
 
 pytest.importorskip("onnx", reason="needs the extra `onnx`")
 pytest.importorskip("onnxruntime", reason="needs the extra `onnx`")

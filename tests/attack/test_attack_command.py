@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from attack.certified_lines import FIRST, FORGED, certify
-from dsrs.cli.attack import EXIT_COUNTEREXAMPLE
+from dsrs.cli import EXIT_COUNTEREXAMPLE
 from dsrs.cli.main import main
-from dsrs.store import open_run
-from dsrs.store.attacks import attacked_inputs
+from dsrs.store import attacked_inputs, open_run
 
 BUDGET = ["--budget", "16384", "--quiet", "--trust-code"]
 TRUE = [abs(first - 0.2) for first in FIRST]

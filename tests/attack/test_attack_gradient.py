@@ -10,16 +10,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy import integrate, special
 
-from dsrs.attack import AttackSettings, attack_input
-from dsrs.attack.aim import Aim
-from dsrs.attack.backpropagation import FromBackPropagation
-from dsrs.attack.readings import FromVotes
-from dsrs.attack.shrinking import Bands
-from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.grid import Grid
-from dsrs.proofs.certificate import Certificate
-from dsrs.proofs.dual import Dual
-from dsrs.proofs.interval import Interval
+from dsrs.attack import Aim, AttackSettings, Bands, FromBackPropagation, FromVotes, attack_input
+from dsrs.laws import GeneralizedGaussian, Grid
+from dsrs.proofs import Certificate, Dual, Interval
 from dsrs.votes import Setting
 from known_classifiers import Linear
 
@@ -155,8 +148,7 @@ def test_a_module_that_makes_its_noise_is_read_like_any_other() -> None:
 def test_an_onnx_model_is_attacked_along_its_gradients() -> None:
     torch = pytest.importorskip("torch")
     pytest.importorskip("onnxscript")
-    from dsrs.classifiers import from_onnx
-    from dsrs.classifiers.torch_module import exported_to_onnx
+    from dsrs.classifiers import exported_to_onnx, from_onnx
 
     # In so many dimensions so few votes alone find a direction that is far off.
     d, budget = 2048, 32_768

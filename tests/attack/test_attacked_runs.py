@@ -13,16 +13,14 @@ import numpy as np
 import pytest
 
 from dsrs import AttackSettings, attack_run
-from dsrs.attack import attacking
-from dsrs.certifying.one_input import setting_of
+from dsrs.attack import attack_input
+from dsrs.certifying import setting_of
 from dsrs.classifiers import Classifier, load_classifier
 from dsrs.datasets import Dataset, load_dataset
 from dsrs.errors import StoreCorrupted, StoreError, StoreMismatch
-from dsrs.noise.stream import Stream
-from dsrs.proofs.counterexample import AttackedInput
-from dsrs.store import open_run
-from dsrs.store.attacks import attack_settings, attacked_inputs
-from dsrs.store.schema import STORE_NAME
+from dsrs.noise import Stream
+from dsrs.proofs import AttackedInput
+from dsrs.store import STORE_NAME, attack_settings, attacked_inputs, open_run
 from dsrs.votes import VoteCollector, WorkUnit
 
 SETTINGS = AttackSettings(budget=8192)
@@ -49,7 +47,6 @@ def test_a_stop_loses_nothing_and_changes_nothing(
 ) -> None:
     attack_run(run, *source, SETTINGS, workers=2)
     whole = kept(run)
-    attack_input = attacking.attack_input
     done: list[int] = []
 
     def stopping(*arguments: Any, **named: Any) -> AttackedInput:
@@ -58,7 +55,7 @@ def test_a_stop_loses_nothing_and_changes_nothing(
         done.append(named["index"])
         return attack_input(*arguments, **named)
 
-    monkeypatch.setattr(attacking, "attack_input", stopping)
+    monkeypatch.setattr("dsrs.attack.attacking.attack_input", stopping)
     with pytest.raises(KeyboardInterrupt):
         attack_run(run, *source, SETTINGS, workers=1, restart=True)
     assert kept(run) == {index: whole[index] for index in done} != {}
@@ -118,7 +115,7 @@ def test_damage_is_found(run: Path, source: tuple[Classifier, Dataset]) -> None:
 
 
 def test_an_attack_stops_soon(run: Path, source: tuple[Classifier, Dataset]) -> None:
-    from dsrs.votes.collect import Stopped
+    from dsrs.votes import Stopped
 
     model, dataset = source
     with open_run(run) as opened:
@@ -126,7 +123,7 @@ def test_an_attack_stops_soon(run: Path, source: tuple[Classifier, Dataset]) -> 
     stop = Event()
     stop.set()
     with pytest.raises(Stopped):
-        attacking.attack_input(model, dataset.input(0), 1, certificate, SETTINGS, stop=stop)
+        attack_input(model, dataset.input(0), 1, certificate, SETTINGS, stop=stop)
 
 
 def test_a_run_of_others_is_attacked_in_a_copy(

@@ -9,9 +9,7 @@ from scipy import special
 from dsrs.attack import AttackSettings, attack_input
 from dsrs.classifiers import Classifier
 from dsrs.laws import GeneralizedGaussian
-from dsrs.proofs.certification import certificate_of, certify
-from dsrs.proofs.interval import Interval
-from dsrs.proofs.lead import find_lead
+from dsrs.proofs import Interval, certificate_of, certify, find_lead
 
 SIGMA = 0.5
 

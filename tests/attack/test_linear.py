@@ -7,13 +7,9 @@ import pytest
 
 from dsrs import SmoothedClassifier
 from dsrs.attack import AttackSettings, attack_input
-from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.grid import Grid
+from dsrs.laws import GeneralizedGaussian, Grid
 from dsrs.methods import Plan
-from dsrs.proofs.certificate import Certificate
-from dsrs.proofs.counterexample import AttackedInput
-from dsrs.proofs.dual import Dual
-from dsrs.proofs.interval import Interval
+from dsrs.proofs import AttackedInput, Certificate, Dual, Interval
 from known_classifiers import Linear
 
 SIGMA, D = 0.5, 48

@@ -11,16 +11,11 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from dsrs.attack import AttackSettings, attack_input
-from dsrs.attack.box import Room
+from dsrs.attack import AttackSettings, Room, attack_input
 from dsrs.classifiers import from_callable
 from dsrs.cli.main import main
-from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.norms import NORMS, Norm, norm_of
-from dsrs.proofs.certificate import Certificate
-from dsrs.proofs.counterexample import AttackedInput
-from dsrs.proofs.dual import Dual
-from dsrs.proofs.interval import Interval
+from dsrs.laws import NORMS, GeneralizedGaussian, Norm, norm_of
+from dsrs.proofs import AttackedInput, Certificate, Dual, Interval
 
 D, SIGMA, MARGIN = 48, 0.5, 0.75
 # The half-space <normal, x> < MARGIN ends at the distance MARGIN / (dual norm of the normal).

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsrs.attack.box import Room
+from dsrs.attack import Room
 
 
 def test_without_a_box_it_is_the_normal() -> None:

@@ -9,14 +9,11 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from dsrs.attack import AttackSettings, attack_input
-from dsrs.attack.verification import POINT_ALPHA_SHARES, Shares, proved
+from dsrs.attack import POINT_ALPHA_SHARES, AttackSettings, Shares, attack_input, proved
 from dsrs.classifiers import Classifier
 from dsrs.errors import AlphaOverspent
 from dsrs.laws import GeneralizedGaussian
-from dsrs.proofs.base import Claim
-from dsrs.proofs.certification import certify
-from dsrs.proofs.interval import Interval
+from dsrs.proofs import Claim, Interval, certify
 
 
 def most(alpha: float, runs: int) -> int:

@@ -10,19 +10,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dsrs.certifying.again import recertify_run
-from dsrs.certifying.in_flight import keep_all
-from dsrs.certifying.many_inputs import certify_run
+from dsrs.certifying import certify_run, keep_all, recertify_run
 from dsrs.classifiers import Classifier, from_callable
 from dsrs.datasets import Dataset
 from dsrs.errors import StoreMismatch
 from dsrs.exchange import export_run, import_rows
 from dsrs.laws import GeneralizedGaussian
-from dsrs.measures.certified_accuracy import certified_accuracy
+from dsrs.measures import certified_accuracy
 from dsrs.methods import Plan
-from dsrs.proofs.checking import check
+from dsrs.proofs import check
 from dsrs.reports import read_run
-from dsrs.smoothed.classifier import SmoothedClassifier
+from dsrs.smoothed import SmoothedClassifier
 from dsrs.store import open_run, votes_spent
 
 D = 16

@@ -8,19 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dsrs.certifying.again import recertify_run
-from dsrs.certifying.many_inputs import certify_run
-from dsrs.certifying.one_input import sample_input
+from dsrs.certifying import certify_run, recertify_run, sample_input
 from dsrs.classifiers import from_callable
 from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput, StoreMismatch
 from dsrs.exchange import export_run, import_rows
-from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.grid import Grid
+from dsrs.laws import GeneralizedGaussian, Grid
 from dsrs.methods import Plan, certificates_of
-from dsrs.proofs.checking import check
-from dsrs.proofs.table import certify_row
-from dsrs.smoothed.classifier import SmoothedClassifier
+from dsrs.proofs import certify_row, check
+from dsrs.smoothed import SmoothedClassifier
 from dsrs.store import open_run
 
 D = 16

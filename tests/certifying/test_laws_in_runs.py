@@ -11,29 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dsrs.certifying.many_inputs import certify_run
-from dsrs.certifying.one_input import sample_input
+from dsrs.certifying import certify_run, sample_input
 from dsrs.classifiers import from_callable
 from dsrs.datasets import Dataset
-from dsrs.exchange.exporting import export_run
-from dsrs.exchange.importing import import_rows
-from dsrs.laws import (
-    AdditionalLaw,
-    GeneralizedGaussian,
-    Weighted,
-    parse_additional_law,
-)
-from dsrs.methods import Plan
-from dsrs.methods.subject import subject_of
-from dsrs.noise.stream import NoiseLaw, Stream
-from dsrs.proofs.base import Step
-from dsrs.proofs.certificate import Certificate
-from dsrs.proofs.checking import find_flaw
-from dsrs.proofs.dual import Dual
-from dsrs.proofs.interval import Interval, Observation
-from dsrs.proofs.table import certify_row
+from dsrs.exchange import export_run, import_rows
+from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Weighted, parse_additional_law
+from dsrs.methods import Plan, subject_of
+from dsrs.noise import NoiseLaw, Stream
+from dsrs.proofs import Certificate, Dual, Interval, Observation, Step, certify_row, find_flaw
 from dsrs.store import RunResult, open_run, start_run
-from dsrs.votes.records import SampledInput, Votes
+from dsrs.votes import SampledInput, Votes
 
 BASE = GeneralizedGaussian(784, 0.5, 380)
 TAILORED = Weighted(

@@ -7,13 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dsrs.certifying.one_input import sample_input
+from dsrs.certifying import sample_input
 from dsrs.errors import DataError, InvalidInput
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, Truncated
 from dsrs.methods import Plan
-from dsrs.noise.stream import Stream
-from dsrs.votes import VoteCollector
-from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput
+from dsrs.noise import Stream
+from dsrs.votes import ESTIMATION, SELECTION, SampledInput, VoteCollector
 from known_classifiers import Ball
 
 LAW = GeneralizedGaussian(12, 0.5, 2)

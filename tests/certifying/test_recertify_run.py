@@ -8,15 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dsrs.certifying.again import certify_again, recertify_run, replanned
-from dsrs.certifying.many_inputs import certify_run
+from dsrs.certifying import certify_again, certify_run, recertify_run, replanned
 from dsrs.classifiers import from_callable
 from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput, NotEnoughVotes, StoreMismatch
 from dsrs.laws import GeneralizedGaussian
-from dsrs.measures.certified_accuracy import certified_accuracy
+from dsrs.measures import certified_accuracy
 from dsrs.methods import Plan
-from dsrs.proofs.checking import check
+from dsrs.proofs import check
 from dsrs.store import RunResult, open_run
 
 LAW = GeneralizedGaussian(d=16, sigma=0.5, k=4)
@@ -120,7 +119,7 @@ def test_what_the_votes_do_not_allow_is_refused(
 
 def test_a_heuristic_is_not_answered_with_another_truncated_law(tmp_path: Path) -> None:
     folder = make_run(tmp_path / "run", "np", "truncated:0.7")
-    with pytest.raises(NotEnoughVotes, match="estimation votes under truncated:0.35"):
+    with pytest.raises(NotEnoughVotes, match=r"estimation votes under truncated:0\.35"):
         recertify_run(folder, q=["truncated:heuristic"])
 
 

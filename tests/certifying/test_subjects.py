@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from dsrs import SmoothedClassifier
-from dsrs.certifying.many_inputs import certify_run
+from dsrs.certifying import certify_run
 from dsrs.cli.main import main
 from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput
 from dsrs.laws import GeneralizedGaussian
 from dsrs.methods import Plan
-from dsrs.proofs.subject import Subject, input_fingerprint
+from dsrs.proofs import Subject, input_fingerprint
 from dsrs.store import open_run
 from known_classifiers import Linear
 

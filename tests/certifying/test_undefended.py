@@ -11,20 +11,23 @@ import pytest
 from numpy.typing import NDArray
 
 from dsrs.audit.items import items_of_run
-from dsrs.certifying.again import recertify_run
-from dsrs.certifying.many_inputs import certify_run
+from dsrs.certifying import certify_run, recertify_run
 from dsrs.classifiers import from_callable
 from dsrs.datasets import Dataset
 from dsrs.errors import StoreCorrupted
 from dsrs.exchange import export_run
 from dsrs.laws import GeneralizedGaussian
 from dsrs.methods import Plan
-from dsrs.reports import make_report, read_run, read_runs, report_fields
-from dsrs.reports.figures import certified_accuracy
-from dsrs.reports.series import UNDEFENDED_TITLE, Undefended
-from dsrs.store import open_run
-from dsrs.store.merging import merge_runs
-from dsrs.store.schema import STORE_NAME
+from dsrs.reports import (
+    UNDEFENDED_TITLE,
+    Undefended,
+    certified_accuracy,
+    make_report,
+    read_run,
+    read_runs,
+    report_fields,
+)
+from dsrs.store import STORE_NAME, merge_runs, open_run
 
 D, BATCH = 16, 16
 PLAN = Plan(GeneralizedGaussian(D, 0.5), ("np",), n=64, batch=BATCH, alpha=0.01)

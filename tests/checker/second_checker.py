@@ -1,10 +1,9 @@
 """A second checker of proof files "dsrs-proof-1", written from checker/FORMAT.md alone.
 
 It proves what needs no integral: Gaussian Neyman-Pearson certificates, `sure`, `any` and `all` of
-them, and attacks. All rules of structure are checked on every line; what needs the integral of
-section 6, or the mean of another law for the charge of a grid, is "unknown". Arithmetic: whole
-numbers and fractions, mpmath.iv for logarithms and exponentials. Where the page leaves a choice the
-stricter reading is taken.
+them. What needs the integral of section 6 (or the mean of another law, for a grid) is "unknown", its
+structure is checked all the same; of sets and attacks only the types are. Where the page leaves a
+choice the stricter reading is taken. At most 2,000,000 votes in a look.
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
-from fractions import Fraction
+from fractions import Fraction as F
 from itertools import cycle, pairwise
 from pathlib import Path
 from typing import Any
@@ -24,11 +22,10 @@ from mpmath import iv  # type: ignore[import-untyped]
 
 NOT, UNKNOWN, PROVED = 0, 1, 2
 WORDS = ("not proved", "unknown", "proved")
-HALF = Fraction(1, 2)
-EXACT, SCALE, STEPS = 128, 1 << 128, 1 << 20  # of binomial sums: exact up to; fixed point; terms
+EXACT, LONGEST, SCALE = 128, 2_000_000, 1 << 128  # binomial sums: exact to, none from, fixed point
 
-Verdict = tuple[str, str, str]
 Law = list[list[Any]] | None  # pieces [start, stop, log, slope, rate]
+Taken = list[tuple[str, str, F, Law] | None]  # event, side, value, law of each bound
 
 
 class Unreadable(ValueError):
@@ -44,58 +41,41 @@ def need(holds: bool, reason: str) -> None:
         raise Refused(reason)
 
 
-# Rigorous numbers: intervals of mpmath.iv are Any.
-
-
-def real(x: Fraction | int) -> Any:
+def real(x: F | int) -> Any:
     return iv.mpf(x.numerator) / iv.mpf(x.denominator)
 
 
-def ln_factorial(n: int) -> Any:
-    if n <= 300:
-        return iv.log(iv.mpf(math.factorial(n)))
-    x = iv.mpf(n)  # Stirling: the error has the sign of the first term left out and is smaller
-    terms = ((12, 1), (-360, 3), (1260, 5), (-1680, 7), (1188, 9))
-    total = x * iv.log(x) - x + iv.log(2 * iv.pi * x) / 2 + iv.mpf([-1, 0]) * 691 / 360360 / x**11
-    return total + sum(1 / (c * x**e) for c, e in terms)
-
-
-def tail(n: int, p: Fraction, x: int) -> Any:
-    """An interval around Pr[Binomial(n, p) >= x] for 0 <= p < 1."""
-    if x <= 0 or x > n or p == 0:
+def tail(n: int, p: F, x: int) -> Any:
+    """An interval around Pr[Binomial(n, p) >= x] for 0 < p < 1."""
+    if x <= 0 or x > n:
         return iv.mpf(int(x <= 0))
     if x <= n * p:
         return 1 - tail(n, 1 - p, n - x + 1)
-    u, w = p.numerator, p.denominator - p.numerator
+    u, w, k = p.numerator, p.denominator - p.numerator, x
     below = above = low = high = SCALE  # terms and sums over the first term; from here they fall
-    k = x
-    while k < n and above > 1 and k - x < STEPS:
+    while k < n and above > 1:
         below = below * (n - k) * u // ((k + 1) * w)
         above = -(-above * (n - k) * u // ((k + 1) * w))
         low, high, k = low + below, high + above, k + 1
-    ratio = Fraction((n - k) * u, (k + 1) * w)
+    ratio = F((n - k) * u, (k + 1) * w)
     high += math.ceil(above * ratio / (1 - ratio))
-    log = ln_factorial(n) - ln_factorial(x) - ln_factorial(n - x)
-    log += x * iv.log(real(p)) + (n - x) * iv.log(real(1 - p))
+    log = iv.log(iv.mpf(math.comb(n, x))) + x * iv.log(real(p)) + (n - x) * iv.log(real(1 - p))
     return iv.exp(log) * iv.mpf([low, high]) / SCALE
 
 
-def rare(n: int, p: Fraction, x: int, a: Fraction, first: int = 0) -> bool:
+def rare(n: int, p: F, x: int, a: F, first: int = 0) -> bool:
     """Is p^first Pr[Binomial(n, p) >= x] <= a for certain?"""
-    if not 0 <= p < 1:
-        return False
+    if not 0 < p < 1 or n + first > LONGEST:
+        return p == 0 < x + first
     if n + first <= EXACT:
         u, w = p.numerator, p.denominator
         total = sum(math.comb(n, k) * u**k * (w - u) ** (n - k) for k in range(max(x, 0), n + 1))
         return total * u**first <= a * w ** (n + first)
-    head = iv.exp(first * iv.log(real(p))) if first and p else iv.mpf(int(first == 0))
-    return bool(head * tail(n, p, x) <= real(a))
+    return bool(iv.exp(first * iv.log(real(p))) * tail(n, p, x) <= real(a))
 
 
 def phi(x: Any) -> Any:
-    """An interval around the normal distribution function at x > 0."""
-    if not bool(x < 12):
-        return 1 - iv.mpf([0, 1]) / 10**32
+    """An interval around the normal distribution function at 0 < x < 12."""
     term, total, k = x, x, 1
     while not (bool(2 * x * x <= k) and bool(term < iv.mpf(2) ** -200)):
         k += 2
@@ -105,13 +85,11 @@ def phi(x: Any) -> Any:
     return iv.mpf(0.5) + total * iv.exp(-x * x / 2) / iv.sqrt(2 * iv.pi)
 
 
-# Types. A shape is a function; [shape] of lists, (shape, ...) of lists of that length;
-# {"field": shape, "missing?": shape} or {"*": shape} of objects.
-
-
 def read(value: Any, shape: Any) -> Any:
+    """Shapes: str, int (a count), F(raction), {texts}, [shape] of a list, (shape, ...) of one
+    of that length, {"field": shape, "missing?": shape}, {"*": shape}, or a function."""
     if isinstance(shape, dict):
-        need(isinstance(value, dict), "an object was expected")
+        need(isinstance(value, dict), "no object")
         if "*" in shape:
             return {name: read(part, shape["*"]) for name, part in value.items()}
         known = {name.rstrip("?"): part for name, part in shape.items()}
@@ -120,93 +98,273 @@ def read(value: Any, shape: Any) -> Any:
         return {name: read(part, known[name]) for name, part in value.items()}
     if isinstance(shape, list | tuple):
         fits = isinstance(value, list) and (isinstance(shape, list) or len(shape) == len(value))
-        need(fits, "a list (of another length) was expected")
+        need(fits, "no list, or one of another length")
         return [read(v, part) for v, part in zip(value, cycle(shape), strict=False)]
-    return shape(value)
+    if shape is int:
+        need(type(value) is int and 0 <= value <= 2**53, "no count")
+    elif shape is F:
+        need(type(value) in (int, float) and abs(value) <= sys.float_info.max, "no number")
+        return F(float(value))
+    elif shape is str or isinstance(shape, set):
+        need(isinstance(value, str) and (shape is str or value in shape), f"no text of {shape}")
+    else:
+        return shape(value)
+    return value
 
 
-def parse(line: str) -> Any:
-    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
-        need(len(dict(items)) == len(items), "a field is repeated")
-        return dict(items)
-
-    return json.loads(line, object_pairs_hook=pairs)
+def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+    need(len(dict(items)) == len(items), "a field is repeated")
+    return dict(items)
 
 
-def number(value: Any) -> Fraction:
-    need(type(value) in (int, float) and abs(value) <= sys.float_info.max, "no number")
-    return Fraction(float(value))
-
-
-def count(value: Any) -> int:
-    need(type(value) is int and 0 <= value <= 2**53, "a count was expected")
-    return int(value)
-
-
-def text(value: Any) -> str:
-    need(isinstance(value, str), "a text was expected")
-    return str(value)
-
-
-def one(*choices: Any) -> Callable[[Any], Any]:
-    """One of some fixed values, or else of the last choice, if that is a function."""
-    *fixed, last = choices
-
-    def shape(value: Any) -> Any:
-        if any(type(value) is type(choice) and value == choice for choice in fixed):
-            return value
-        return read(value, last)
-
-    return shape
-
-
-def never(value: Any) -> Any:
-    raise Refused(f"not one of the values allowed: {value!a}")
-
-
-def limit(value: Any) -> Any:
-    return math.inf if value == "inf" else number(value)
+def either(fixed: Any, shape: Any, means: Any = None) -> Callable[[Any], Any]:
+    same = (type(fixed), fixed)
+    return lambda v: (means or v) if (type(v), v) == same else read(v, shape)
 
 
 def bound(value: Any) -> Any:
-    kinds = [kind for kind in KINDS if isinstance(value, dict) and kind in value]
-    b = read(value, BOUND | KINDS[kinds[0] if kinds else "looks"])
+    kind = next((kind for kind in ("given", "alpha") if kind in value), "looks")
+    b = read(value, KINDS[kind])
     looks = b.get("looks", [])
-    need(b["event"] == "class" or b["side"] == "lower", "others has lower bounds only")
     check_looks(looks)
-    b.setdefault("alpha", sum((a for _, a in looks), Fraction(0)))
+    b.setdefault("alpha", sum((a for _, a in looks), F(0)))
+    need(b["event"] == "class" or b["side"] == "lower", "others has lower bounds only")
     need(b["alpha"] >= 0, "an alpha is below 0")
-    if "then" in b:
-        fits = (b["event"], b["side"], len(looks)) == ("class", "lower", 1)
-        need(fits and b["then"] > looks[0][0], "then does not fit its bound")
+    fits = (b["event"], b["side"], len(looks)) == ("class", "lower", 1)
+    need("then" not in b or (fits and b["then"] > looks[0][0]), "then does not fit its bound")
     return b
 
 
+def check_looks(looks: list[Any], most: F | None = None) -> None:
+    need(all(n >= 1 and a >= 0 for n, a in looks), "votes of looks are >= 1, shares >= 0")
+    need(all(a[0] < b[0] for a, b in pairwise(looks)), "the votes of the looks do not rise")
+    need(most is None or sum(a for _, a in looks) <= most, "the looks spend more than their alpha")
+
+
 def proof(value: Any) -> Any:
-    need(isinstance(value, dict) and len(value) == 1 and set(value) <= set(PROOFS), "no proof")
-    kind, content = next(iter(value.items()))
-    need(content != [], "any and all need a proof")
+    kind, content = next(iter(read(value, ABOUT).items()), ("", None))
+    need(len(value) == 1 and kind in PROOFS and content != [], "no proof")
     return kind, read(content, PROOFS[kind])
 
 
-def certificate(value: Any) -> Any:
-    unproved = isinstance(value, dict) and "unproved" in value
-    return read(value, {"unproved": text} if unproved else CERTIFICATE)
+ABOUT, LABEL = {"*": lambda v: v}, lambda v: read(v, str if isinstance(v, str) else int)
+LIMIT, LOOKS, NUMBER_OR_NULL = either("inf", F, math.inf), [(int, F)], either(None, F)
+LAW = either(None, [(F, LIMIT, F, F, F)])
+BOUND: Any = {"stream": int, "event": {"class", "others"}, "side": {"lower", "upper"}}
+KINDS = {"given": BOUND | {"given": either(True, set())}, "alpha": BOUND | {"alpha": F},
+         "looks": BOUND | {"looks": LOOKS, "then?": int}}  # fmt: skip
+EVENT = {"bounds": [int], "steps": [{"shift": F, "multipliers": [F]}]}
+PROOFS = {"gaussian": int, "sure": int, "majority": EVENT, "lead": (EVENT, EVENT), "any": [proof],
+          "all": [proof]}  # fmt: skip
+VALUE = {"value": F, "look?": int, "looks?": LOOKS}
+CERTIFICATE = {"form": int, "class": int, "merged?": [int], "kept?": [int],
+               "streams": [either(None, int)], "bounds": [either(None, VALUE)],
+               "claims": [{"radius": LIMIT, "proof": proof}]}  # fmt: skip
+LINES = {
+    "noise": {"plan": str, "about": ABOUT, "grid": NUMBER_OR_NULL, "alpha": NUMBER_OR_NULL,
+              "noise": {"d": int, "sigma": F, "k": F, "eta": F},
+              "family?": {"alpha": F, "size": int},
+              "methods": {"*": [{"streams": [either("chosen", LAW)], "bounds": [bound]}]}},
+    "input": {"plan": str, "input": LABEL, "moved": F, "streams": [{"law": LAW, "counts": [[int]]}],
+              "certificates": {"*": lambda v: read(v, {"unproved": str} if "unproved" in v
+                                                   else CERTIFICATE)}},
+    "sets": {"plan": str, "sets": str, "coverage": F, "radius": F, "aside": F, "draws": int,
+             "confidence": NUMBER_OR_NULL, "multiplier": F, "overlap": F, "level": F, "rank": int,
+             "calibration": {"inputs": int, "draws": int}, "scores": [F], "threshold": LIMIT},
+    "attack": {"plan": str, "attack": LABEL, "method": str, "class": int, "distance": F,
+               "points": [F], "point": int, "rival": int, "counts": [int],
+               "shows": {"majority lost", "answer changed"}, "of": {"majority", "lead"}},
+}  # fmt: skip
 
 
-LOOKS = [(count, number)]
-LAW = one(None, [(number, limit, number, number, number)])
-ABOUT = {"*": lambda value: value}
-KINDS = {"given": {"given": one(True, never)}, "alpha": {"alpha": number},
-         "looks": {"looks": LOOKS, "then?": count}}  # fmt: skip
-BOUND = {"stream": count, "event": one("class", "others", never), "side": one("lower", "upper", never)}
-EVENT = {"bounds": [count], "steps": [{"shift": number, "multipliers": [number]}]}
-PROOFS = {"gaussian": count, "sure": count, "majority": EVENT, "lead": (EVENT, EVENT),
-          "any": [proof], "all": [proof]}  # fmt: skip
-PLAN = {"plan": text, "about": ABOUT, "grid": one(None, number), "alpha": one(None, number),
-        "noise": {"d": count, "sigma": number, "k": number, "eta": number},
-        "family?": {"alpha": number, "size": count},
-        "methods": {"*": [{"streams": [one("chosen", LAW)], "bounds": [bound]}]}}  # fmt: skip
-CERTIFICATE = {"form": count, "class": count, "merged?": [count], "kept?": [count],
-               "streams": [one(None, count)], "claims": [{"radius": limit, "proof": proof}],
-               "bounds": [one(None, {"value": number, "look?": count, "looks?": LOOKS})]}  # fmt: skip
+class Plan:
+    def __init__(self, v: Any) -> None:
+        self.d, self.sigma, k, eta = (v["noise"][name] for name in ("d", "sigma", "k", "eta"))
+        need(self.d >= 2 and self.sigma > 0 and eta > 0 and 0 <= 2 * k < self.d, "no such noise")
+        self.m, self.gaussian = (self.d - 2 * k) / eta, (k, eta) == (0, 2)
+        self.grid, self.alpha, self.methods = v["grid"], v["alpha"], v["methods"]
+        need(self.grid is None or self.grid > 0, "the step of the grid is not positive")
+        need(self.alpha is None or 0 < self.alpha < 1, "alpha is not between 0 and 1")
+        family, alpha = v.get("family", {"size": math.inf, "alpha": math.inf}), self.alpha or 0
+        self.size = family["size"]
+        need("family" not in v or self.size * alpha <= family["alpha"], "the family spends more")
+        for form in (form for forms in self.methods.values() for form in forms):
+            bounds, laws = form["bounds"], form["streams"]
+            for law in laws:
+                self.check_law(None if law == "chosen" else law)
+            kinds = {(b["stream"], b["event"], b["side"]) for b in bounds}
+            need(all(b["stream"] < len(laws) for b in bounds), "a bound without a stream")
+            need(len(kinds) == len(bounds), "two bounds agree in stream, event and side")
+            need(self.alpha is not None or all("given" in b for b in bounds), "no alpha for bounds")
+            need(sum(b["alpha"] for b in bounds) <= alpha, "a form spends more than alpha")
+
+    def check_law(self, law: Law) -> None:
+        for start, stop, _, slope, rate in law or ():
+            need(0 <= start < stop and (start > 0 or self.m + slope > 0), "a piece of a law")
+            ends = rate > -1 or (rate == -1 and self.m + slope < 0)
+            need(stop < math.inf or ends, "a law has infinite mass")
+        need(law != [] and all(a[1] <= b[0] for a, b in pairwise(law or ())), "pieces of a law")
+
+    def charge(self, law: Law) -> F | None:
+        """What a bound from votes under the law is charged for the grid, if no integral is needed."""
+        if self.grid is None:
+            return F(0)
+        [piece, *more] = law or [[0, math.inf, 0, 0, F(0)]]
+        if not self.gaussian or more or piece[:2] != [0, math.inf] or piece[3] != 0:
+            return None
+        square = self.d * (self.d - F(1, 2)) * self.sigma**2 / (1 + piece[4]) / self.grid**2
+        root = F(math.isqrt(int(square * 4**300)) + 1, 2**300)  # at least sqrt(d) M / h
+        return min(F(99 * 16, 100 * 2**53) * (4 * self.d + 2 * root), F(1))
+
+
+def check_value(plan: Plan, b: Any, value: Any, stream: Any, own: Any, aside: Any) -> int:
+    need(stream is not None and 0 <= value["value"] <= 1, "no stream, or no value in [0, 1]")
+    asked = ("given" not in b, "given" not in b and "looks" not in b)
+    need(("look" in value, "looks" in value) == asked, "look or looks do not fit the form")
+    if "given" in b:
+        return PROVED
+
+    def hits(row: list[int]) -> int:
+        need(max(own) < len(row), "the votes have no such class")
+        if b["event"] == "class":
+            return sum(row[c] for c in own)
+        return sum(row) - max((x for c, x in enumerate(row) if c not in aside), default=0)
+
+    looks = value.get("looks", b.get("looks"))
+    check_looks(looks, b["alpha"])
+    need(value["look"] < len(looks), "no such look")
+    (n, a), rows, first = looks[value["look"]], {sum(row): row for row in stream["counts"]}, 0
+    need(n in rows, "the votes of the look are not there")
+    x, then = hits(rows[n]), b.get("then")
+    if x == n and then in rows:
+        first, n, x = n, then - n, hits(rows[then]) - n
+    p, x = (value["value"], x) if b["side"] == "lower" else (1 - value["value"], n - x)
+    charge = plan.charge(stream["law"])
+    hold = p == 0 or rare(n, p + (charge or 0), x, a, first)
+    need(hold, "a value does not follow from the votes")
+    return UNKNOWN if charge is None else PROVED
+
+
+def prove(plan: Plan, taken: Taken, reach: Any, kind: str, content: Any) -> int:
+    if kind in ("any", "all"):
+        levels = [prove(plan, taken, reach, *part) for part in content]
+        return max(levels) if kind == "any" else min(levels)
+    if kind in ("majority", "lead"):
+        for i, event in enumerate(content if kind == "lead" else [content]):
+            check_event(taken, event, reach, ("others", "lower") if i else ("class", "upper"))
+        return UNKNOWN
+    event, side, value, law = (taken[content] if content < len(taken) else None) or [None] * 4
+    need((event, side) == ("class", "lower"), "a proof lacks its bound")
+    if kind == "sure":
+        ends = [0, *(end for piece in law or [] for end in piece[:2]), math.inf]
+        full = law is None or all(a == b for a, b in zip(ends[::2], ends[1::2], strict=True))
+        return PROVED * (value == 1 and full)
+    need(law is None and plan.gaussian, "gaussian needs a bound under a Gaussian P")
+    z = reach / plan.sigma
+    if z >= 12 or value == 1:  # no double below 1 is above Phi(12)
+        return PROVED * (value == 1 and z < math.inf)
+    return PROVED * bool(phi(real(z)) < real(value))
+
+
+def check_event(taken: Taken, event: Any, reach: Any, other: tuple[str, str]) -> None:
+    kinds = [(taken[i] or ())[:2] if i < len(taken) else () for i in event["bounds"]]
+    need(bool(kinds) and set(kinds) <= {("class", "lower"), other}, "an event lacks its bounds")
+    shifts = [step["shift"] for step in event["steps"]]
+    falling = shifts[-1:] > [0] and all(a > b for a, b in pairwise(shifts))
+    need(falling and shifts[0] >= reach, "the shifts do not fall or do not cover the reach")
+    for some in (step["multipliers"] for step in event["steps"]):
+        need(len(some) == len(kinds) and any(some), "multipliers do not fit the bounds")
+        signs = [x if "lower" in kind else -x for x, kind in zip(some, kinds, strict=True)]
+        need(min(signs) >= 0, "a multiplier has the wrong sign")
+
+
+def judge(plan: Plan, line: Any, method: str, c: Any) -> tuple[int, str]:
+    need("unproved" not in c, f"the writer gives no proof: {c.get('unproved')!a}")
+    need(c["form"] < len(plan.methods.get(method, [])), "no such method or form")
+    form = plan.methods[method][c["form"]]
+    own, aside = (c.get("merged", [c["class"]]), c.get("kept", c.get("merged", [c["class"]])))
+    need(not {"merged", "kept"} <= set(c) and c["class"] in set(own) & set(aside), "merged or kept")
+    need(all(len(set(s)) == len(s) for s in (own, aside)), "a set has a class twice")
+    sizes = len(form["streams"]), len(form["bounds"])
+    need((len(c["streams"]), len(c["bounds"])) == sizes, "streams or bounds do not fit the form")
+    need(all(i is None or i < len(line["streams"]) for i in c["streams"]), "no such stream")
+    streams = [None if i is None else line["streams"][i] for i in c["streams"]]
+    for stream, law in zip(streams, form["streams"], strict=True):
+        need(stream is None or law in ("chosen", stream["law"]), "a stream has another law")
+    need(c["claims"] and all(claim["radius"] > 0 for claim in c["claims"]), "no claim or radius")
+    levels, taken, said = [PROVED], Taken(), f"alpha {plan.alpha and float(plan.alpha)}"
+    for b, value in zip(form["bounds"], c["bounds"], strict=True):
+        if value is None:
+            taken.append(None)
+            continue
+        stream = streams[b["stream"]]
+        levels.append(check_value(plan, b, value, stream, own, aside))
+        taken.append((b["event"], b["side"], value["value"], stream["law"]))
+        said += ", under an assumption" * ("given" in b)
+    for claim in c["claims"]:
+        levels.append(prove(plan, taken, claim["radius"] + line["moved"], *claim["proof"]))
+    said += "".join(f", {name} {c[name]}" for name in ("merged", "kept") if name in c)
+    return min(levels), ("a claim does not follow", "needs an integral", said)[min(levels)]
+
+
+def judge_line(v: Any, plans: dict[str, Any]) -> list[tuple[str, int, str, Plan | None]]:
+    kind = next((kind for kind in LINES if kind in v), "input")
+    v = read(v, LINES[kind])
+    if kind == "noise":
+        plan = Plan(v)
+        need(plans.setdefault(v["plan"], plan) is plan, "two plans have one name")
+        return []
+    need(v["plan"] in plans, "no such plan stands before")
+    plan = plans[v["plan"]]
+    if kind != "input":
+        return [(f"{kind} {v[kind]}", UNKNOWN, "only the types are checked", None)]
+    need(v["moved"] >= 0 and (plan.grid is not None or v["moved"] == 0), "moved without a grid")
+    laws, results = [stream["law"] for stream in v["streams"]], []
+    need(all(a != b for i, a in enumerate(laws) for b in laws[:i]), "two streams have one law")
+    for stream in v["streams"]:
+        plan.check_law(stream["law"])
+        for a, b in pairwise(stream["counts"]):
+            fall = len(a) != len(b) or any(x > y for x, y in zip(a, b, strict=True))
+            need(not fall and sum(a) < sum(b), "a class falls, or the sums of rows do not rise")
+    for method, c in v["certificates"].items():
+        try:
+            level, reason = judge(plan, v, method, c)
+        except Refused as error:
+            level, reason = NOT, str(error)
+        results.append((f"input {v['input']}, {method}", level, reason, plan))
+    return results
+
+
+def check(content: bytes) -> list[tuple[str, str, str]]:
+    """Name, "proved", "not proved" or "unknown", and the reason, for all the file would prove."""
+    iv.prec, plans, results, verdicts = 256, dict[str, Plan](), [], []
+    try:
+        lines = [line for line in content.decode("utf-8").split("\n") if line.strip(" \t\r")]
+        head = json.loads(lines[0], object_pairs_hook=pairs)
+        read(head, {"format": {"dsrs-proof-1"}, "about": ABOUT})
+    except (ValueError, IndexError, RecursionError) as error:
+        raise Unreadable(f"no proof file: {error!a}") from None
+    for place, line in enumerate(lines[1:], 2):
+        value: Any = None
+        try:
+            value = json.loads(line)
+            results += judge_line(json.loads(line, object_pairs_hook=pairs), plans)
+        except (ValueError, TypeError, RecursionError) as error:
+            part = value.get("certificates") if isinstance(value, dict) else None
+            names = [f"input {value.get('input')}, {method}" for method in part or ()]
+            results += [(name, NOT, str(error), None) for name in names or [f"line {place}"]]
+    often, standing = Counter(name for name, *_ in results), Counter(plan for *_, plan in results)
+    for name, level, reason, plan in results:
+        if plan is not None and (often[name] > 1 or standing[plan] > plan.size):
+            level, reason = NOT, "stands twice, or the family has more certificates than allowed"
+        verdicts.append((name, WORDS[level], reason))
+    return verdicts
+
+
+def main(path: str) -> None:
+    for verdict in check(Path(path).read_bytes()):
+        print(": ".join(verdict).encode("ascii", "backslashreplace").decode())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

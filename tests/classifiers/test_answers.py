@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dsrs.certifying.many_inputs import certify_run
-from dsrs.classifiers import from_callable
-from dsrs.classifiers.answers import varied_batch
+from dsrs.certifying import certify_run
+from dsrs.classifiers import from_callable, varied_batch
 from dsrs.datasets import Dataset
 from dsrs.errors import StoreMismatch
 from dsrs.laws import GeneralizedGaussian

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dsrs.classifiers import from_onnx
-from dsrs.classifiers.batch_statistics import with_statistics
+from dsrs.classifiers import from_onnx, with_statistics
 from dsrs.errors import ClassifierError
 
 onnx = pytest.importorskip("onnx", reason="needs the extra `onnx`")

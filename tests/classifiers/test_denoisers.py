@@ -11,19 +11,21 @@ from numpy.typing import NDArray
 from scipy import fft
 
 from dsrs.classifiers import (
+    DENOISERS,
+    CallableClassifier,
+    Chain,
+    Clip,
+    Denoiser,
+    Normalisation,
     denoised,
     denoiser_from,
     from_callable,
     from_onnx,
     from_torch,
     load_classifier,
+    normalised,
 )
-from dsrs.classifiers.callable import CallableClassifier
-from dsrs.classifiers.denoisers import Chain, Denoiser, registry
-from dsrs.classifiers.denoisers.clip import Clip
 from dsrs.classifiers.denoisers.dct_blocks import MILD_SHARE, SHRINKAGE
-from dsrs.classifiers.denoisers.normalisation import Normalisation
-from dsrs.classifiers.layout import normalised
 from dsrs.errors import ClassifierError, InvalidInput
 from oracle.block_cosine import denoised_by_blocks, noise_size
 
@@ -58,7 +60,7 @@ def in_runtime(denoiser: Denoiser, batch: NDArray[np.float32]) -> NDArray[np.flo
 
 def every_kind(shape: tuple[int, ...]) -> list[Denoiser]:
     scales = np.linspace(0.5, 1.5, shape[0], dtype=np.float32)[:, None, None]
-    kinds = [denoiser_from(name, shape, UNIT) for name in registry.DENOISERS]
+    kinds = [denoiser_from(name, shape, UNIT) for name in DENOISERS]
     return [*kinds, Chain([kinds[0], Normalisation(shape, 1 - scales, scales)])]
 
 

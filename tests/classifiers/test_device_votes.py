@@ -10,13 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dsrs.certifying.one_input import sample_input
-from dsrs.classifiers import device_votes, from_torch, load_classifier, overlap
-from dsrs.classifiers.device_votes import DeviceVotes
-from dsrs.classifiers.tensor_passes import Prepared
+from dsrs.certifying import sample_input
+from dsrs.classifiers import DeviceVotes, Prepared, from_torch, load_classifier, overlap
 from dsrs.errors import ClassifierError, InvalidInput
-from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.grid import Grid
+from dsrs.laws import GeneralizedGaussian, Grid
 from dsrs.methods import Plan
 from dsrs.votes import VoteCollector
 
@@ -106,7 +103,7 @@ def test_noise_may_be_made_a_batch_ahead(monkeypatch: pytest.MonkeyPatch) -> Non
     class Ahead(overlap.InOrder):
         lag = 1
 
-    monkeypatch.setattr(device_votes, "order_on", lambda place: Ahead())
+    monkeypatch.setattr("dsrs.classifiers.device_votes.order_on", lambda place: Ahead())
     ahead = votes(network(), "cpu:0")
     monkeypatch.undo()
     assert ahead == votes(network(), "cpu")
@@ -123,7 +120,7 @@ def test_what_there_is_no_memory_for_is_counted_here(monkeypatch: pytest.MonkeyP
             raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
         return batch.flatten(1)[:, :3] * 64 // 1
 
-    monkeypatch.setattr(device_votes, "order_on", lambda place: Ahead())
+    monkeypatch.setattr("dsrs.classifiers.device_votes.order_on", lambda place: Ahead())
     lean = Answering(lambda batch: batch.flatten(1)[:, :3] * 64 // 1).eval()
     assert votes(Answering(hungry).eval(), "cpu:0") == votes(lean, "cpu")
 
@@ -205,7 +202,7 @@ def test_overlap_needs_a_pass_of_the_doctor(monkeypatch: pytest.MonkeyPatch, tmp
 
 def test_an_onnx_file_reads_noise_where_it_is(tmp_path: Any) -> None:
     pytest.importorskip("onnx", reason="needs the extra `torch`")
-    from dsrs.classifiers.torch_module import exported_to_onnx
+    from dsrs.classifiers import exported_to_onnx
 
     path = tmp_path / "net.onnx"
     path.write_bytes(exported_to_onnx(network(), SHAPE, (0.0, 1.0), "net"))
@@ -217,7 +214,7 @@ def test_an_onnx_file_reads_noise_where_it_is(tmp_path: Any) -> None:
 
 
 def test_several_devices_are_named_apart() -> None:
-    from dsrs.classifiers.several_devices import devices_of
+    from dsrs.classifiers import devices_of
 
     assert devices_of("cuda:0,cuda:1") == ("cuda:0", "cuda:1")
     assert devices_of("cpu") == ("cpu",)
@@ -227,7 +224,7 @@ def test_several_devices_are_named_apart() -> None:
 
 
 def test_cuda_all_is_every_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dsrs.classifiers.several_devices import devices_of
+    from dsrs.classifiers import devices_of
 
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)
     assert devices_of("cuda:all") == ("cuda:0", "cuda:1", "cuda:2")

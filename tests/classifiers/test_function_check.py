@@ -10,9 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from dsrs import GeneralizedGaussian, SmoothedClassifier
-from dsrs.certifying.many_inputs import certify_run
-from dsrs.classifiers import Classifier, from_callable
-from dsrs.classifiers.function_check import refuse_unless_function
+from dsrs.certifying import certify_run
+from dsrs.classifiers import Classifier, from_callable, refuse_unless_function
 from dsrs.datasets import Dataset
 from dsrs.errors import NotAFunction
 from dsrs.methods import Plan

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dsrs.classifiers import from_callable, load_classifier
-from dsrs.classifiers.layout import normalised
+from dsrs.classifiers import from_callable, load_classifier, normalised
 from dsrs.errors import ClassifierError, InvalidInput
 
 SOURCE = """
@@ -93,7 +92,7 @@ def test_a_class_with_weights_is_made_loaded_and_evaluated(folder: Path) -> None
 @pytest.mark.usefixtures("folder")
 def test_an_architecture_is_found_in_the_working_folder() -> None:
     pytest.importorskip("torch")
-    from dsrs.training.models import fresh_model
+    from dsrs.training import fresh_model
 
     model = fresh_model("layout_net:Net", (3,), 2, (0.0,), (1.0,))
     assert type(model).__name__ == "Net"

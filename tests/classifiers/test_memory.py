@@ -9,17 +9,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dsrs.certifying.one_input import sample_input
-from dsrs.classifiers import from_callable, from_onnx, from_torch
-from dsrs.classifiers.callable import CallableClassifier
-from dsrs.classifiers.fixed_batch import in_fixed_batches
-from dsrs.classifiers.layout import normalised
+from dsrs.certifying import sample_input
+from dsrs.classifiers import (
+    CallableClassifier,
+    from_callable,
+    from_onnx,
+    from_torch,
+    in_fixed_batches,
+    normalised,
+)
 from dsrs.errors import ClassifierError, OutOfMemory
-from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.grid import Grid
+from dsrs.laws import GeneralizedGaussian, Grid
 from dsrs.methods import Plan
-from dsrs.votes import VoteCollector
-from dsrs.votes.records import Votes
+from dsrs.votes import VoteCollector, Votes
 
 D, BATCH = 12, 32
 FITS = 4  # rows, of the models that really run out of memory

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from classifiers import threshold_file
-from dsrs.classifiers import Classifier, load_classifier, loading, register
+from dsrs.classifiers import ADAPTERS, Classifier, load_classifier, register
 from dsrs.cli.main import known_commands, main
 from dsrs.errors import ClassifierError, InvalidInput
-from dsrs.votes.executors import ModelSpec
+from dsrs.votes import ModelSpec
 
 NAME = "net.threshold"
 
 
 @pytest.fixture
-def registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A model of the new kind and data for it in the working directory."""
     monkeypatch.chdir(tmp_path)
     Path(NAME).write_text("0.5\n")
     images = np.stack([np.full((4, 4), level, np.float32) for level in (0.2, 0.9, 0.8)])
     np.savez("data.npz", images=images, labels=[0, 1, 1])
-    monkeypatch.setattr(loading, "ADAPTERS", [*loading.ADAPTERS])
     register(threshold_file.ADAPTER)
+    yield
+    ADAPTERS.remove(threshold_file.ADAPTER)
 
 
 @pytest.mark.usefixtures("registered")
@@ -77,5 +79,5 @@ def test_another_machine_builds_it_by_name() -> None:
 def test_help_names_every_kind() -> None:
     options = known_commands(("certify",)).by_name["certify"].all_options()
     (text,) = (option.help for option in options if option.name == "--model")
-    for adapter in loading.ADAPTERS:
+    for adapter in ADAPTERS:
         assert adapter.form.replace("package.", "") in text

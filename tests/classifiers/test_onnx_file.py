@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dsrs.classifiers import from_onnx, load_classifier
-from dsrs.classifiers.onnx_device import provider_for
+from dsrs.classifiers import from_onnx, load_classifier, provider_for
 from dsrs.errors import ClassifierError, InvalidInput
 
 onnx = pytest.importorskip("onnx", reason="needs the extra `torch`")

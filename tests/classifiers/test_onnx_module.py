@@ -13,12 +13,17 @@ import pytest
 from numpy.typing import NDArray
 
 from classifiers.test_batch_statistics import as_onnx, batches, network, without_normalisation
-from dsrs.classifiers import denoised, denoiser_from, from_onnx, load_classifier
-from dsrs.classifiers.batch_statistics import with_normalisations
-from dsrs.classifiers.callable import CallableClassifier
-from dsrs.classifiers.layout import normalised
-from dsrs.classifiers.scaled import scaled
-from dsrs.classifiers.scaling import Scaling
+from dsrs.classifiers import (
+    CallableClassifier,
+    Scaling,
+    denoised,
+    denoiser_from,
+    from_onnx,
+    load_classifier,
+    normalised,
+    scaled,
+    with_normalisations,
+)
 from dsrs.errors import ClassifierError, MissingExtra
 
 onnx = pytest.importorskip("onnx", reason="needs the extra `onnx`")
@@ -29,10 +34,10 @@ pytest.importorskip("onnxscript", reason="needs the extra `torch`")
 from onnx import TensorProto  # noqa: E402
 
 from classifiers.handmade_onnx import Node, model_of_nodes  # noqa: E402
-from dsrs.classifiers import onnx_module  # noqa: E402
+from dsrs.classifiers import exported_to_onnx  # noqa: E402
 from dsrs.classifiers.onnx_layers import LAYERS  # noqa: E402
+from dsrs.classifiers.onnx_module import OPERATORS  # noqa: E402
 from dsrs.classifiers.onnx_operators import operator  # noqa: E402
-from dsrs.classifiers.torch_module import exported_to_onnx  # noqa: E402
 from dsrs.networks import build_network  # noqa: E402
 
 SHAPE = (1, 12, 12)
@@ -219,7 +224,7 @@ def test_normalisation_is_put_back_without_changing_answers() -> None:
 def test_other_answers_are_refused_with_the_figure(monkeypatch: pytest.MonkeyPatch) -> None:
     right = LAYERS["Gemm"]
     wrong = operator(lambda call: right.run(call) + 0.25, " ".join(right.attributes))
-    monkeypatch.setitem(onnx_module.OPERATORS, "Gemm", wrong)
+    monkeypatch.setitem(OPERATORS, "Gemm", wrong)
     model = from_onnx(as_onnx(network(), 17))
     with pytest.raises(ClassifierError, match=r"as a PyTorch module \(by 0\.25; up to 0\.001 is"):
         module_of(model)

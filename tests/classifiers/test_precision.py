@@ -9,19 +9,24 @@ import numpy as np
 import pytest
 
 import dsrs
-from dsrs.certifying.one_input import sample_input
-from dsrs.classifiers import from_callable, from_torch, load_classifier
-from dsrs.classifiers.adapters import ModelOptions
-from dsrs.classifiers.denoisers import denoiser_from
-from dsrs.classifiers.ensemble import ensemble
-from dsrs.classifiers.in_front import denoised
-from dsrs.classifiers.loading import classifier_of
-from dsrs.classifiers.precision import MODEL_PRECISIONS, Precision, refuse_other_precision
-from dsrs.classifiers.torch_module import fingerprint_of_module
-from dsrs.cli import model_options
+from dsrs.certifying import sample_input
+from dsrs.classifiers import (
+    MODEL_PRECISIONS,
+    ModelOptions,
+    Precision,
+    classifier_of,
+    denoised,
+    denoiser_from,
+    ensemble,
+    fingerprint_of_module,
+    from_callable,
+    from_torch,
+    load_classifier,
+    refuse_other_precision,
+)
+from dsrs.cli.model_options import PRECISION_CHOICES
 from dsrs.errors import ClassifierError, InvalidInput
-from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.grid import Grid
+from dsrs.laws import GeneralizedGaussian, Grid
 from dsrs.methods import Plan
 
 pytest.importorskip("torch", reason="needs the extra `torch`")
@@ -181,7 +186,7 @@ def test_other_code_may_not_change_float32_on_the_processor() -> None:
 
 
 def test_the_command_line_knows_every_precision() -> None:
-    assert model_options.PRECISION_CHOICES == MODEL_PRECISIONS == get_args(Precision)
+    assert PRECISION_CHOICES == MODEL_PRECISIONS == get_args(Precision)
 
 
 def test_smooth_takes_the_precision_of_a_module_and_of_a_radius() -> None:

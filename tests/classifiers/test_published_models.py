@@ -20,8 +20,7 @@ torch = pytest.importorskip("torch")
 from safetensors.torch import save_file  # noqa: E402
 
 from classifiers import published_fakes as fakes  # noqa: E402
-from dsrs.classifiers import hugging_face, load_classifier  # noqa: E402
-from dsrs.classifiers.loading import preparation_of  # noqa: E402
+from dsrs.classifiers import load_classifier, preparation_of  # noqa: E402
 from dsrs.errors import ClassifierError, InvalidInput, MissingExtra  # noqa: E402
 
 Install = Callable[[dict[str, ModuleType]], None]
@@ -122,7 +121,8 @@ PROCESSORS: dict[str, tuple[dict[str, Any], tuple[Any, ...]]] = {
 @pytest.mark.parametrize("kind", PROCESSORS)
 def test_images_are_prepared_as_a_folder_says(tmp_path: Path, kind: str) -> None:
     processor, frame = PROCESSORS[kind]
-    found = hugging_face.preparation(str(hub_folder(tmp_path / "net", processor)))
+    found = preparation_of(str(hub_folder(tmp_path / "net", processor)))
+    assert found is not None
     assert (found.size, found.crop, found.resample, found.stretch) == frame
     assert found.class_names == ("cat", "dog", "bird")
 

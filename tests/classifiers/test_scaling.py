@@ -12,15 +12,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dsrs.classifiers import from_callable
-from dsrs.classifiers.scaled import scaled
-from dsrs.classifiers.scaling import Scaling
+from dsrs.classifiers import Scaling, from_callable, scaled
 from dsrs.cli.main import main
 from dsrs.datasets import Dataset
 from dsrs.errors import DataError, InvalidInput
-from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.grid import Grid
-from dsrs.smoothed.classifier import SmoothedClassifier
+from dsrs.laws import GeneralizedGaussian, Grid
+from dsrs.smoothed import SmoothedClassifier
 
 ROWS = np.array([[0.0, 1000.0, 0.25], [4.0, 3000.0, 0.75], [1.0, 2000.0, 0.5]])
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsrs.classifiers import from_callable, from_sklearn
-from dsrs.classifiers.layout import normalised
+from dsrs.classifiers import from_callable, from_sklearn, normalised
 from dsrs.errors import ClassifierError, NoScores
 
 BATCH = np.array([[0.25, 0.5], [1.0, 0.0]], dtype=np.float32)

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dsrs.classifiers import from_torch
-from dsrs.classifiers.torch_module import fingerprint_of_module
+from dsrs.classifiers import fingerprint_of_module, from_torch
 from dsrs.errors import ClassifierError, InvalidInput
 
 pytest.importorskip("torch", reason="needs the extra `torch`")
@@ -61,10 +60,10 @@ def test_what_cannot_be_exported_runs_eagerly_and_says_why() -> None:
 
 
 def test_an_export_that_answers_differently_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dsrs.classifiers import torch_module
+    from dsrs.classifiers import exported_to_onnx
 
-    other = torch_module.exported_to_onnx(network(1), SHAPE, (0.0, 1.0), "other")
-    monkeypatch.setattr(torch_module, "exported_to_onnx", lambda *_: other)
+    other = exported_to_onnx(network(1), SHAPE, (0.0, 1.0), "other")
+    monkeypatch.setattr("dsrs.classifiers.torch_module.exported_to_onnx", lambda *_: other)
     with pytest.raises(ClassifierError, match="answers differently"):
         from_torch(network(0), SHAPE, engine="onnx")
     assert "answers differently" in from_torch(network(0), SHAPE).description
@@ -121,7 +120,7 @@ def test_the_exporter_of_pytorch_prints_nothing_when_it_fails(
     """In a process of its own: PyTorch logs to the standard error that it found at its start."""
     code = """
 import torch
-from dsrs.classifiers.torch_module import exported_to_onnx
+from dsrs.classifiers import exported_to_onnx
 from dsrs.errors import ClassifierError
 try:
     exported_to_onnx(torch.nn.Conv2d(3, 4, 3).eval(), (1, 8, 8), (0.0, 1.0), "net")

@@ -15,8 +15,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-from dsrs.classifiers import load_classifier, weights  # noqa: E402
-from dsrs.classifiers.weights import read_weights, safe_load  # noqa: E402
+from dsrs.classifiers import load_classifier, read_weights, safe_load  # noqa: E402
 from dsrs.errors import ClassifierError, InvalidInput  # noqa: E402
 from dsrs.networks import build_network  # noqa: E402
 
@@ -195,7 +194,7 @@ def test_damaged_files_are_refused(tmp_path: Path, content: bytes) -> None:
 def test_a_small_file_of_something_large_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(weights, "UNFOLDED", 1 << 16)
+    monkeypatch.setattr("dsrs.classifiers.weights.UNFOLDED", 1 << 16)
     path = tmp_path / "bomb.pth"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("bomb/data.pkl", bytes(1 << 20))

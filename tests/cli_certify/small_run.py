@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dsrs.proofs.certificate import Certificate
+from dsrs.proofs import Certificate
 from dsrs.store import open_run
 
 HERE = Path(__file__).parent

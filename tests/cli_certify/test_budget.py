@@ -13,12 +13,10 @@ import pytest
 from numpy.typing import NDArray
 
 from cli_certify.small_run import Certify, make_named_data
-from dsrs.certifying.budget import Budget
-from dsrs.certifying.one_input import sample_input
-from dsrs.cli import budget as budget_cli
+from dsrs.certifying import Budget, sample_input
 from dsrs.cli.main import main
 from dsrs.errors import InvalidInput
-from dsrs.measures.certified_accuracy import certified_accuracy
+from dsrs.measures import certified_accuracy
 from dsrs.store import open_run
 
 Batch = NDArray[np.float32]
@@ -126,7 +124,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
     import cli_certify.tiny_classifier as tiny
 
     clock = Fake()
-    monkeypatch.setattr(budget_cli, "clock", clock)
+    monkeypatch.setattr("dsrs.cli.budget.clock", clock)
     monkeypatch.setattr(tiny, "timed", clock.classify, raising=False)
     return clock
 

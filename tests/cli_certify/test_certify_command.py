@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from cli_certify.small_run import INPUTS, Certify, contents
-from dsrs.proofs.checking import check
-from dsrs.store import open_run
-from dsrs.store.schema import STORE_NAME
-from dsrs.votes.records import SELECTION
+from dsrs.proofs import check
+from dsrs.store import STORE_NAME, open_run
+from dsrs.votes import SELECTION
 
 
 def test_a_run_holds_checked_certificates_and_prints_its_table(

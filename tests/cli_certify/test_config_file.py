@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli_certify.small_run import Certify, certify_arguments, contents
-from dsrs.cli.config_file import config_text
+from dsrs.cli import config_text
 from dsrs.cli.main import main, parsed
 
 NEEDED = ("--model", "m", "--data", "d", "--output", "o")

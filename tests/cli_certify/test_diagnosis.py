@@ -9,12 +9,11 @@ import pytest
 from numpy.typing import NDArray
 
 from cli_certify.small_run import Certify
-from dsrs.certifying.many_inputs import certify_run
-from dsrs.classifiers import from_callable
-from dsrs.classifiers.base import Classifier
+from dsrs.certifying import certify_run
+from dsrs.classifiers import Classifier, from_callable
 from dsrs.datasets import Dataset
 from dsrs.laws import GeneralizedGaussian
-from dsrs.measures.diagnosis import diagnose, hopeless_votes, renamed_classes
+from dsrs.measures import diagnose, hopeless_votes, renamed_classes
 from dsrs.methods import Plan
 from dsrs.store import open_run
 

@@ -8,7 +8,7 @@ import pytest
 
 from cli_certify.small_run import Certify, contents
 from dsrs.cli.main import main
-from dsrs.laws.grid import Grid
+from dsrs.laws import Grid
 from dsrs.store import open_run
 
 

@@ -13,8 +13,7 @@ import pytest
 from cli_certify.small_run import INPUTS, Certify
 from dsrs.cli.main import main
 from dsrs.exchange import import_rows
-from dsrs.store import open_run
-from dsrs.store.writer import start_run
+from dsrs.store import open_run, start_run
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cli_certify.small_run import Certify, contents, make_data, start_certify
-from dsrs.store.schema import STORE_NAME
+from dsrs.store import STORE_NAME
 
 SLOW = ("--model", "tiny_classifier:slow")
 WAIT_SECONDS = 120  # only a hanging process reaches it

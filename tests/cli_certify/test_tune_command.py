@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from cli_certify.small_run import Certify, make_named_data
+from dsrs.cli import RADIUS_COLUMNS, round_radii
 from dsrs.cli.main import main
-from dsrs.cli.tune import RADIUS_COLUMNS, round_radii
 from dsrs.store import open_run
 
 MODEL = ["--model", "tiny_classifier:bright", "--num-classes", "2", "--data", "data.npz"]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from dsrs.cli import Option
 from dsrs.cli.main import known_commands
-from dsrs.cli.options import Option
 from dsrs.errors import InvalidInput
 from dsrs.exchange import FORMATS
-from dsrs.training.defaults import DATA
-from dsrs.training.recipes import RECIPES
+from dsrs.training import DATA, RECIPES
 
 CHOICES = {
     ("export", "--format"): FORMATS,

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from dsrs.cli import table
 from dsrs.cli.main import main
-from dsrs.cli.tables import table
-from dsrs.measures.rounding import floor_text
+from dsrs.measures import floor_text
 
 LAW = ["--d", "3072", "--k", "1530", "--sigma", "0.5"]
 SECOND = ["--q", "truncated:0.8", "--q-interval", "0.995", "1.0"]
@@ -227,9 +227,9 @@ def test_recertify_refuses_what_it_cannot_do(tmp_path: Path, capsys) -> None:  #
 
 
 def test_interrupt_keeps_finished_rows(tmp_path: Path, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
-    from dsrs.proofs import table
+    from dsrs.proofs import certify_rows
 
-    honest = table.certify_rows
+    honest = certify_rows
 
     def interrupted(source, workers):  # type: ignore[no-untyped-def]
         for n, outcome in enumerate(honest(source, workers)):
@@ -237,7 +237,7 @@ def test_interrupt_keeps_finished_rows(tmp_path: Path, monkeypatch, capsys) -> N
                 raise KeyboardInterrupt
             yield outcome
 
-    monkeypatch.setattr(table, "certify_rows", interrupted)
+    monkeypatch.setattr("dsrs.proofs.table.certify_rows", interrupted)
     assert recertify(tmp_path, GOOD, GOOD, GOOD, GOOD) == 130
     assert len(rows(tmp_path / "out.csv")) == 2
     assert "2 rows" in capsys.readouterr().out

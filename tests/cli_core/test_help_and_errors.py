@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from dsrs.cli import Commands, HelpAsked, help_of, parse, whole_number, whole_numbers
 from dsrs.cli.main import VERBS, known_commands, main, parsed
-from dsrs.cli.options import Commands
-from dsrs.cli.parsing import HelpAsked, help_of, parse
-from dsrs.cli.values import whole_number, whole_numbers
 from dsrs.errors import InvalidInput
 
 CERTIFY = ["certify", "--model", "m", "--data", "d", "--output", "o"]

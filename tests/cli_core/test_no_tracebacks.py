@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dsrs.cli import main as command_line
 from dsrs.cli.main import main
 
 LONG = "x" * 300
@@ -137,7 +136,7 @@ def test_ctrl_c_while_a_command_is_still_loading(run: Run, monkeypatch: pytest.M
     def interrupted(name: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command_line, "import_module", interrupted)
+    monkeypatch.setattr("dsrs.cli.main.import_module", interrupted)
     code, err = run("show", "file")
     assert code == 130
     assert "interrupted" in err

@@ -15,8 +15,8 @@ import jsonschema
 import numpy as np
 import pytest
 
+from dsrs.cli import print_json, schema_of
 from dsrs.cli.main import known_commands, main
-from dsrs.cli.output import print_json, schema_of
 
 MODEL = """
 import numpy as np

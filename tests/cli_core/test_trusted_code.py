@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dsrs.cli.main import main
-from dsrs.store.schema import STORE_NAME, checksum_of
+from dsrs.store import STORE_NAME, checksum_of
 
 EVIL = """
 from pathlib import Path

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
+from dsrs.cli import Option
 from dsrs.cli.main import known_commands, main
-from dsrs.cli.options import Option
 
 LAW = ["--d", "3072", "--k", "1530", "--sigma", "0.5"]
 

@@ -3,13 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsrs.confidence.bootstrap import (
-    RESAMPLES_PER_BLOCK,
-    Resampling,
-    draw_counts,
-    interval,
-    resampled_means,
-)
+from dsrs.confidence import RESAMPLES_PER_BLOCK, Resampling, draw_counts, interval, resampled_means
 from dsrs.errors import InvalidInput
 
 

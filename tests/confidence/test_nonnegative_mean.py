@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from dsrs.confidence.nonnegative_mean import BETS, nonnegative_mean_lower
+from dsrs.confidence import BETS, nonnegative_mean_lower
 from dsrs.errors import InvalidInput
 
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import special
 
 import dsrs
-from dsrs.conformal.level import (
+from dsrs.conformal import (
     ShiftProof,
     calibration_level,
     coverage_of_one,

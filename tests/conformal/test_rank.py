@@ -7,13 +7,13 @@ from fractions import Fraction
 import pytest
 from scipy import stats
 
-from dsrs.conformal.rank import (
+from dsrs.conformal import (
     fewest_inputs,
     rank_for,
     rank_on_average,
     rank_with_confidence,
+    threshold_of,
 )
-from dsrs.conformal.sets import threshold_of
 from dsrs.errors import InvalidInput
 
 

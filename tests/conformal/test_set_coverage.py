@@ -16,11 +16,15 @@ from numpy.typing import NDArray
 from scipy import integrate, special, stats
 
 from conformal.planted import at_origin, half_space, linear
-from dsrs.conformal import SetPlan, SetPredictor, calibrate
-from dsrs.conformal.level import calibration_level
-from dsrs.conformal.prediction import set_of
-from dsrs.conformal.rank import rank_for
-from dsrs.conformal.sets import threshold_of
+from dsrs.conformal import (
+    SetPlan,
+    SetPredictor,
+    calibrate,
+    calibration_level,
+    rank_for,
+    set_of,
+    threshold_of,
+)
 from dsrs.datasets import Dataset
 from dsrs.laws import GeneralizedGaussian
 

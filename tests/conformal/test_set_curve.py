@@ -7,8 +7,7 @@ import pytest
 
 import dsrs
 from conformal.planted import BOUNDS, linear
-from dsrs.conformal import SetPlan, SetPredictor, calibrate, size_curve
-from dsrs.conformal.calibration import at_radius
+from dsrs.conformal import SetPlan, SetPredictor, at_radius, calibrate, size_curve
 from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput
 from dsrs.laws import GeneralizedGaussian

@@ -12,16 +12,22 @@ from numpy.typing import NDArray
 
 from conformal.planted import BOUNDS, at_origin, half_space
 from dsrs.classifiers import Classifier, from_callable
-from dsrs.cli.set_report import evaluation_text
-from dsrs.conformal import Evaluation, SetPlan, SetPredictor, calibrate, evaluate_sets
-from dsrs.conformal.evaluation import ShiftOutcome
-from dsrs.conformal.queries import Query
-from dsrs.conformal.shifts import SHIFT_KINDS, Mover
+from dsrs.cli import evaluation_text
+from dsrs.conformal import (
+    SHIFT_KINDS,
+    Evaluation,
+    Mover,
+    Query,
+    SetPlan,
+    SetPredictor,
+    ShiftOutcome,
+    calibrate,
+    evaluate_sets,
+)
 from dsrs.datasets import Dataset
 from dsrs.errors import DataError, InvalidInput
-from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.grid import Grid
-from dsrs.reports.sets_page import sets_page
+from dsrs.laws import GeneralizedGaussian, Grid
+from dsrs.reports import sets_page
 from reports.headless_chromium import HeadlessChromium, find_chromium
 
 LAW = GeneralizedGaussian(16, 1.0)

@@ -5,12 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsrs.conformal.scores import (
-    SCORES,
-    kind_of_outputs,
-    log_probabilities,
-    score_named,
-)
+from dsrs.conformal import SCORES, kind_of_outputs, log_probabilities, score_named
 from dsrs.errors import InvalidInput
 
 LOGITS = np.array([[2.0, 0.0, 1.0], [0.0, 0.0, 0.0], [-np.inf, 3.0, 3.0]])

@@ -17,15 +17,8 @@ from conformal.planted import BOUNDS, at_origin, half_space, linear
 from dsrs.classifiers import Classifier, from_callable
 from dsrs.conformal import SetPlan, SetPredictor, Sets, calibrate
 from dsrs.datasets import Dataset
-from dsrs.errors import (
-    DataError,
-    InvalidInput,
-    NoScores,
-    NotAFunction,
-    OtherModel,
-)
-from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.grid import Grid
+from dsrs.errors import DataError, InvalidInput, NoScores, NotAFunction, OtherModel
+from dsrs.laws import GeneralizedGaussian, Grid
 
 LAW = GeneralizedGaussian(2, 1.0)
 ORIGIN = np.zeros(2, np.float32)

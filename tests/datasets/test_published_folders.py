@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dsrs.datasets import load_dataset
-from dsrs.datasets.array_pickle import read_array_pickle
+from dsrs.datasets import load_dataset, read_array_pickle
 from dsrs.errors import DataError, InvalidInput
 
 ROWS = np.random.default_rng(0).integers(0, 256, (6, 3072), dtype=np.uint8)

@@ -11,11 +11,10 @@ import pytest
 
 from docs.run_examples import blocks
 from docs.test_documentation import PAGES, ROOT
+from dsrs.cli import Option
 from dsrs.cli.main import known_commands, main
-from dsrs.cli.options import Option
 from dsrs.cli.reference import reference
-from dsrs.methods import defaults
-from dsrs.methods.registry import DOUBLE_SAMPLING, METHODS
+from dsrs.methods import DOUBLE_SAMPLING, METHODS, defaults
 
 OPTIONS = {
     (command.name, option.name): option

@@ -12,7 +12,7 @@ import pytest
 
 from docs.run_examples import blocks, run_example
 from docs.test_documentation import PAGES, README
-from dsrs.certifying.many_inputs import certify_run
+from dsrs.certifying import certify_run
 from dsrs.classifiers import from_callable
 from dsrs.cli.main import parsed
 from dsrs.datasets import Dataset, load_dataset

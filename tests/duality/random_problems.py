@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dsrs.duality.bound import Problem, dual_bound
+from dsrs.duality import Problem, dual_bound
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, Truncated, Weighted
-from dsrs.proofs.constraints import constraints_of, problem_of
-from dsrs.proofs.interval import Interval, Observation
+from dsrs.proofs import Interval, Observation, constraints_of, problem_of
 from oracle import mixtures
 
 DIMENSIONS = (2, 3, 4, 5, 8, 20, 63, 64, 100, 784, 3072, 150528)

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from dsrs.duality.base import Floats
-from dsrs.duality.bound import Problem, chosen_ends
-from dsrs.duality.measure import measure
-from dsrs.duality.nodes import Search
+from dsrs.duality import Floats, Problem, Search, chosen_ends, measure
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, Truncated, Weighted
-from dsrs.proofs.constraints import SEARCH_WORK, constraints_of, problem_of
-from dsrs.proofs.interval import Interval, Observation
+from dsrs.proofs import SEARCH_WORK, Interval, Observation, constraints_of, problem_of
 
 MNIST = GeneralizedGaussian(784, 1.0, 380.0)
 SMALL = GeneralizedGaussian(10, 1.0, 2.0, 1.0)

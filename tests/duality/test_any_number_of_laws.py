@@ -15,10 +15,9 @@ from dsrs import (
     certify,
     check,
 )
-from dsrs.duality.bound import dual_bound
-from dsrs.duality.kernel import compile_kernels
+from dsrs.duality import compile_kernels, dual_bound
 from dsrs.laws import AdditionalLaw
-from dsrs.proofs.constraints import constraints_of, problem_of
+from dsrs.proofs import constraints_of, problem_of
 from duality.random_problems import random_case
 
 # What may be given away: the flat charge, and with the multipliers the angle's table and rounding,

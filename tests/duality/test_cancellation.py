@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dsrs.duality.bound import dual_bound
+from dsrs.duality import dual_bound
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
 from duality.search_cases import problem
 from oracle.shells import Weight

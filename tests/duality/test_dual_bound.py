@@ -7,10 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from dsrs.duality.bound import dual_bound
+from dsrs.duality import dual_bound
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, additional_law
-from dsrs.proofs.constraints import constraints_of, problem_of
-from dsrs.proofs.interval import Interval, Observation
+from dsrs.proofs import Interval, Observation, constraints_of, problem_of
 from oracle.shells import dual_bound as exact_bound
 
 # d, k, sigma, r, l1, l2, shape, value: every sign, kinks, small d, thin and wide shells.

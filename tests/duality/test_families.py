@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dsrs.duality.bound import dual_bound
+from dsrs.duality import dual_bound
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, Truncated, Weighted
-from dsrs.proofs.constraints import constraints_of, problem_of
-from dsrs.proofs.interval import Interval, Observation
+from dsrs.proofs import Interval, Observation, constraints_of, problem_of
 from oracle.shells import dual_bound as exact_bound
 
 P, Q = 0.93, 0.96

@@ -12,12 +12,10 @@ import pytest
 from scipy import optimize
 
 from dsrs import certify
-from dsrs.duality.bound import dual_bound
+from dsrs.duality import dual_bound
 from dsrs.errors import InfeasibleBox
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
-from dsrs.proofs.checking import find_flaw
-from dsrs.proofs.constraints import constraints_of, problem_of
-from dsrs.proofs.interval import Interval, Observation
+from dsrs.proofs import Interval, Observation, constraints_of, find_flaw, problem_of
 from oracle import dense
 
 

@@ -8,14 +8,10 @@ import numpy as np
 import pytest
 from scipy import optimize, special
 
-from dsrs.duality.bound import LARGEST_ROUNDING, dual_bound
-from dsrs.duality.density import components_of
+from dsrs.duality import LARGEST_ROUNDING, components_of, dual_bound
 from dsrs.errors import InvalidInput
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted, parse_additional_law
-from dsrs.proofs.base import Step
-from dsrs.proofs.constraints import constraints_of, problem_of
-from dsrs.proofs.dual import Dual
-from dsrs.proofs.interval import Interval, Observation
+from dsrs.proofs import Dual, Interval, Observation, Step, constraints_of, problem_of
 from duality.forgeries import HALF, KINDS, Forgery
 from laws.test_masses import random_base, random_weights
 

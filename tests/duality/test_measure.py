@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsrs.duality.bound import dual_bound
-from dsrs.duality.nodes import lay_nodes
+from dsrs.duality import dual_bound, lay_nodes
 from dsrs.laws import GeneralizedGaussian, Rescaled
 from duality.search_cases import Measured, general_cases, problem
 

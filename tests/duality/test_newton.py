@@ -6,10 +6,16 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from dsrs.duality.base import Floats
-from dsrs.duality.bound import Problem, dual_bound
-from dsrs.duality.newton import general_multipliers, newton_step, slope_of, start_alone
-from dsrs.duality.nodes import lay_nodes
+from dsrs.duality import (
+    Floats,
+    Problem,
+    dual_bound,
+    general_multipliers,
+    lay_nodes,
+    newton_step,
+    slope_of,
+    start_alone,
+)
 from dsrs.laws import Rescaled, Truncated
 from duality.search_cases import MNIST, Measured, general_cases, problem
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsrs.duality.base import base_of
-from dsrs.duality.nodes import ALONE, GENERAL, SPLIT, kind_of, lay_nodes
+from dsrs.duality import ALONE, GENERAL, SPLIT, base_of, kind_of, lay_nodes
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
 from duality.search_cases import MNIST, SMALL, WEIGHTED, problem
 from laws.annulus import Annulus

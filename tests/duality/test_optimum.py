@@ -17,10 +17,9 @@ from dsrs import (
     Truncated,
     certify,
 )
-from dsrs.duality import kernel
-from dsrs.duality.bound import dual_bound
+from dsrs.duality import compile_kernels, dual_bound
 from dsrs.errors import InfeasibleBox
-from dsrs.proofs.constraints import constraints_of, problem_of
+from dsrs.proofs import constraints_of, problem_of
 
 BEYOND = 1e-5  # of sigma
 
@@ -28,7 +27,7 @@ BEYOND = 1e-5  # of sigma
 @pytest.fixture
 def compiled() -> None:
     """Thousands of bounds: worth the compiler."""
-    kernel.compile_kernels()
+    compile_kernels()
 
 
 def random_certificate(seed: int) -> Certificate:

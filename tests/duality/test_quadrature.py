@@ -7,21 +7,26 @@ import math
 import numpy as np
 import pytest
 
-from dsrs.duality.bound import (
+from dsrs.duality import (
     BOUND_THINNING,
     HIDDEN,
+    KINKED_DIMENSION,
+    NESTED_NODES,
+    NESTED_WEIGHTS,
+    UNSURE,
+    Cutting,
     Problem,
+    active_on,
     bound_on,
     chosen_ends,
+    curve_integrand,
+    jumps,
+    line_integrand,
+    pieces_of,
+    strips,
 )
-from dsrs.duality.curve import KINKED_DIMENSION, Cutting, jumps, strips
-from dsrs.duality.density import active_on, pieces_of
-from dsrs.duality.quadrature import curve_integrand, line_integrand
-from dsrs.duality.rules import NESTED_NODES, NESTED_WEIGHTS
-from dsrs.duality.two_terms import UNSURE
 from dsrs.laws import GeneralizedGaussian, additional_law
-from dsrs.proofs.constraints import constraints_of, problem_of
-from dsrs.proofs.interval import Interval, Observation
+from dsrs.proofs import Interval, Observation, constraints_of, problem_of
 
 PANELS = 7
 ENDS = Interval(0.93, 0.93), Interval(0.96, 0.96)

@@ -7,25 +7,26 @@ import pytest
 from scipy import special
 
 from dsrs import certify
-from dsrs.duality import radius as search
-from dsrs.duality.base import Floats
-from dsrs.duality.bound import Problem, dual_bound
-from dsrs.duality.kernel import compile_kernels
-from dsrs.duality.nodes import lay_nodes
-from dsrs.duality.radius import (
+from dsrs.duality import (
+    ABSTAINED,
+    CERTIFIED,
+    INFEASIBLE,
+    LONGEST_CHAIN,
+    SETTLED,
+    Floats,
+    Problem,
     Proved,
+    compile_kernels,
     crossing_radius,
+    dual_bound,
     largest_radius,
+    lay_nodes,
     loss_at_shorter_shifts,
     to_zero,
+    total_variation,
 )
-from dsrs.duality.variation import total_variation
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
-from dsrs.proofs import dual
-from dsrs.proofs.checking import check
-from dsrs.proofs.constraints import SEARCH_WORK
-from dsrs.proofs.evaluation import searched
-from dsrs.proofs.interval import Interval, Observation
+from dsrs.proofs import SEARCH_WORK, Interval, Observation, check, searched
 from duality.search_cases import GAUSSIAN, MNIST, general_cases, problem
 
 SOLID = problem(MNIST, (0.93, 0.95), (Truncated(MNIST, 0.6), 0.98, 0.99))
@@ -41,7 +42,7 @@ def proved(
 ) -> tuple[Proved, Floats]:
     case.work[0] = 0.0
     count = len(case.lowers)
-    steps = np.empty((search.LONGEST_CHAIN, count + 2))
+    steps = np.empty((LONGEST_CHAIN, count + 2))
     start = guess * case.base.unit if floor == 0 else 0.0
     found = largest_radius(case, level, floor, start, np.zeros(count), steps)
     return found, steps[: found.steps]
@@ -66,7 +67,7 @@ def test_the_step_to_zero_is_exact_for_a_cubic() -> None:
 def test_the_crossing_is_that_of_the_closed_form_from_anywhere(level: float, start: float) -> None:
     case = problem(GAUSSIAN, (0.95, 1.0))
     found = crossing_radius(lay_nodes(case), level, 0.0, start, np.zeros((3, 3)), np.zeros(1))
-    assert found.outcome == search.CERTIFIED
+    assert found.outcome == CERTIFIED
     z = special.ndtri(0.95) - special.ndtri(level)
     assert found.rho == pytest.approx(z, abs=1e-6)
 
@@ -76,9 +77,9 @@ def test_below_the_floor_there_is_nothing_to_find() -> None:
     case = problem(GAUSSIAN, (0.95, 1.0))
     warm, found = np.zeros((3, 3)), np.zeros(1)
     assert crossing_radius(lay_nodes(case), 0.5, 1.01 * z, 1.01 * z, warm, found).outcome == (
-        search.ABSTAINED
+        ABSTAINED
     )
-    assert proved(case, floor=1.01 * z)[0].outcome == search.ABSTAINED
+    assert proved(case, floor=1.01 * z)[0].outcome == ABSTAINED
     higher, steps = proved(case, floor=0.9 * z)
     assert higher.rho == pytest.approx(z, abs=1e-6)
     assert len(steps) == 1
@@ -87,14 +88,14 @@ def test_below_the_floor_there_is_nothing_to_find() -> None:
 def test_a_box_that_no_classifier_fits_is_infeasible() -> None:
     # Right nearly always under the narrower law means right in a ball of 0.74 under P.
     case = problem(MNIST, (0.3, 0.5), (Rescaled(MNIST, 0.8), 0.99, 1.0))
-    assert proved(case)[0].outcome == search.INFEASIBLE
+    assert proved(case)[0].outcome == INFEASIBLE
 
 
 @pytest.mark.parametrize("name", ["solid", "hollow", *general_cases()])
 def test_every_step_holds_and_they_leave_no_gap(name: str) -> None:
     case = {"solid": SOLID, "hollow": hollow()}.get(name) or general_cases()[name][0]
     found, steps = proved(case)
-    assert found.outcome == search.CERTIFIED
+    assert found.outcome == CERTIFIED
     assert found.rho == steps[0, 0]
     assert (np.diff(steps[:, 0]) < 0).all()
     for n, (rho, bound, *multipliers) in enumerate(steps):
@@ -113,7 +114,7 @@ def test_the_answer_does_not_depend_on_where_the_search_starts() -> None:
     for case in (SOLID, hollow(), general_cases()["few dimensions"][0]):
         radii = [proved(case, guess=guess)[0].rho for guess in (0.3, 1.0, 2.5)]
         # Two proofs may differ by what is no longer worth a step.
-        assert max(radii) - min(radii) < 2 * search.SETTLED * case.base.unit
+        assert max(radii) - min(radii) < 2 * SETTLED * case.base.unit
 
 
 def test_a_higher_level_is_reached_less_far() -> None:
@@ -137,7 +138,7 @@ def test_the_budget_of_work_is_kept_and_told() -> None:
         # One search of multipliers, or the last looks down, may be under way when it is spent.
         assert case.work[0] < work + 60_000
         assert found.rho <= enough.rho
-        if found.outcome == search.CERTIFIED:
+        if found.outcome == CERTIFIED:
             assert dual_bound(case, steps[0, 2:].copy(), steps[0, 0]) > 0.5
 
 
@@ -145,7 +146,7 @@ def test_a_certificate_says_that_its_search_was_cut_short(monkeypatch: pytest.Mo
     box = Interval(0.97, 0.98), Observation(Rescaled(MNIST, 0.8), Interval(0.95, 0.96))
     whole = certify(MNIST, *box)
     assert whole.complete
-    monkeypatch.setattr(dual, "SEARCH_WORK", 5_000.0)
+    monkeypatch.setattr("dsrs.proofs.dual.SEARCH_WORK", 5_000.0)
     short = certify(MNIST, *box)
     assert not short.complete
     assert check(short)
@@ -179,7 +180,7 @@ def test_no_box_takes_more_than_its_work(  # type: ignore[no-untyped-def]
         spent.append(float(case.work[0]))
         return found
 
-    monkeypatch.setattr(dual, "searched", counted)
+    monkeypatch.setattr("dsrs.proofs.dual.searched", counted)
     found = certify(law, Interval(*p), Observation(Rescaled(law, beta), Interval(*q)))
     assert check(found)
     assert found.np_radius is not None

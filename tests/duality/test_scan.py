@@ -5,9 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsrs.duality.newton import general_multipliers
-from dsrs.duality.nodes import lay_nodes
-from dsrs.duality.scan import best_alone, scan_multipliers, slope_at, sweep_multipliers
+from dsrs.duality import (
+    best_alone,
+    general_multipliers,
+    lay_nodes,
+    scan_multipliers,
+    slope_at,
+    sweep_multipliers,
+)
 from dsrs.laws import Rescaled
 from duality.search_cases import MNIST, Measured, general_cases, problem
 

@@ -8,16 +8,21 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from dsrs.duality import radius  # noqa: F401  (all kernels are compiled together)
-from dsrs.duality.base import Floats
-from dsrs.duality.bound import Problem, dual_bound
-from dsrs.duality.density import active_on, pieces_of
-from dsrs.duality.kernel import compile_kernels, entry
-from dsrs.duality.signs import Signs, signs_on
-from dsrs.duality.two_terms import NEGATIVE, POSITIVE
+from dsrs.duality import (
+    NEGATIVE,
+    POSITIVE,
+    Floats,
+    Problem,
+    Signs,
+    active_on,
+    compile_kernels,
+    dual_bound,
+    pieces_of,
+    signs_on,
+)
+from dsrs.duality.kernel import entry
 from dsrs.laws import GeneralizedGaussian, Rescaled, Weighted
-from dsrs.proofs.constraints import constraints_of, problem_of
-from dsrs.proofs.interval import Interval, Observation
+from dsrs.proofs import Interval, Observation, constraints_of, problem_of
 from duality.random_problems import random_base
 
 

@@ -8,15 +8,9 @@ import numpy as np
 import pytest
 
 from dsrs import certify
-from dsrs.duality.base import Floats
-from dsrs.duality.bound import Problem, dual_bound
-from dsrs.duality.kernel import compile_kernels
-from dsrs.duality.radius import loss_at_shorter_shifts
+from dsrs.duality import Floats, Problem, compile_kernels, dual_bound, loss_at_shorter_shifts
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
-from dsrs.proofs.checking import check
-from dsrs.proofs.constraints import constraints_of, problem_of
-from dsrs.proofs.dual import Dual
-from dsrs.proofs.interval import Interval, Observation
+from dsrs.proofs import Dual, Interval, Observation, check, constraints_of, problem_of
 from duality.random_problems import Case, by_definition, random_base, random_law
 from laws.annulus import Annulus
 from oracle import mixtures

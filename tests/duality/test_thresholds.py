@@ -8,16 +8,19 @@ import numpy as np
 import pytest
 from scipy import integrate, special
 
-from dsrs.duality.base import Floats, log_p, within_line
-from dsrs.duality.bound import Problem, dual_bound
-from dsrs.duality.nodes import lay_nodes
-from dsrs.duality.thresholds import (
+from dsrs.duality import (
+    Floats,
+    Problem,
     alone_multipliers,
+    dual_bound,
+    lay_nodes,
     line_value,
+    log_p,
     predicted,
     region_threshold,
     rough_normal_quantile,
     split_multipliers,
+    within_line,
 )
 from dsrs.laws import Truncated
 from duality.search_cases import GAUSSIAN, MNIST, SMALL, problem

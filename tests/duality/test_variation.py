@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 from scipy import integrate, special
 
-from dsrs.duality.bound import Problem
-from dsrs.duality.variation import covered_step, total_variation
+from dsrs.duality import Problem, covered_step, total_variation
 from dsrs.laws import GeneralizedGaussian
-from dsrs.proofs.constraints import constraints_of, problem_of
-from dsrs.proofs.interval import Interval
+from dsrs.proofs import Interval, constraints_of, problem_of
 from oracle import mixtures
 
 STEPS = (1e-8, 1e-4, 0.01, 0.3, 1.0, 3.0, 20.0)  # in units of sigma

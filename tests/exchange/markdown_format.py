@@ -6,10 +6,8 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
-from dsrs.exchange import Format, ResultRow
-from dsrs.exchange.format import first_line
-from dsrs.exchange.row import TABLE_COLUMNS, row_from_text
-from dsrs.files.content import text_of
+from dsrs.exchange import TABLE_COLUMNS, Format, ResultRow, first_line, row_from_text
+from dsrs.files import text_of
 
 HEAD = f"| {' | '.join(TABLE_COLUMNS)} |"
 

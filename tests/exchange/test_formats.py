@@ -16,11 +16,22 @@ from hypothesis import strategies as st
 
 from dsrs.cli.main import main
 from dsrs.errors import DataError, DsrsError, InvalidInput, MissingExtra
-from dsrs.exchange import ResultRow, export_run, format_of, import_rows, write_rows
-from dsrs.exchange.csv_table import csv_text, read_csv
-from dsrs.exchange.json_lines import jsonl_text, read_jsonl
-from dsrs.exchange.row import TABLE_COLUMNS, rows_of
-from dsrs.exchange.tsv import clock, read_tsv, tsv_text
+from dsrs.exchange import (
+    TABLE_COLUMNS,
+    ResultRow,
+    csv_text,
+    export_run,
+    format_of,
+    import_rows,
+    jsonl_text,
+    read_csv,
+    read_jsonl,
+    read_tsv,
+    rows_of,
+    tsv_text,
+    write_rows,
+)
+from dsrs.exchange.tsv import clock
 from dsrs.store import RunResult, open_run, start_run
 
 

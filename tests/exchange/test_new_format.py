@@ -9,8 +9,7 @@ import pytest
 
 from dsrs.cli.main import main
 from dsrs.errors import InvalidInput
-from dsrs.exchange import FORMATS, Format, format_of, import_rows, register
-from dsrs.exchange.row import rows_of
+from dsrs.exchange import FORMATS, Format, format_of, import_rows, register, rows_of
 from dsrs.store import open_run
 from exchange.markdown_format import MARKDOWN
 

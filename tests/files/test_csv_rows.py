@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dsrs.errors import DataError
-from dsrs.files.csv_rows import open_csv
+from dsrs.files import open_csv
 
 
 def rows_of(path: Path) -> list[tuple[int, list[str], str | None]]:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsrs.cli.main import main
-from dsrs.files.foreign_text import csv_cell, markdown_name, one_line, printable, text_of_cell
+from dsrs.files import csv_cell, markdown_name, one_line, printable, text_of_cell
 
 
 @given(st.text())

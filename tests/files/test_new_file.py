@@ -8,7 +8,7 @@ import pytest
 
 from dsrs.cli.main import main
 from dsrs.errors import InvalidInput
-from dsrs.files.new_file import check_figure, check_new_file
+from dsrs.files import check_figure, check_new_file
 
 
 def test_what_would_be_lost_is_refused(tmp_path: Path) -> None:

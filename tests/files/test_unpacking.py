@@ -11,7 +11,7 @@ import pytest
 
 from dsrs.datasets import load_dataset
 from dsrs.errors import DataError, InvalidInput
-from dsrs.files.unpacking import LIMIT_VARIABLE, unpacked_gzip
+from dsrs.files import LIMIT_VARIABLE, unpacked_gzip
 
 
 def test_an_npz_that_unfolds_too_far_is_refused(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dsrs.errors import DataError
-from dsrs.files.whole import UNFINISHED, whole_file, write_whole
+from dsrs.files import UNFINISHED, whole_file, write_whole
 
 
 def test_a_file_is_written_with_the_users_permissions(tmp_path: Path) -> None:

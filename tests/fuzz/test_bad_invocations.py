@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dsrs.certifying.many_inputs import certify_run
+from dsrs.certifying import certify_run
 from dsrs.classifiers import from_callable
+from dsrs.cli import Option
 from dsrs.cli.main import known_commands, main
-from dsrs.cli.options import Option
 from dsrs.datasets import Dataset
-from dsrs.files.whole import UNFINISHED
+from dsrs.files import UNFINISHED
 from dsrs.methods import Plan
-from dsrs.store.profiles import wide_law
+from dsrs.store import wide_law
 
 # Commands that would work for long: they take hardly a word.
 LEFT_OUT = {"demo"}

@@ -16,17 +16,15 @@ import pytest
 
 from dsrs.cli.main import main
 from dsrs.errors import InvalidInput
-from dsrs.laws import GeneralizedGaussian, smoothing
-from dsrs.laws import naming as laws
-from dsrs.methods import Plan, methods_of
-from dsrs.methods import registry as methods
-from dsrs.noise.stream import Stream
-from dsrs.proofs import registry as proofs
-from dsrs.proofs.certification import certify
-from dsrs.proofs.checking import check
-from dsrs.store import open_run
-from dsrs.store.result import RunResult
-from dsrs.votes.executors import registry as executors
+from dsrs.laws import LAW_KINDS, SMOOTHING_KINDS, GeneralizedGaussian, register_smoothing
+from dsrs.laws import register as register_law
+from dsrs.methods import METHODS, Plan, methods_of
+from dsrs.methods import register as register_method
+from dsrs.noise import Stream
+from dsrs.proofs import PROOF_KINDS, certify, check
+from dsrs.proofs import register as register_proof
+from dsrs.store import RunResult, open_run
+from dsrs.votes import EXECUTORS, register_executor
 from house.toys.first_miss import ENTRY, HalfSpace, gaussian_radius
 from house.toys.rows import PieceByPiece
 from house.toys.shaped import Shaped
@@ -40,22 +38,22 @@ def bright(batch):
 """
 SOURCE = ("--model", "own_model:bright", "--num-classes", "2", "--data", "data.npz")
 PLAN = ("--sigma", "0.5", "--n", "700", "--batch-size", "64")
-METHODS = ("--q", "first-miss", "--q", "annulus:0.1-0.7", "--q", "tailored")
+METHOD_WORDS = ("--q", "first-miss", "--q", "annulus:0.1-0.7", "--q", "tailored")
 
 
 @pytest.fixture
 def toys() -> Iterator[None]:
     """Register the toys, and leave the registries as they were."""
     registries: tuple[dict[str, Any], ...] = (
-        *(laws.LAW_KINDS, smoothing.SMOOTHING_KINDS, methods.METHODS, proofs.PROOF_KINDS),
-        executors.EXECUTORS,
+        *(LAW_KINDS, SMOOTHING_KINDS, METHODS, PROOF_KINDS),
+        EXECUTORS,
     )
     before = [dict(registry) for registry in registries]
-    laws.register(Annulus)
-    smoothing.register_smoothing(Shaped)
-    methods.register(ENTRY)
-    proofs.register(HalfSpace)
-    executors.register("pieces", PieceByPiece)
+    register_law(Annulus)
+    register_smoothing(Shaped)
+    register_method(ENTRY)
+    register_proof(HalfSpace)
+    register_executor("pieces", PieceByPiece)
     yield
     for registry, entries in zip(registries, before, strict=True):
         registry.clear()
@@ -76,7 +74,7 @@ def folder(toys: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def run(folder: Path) -> Path:
-    assert main(["certify", *SOURCE, *PLAN, *METHODS, "--output", "run", "--quiet"]) == 0
+    assert main(["certify", *SOURCE, *PLAN, *METHOD_WORDS, "--output", "run", "--quiet"]) == 0
     return folder / "run"
 
 
@@ -108,7 +106,7 @@ def test_they_certify_and_are_kept(run: Path) -> None:
 
 def test_another_executor_counts_the_same_votes_and_tallies(run: Path, folder: Path) -> None:
     before = PieceByPiece.opened
-    words = ["certify", *SOURCE, *PLAN, *METHODS, "--output", "pieces", "--quiet"]
+    words = ["certify", *SOURCE, *PLAN, *METHOD_WORDS, "--output", "pieces", "--quiet"]
     assert main([*words, "--cluster", "pieces://here"]) == 0
     assert PieceByPiece.opened == before + 1
     both = zip(results(run), results(folder / "pieces"), strict=True)
@@ -186,12 +184,12 @@ def test_another_smoothing_law_is_sampled_kept_and_certified_again(
 def test_help_tells_of_the_method(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, "certify", "--help")
     assert "first-miss: votes under P up to the first that misses" in text
-    for entry in methods.METHODS.values():
+    for entry in METHODS.values():
         assert entry.help in text
 
 
 def test_what_does_not_fit_is_refused_before_any_vote(folder: Path) -> None:
-    assert main(["certify", *SOURCE, *PLAN, "--k", "3", *METHODS, "--output", "other"]) == 2
+    assert main(["certify", *SOURCE, *PLAN, "--k", "3", *METHOD_WORDS, "--output", "other"]) == 2
     assert main(["certify", *SOURCE, *PLAN, "--cluster", "nowhere://x", "--output", "other"]) == 2
     assert not Path("other").exists()
     plan = Plan(GeneralizedGaussian(16, 0.5), ("first-miss",))
@@ -204,6 +202,6 @@ def test_what_does_not_fit_is_refused_before_any_vote(folder: Path) -> None:
 
 def test_a_name_is_given_once(folder: Path) -> None:
     with pytest.raises(InvalidInput, match="there is a method named 'first-miss' already"):
-        methods.register(replace(ENTRY, title="another"))
+        register_method(replace(ENTRY, title="another"))
     with pytest.raises(InvalidInput, match="there is an executor named 'ray' already"):
-        executors.register("ray", PieceByPiece)
+        register_executor("ray", PieceByPiece)

@@ -100,7 +100,7 @@ def test_a_read_only_install_without_a_home_takes_votes() -> None:
     code = """
 import numpy as np
 from dsrs.laws import GeneralizedGaussian
-from dsrs.noise.stream import NOISE_BLOCK, NoiseStream, Stream
+from dsrs.noise import NOISE_BLOCK, NoiseStream, Stream
 out, norms = np.empty((NOISE_BLOCK, 5), np.float32), np.empty(NOISE_BLOCK)
 stream = NoiseStream(Stream("p", GeneralizedGaussian(5, 0.5)), 0, 0)
 stream.add_to(np.zeros(5, np.float32), 0, out, norms)

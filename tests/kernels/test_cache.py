@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from dsrs.kernels import cache
-from dsrs.kernels.cache import IN_USE_SECONDS, kernel_folder
+from dsrs.kernels import CACHE, IN_USE_SECONDS, kernel_folder
 
 
 @pytest.fixture
 def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv(cache.CACHE, str(tmp_path / "cache"))
+    monkeypatch.setenv(CACHE, str(tmp_path / "cache"))
     file = tmp_path / "source.py"
     file.write_text("first")
     return file

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from dsrs.landscape.profile import Profile
+from dsrs.landscape import Profile
 from dsrs.laws import GeneralizedGaussian
-from dsrs.methods import Plan
-from dsrs.methods.registry import entry_of
+from dsrs.methods import Plan, entry_of
 
 Floats = NDArray[np.float64]
 Accuracy = Callable[[Floats], Floats]

@@ -7,7 +7,7 @@ import math
 import pytest
 from scipy import stats
 
-from dsrs.landscape.concentration import CONCENTRATION_SHARES, concentration
+from dsrs.landscape import CONCENTRATION_SHARES, concentration
 
 
 def test_the_property_holds_up_to_the_first_miss() -> None:

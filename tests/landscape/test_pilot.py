@@ -6,13 +6,19 @@ import numpy as np
 import pytest
 
 from dsrs.errors import InvalidInput
-from dsrs.landscape import PilotStep, pilot_step
-from dsrs.landscape.expected import unproved_at
-from dsrs.landscape.pilot import FEWEST_PILOT_VOTES, MOST_PILOT_SHARE, PILOT_MISSES, longest_pilot
-from dsrs.landscape.shells import shells_of
-from dsrs.landscape.tailored import neyman_pearson_radius, proved_shifts
-from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.bins import HISTOGRAM_BINS
+from dsrs.landscape import (
+    FEWEST_PILOT_VOTES,
+    MOST_PILOT_SHARE,
+    PILOT_MISSES,
+    PilotStep,
+    longest_pilot,
+    neyman_pearson_radius,
+    pilot_step,
+    proved_shifts,
+    shells_of,
+    unproved_at,
+)
+from dsrs.laws import HISTOGRAM_BINS, GeneralizedGaussian
 from landscape.known_profiles import Accuracy, constant, half_space, pilot_votes
 
 N, ALPHA = 100_000, 0.001

@@ -9,12 +9,17 @@ import numpy as np
 import pytest
 from scipy import integrate, special
 
-from dsrs.landscape.expected import bound_curve, expected_hits, expected_lower, unproved_at
-from dsrs.landscape.prediction import limit_and_norm, probability
-from dsrs.landscape.profile import Profile
+from dsrs.landscape import (
+    Profile,
+    bound_curve,
+    expected_hits,
+    expected_lower,
+    limit_and_norm,
+    probability,
+    unproved_at,
+)
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
-from dsrs.proofs.certification import certify
-from dsrs.proofs.interval import Interval
+from dsrs.proofs import Interval, certify
 from landscape.known_profiles import (
     Floats,
     ball,

@@ -13,8 +13,7 @@ from scipy import special
 
 from dsrs.confidence import clopper_pearson
 from dsrs.errors import InvalidInput
-from dsrs.landscape import Profile, profile_of_bins
-from dsrs.landscape.profile import fitted
+from dsrs.landscape import Profile, fitted, profile_of_bins
 from dsrs.laws import GeneralizedGaussian
 from landscape.known_profiles import Accuracy, half_space, rising
 

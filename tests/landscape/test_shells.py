@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from dsrs.landscape.shells import CAP_REACH, cosine_of_score, shells_of
-from dsrs.landscape.tailored import neyman_pearson_radius
+from dsrs.landscape import CAP_REACH, cosine_of_score, neyman_pearson_radius, shells_of
 from dsrs.laws import GeneralizedGaussian
-from dsrs.proofs.certification import certify
-from dsrs.proofs.interval import Interval
+from dsrs.proofs import Interval, certify
 
 LAWS = [
     GeneralizedGaussian(784, 1.0),

@@ -12,21 +12,31 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
-from dsrs.duality.radius import largest_radius
+from dsrs.duality import largest_radius
 from dsrs.errors import InvalidInput
-from dsrs.landscape import Tailored, profile_of_bins, tailored_law
-from dsrs.landscape.expected import expected_lower, unproved_at
-from dsrs.landscape.prediction import probability
-from dsrs.landscape.shells import shells_of
-from dsrs.landscape.tailored import best_caps, proved_shifts
-from dsrs.landscape.weights import knotted
+from dsrs.landscape import (
+    Tailored,
+    best_caps,
+    expected_lower,
+    knotted,
+    probability,
+    profile_of_bins,
+    proved_shifts,
+    shells_of,
+    tailored_law,
+    unproved_at,
+)
 from dsrs.laws import GeneralizedGaussian, Weighted
-from dsrs.proofs.certificate import Certificate
-from dsrs.proofs.certification import certify
-from dsrs.proofs.checking import check
-from dsrs.proofs.constraints import constraints_of, problem_of
-from dsrs.proofs.dual import Dual
-from dsrs.proofs.interval import Interval, Observation
+from dsrs.proofs import (
+    Certificate,
+    Dual,
+    Interval,
+    Observation,
+    certify,
+    check,
+    constraints_of,
+    problem_of,
+)
 from landscape.known_profiles import (
     Accuracy,
     ball,

@@ -10,7 +10,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from dsrs.landscape.profile import Profile
+from dsrs.landscape import Profile
 from dsrs.laws import GeneralizedGaussian
 from landscape.known_profiles import constant, exact_profile, half_space
 

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from dsrs.laws import AdditionalLaw, Component, GeneralizedGaussian
-from dsrs.laws.generalized_gaussian import Floats
+from dsrs.laws import AdditionalLaw, Component, Floats, GeneralizedGaussian
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import mpmath as mp
 import numpy as np
 
-from dsrs.duality.density import Components
+from dsrs.duality import Components
 from dsrs.laws import GeneralizedGaussian, Weighted
 
 DIGITS = 40

@@ -11,8 +11,14 @@ import pytest
 from scipy import integrate, stats
 
 from dsrs.errors import InvalidInput
-from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, law_from_dict
-from dsrs.laws.component import log_gamma_peak, log_gamma_step
+from dsrs.laws import (
+    GeneralizedGaussian,
+    Rescaled,
+    Truncated,
+    law_from_dict,
+    log_gamma_peak,
+    log_gamma_step,
+)
 
 FAMILIES = [
     GeneralizedGaussian(d, 0.7, k, eta)

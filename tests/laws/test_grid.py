@@ -12,19 +12,15 @@ import pytest
 from numpy.typing import NDArray
 
 from dsrs import GeneralizedGaussian, SmoothedClassifier, check
-from dsrs.certifying.one_input import sample_input
+from dsrs.certifying import sample_input
 from dsrs.classifiers import Classifier
 from dsrs.confidence import clopper_pearson_lower
 from dsrs.errors import InvalidInput
-from dsrs.laws import Truncated, Weighted
-from dsrs.laws.grid import Grid
+from dsrs.laws import Grid, Truncated, Weighted
 from dsrs.methods import Plan, certificates_of
-from dsrs.noise.stream import NoiseLaw, Stream
-from dsrs.proofs.certificate import Certificate, OnGrid, radius_less
-from dsrs.proofs.dual import Dual
-from dsrs.proofs.interval import NOTHING_KNOWN
-from dsrs.proofs.lead import Lead
-from dsrs.votes.records import SampledInput
+from dsrs.noise import NoiseLaw, Stream
+from dsrs.proofs import NOTHING_KNOWN, Certificate, Dual, Lead, OnGrid, radius_less
+from dsrs.votes import SampledInput
 from known_classifiers import Linear
 
 LAW = GeneralizedGaussian(48, 0.5)
@@ -117,7 +113,7 @@ def test_leading_classes_are_charged_on_both_sides() -> None:
 
 
 def _three_classes() -> tuple:  # type: ignore[type-arg]
-    from dsrs.votes.records import ESTIMATION, SELECTION, Votes
+    from dsrs.votes import ESTIMATION, SELECTION, Votes
 
     def votes(purpose: str, *counts: int) -> Votes:
         bins = (sum(counts), *[0] * 63)

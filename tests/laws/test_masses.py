@@ -8,10 +8,16 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from dsrs.duality.density import Components, components_of, log_term
+from dsrs.duality import Components, components_of, log_term
 from dsrs.errors import InvalidInput
-from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, Truncated, Weighted
-from dsrs.laws.truncated import SMALLEST_PERCENTILE
+from dsrs.laws import (
+    SMALLEST_PERCENTILE,
+    AdditionalLaw,
+    GeneralizedGaussian,
+    Rescaled,
+    Truncated,
+    Weighted,
+)
 from laws.exact_masses import DIGITS, component_mass, log_p, p_mass, piece_masses
 
 Generator = np.random.Generator

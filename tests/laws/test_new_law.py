@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -10,29 +11,27 @@ from scipy import stats
 
 from dsrs.errors import InvalidInput, UnknownLaw
 from dsrs.laws import (
+    LAW_KINDS,
     GeneralizedGaussian,
     Truncated,
     law_from_dict,
-    naming,
     parse_additional_law,
     register,
     sample_additional,
 )
-from dsrs.noise.stream import Stream
-from dsrs.proofs.certificate import Certificate
-from dsrs.proofs.dual import Dual
-from dsrs.proofs.interval import Interval, Observation
-from dsrs.votes.records import ESTIMATION, Votes
+from dsrs.noise import Stream
+from dsrs.proofs import Certificate, Dual, Interval, Observation
+from dsrs.votes import ESTIMATION, Votes
 from laws.annulus import Annulus
 
 BASE = GeneralizedGaussian(20, 0.5, 4.0)
 
 
 @pytest.fixture
-def annulus(monkeypatch: pytest.MonkeyPatch) -> Annulus:
-    monkeypatch.setattr(naming, "LAW_KINDS", dict(naming.LAW_KINDS))
+def annulus() -> Iterator[Annulus]:
     register(Annulus)
-    return Annulus(BASE, 0.1, 0.7)
+    yield Annulus(BASE, 0.1, 0.7)
+    del LAW_KINDS[Annulus.kind]
 
 
 def test_it_is_read_back_from_text_and_json(annulus: Annulus) -> None:
@@ -67,4 +66,4 @@ def test_a_kind_is_taken_once(annulus: Annulus) -> None:
 
     with pytest.raises(InvalidInput, match="already"):
         register(Other)
-    assert naming.LAW_KINDS["truncated"] is Truncated
+    assert LAW_KINDS["truncated"] is Truncated

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dsrs.measures.certified_accuracy import MOST_SHOWN_RADII, certified_accuracy, radius_grid
-from dsrs.reports import make_report
-from dsrs.reports.summary import RunSummary
+from dsrs.measures import MOST_SHOWN_RADII, certified_accuracy, radius_grid
+from dsrs.reports import RunSummary, make_report
 from dsrs.store import RunResult
 
 MakeResult = Callable[..., RunResult]

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from dsrs.measures.false_certificates import expected_false, expected_false_text
+from dsrs.measures import expected_false, expected_false_text
 
 
 def test_alphas_add_up_as_they_are_written() -> None:

@@ -8,8 +8,7 @@ import pytest
 from scipy import stats
 
 from dsrs.errors import InvalidInput
-from dsrs.measures.population import inputs_needed, mean_of, robust_share, share_of
-from dsrs.measures.requirements import Requirement
+from dsrs.measures import Requirement, inputs_needed, mean_of, robust_share, share_of
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,8 @@ import pytest
 from scipy import special
 
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian
-from dsrs.methods import goals
-from dsrs.proofs.base import Step
-from dsrs.proofs.certificate import Certificate, Status
-from dsrs.proofs.dual import Dual
-from dsrs.proofs.interval import Interval, Observation
-from dsrs.proofs.lead import Lead, Rivalry
+from dsrs.methods import bound_needed
+from dsrs.proofs import Certificate, Dual, Interval, Lead, Observation, Rivalry, Status, Step
 
 REPEATED = ("clopper_pearson", "parse_additional_law")
 
@@ -58,6 +54,6 @@ def bounds_alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
                     monkeypatch.setattr(module, name, find_lead_fast)
                 elif name.startswith(REPEATED) and "strategies" in place:
                     monkeypatch.setattr(module, name, lru_cache(maxsize=None)(found))
-    goals.bound_needed.cache_clear()
+    bound_needed.cache_clear()
     yield
-    goals.bound_needed.cache_clear()
+    bound_needed.cache_clear()

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from dsrs.methods import Entry, Method, Want
-from dsrs.methods.base import certify_or_abstain
-from dsrs.noise.stream import Stream
-from dsrs.proofs.certificate import Certificate
-from dsrs.proofs.interval import Interval
-from dsrs.votes.records import ESTIMATION, SampledInput
+from dsrs.methods import Entry, Method, Want, certify_or_abstain
+from dsrs.noise import Stream
+from dsrs.proofs import Certificate, Interval
+from dsrs.votes import ESTIMATION, SampledInput
 
 
 @dataclass(frozen=True, slots=True)

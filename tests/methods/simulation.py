@@ -14,15 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from dsrs.laws import AdditionalLaw, GeneralizedGaussian
-from dsrs.laws.bins import HISTOGRAM_BINS
+from dsrs.laws import HISTOGRAM_BINS, AdditionalLaw, GeneralizedGaussian
 from dsrs.methods import Method, Plan, Session, methods_of
-from dsrs.noise.stream import NoiseLaw, radial_edges
-from dsrs.proofs.certificate import Certificate
-from dsrs.proofs.interval import Interval
-from dsrs.proofs.lead import Lead
-from dsrs.votes.records import SampledInput
-from dsrs.votes.tally import Counts
+from dsrs.noise import NoiseLaw, radial_edges
+from dsrs.proofs import Certificate, Interval, Lead
+from dsrs.votes import Counts, SampledInput
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,8 @@ from scipy import stats
 
 from dsrs.confidence import clopper_pearson, clopper_pearson_lower
 from dsrs.errors import InvalidInput
-from dsrs.methods.futility import hopeless, looks
-from dsrs.methods.intervals import (
-    double_sampling_alphas,
-    staged_lower,
-)
-from dsrs.proofs.interval import Interval
+from dsrs.methods import double_sampling_alphas, hopeless, numbers_of_looks, staged_lower
+from dsrs.proofs import Interval
 
 ALPHA = 0.2
 # Failure probabilities jump where p crosses a bound, so the grid is fine and reaches the ends.
@@ -171,6 +167,6 @@ def test_only_a_class_without_majority_is_hopeless() -> None:
 
 
 def test_looks_double_and_end_with_all_votes() -> None:
-    assert looks(1000) == [1000]
-    assert looks(5000) == [1024, 2048, 4096, 5000]
-    assert looks(4096) == [1024, 2048, 4096]
+    assert numbers_of_looks(1000) == [1000]
+    assert numbers_of_looks(5000) == [1024, 2048, 4096, 5000]
+    assert numbers_of_looks(4096) == [1024, 2048, 4096]

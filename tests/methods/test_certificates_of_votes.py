@@ -7,16 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dsrs.certifying.one_input import sample_input
+from dsrs.certifying import sample_input
 from dsrs.confidence import clopper_pearson, clopper_pearson_lower
 from dsrs.errors import NotEnoughVotes
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
 from dsrs.methods import Plan, certificates_of
-from dsrs.noise.stream import NoiseLaw, Stream
-from dsrs.proofs.certification import certify
-from dsrs.proofs.checking import check
-from dsrs.proofs.interval import Interval, Observation
-from dsrs.votes.records import ESTIMATION, SampledInput, Votes
+from dsrs.noise import NoiseLaw, Stream
+from dsrs.proofs import Interval, Observation, certify, check
+from dsrs.votes import ESTIMATION, SampledInput, Votes
 from known_classifiers import Ball
 
 LAW = GeneralizedGaussian(30, 0.5, 8)

@@ -13,16 +13,11 @@ import numpy as np
 import pytest
 
 from dsrs.confidence import clopper_pearson, clopper_pearson_lower
-from dsrs.laws import GeneralizedGaussian, Truncated
-from dsrs.laws.bins import HISTOGRAM_BINS
-from dsrs.methods import Entry, Plan, Want
-from dsrs.methods.base import certify_or_abstain
-from dsrs.methods.neyman_pearson import NeymanPearson
-from dsrs.methods.registry import METHODS
-from dsrs.noise.stream import Stream
-from dsrs.proofs.certificate import Certificate
-from dsrs.proofs.interval import Interval, Observation
-from dsrs.votes.records import ESTIMATION, SampledInput
+from dsrs.laws import HISTOGRAM_BINS, GeneralizedGaussian, Truncated
+from dsrs.methods import METHODS, Entry, NeymanPearson, Plan, Want, certify_or_abstain
+from dsrs.noise import Stream
+from dsrs.proofs import Certificate, Interval, Observation
+from dsrs.votes import ESTIMATION, SampledInput
 from methods.hoeffding import Hoeffding
 from methods.simulation import Profile, count_misses, most_misses
 

@@ -11,12 +11,21 @@ from scipy import special, stats
 from dsrs.confidence import clopper_pearson_lower, clopper_pearson_upper
 from dsrs.errors import InvalidInput
 from dsrs.laws import GeneralizedGaussian
-from dsrs.methods import Plan, methods_of
-from dsrs.methods.goals import GIVING_UP, bound_needed, hits_needed, no_lead, out_of_reach
-from dsrs.methods.looks import LAST_LOOK_SHARE, Look, schedule
-from dsrs.methods.plan import Goal
-from dsrs.noise.stream import Stream
-from dsrs.votes.records import ESTIMATION
+from dsrs.methods import (
+    GIVING_UP,
+    LAST_LOOK_SHARE,
+    Goal,
+    Look,
+    Plan,
+    bound_needed,
+    hits_needed,
+    methods_of,
+    no_lead,
+    out_of_reach,
+    schedule,
+)
+from dsrs.noise import Stream
+from dsrs.votes import ESTIMATION
 
 PLAIN = GeneralizedGaussian(16, 0.5)
 

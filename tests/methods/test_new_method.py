@@ -8,21 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dsrs.certifying.again import recertify_run
-from dsrs.certifying.many_inputs import certify_run
+from dsrs.certifying import certify_run, recertify_run
 from dsrs.classifiers import from_callable
 from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput
 from dsrs.exchange import export_run, import_rows
 from dsrs.laws import GeneralizedGaussian
-from dsrs.methods import Plan, methods_of
-from dsrs.methods.registry import METHODS
-from dsrs.noise.stream import Stream
-from dsrs.proofs.checking import check
+from dsrs.methods import METHODS, Plan, methods_of
+from dsrs.noise import Stream
+from dsrs.proofs import check
 from dsrs.reports import read_run
-from dsrs.smoothed.classifier import SmoothedClassifier
+from dsrs.smoothed import SmoothedClassifier
 from dsrs.store import open_run
-from dsrs.votes.records import ESTIMATION
+from dsrs.votes import ESTIMATION
 from methods.hoeffding import ENTRY
 
 LAW = GeneralizedGaussian(16, 0.5, 4)

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from dsrs.errors import DataError, InvalidInput
 from dsrs.laws import GeneralizedGaussian
-from dsrs.methods import Plan, methods_of
-from dsrs.methods.plan import default_batch
+from dsrs.methods import Plan, default_batch, methods_of
 
 LAW = GeneralizedGaussian(784, 0.5, 380)
 

@@ -8,15 +8,11 @@ import numpy as np
 import pytest
 
 from dsrs.errors import InvalidInput
-from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, Truncated
-from dsrs.laws.bins import HISTOGRAM_BINS
-from dsrs.methods import Entry, Method, Plan, Session, Want, certificates_of
-from dsrs.methods.registry import METHODS
-from dsrs.noise.stream import Stream
-from dsrs.proofs.certificate import Certificate
-from dsrs.proofs.certification import abstention
-from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput
-from dsrs.votes.tally import Counts
+from dsrs.laws import HISTOGRAM_BINS, AdditionalLaw, GeneralizedGaussian, Rescaled, Truncated
+from dsrs.methods import METHODS, Entry, Method, Plan, Session, Want, certificates_of
+from dsrs.noise import Stream
+from dsrs.proofs import Certificate, abstention
+from dsrs.votes import ESTIMATION, SELECTION, Counts, SampledInput
 from methods.simulation import Profile, simulate_input
 
 LAW = GeneralizedGaussian(16, 0.5, 4)

@@ -14,11 +14,8 @@ from numpy.typing import NDArray
 
 from dsrs.confidence import clopper_pearson_lower, clopper_pearson_upper
 from dsrs.laws import GeneralizedGaussian
-from dsrs.methods import Plan, methods_of
-from dsrs.methods.looks import Look
-from dsrs.methods.neyman_pearson import NeymanPearson
-from dsrs.methods.one_bound import Estimation
-from dsrs.votes.records import ESTIMATION
+from dsrs.methods import Estimation, Look, NeymanPearson, Plan, methods_of
+from dsrs.votes import ESTIMATION
 from methods.simulation import most_misses
 
 ALPHA = 0.2

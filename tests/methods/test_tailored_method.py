@@ -8,12 +8,10 @@ import pytest
 from dsrs.audit.checking import check_certificate
 from dsrs.audit.methods import BoundsFromVotes
 from dsrs.errors import InvalidInput
-from dsrs.laws import GeneralizedGaussian, Weighted, parse_additional_law
-from dsrs.laws.bins import HISTOGRAM_BINS
-from dsrs.laws.grid import Grid
+from dsrs.laws import HISTOGRAM_BINS, GeneralizedGaussian, Grid, Weighted, parse_additional_law
 from dsrs.methods import Plan, certificates_of, methods_of
-from dsrs.noise.stream import Stream
-from dsrs.votes.records import ESTIMATION, SELECTION
+from dsrs.noise import Stream
+from dsrs.votes import ESTIMATION, SELECTION
 from methods.simulation import Profile, simulate_input
 
 GAUSSIAN = GeneralizedGaussian(16, 0.5)

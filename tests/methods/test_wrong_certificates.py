@@ -10,14 +10,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dsrs.certifying.one_input import sample_input
+from dsrs.certifying import sample_input
 from dsrs.classifiers import Classifier
 from dsrs.laws import GeneralizedGaussian
 from dsrs.methods import Plan, certificates_of
-from dsrs.proofs.certificate import Certificate
-from dsrs.votes import Setting, VoteCollector, WorkUnit
-from dsrs.votes.records import SampledInput
-from dsrs.votes.tally import Counts
+from dsrs.proofs import Certificate
+from dsrs.votes import Counts, SampledInput, Setting, VoteCollector, WorkUnit
 from known_classifiers import Ball, Linear, margin_of, monte_carlo_slack
 
 ALPHA = 0.2

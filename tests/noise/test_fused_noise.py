@@ -14,18 +14,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
-from dsrs.laws.grid import Grid
-from dsrs.noise.normals import NoiseBlock
-from dsrs.noise.stream import NoiseLaw, NoiseStream, Stream
+from dsrs.laws import GeneralizedGaussian, Grid, Rescaled, Truncated, Weighted
+from dsrs.noise import NoiseBlock, NoiseLaw, NoiseStream, Stream
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'dsrs[torch]'")
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # read when the kernels are imported
 triton = pytest.importorskip("triton", reason="Triton is not installed: pip install 'dsrs[gpu]'")
 tl = triton.language
-from dsrs.noise import fused, fused_kernels  # noqa: E402
-from dsrs.noise.tensors import noisy_batch  # noqa: E402
+from dsrs.noise import fused, fused_kernels, noisy_batch  # noqa: E402
 
 PLACE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 GRID = Grid.of_bounds((0.0, 1.0))

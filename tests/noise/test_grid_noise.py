@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
-from dsrs.laws.grid import NORMAL_ERROR, UNIT, Grid
+from dsrs.laws import NORMAL_ERROR, UNIT, GeneralizedGaussian, Grid, Rescaled, Truncated, Weighted
+from dsrs.noise import NOISE_BLOCK, NoiseLaw, NoiseStream, Stream
 from dsrs.noise.exact_normals import NORMALS_PER_BLOCK, box_muller, exact_normals, workspace
-from dsrs.noise.stream import NOISE_BLOCK, NoiseLaw, NoiseStream, Stream
 
 D = 20
 GAUSSIAN = GeneralizedGaussian(D, 0.5)

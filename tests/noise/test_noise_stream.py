@@ -8,16 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
-from dsrs.laws.bins import HISTOGRAM_BINS
-from dsrs.laws.grid import Grid
-from dsrs.noise.stream import (
-    NOISE_BLOCK,
-    NoiseLaw,
-    NoiseStream,
-    Stream,
-    radial_edges,
-)
+from dsrs.laws import HISTOGRAM_BINS, GeneralizedGaussian, Grid, Rescaled, Truncated, Weighted
+from dsrs.noise import NOISE_BLOCK, NoiseLaw, NoiseStream, Stream, radial_edges
 from noise.keys import stream_key
 
 GAUSSIAN = GeneralizedGaussian(20, 0.5)

@@ -10,15 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.grid import Grid
-from dsrs.noise import on_device
-from dsrs.noise.normals import NoiseBlock
-from dsrs.noise.on_device import Stored
-from dsrs.noise.stream import NoiseStream, Stream
+from dsrs.laws import GeneralizedGaussian, Grid
+from dsrs.noise import NoiseBlock, NoiseStream, Stored, Stream, on_device
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'dsrs[torch]'")
-from dsrs.classifiers.torch_module import from_torch  # noqa: E402
+from dsrs.classifiers import from_torch  # noqa: E402
 
 GRID = Grid.of_bounds((0.0, 1.0))
 EAGER = on_device._eager

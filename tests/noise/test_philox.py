@@ -10,8 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy import stats
 
-from dsrs.noise import philox
-from dsrs.noise.philox import add_directions, add_gaussian, normal_row
+from dsrs.noise.philox import add_directions, add_gaussian, normal_row, philox
 from noise.keys import stream_key
 
 
@@ -44,7 +43,7 @@ def normals(
 def test_philox_gives_its_published_words(
     counter: tuple[int, ...], key: tuple[int, ...], expected: tuple[int, ...]
 ) -> None:
-    one_call = njit(lambda c, k: philox.philox(c[0], c[1], c[2], c[3], k[0], k[1]))
+    one_call = njit(lambda c, k: philox(c[0], c[1], c[2], c[3], k[0], k[1]))
     words = one_call(np.array(counter, np.uint32), np.array(key, np.uint32))
     assert words == expected
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsrs.certifying.one_input import sample_input
-from dsrs.classifiers.layout import normalised
-from dsrs.classifiers.torch_module import from_torch
+from dsrs.certifying import sample_input
+from dsrs.classifiers import from_torch, normalised
 from dsrs.errors import InvalidInput
-from dsrs.laws import GeneralizedGaussian, Truncated
-from dsrs.laws.grid import Grid
+from dsrs.laws import GeneralizedGaussian, Grid, Truncated
 from dsrs.methods import Plan
-from dsrs.noise.stream import NoiseLaw, NoiseStream, Stream
+from dsrs.noise import NoiseLaw, NoiseStream, Stream
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'dsrs[torch]'")
-from dsrs.noise.tensors import _square_root, noisy_batch  # noqa: E402
+from dsrs.noise import noisy_batch, rounded_square_root  # noqa: E402
 
 GRID = Grid.of_bounds((0.0, 1.0))
 
@@ -42,13 +40,12 @@ def test_tensors_hold_the_noise_of_the_kernels(d: int) -> None:
 
 
 def test_large_rows_are_made_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dsrs.noise import tensors as torch_noise
 
     x = np.zeros(64, np.float32)
     block = NoiseStream(Stream("estimation", laws(64)[1]), 3, 5, GRID).block(x, 0, 100)
     cells = torch.from_numpy(block.cells)
     whole = noisy_batch(torch, block, cells)
-    monkeypatch.setattr(torch_noise, "VALUES_AT_ONCE", 7 * 64)
+    monkeypatch.setattr("dsrs.noise.tensors.VALUES_AT_ONCE", 7 * 64)
     for part, all_of_it in zip(noisy_batch(torch, block, cells), whole, strict=True):
         assert torch.equal(part, all_of_it)
 
@@ -57,7 +54,7 @@ def test_square_roots_are_rounded_correctly() -> None:
     """NumPy's are the processor's; PyTorch's own differ in the last bit now and then."""
     generator = np.random.default_rng(0)
     for values in (generator.random(200_000) * 90, np.exp(-generator.random(200_000) * 40)):
-        found = _square_root(torch, torch.from_numpy(values)).numpy()
+        found = rounded_square_root(torch, torch.from_numpy(values)).numpy()
         np.testing.assert_array_equal(found, np.sqrt(values))
 
 

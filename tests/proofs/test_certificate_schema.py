@@ -13,10 +13,8 @@ import pytest
 import dsrs
 from dsrs import Certificate, GeneralizedGaussian, Interval, Observation, Rescaled, Truncated
 from dsrs.errors import DataError
-from dsrs.laws.grid import Grid
-from dsrs.proofs.certification import certificate_of
-from dsrs.proofs.lead import find_lead
-from dsrs.proofs.registry import PROOF_KINDS
+from dsrs.laws import Grid
+from dsrs.proofs import PROOF_KINDS, certificate_of, find_lead
 from known_classifiers import Linear
 
 SCHEMA = json.loads(files("dsrs.proofs").joinpath("certificate.schema.json").read_text())

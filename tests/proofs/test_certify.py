@@ -17,9 +17,7 @@ import dsrs
 from dsrs import Certificate, GeneralizedGaussian, Interval, Observation, Rescaled, Truncated
 from dsrs.errors import InfeasibleBox, InvalidInput
 from dsrs.laws import AdditionalLaw
-from dsrs.proofs.base import Step
-from dsrs.proofs.checking import check
-from dsrs.proofs.dual import Dual
+from dsrs.proofs import Dual, Step, check
 from oracle.linear_program import primal_worst_case
 from oracle.shells import dual_bound as exact_bound
 from oracle.textbook import textbook_np_radius, textbook_radius

@@ -14,9 +14,7 @@ import pytest
 import dsrs
 from dsrs import Certificate, GeneralizedGaussian, Interval, Observation, Rescaled, Truncated
 from dsrs.errors import DataError, InvalidInput
-from dsrs.proofs.base import Step
-from dsrs.proofs.checking import check, find_flaw
-from dsrs.proofs.dual import Dual
+from dsrs.proofs import Dual, Step, check, find_flaw
 
 MNIST = GeneralizedGaussian(784, 0.5, 380)
 SMALL = GeneralizedGaussian(10, 1.0)

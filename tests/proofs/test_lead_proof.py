@@ -9,12 +9,20 @@ import pytest
 from scipy.special import ndtri
 
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled, parse_additional_law
-from dsrs.proofs.base import Step
-from dsrs.proofs.certificate import Certificate
-from dsrs.proofs.certification import certificate_of, certify
-from dsrs.proofs.checking import check, find_flaw
-from dsrs.proofs.interval import NOTHING_KNOWN, Interval, Observation
-from dsrs.proofs.lead import Lead, find_lead, not_the_rival
+from dsrs.proofs import (
+    NOTHING_KNOWN,
+    Certificate,
+    Interval,
+    Lead,
+    Observation,
+    Step,
+    certificate_of,
+    certify,
+    check,
+    find_flaw,
+    find_lead,
+    not_the_rival,
+)
 from oracle.textbook import _gap, _log_root, _p_alone, _p_only_value
 from oracle.theorem_integrals import Shells
 

@@ -12,18 +12,23 @@ import pytest
 
 from dsrs.cli.main import main
 from dsrs.errors import DataError, InvalidInput
-from dsrs.exchange.importing import import_rows
+from dsrs.exchange import import_rows
 from dsrs.laws import GeneralizedGaussian
-from dsrs.methods import Plan
-from dsrs.methods.subject import subject_of
-from dsrs.proofs import registry
-from dsrs.proofs.base import Claim, Proof, Step
-from dsrs.proofs.certificate import Certificate
-from dsrs.proofs.certification import certificate_of
-from dsrs.proofs.checking import check, find_flaw
-from dsrs.proofs.interval import Interval
+from dsrs.methods import Plan, subject_of
+from dsrs.proofs import (
+    PROOF_KINDS,
+    Certificate,
+    Claim,
+    Interval,
+    Proof,
+    Step,
+    certificate_of,
+    check,
+    find_flaw,
+    register,
+)
 from dsrs.store import RunResult, open_run, start_run
-from dsrs.votes.records import SampledInput
+from dsrs.votes import SampledInput
 
 LAW = GeneralizedGaussian(16, 0.5)
 PLAN = Plan(LAW, ("np",), n=1000, grid=None)
@@ -55,9 +60,9 @@ class Lipschitz(Proof):
 
 @pytest.fixture
 def known() -> Iterator[None]:
-    registry.register(Lipschitz)
+    register(Lipschitz)
     yield
-    del registry.PROOF_KINDS[Lipschitz.kind]
+    del PROOF_KINDS[Lipschitz.kind]
 
 
 def proved(lower: float) -> Certificate:
@@ -114,4 +119,4 @@ def test_a_kind_is_known_once_and_by_name() -> None:
         kind: ClassVar[str] = "dual"
 
     with pytest.raises(InvalidInput, match="already"):
-        registry.register(Other)
+        register(Other)

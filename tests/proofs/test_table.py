@@ -11,7 +11,7 @@ import pytest
 
 import dsrs
 from dsrs.errors import InvalidInput
-from dsrs.proofs.table import RESULT_COLUMNS, certify_row
+from dsrs.proofs import RESULT_COLUMNS, certify_row
 
 ROW = {"d": 3072, "k": 1530, "sigma": 0.5, "p_lower": 0.97, "p_upper": 0.98}
 SECOND = {"q_shape": "truncated", "q_value": 0.8, "q_lower": 0.995, "q_upper": 1.0}

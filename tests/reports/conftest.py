@@ -7,16 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
-from dsrs.laws import GeneralizedGaussian, Truncated
-from dsrs.laws.bins import HISTOGRAM_BINS
-from dsrs.noise.stream import Stream
-from dsrs.proofs.base import Step
-from dsrs.proofs.certificate import Certificate, Status
-from dsrs.proofs.dual import Dual
-from dsrs.proofs.interval import Interval, Observation
+from dsrs.laws import HISTOGRAM_BINS, GeneralizedGaussian, Truncated
+from dsrs.noise import Stream
+from dsrs.proofs import Certificate, Dual, Interval, Observation, Status, Step
 from dsrs.reports import RunSummary
 from dsrs.store import RunResult
-from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput, Votes
+from dsrs.votes import ESTIMATION, SELECTION, SampledInput, Votes
 from reports.headless_chromium import HeadlessChromium, find_chromium
 
 # One grey pixel.

@@ -17,14 +17,14 @@ from dsrs.laws import GeneralizedGaussian
 from dsrs.reports import (
     Resampling,
     RunSummary,
+    caveats,
     compare,
     comparison_markdown,
-    figures,
+    draw_figures,
     html_page,
     json_document,
     make_report,
 )
-from dsrs.reports.caveats import caveats
 from dsrs.store import RunResult
 from reports.test_report_command import store
 
@@ -203,11 +203,11 @@ def test_colours_tell_runs_apart_and_methods_within_a_run(make_result: Make) -> 
         )
         for name, sigma in (("a", 0.25), ("b", 0.5))
     ]
-    lines = figures.draw_figures(make_report(runs, [0.5], FAST))["certified-accuracy"].axes[0]
+    lines = draw_figures(make_report(runs, [0.5], FAST))["certified-accuracy"].axes[0]
     colours = [line.get_color() for line in lines.get_lines()]
     assert colours[0] == colours[1] != colours[2] == colours[3]
     assert "Neyman-Pearson, a (\u03c3 = 0.25)" in [line.get_label() for line in lines.get_lines()]
-    alone = figures.draw_figures(make_report(runs[:1], [0.5], FAST))["certified-accuracy"].axes[0]
+    alone = draw_figures(make_report(runs[:1], [0.5], FAST))["certified-accuracy"].axes[0]
     assert len({line.get_color() for line in alone.get_lines()}) == 2
 
 

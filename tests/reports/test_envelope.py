@@ -9,9 +9,7 @@ import pytest
 
 from dsrs.errors import InvalidInput, StoreMismatch
 from dsrs.laws import GeneralizedGaussian
-from dsrs.reports import Resampling, RunSummary, make_report
-from dsrs.reports.envelope import envelopes
-from dsrs.reports.together import check_comparable
+from dsrs.reports import Resampling, RunSummary, check_comparable, envelopes, make_report
 from dsrs.store import RunResult
 
 FAST = Resampling(200)

@@ -12,8 +12,7 @@ import pytest
 import dsrs
 from dsrs.cli.main import main
 from dsrs.errors import InvalidInput
-from dsrs.reports import RunSummary, gate
-from dsrs.reports.gate_tables import gate_junit, gate_markdown
+from dsrs.reports import RunSummary, gate, gate_junit, gate_markdown
 from dsrs.store import RunResult
 from reports.test_report_command import store
 

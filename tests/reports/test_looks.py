@@ -11,12 +11,22 @@ import pytest
 from matplotlib.colors import to_hex
 
 from dsrs.laws import GeneralizedGaussian
-from dsrs.methods.registry import known_names
-from dsrs.reports import Report, Resampling, RunSummary, html_page, make_report
-from dsrs.reports.candidates_page import candidates_page
-from dsrs.reports.figures import draw_figures
-from dsrs.reports.looks import Looks, looks_of
-from dsrs.reports.style import DARK_PALETTE, NEUTRAL, PALETTE, method_color
+from dsrs.methods import known_names
+from dsrs.reports import (
+    DARK_PALETTE,
+    NEUTRAL,
+    PALETTE,
+    Looks,
+    Report,
+    Resampling,
+    RunSummary,
+    candidates_page,
+    draw_figures,
+    html_page,
+    looks_of,
+    make_report,
+    method_color,
+)
 from dsrs.store import RunResult
 from reports.headless_chromium import HeadlessChromium, needs_chromium
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dsrs.reports.privacy import without_places
+from dsrs.reports import without_places
 from reports.test_report_command import command, store
 
 

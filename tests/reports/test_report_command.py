@@ -8,15 +8,14 @@ from typing import Any
 
 import pytest
 
+from dsrs.cli import parse_radii
 from dsrs.cli.main import parsed
-from dsrs.cli.radii import parse_radii
 from dsrs.errors import DsrsError, InvalidInput, StoreError
 from dsrs.laws import GeneralizedGaussian
 from dsrs.methods import Plan
-from dsrs.reports import read_run, read_runs
-from dsrs.reports.writing import MANIFEST
+from dsrs.reports import MANIFEST, read_run, read_runs
 from dsrs.store import RunResult, start_run
-from dsrs.votes.records import SampledInput
+from dsrs.votes import SampledInput
 
 
 def store(

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from dsrs.errors import DataError, InvalidInput
-from dsrs.reports import Resampling, RunSummary
-from dsrs.reports.measures import default_radii, measure_run
+from dsrs.reports import Resampling, RunSummary, default_radii, measure_run
 
 GRID = (0.0, 0.25, 0.5, 1.0, 2.0, 2.25)
 FAST = Resampling(resamples=200)

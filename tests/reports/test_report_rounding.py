@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsrs.measures.rounding import (
+from dsrs.measures import (
     ceil_number,
     ceil_text,
     floor_number,

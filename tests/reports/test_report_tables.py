@@ -6,15 +6,17 @@ import json
 from fractions import Fraction
 
 from dsrs.reports import (
+    Cell,
     Resampling,
     RunSummary,
     csv_table,
     json_document,
+    latex_escape,
     latex_table,
     make_report,
     markdown_table,
+    summary_rows,
 )
-from dsrs.reports.tables import Cell, latex_escape, summary_rows
 
 FAST = Resampling(100)
 

@@ -13,10 +13,17 @@ from dsrs.errors import DataError
 from dsrs.exchange import ResultRow, export_run, write_rows
 from dsrs.laws import GeneralizedGaussian
 from dsrs.methods import Plan
-from dsrs.reports import Resampling, RunSummary, csv_table, make_report, markdown_table, read_run
-from dsrs.reports.document import json_document
+from dsrs.reports import (
+    Resampling,
+    RunSummary,
+    csv_table,
+    json_document,
+    make_report,
+    markdown_table,
+    read_run,
+)
 from dsrs.store import RunResult, open_run, start_run
-from dsrs.votes.records import SampledInput
+from dsrs.votes import SampledInput
 
 FAST = Resampling(100)
 TSV = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n"

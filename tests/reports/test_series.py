@@ -6,10 +6,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsrs.laws.bins import HISTOGRAM_BINS
-from dsrs.reports import Resampling, RunSummary
-from dsrs.reports.attacks import SHOWN_DIGITS
-from dsrs.reports.series import (
+from dsrs.laws import HISTOGRAM_BINS
+from dsrs.reports import (
+    SHOWN_DIGITS,
+    Resampling,
+    RunSummary,
     figure_series,
     gain_bands,
     input_points,
@@ -19,7 +20,7 @@ from dsrs.reports.series import (
     step_curve,
 )
 from dsrs.store import RunResult
-from dsrs.votes.records import SampledInput
+from dsrs.votes import SampledInput
 
 
 @given(st.lists(st.floats(0, 5) | st.just(-np.inf), min_size=1, max_size=20), st.floats(0, 6))

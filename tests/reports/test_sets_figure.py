@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dsrs.conformal.curve import CurvePoint
-from dsrs.measures.certified_accuracy import MethodAccuracy
-from dsrs.reports.sets_figure import sizes_figure
-from dsrs.reports.style import print_style
+from dsrs.conformal import CurvePoint
+from dsrs.measures import MethodAccuracy
+from dsrs.reports import print_style, sizes_figure
 
 POINTS = [CurvePoint(radius, 0.95, 0.5, 10, size, 9) for radius, size in ((0.0, 1.0), (0.5, 2.0))]
 ACCURACY = MethodAccuracy("np", 10, (0.0, 0.5), (9, 5), 1, 0, 0, 0.5)

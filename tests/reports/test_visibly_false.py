@@ -12,8 +12,7 @@ import pytest
 
 import dsrs
 from dsrs.cli.main import main
-from dsrs.store.rows import CERTIFICATE_COLUMNS, INPUT_COLUMNS, InputRows, rows_of_index
-from dsrs.store.schema import STORE_NAME
+from dsrs.store import CERTIFICATE_COLUMNS, INPUT_COLUMNS, STORE_NAME, InputRows, rows_of_index
 
 GATE = ["gate", "run", "--require", "accuracy@0.1>=0.1", "--point"]
 COMMANDS = [GATE, ["report", "run"], ["compare", "run", "run"]]

@@ -11,8 +11,8 @@ import pytest
 import dsrs
 from dsrs.cli.main import main
 from dsrs.errors import InvalidInput
-from dsrs.noise.stream import NoiseStream, Stream
-from dsrs.smoothed.classifier import SmoothedClassifier
+from dsrs.noise import NoiseStream, Stream
+from dsrs.smoothed import SmoothedClassifier
 from known_classifiers import Linear, margin_of
 
 SIGMA = 0.5

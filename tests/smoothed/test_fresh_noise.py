@@ -15,7 +15,7 @@ from dsrs import GeneralizedGaussian, SmoothedClassifier
 from dsrs.classifiers import from_callable
 from dsrs.errors import DataError, InvalidInput
 from dsrs.methods import Plan
-from dsrs.noise.seeds import check_seed
+from dsrs.noise import check_seed
 
 D, VOTES, SIGMA = 4, 200, 0.25
 EDGE = 0.5

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import dsrs
-from dsrs.certifying import progress
 from dsrs.datasets import Dataset
 from dsrs.reports import make_report, read_run
 from dsrs.store import open_run
@@ -91,8 +90,8 @@ def test_a_notebook_has_one_line_that_is_updated(
         def update(self, content: dict[str, str], raw: bool) -> None:
             lines.append(content["text/plain"])
 
-    monkeypatch.setattr(progress, "notebook_cell", Cell)
-    monkeypatch.setattr(progress, "REDRAW_SECONDS", 0.0)
+    monkeypatch.setattr("dsrs.certifying.progress.notebook_cell", Cell)
+    monkeypatch.setattr("dsrs.certifying.progress.REDRAW_SECONDS", 0.0)
     smoothed = dsrs.SmoothedClassifier(Linear(8, 0.5), LAW, n=64, method="np")
     smoothed.certify(DATA, progress=True)
     assert [line for line in lines if "certifying" in line] == lines

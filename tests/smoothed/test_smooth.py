@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import dsrs
-from dsrs.certifying.many_inputs import Counter
+from dsrs.certifying import Counter
 from dsrs.datasets import Dataset
 from dsrs.errors import ClassifierError, ShapeNeeded, StoreMismatch
 from dsrs.store import open_run
@@ -154,7 +154,7 @@ def test_a_saved_run_is_continued_with_the_seed_that_it_drew(tmp_path: Path) -> 
 
 
 def test_ctrl_c_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dsrs.certifying import progress
+    from dsrs.certifying import Progress
 
     model, asked = smoothed(), []
 
@@ -163,7 +163,7 @@ def test_ctrl_c_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         if len(asked) == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(progress.Progress, "advance", stop_after_two)
+    monkeypatch.setattr(Progress, "advance", stop_after_two)
     with pytest.raises(KeyboardInterrupt):
         model.certify(IMAGES, LABELS)
     run = model.certify(IMAGES, LABELS)

@@ -12,8 +12,7 @@ from scipy import stats
 
 from dsrs.errors import DataError, InvalidInput
 from dsrs.laws import GeneralizedGaussian
-from dsrs.smoothed.classifier import SmoothedClassifier
-from dsrs.smoothed.prediction import told_apart
+from dsrs.smoothed import SmoothedClassifier, told_apart
 from known_classifiers import Ball, Linear, margin_of
 
 GAUSSIAN = GeneralizedGaussian(8, 0.5)

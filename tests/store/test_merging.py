@@ -11,18 +11,23 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dsrs.certifying.many_inputs import certify_run
+from dsrs.certifying import certify_run
 from dsrs.classifiers import from_callable
 from dsrs.cli.main import main
 from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput, StoreError, StoreMismatch
-from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.grid import Grid
+from dsrs.laws import GeneralizedGaussian, Grid
 from dsrs.methods import Plan
-from dsrs.proofs.counterexample import AttackedInput
-from dsrs.store import RunResult, open_run, start_run
-from dsrs.store.attacks import attack_settings, attacked_inputs, start_attack
-from dsrs.store.merging import merge_runs
+from dsrs.proofs import AttackedInput
+from dsrs.store import (
+    RunResult,
+    attack_settings,
+    attacked_inputs,
+    merge_runs,
+    open_run,
+    start_attack,
+    start_run,
+)
 
 D, INPUTS = 9, 7
 PLAN = Plan(

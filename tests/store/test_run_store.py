@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 
 from dsrs.errors import StoreCorrupted, StoreError, StoreMismatch, StoreTooNew
-from dsrs.store import RunResult, open_run, start_run
-from dsrs.store.schema import FORMAT_VERSION, STORE_NAME
+from dsrs.store import FORMAT_VERSION, STORE_NAME, RunResult, open_run, start_run
 
 MakeResult = Callable[..., RunResult]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dsrs.store.thumbnail import MAX_SIDE, thumbnail
+from dsrs.store import MAX_SIDE, thumbnail
 
 
 def pixels(png: bytes | None) -> np.ndarray:

@@ -16,7 +16,7 @@ pytest.importorskip("onnxscript")
 import torch
 
 from dsrs.cli.main import known_commands, main
-from dsrs.training.recipes import RECIPES, Batch, Recipe, setting
+from dsrs.training import RECIPES, Batch, Recipe, setting
 
 
 # What stands in the recipe's file ...

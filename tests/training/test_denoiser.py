@@ -18,12 +18,9 @@ pytest.importorskip("onnxscript", reason="needs the extra `train`")
 
 import torch
 
-from dsrs.classifiers.torch_module import from_torch
-from dsrs.networks.denoiser import ResidualDenoiser
-from dsrs.training import Machine
-from dsrs.training.denoiser import train_denoiser
-from dsrs.training.denoiser_settings import DenoiserSettings
-from dsrs.training.export import save_safetensors
+from dsrs.classifiers import from_torch
+from dsrs.networks import ResidualDenoiser
+from dsrs.training import DenoiserSettings, Machine, save_safetensors, train_denoiser
 
 SHAPE = (1, 8, 8)
 MACHINE = Machine("cpu", "float32", 1)

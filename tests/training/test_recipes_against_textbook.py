@@ -13,10 +13,7 @@ pytest.importorskip("torch")
 
 import torch
 
-from dsrs.training.recipes import Batch, Recipe
-from dsrs.training.recipes.consistency import Consistency
-from dsrs.training.recipes.gaussian import GaussianAugmentation
-from dsrs.training.recipes.smoothmix import SmoothMix
+from dsrs.training import Batch, Consistency, GaussianAugmentation, Recipe, SmoothMix
 
 M, N, D, CLASSES = 3, 5, 9, 4
 # Both sides compute in double precision; gradients by differences are good to about 1e-9, and the

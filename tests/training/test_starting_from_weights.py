@@ -18,12 +18,17 @@ import torch
 from dsrs.cli.main import main
 from dsrs.datasets import Dataset
 from dsrs.errors import ClassifierError, DataError, InvalidInput, StoreMismatch
-from dsrs.training import recommended_settings, saved_model, train_model
-from dsrs.training.held_out import held_out, trained_on
-from dsrs.training.loop import train
-from dsrs.training.models import trained_model
-from dsrs.training.recipes import RECIPES
-from dsrs.training.settings import TrainingSettings
+from dsrs.training import (
+    RECIPES,
+    TrainingSettings,
+    held_out,
+    recommended_settings,
+    saved_model,
+    train,
+    train_model,
+    trained_model,
+    trained_on,
+)
 from training.test_training_runs import Interrupted, StopAfter, stripes, weights
 
 

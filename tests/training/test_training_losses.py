@@ -11,15 +11,17 @@ pytest.importorskip("torch")
 
 import torch
 
-from dsrs.training.answers import (
+from dsrs.training import (
+    RECIPES,
+    Batch,
+    disagreement,
+    mixed_loss,
+    mixed_targets,
     noisy_cross_entropy,
     noisy_logits,
     smoothed_cross_entropy,
 )
 from dsrs.training.attacks import ascended, within
-from dsrs.training.recipes import RECIPES, Batch
-from dsrs.training.recipes.consistency import disagreement
-from dsrs.training.recipes.smoothmix import mixed_loss, mixed_targets
 
 LN3 = math.log(3)
 

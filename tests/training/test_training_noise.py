@@ -12,8 +12,7 @@ import torch
 
 from dsrs.errors import InvalidInput
 from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated, Weighted
-from dsrs.training.checkpoint import seed_epoch
-from dsrs.training.noise import NoiseLaw, sample_noise
+from dsrs.training import NoiseLaw, sample_noise, seed_epoch
 
 COUNT = 20_000
 P = GeneralizedGaussian(d=48, sigma=0.5, k=12)

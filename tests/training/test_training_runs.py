@@ -32,10 +32,16 @@ from dsrs.errors import (
     StoreTooNew,
 )
 from dsrs.laws import GeneralizedGaussian
-from dsrs.networks.cifar_resnet import CifarResNet
-from dsrs.training import TrainingSettings, models, recommended_settings, train_model
-from dsrs.training.loop import Trained, train
-from dsrs.training.recipes.smoothmix import SmoothMix
+from dsrs.networks import CifarResNet
+from dsrs.training import (
+    SmoothMix,
+    Trained,
+    TrainingSettings,
+    fresh_model,
+    recommended_settings,
+    train,
+    train_model,
+)
 
 
 def stripes(count: int, seed: int, side: int = 12) -> tuple[np.ndarray, np.ndarray]:
@@ -214,7 +220,7 @@ def test_the_exported_model_answers_as_the_module(command: tuple[list[str], Path
     _, folder, _ = command
     from safetensors.torch import load_file
 
-    model = models.fresh_model("mnist-cnn", (1, 12, 12), 3, [0.0], [1.0])
+    model = fresh_model("mnist-cnn", (1, 12, 12), 3, [0.0], [1.0])
     model.load_state_dict(load_file(folder / "model.safetensors"))
     model.eval()
     images, _ = stripes(37, seed=2)
@@ -300,14 +306,14 @@ def test_resnet_depth_is_the_number_of_weighted_layers(depth: int) -> None:
 
 @pytest.mark.parametrize("name", ["mnist-cnn", "mnist-cnn-large"])
 def test_mnist_cnn_has_4_convolutions_and_3_linear_layers(name: str) -> None:
-    model = models.fresh_model(name, (1, 28, 28), 10, [0.1], [0.3])
+    model = fresh_model(name, (1, 28, 28), 10, [0.1], [0.3])
     kinds = [type(m) for m in model.modules()]
     assert (kinds.count(torch.nn.Conv2d), kinds.count(torch.nn.Linear)) == (4, 3)
 
 
 def test_architectures_normalise_their_input() -> None:
     torch.manual_seed(0)
-    model = models.fresh_model("mnist-cnn", (1, 12, 12), 3, [0.25], [0.5]).eval()
+    model = fresh_model("mnist-cnn", (1, 12, 12), 3, [0.25], [0.5]).eval()
     assert isinstance(model, torch.nn.Sequential)
     images = torch.rand(4, 1, 12, 12)
     assert torch.allclose(model(images), model[1]((images - 0.25) / 0.5))
@@ -325,11 +331,11 @@ def test_architectures_normalise_their_input() -> None:
 )
 def test_unusable_architectures_are_refused(spec: str, message: str) -> None:
     with pytest.raises((InvalidInput, ClassifierError), match=message):
-        models.fresh_model(spec, (1, 12, 12), 4, [0.0], [1.0])
+        fresh_model(spec, (1, 12, 12), 4, [0.0], [1.0])
 
 
 def test_the_default_for_imagenet_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torchvision", None)
     monkeypatch.delitem(sys.modules, "torchvision.models", raising=False)
     with pytest.raises(MissingExtra, match=r"torchvision.*pip install 'dsrs\[imagenet\]'"):
-        models.fresh_model("torchvision.models:resnet50", (3, 224, 224), 1000, [0.0], [1.0])
+        fresh_model("torchvision.models:resnet50", (3, 224, 224), 1000, [0.0], [1.0])

@@ -7,12 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsrs.errors import InvalidInput
-from dsrs.training.defaults import DATA, recommended_settings, with_recipe
-from dsrs.training.recipes import RECIPES
-from dsrs.training.recipes.consistency import Consistency
-from dsrs.training.recipes.smoothmix import SmoothMix
-from dsrs.training.schedules import one_cycle, ramp, step_decay, warm_up_k
-from dsrs.training.settings import TrainingSettings
+from dsrs.training import (
+    DATA,
+    RECIPES,
+    Consistency,
+    SmoothMix,
+    TrainingSettings,
+    one_cycle,
+    ramp,
+    recommended_settings,
+    step_decay,
+    warm_up_k,
+    with_recipe,
+)
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 from dsrs.errors import InvalidInput
-from dsrs.landscape.prediction import limit_and_norm
-from dsrs.landscape.profile import Profile
+from dsrs.landscape import Profile, limit_and_norm
 from dsrs.laws import GeneralizedGaussian
-from dsrs.tuning.objective import Objective
-from dsrs.tuning.search import Tuned, shapes, tune
+from dsrs.tuning import Objective, Tuned, shapes, tune
 from landscape.known_profiles import exact_profile, half_space, predicted_radii
 
 # All that have a forecast: landscape has none.

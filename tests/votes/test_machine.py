@@ -13,8 +13,7 @@ from dsrs.classifiers import from_torch
 from dsrs.cli.main import main
 from dsrs.errors import InvalidInput
 from dsrs.networks import build_network
-from dsrs.votes import machine
-from dsrs.votes.collect import count_votes
+from dsrs.votes import count_votes, machine
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'dsrs[torch]'")
 

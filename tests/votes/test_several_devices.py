@@ -10,17 +10,12 @@ import numpy as np
 import pytest
 
 import dsrs
-from dsrs.certifying.one_input import sample_input
-from dsrs.classifiers import from_callable
-from dsrs.classifiers.adapters import ModelOptions
-from dsrs.classifiers.loading import classifier_of
-from dsrs.classifiers.several_devices import on_several
+from dsrs.certifying import sample_input
+from dsrs.classifiers import ModelOptions, classifier_of, from_callable, on_several
 from dsrs.errors import ClassifierError, InvalidInput
-from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.grid import Grid
+from dsrs.laws import GeneralizedGaussian, Grid
 from dsrs.methods import Plan
-from dsrs.votes import InlineCollector, VoteCollector
-from dsrs.votes.workers import crew_of
+from dsrs.votes import InlineCollector, VoteCollector, crew_of
 
 pytest.importorskip("torch", reason="needs the extra `torch`")
 import torch

@@ -13,12 +13,17 @@ from numpy.typing import NDArray
 
 from dsrs.classifiers import Classifier
 from dsrs.errors import ClassifierError, InvalidInput
-from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
-from dsrs.laws.bins import HISTOGRAM_BINS
-from dsrs.noise.stream import NoiseLaw, Stream
-from dsrs.votes import Setting, VoteCollector, WorkUnit, count_votes
-from dsrs.votes.collect import UNIT_SAMPLES, Stopped
-from dsrs.votes.tally import Histogram
+from dsrs.laws import HISTOGRAM_BINS, GeneralizedGaussian, Rescaled, Truncated
+from dsrs.noise import NoiseLaw, Stream
+from dsrs.votes import (
+    UNIT_SAMPLES,
+    Histogram,
+    Setting,
+    Stopped,
+    VoteCollector,
+    WorkUnit,
+    count_votes,
+)
 from known_classifiers import Ball, Linear
 
 LAW = GeneralizedGaussian(12, 0.5, 2)

@@ -9,8 +9,8 @@ import pytest
 
 from dsrs.errors import DataError, InvalidInput, NotEnoughVotes
 from dsrs.laws import GeneralizedGaussian, Truncated
-from dsrs.noise.stream import NoiseLaw, Stream
-from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput, Votes
+from dsrs.noise import NoiseLaw, Stream
+from dsrs.votes import ESTIMATION, SELECTION, SampledInput, Votes
 
 LAW = GeneralizedGaussian(784, 0.5, 380)
 BALL = Truncated(LAW, 0.1 + 0.2)

@@ -1,8 +1,9 @@
 """Make a model that was never trained under noise bear it, and say what helped."""
 
 from dsrs.adapting.adapting import Adapted, adapt
-from dsrs.adapting.judging import Budget, Candidate, Learned
+from dsrs.adapting.judging import Budget, Candidate, Learned, borne_size
 from dsrs.adapting.learning import LEARNING_WAYS, Learning
+from dsrs.adapting.other_data import without_shared
 from dsrs.adapting.ways import DEFAULT_WAYS, WAYS
 
 __all__ = [
@@ -15,4 +16,6 @@ __all__ = [
     "Learned",
     "Learning",
     "adapt",
+    "borne_size",
+    "without_shared",
 ]

@@ -22,11 +22,10 @@ from dsrs.adapting.learning import LEARNING_WAYS, Learning, Situation, without_l
 from dsrs.adapting.other_data import usable_data
 from dsrs.adapting.pictures import write_pictures
 from dsrs.adapting.ways import DEFAULT_WAYS, WAYS
-from dsrs.classifiers import Classifier
-from dsrs.classifiers.model_folder import MODEL_NAME
-from dsrs.datasets.dataset import Dataset
+from dsrs.classifiers import MODEL_NAME, Classifier
+from dsrs.datasets import Dataset
 from dsrs.errors import ClassifierError, DataError, InvalidInput, MissingExtra
-from dsrs.files.whole import write_whole
+from dsrs.files import write_whole
 
 ADAPTED_FORMAT = 1
 

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 from dsrs.adapting.judging import file_name
-from dsrs.classifiers.model_folder import MODEL_NAME
+from dsrs.classifiers import MODEL_NAME
 from dsrs.errors import StoreError, StoreMismatch
-from dsrs.store.schema import STORE_NAME
+from dsrs.store import STORE_NAME
 
 AS_IT_IS = "as it is"
 ADAPTED_CARD_NAME, LAW_NAME, LOOKS = "adapted.json", "tuned.json", "looks"

@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from dsrs.certifying.many_inputs import Counter, certify_run
+from dsrs.certifying import Counter, certify_run
 from dsrs.classifiers import Classifier
-from dsrs.confidence.bootstrap import Resampling, interval, resampled_means
-from dsrs.datasets.dataset import Dataset
+from dsrs.confidence import Resampling, interval, resampled_means
+from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput
-from dsrs.methods import Plan
-from dsrs.methods.defaults import ALPHA, N
-from dsrs.store.profiles import Landscape, read_landscape, wide_law
+from dsrs.methods import ALPHA, N, Plan
+from dsrs.store import Landscape, read_landscape, wide_law
 from dsrs.tuning import Objective, Tuned, tune
 
 # Sizes of noise that are tried to see how far to look, as shares of the range of the data.

@@ -12,21 +12,25 @@ from typing import TYPE_CHECKING, Any
 
 from dsrs.adapting.folder import DENOISER_FOLDER, FINE_TUNED_FOLDER
 from dsrs.adapting.judging import Candidate, Learned, Made, Watch, best_of
-from dsrs.certifying.many_inputs import Counter
-from dsrs.classifiers import Classifier, denoised, denoiser_from, load_classifier
-from dsrs.classifiers.callable import TorchWeights
-from dsrs.datasets.dataset import Dataset
+from dsrs.certifying import Counter
+from dsrs.classifiers import Classifier, TorchWeights, denoised, denoiser_from, load_classifier
+from dsrs.datasets import Dataset
 from dsrs.errors import ClassifierError, InvalidInput, imported
-from dsrs.training import Machine, recommended_settings, train_model
-from dsrs.training.defaults import similar_data
-from dsrs.training.denoiser_settings import DenoiserSettings
-from dsrs.training.folder import CHECKPOINT_NAME
-from dsrs.training.held_out import held_out, trained_on
-from dsrs.training.recipes import recipe_named
-from dsrs.training.settings import TrainingSettings
+from dsrs.training import (
+    CHECKPOINT_NAME,
+    DenoiserSettings,
+    Machine,
+    TrainingSettings,
+    held_out,
+    recipe_named,
+    recommended_settings,
+    similar_data,
+    train_model,
+    trained_on,
+)
 
 if TYPE_CHECKING:
-    from dsrs.training.checkpoint import Watcher
+    from dsrs.training import Watcher
 
 LEARNING_WAYS = ("denoiser", "fine-tune")
 # What learns bears about three times the noise that was best before it.
@@ -162,7 +166,7 @@ def check_denoiser(situation: Situation) -> None:
     learning, dataset, rows = situation.allowed("denoiser")
     trained_on(len(rows), learning.hold_out)
     imported("torch", "train")
-    from dsrs.training.denoiser import check_images
+    from dsrs.training import check_images
 
     check_images(dataset)
 
@@ -172,7 +176,7 @@ def denoiser(situation: Situation) -> Made:
     check_denoiser(situation)
     learning, dataset, rows = situation.allowed("denoiser")
     sigma = situation.noise_to_learn
-    from dsrs.training.denoiser import train_denoiser
+    from dsrs.training import train_denoiser
 
     settings = DenoiserSettings(
         smallest=LEAST_SIZE * sigma,
@@ -213,7 +217,7 @@ def check_fine_tune(situation: Situation) -> TorchWeights:
     if len(rows) != len(dataset):
         raise InvalidInput("fine-tune learns from a whole data set, got some of its inputs")
     trained_on(len(dataset), learning.hold_out)
-    from dsrs.training.batches import check_labelled_images
+    from dsrs.training import check_labelled_images
 
     check_labelled_images(dataset, situation.model.num_classes)
     _fine_tune_settings(learning, dataset, learning.sigma or 1.0)
@@ -224,7 +228,7 @@ def fine_tune(situation: Situation) -> Made:
     """The model trained on under Gaussian noise, from its own weights."""
     weights = check_fine_tune(situation)
     learning, dataset, _ = situation.allowed("fine-tune")
-    from dsrs.training.models import given_model
+    from dsrs.training import given_model
 
     folder = situation.folder / FINE_TUNED_FOLDER
     sigma, images = situation.noise_to_learn, len(trained_on(len(dataset), learning.hold_out))

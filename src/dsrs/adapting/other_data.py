@@ -6,10 +6,9 @@ import logging
 from collections.abc import Sequence
 
 from dsrs.adapting.learning import LEARNING_WAYS
-from dsrs.datasets.dataset import Dataset
-from dsrs.datasets.some_inputs import some_inputs
+from dsrs.datasets import Dataset, some_inputs
 from dsrs.errors import InvalidInput
-from dsrs.store.known_inputs import in_memory, rows_not_in
+from dsrs.store import in_memory, rows_not_in
 
 # Images in files, of both data sets, that are read to compare them: some minutes.
 MOST_IMAGES_COMPARED = 30_000

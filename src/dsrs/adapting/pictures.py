@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from dsrs.adapting.judging import Candidate
 from dsrs.classifiers import denoiser_from
-from dsrs.datasets.dataset import Dataset
-from dsrs.files.whole import write_whole
-from dsrs.store.thumbnail import png
+from dsrs.datasets import Dataset
+from dsrs.files import write_whole
+from dsrs.store import png
 
 MOST_PICTURES = 4
 LEAST_PICTURE_HEIGHT = 96  # pixels; smaller images are enlarged

@@ -18,9 +18,15 @@ from dsrs.adapting.learning import (
     denoiser,
     fine_tune,
 )
-from dsrs.classifiers import Classifier, denoised, denoiser_from, from_onnx
-from dsrs.classifiers.batch_statistics import check_statistics_exist, with_statistics
-from dsrs.classifiers.callable import CallableClassifier
+from dsrs.classifiers import (
+    CallableClassifier,
+    Classifier,
+    check_statistics_exist,
+    denoised,
+    denoiser_from,
+    from_onnx,
+    with_statistics,
+)
 from dsrs.errors import ClassifierError
 
 STATISTICS_ROWS, STATISTICS_BATCH = 512, 64

@@ -19,12 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.classifiers import Classifier
-from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.norms import Norm, norm_of
-from dsrs.noise.stream import Stream
-from dsrs.proofs.base import Claim
-from dsrs.votes import InlineCollector, Setting, WorkUnit
-from dsrs.votes.tally import Counts, Tally
+from dsrs.laws import GeneralizedGaussian, Norm, norm_of
+from dsrs.noise import Stream
+from dsrs.proofs import Claim
+from dsrs.votes import Counts, InlineCollector, Setting, Tally, WorkUnit
 
 Floats = NDArray[np.float64]
 

@@ -16,24 +16,26 @@ from dsrs.attack.aim import Aim
 from dsrs.attack.box import Room
 from dsrs.attack.pursuit import check_budget, pursue
 from dsrs.attack.summary import AttackSummary, EpsRates, summarised
-from dsrs.certifying.in_flight import keep_all
-from dsrs.certifying.many_inputs import Counter, Watch
-from dsrs.certifying.one_input import checked_input, setting_of
-from dsrs.certifying.progress import unseen
+from dsrs.certifying import Counter, Watch, checked_input, keep_all, setting_of, unseen
 from dsrs.classifiers import Classifier
 from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput, StoreMismatch
-from dsrs.kernels.threads import thread_count
-from dsrs.laws.norms import Norm, check_norm
-from dsrs.measures.accuracy import proves
+from dsrs.kernels import thread_count
+from dsrs.laws import Norm, check_norm
+from dsrs.measures import proves
 from dsrs.methods import NEYMAN_PEARSON, Plan
-from dsrs.noise.seeds import check_seed
-from dsrs.proofs.certificate import Certificate
-from dsrs.proofs.counterexample import AttackedInput
-from dsrs.store import Run, RunResult, open_run
-from dsrs.store.attacks import AttackWriter, attacked_inputs, start_attack
-from dsrs.store.copying import copy_run
-from dsrs.store.thumbnail import thumbnail
+from dsrs.noise import check_seed
+from dsrs.proofs import AttackedInput, Certificate
+from dsrs.store import (
+    AttackWriter,
+    Run,
+    RunResult,
+    attacked_inputs,
+    copy_run,
+    open_run,
+    start_attack,
+    thumbnail,
+)
 
 MOST_BUDGET = 2**31
 MOST_EPS = 1e30  # points at this distance are finite in float32

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from dsrs.attack.aim import Aim, Floats
 from dsrs.attack.readings import FromVotes, Reading, VoteSums
-from dsrs.classifiers.base import ScoreGradient
+from dsrs.classifiers import ScoreGradient
 from dsrs.laws import GeneralizedGaussian
-from dsrs.proofs.counterexample import Source
-from dsrs.votes.tally import Batch
+from dsrs.proofs import Source
+from dsrs.votes import Batch
 
 if TYPE_CHECKING:
     from typing_extensions import Self

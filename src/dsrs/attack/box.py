@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.laws.norms import Norm, norm_of
+from dsrs.laws import Norm, norm_of
 
 Floats = NDArray[np.float64]
 

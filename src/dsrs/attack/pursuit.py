@@ -18,8 +18,8 @@ from dsrs.attack.shrinking import Bands
 from dsrs.attack.verification import POINT_ALPHA_SHARES, Shares, proved
 from dsrs.attack.walk import SURELY, Path, walk, whole
 from dsrs.errors import InvalidInput
-from dsrs.noise.stream import Stream
-from dsrs.proofs.counterexample import AttackedInput, Candidate
+from dsrs.noise import Stream
+from dsrs.proofs import AttackedInput, Candidate
 
 # A first point is chosen to be proved almost surely, and tells where the boundary is; the second
 # has most of the votes and of alpha, and is chosen as near as these allow. The numbers come from

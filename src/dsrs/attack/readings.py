@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from dsrs.attack.aim import Aim, Floats
 from dsrs.attack.score import Score
 from dsrs.laws import GeneralizedGaussian, Rescaled
-from dsrs.noise.stream import Stream
-from dsrs.proofs.counterexample import Source
-from dsrs.votes.tally import Batch, Tally
+from dsrs.noise import Stream
+from dsrs.proofs import Source
+from dsrs.votes import Batch, Tally
 
 if TYPE_CHECKING:
     from typing_extensions import Self

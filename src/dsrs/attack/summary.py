@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dsrs.laws.norms import Norm
-from dsrs.proofs.counterexample import AttackedInput
+from dsrs.laws import Norm
+from dsrs.proofs import AttackedInput
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dsrs.confidence import AlphaBudget, clopper_pearson_lower, clopper_pearson_upper
-from dsrs.proofs.base import Claim
-from dsrs.proofs.counterexample import Shown
+from dsrs.proofs import Claim, Shown
 
 FEWEST_PROOF_VOTES = 2000  # votes that can show another class ahead where noise is not ideal
 POINT_ALPHA_SHARES = (0.1, 0.7, 0.15, 0.05)  # the second point is meant to be the nearest

@@ -24,7 +24,7 @@ from dsrs.attack.box import Floats, Room
 from dsrs.attack.readings import FromVotes, Reading
 from dsrs.attack.shrinking import Bands
 from dsrs.laws import GeneralizedGaussian
-from dsrs.proofs.counterexample import Source
+from dsrs.proofs import Source
 
 FIRST_LOOK_VOTES = 1024  # of a first look, at most
 WIDER = (1.0, 1.5, 2.25, 3.4)  # noise for the first look, where misses are rare

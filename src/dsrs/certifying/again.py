@@ -8,18 +8,13 @@ from pathlib import Path
 
 from dsrs.certifying.many_inputs import Watch
 from dsrs.certifying.progress import unseen
-from dsrs.duality.kernel import prepare
+from dsrs.duality import prepare
 from dsrs.errors import InvalidInput
-from dsrs.exchange.exporting import write_rows
-from dsrs.exchange.outputs import check_output
-from dsrs.exchange.registry import format_of
-from dsrs.exchange.row import rows_of
+from dsrs.exchange import check_output, format_of, rows_of, write_rows
 from dsrs.laws import short_law_text
-from dsrs.measures.certified_accuracy import MethodAccuracy, certified_accuracy
+from dsrs.measures import MethodAccuracy, certified_accuracy
 from dsrs.methods import NEYMAN_PEARSON, Plan, methods_of
-from dsrs.store.reader import Run, open_run
-from dsrs.store.result import RunResult
-from dsrs.store.writer import start_run
+from dsrs.store import Run, RunResult, open_run, start_run
 
 
 def recertify_run(

@@ -15,9 +15,8 @@ from dsrs.certifying.many_inputs import Counter
 from dsrs.certifying.rehearsal import Clock, Rehearsal
 from dsrs.certifying.simulated import simulated_input
 from dsrs.errors import InvalidInput
-from dsrs.measures.diagnosis import hopeless_votes
-from dsrs.methods import NEYMAN_PEARSON, Plan
-from dsrs.methods.plan import MAX_VOTES
+from dsrs.measures import hopeless_votes
+from dsrs.methods import MAX_VOTES, NEYMAN_PEARSON, Plan
 
 UNITS = {"s": 1, "sec": 1, "min": 60, "m": 60, "h": 3600, "d": 86400}
 TIME = re.compile(r"(?:\d+(?:\.\d+)?\s*(?:sec|min|[smhd])\s*)+")

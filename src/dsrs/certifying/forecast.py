@@ -15,12 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
-from dsrs.confidence import clopper_pearson_lower, clopper_pearson_upper
-from dsrs.confidence.bootstrap import Resampling, interval, resampled_means
-from dsrs.landscape.expected import expected_hits
-from dsrs.landscape.prediction import probability
-from dsrs.landscape.profile import Profile
-from dsrs.landscape.tailored import neyman_pearson_radius
+from dsrs.confidence import (
+    Resampling,
+    clopper_pearson_lower,
+    clopper_pearson_upper,
+    interval,
+    resampled_means,
+)
+from dsrs.landscape import Profile, expected_hits, neyman_pearson_radius, probability
 from dsrs.methods import Plan, methods_of
 
 Floats = NDArray[np.float64]

@@ -11,23 +11,15 @@ from threading import Event
 from typing import Any, Protocol
 
 from dsrs.certifying.in_flight import keep_all
-from dsrs.certifying.one_input import (
-    note_on_distance,
-    sample_input,
-    with_undefended,
-)
+from dsrs.certifying.one_input import note_on_distance, sample_input, with_undefended
 from dsrs.certifying.progress import unseen
-from dsrs.classifiers.base import Classifier, checked_classifier
-from dsrs.classifiers.function_check import refuse_unless_function
-from dsrs.datasets.dataset import Dataset
-from dsrs.duality.kernel import prepare
-from dsrs.measures.diagnosis import hopeless_votes
+from dsrs.classifiers import Classifier, checked_classifier, refuse_unless_function
+from dsrs.datasets import Dataset
+from dsrs.duality import prepare
+from dsrs.measures import hopeless_votes
 from dsrs.methods import Plan, certificates_of, methods_of
-from dsrs.store.config import run_config
-from dsrs.store.result import RunResult
-from dsrs.store.thumbnail import thumbnail
-from dsrs.store.writer import RunWriter, start_run
-from dsrs.votes.executors import Executor, ThreadExecutor
+from dsrs.store import RunResult, RunWriter, run_config, start_run, thumbnail
+from dsrs.votes import Executor, ThreadExecutor
 
 LOG = logging.getLogger("dsrs.counting")
 

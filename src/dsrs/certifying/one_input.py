@@ -11,13 +11,11 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dsrs.classifiers import Classifier
-from dsrs.classifiers.base import answer_of
+from dsrs.classifiers import Classifier, answer_of
 from dsrs.errors import DataError, InvalidInput
 from dsrs.methods import Plan, Session
-from dsrs.proofs.subject import input_fingerprint
-from dsrs.votes import Collector, Setting, VoteCollector
-from dsrs.votes.records import SampledInput
+from dsrs.proofs import input_fingerprint
+from dsrs.votes import Collector, SampledInput, Setting, VoteCollector
 
 
 def setting_of(plan: Plan) -> Setting:

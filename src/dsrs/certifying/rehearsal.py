@@ -16,13 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from dsrs.certifying.one_input import sample_input
-from dsrs.classifiers.base import Classifier
-from dsrs.datasets.dataset import Dataset
-from dsrs.landscape.profile import Profile, profile_of_bins
-from dsrs.laws.bins import HISTOGRAM_BINS
+from dsrs.classifiers import Classifier
+from dsrs.datasets import Dataset
+from dsrs.landscape import Profile, profile_of_bins
+from dsrs.laws import HISTOGRAM_BINS
 from dsrs.methods import NEYMAN_PEARSON, Plan, certificates_of
-from dsrs.votes.executors import ThreadExecutor
-from dsrs.votes.records import SampledInput
+from dsrs.votes import SampledInput, ThreadExecutor
 
 MOST_REHEARSAL_INPUTS, FEWEST_REHEARSAL_INPUTS = 32, 7
 WHOLE = 3  # inputs whose certificates are made by all methods, and timed

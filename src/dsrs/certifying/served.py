@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dsrs.classifiers.base import Classifier
+from dsrs.classifiers import Classifier
 from dsrs.errors import OtherModel
 
 SHOWN_CHARACTERS = 60  # characters of a value

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from dsrs.landscape.profile import Profile
-from dsrs.laws.bins import HISTOGRAM_BINS
+from dsrs.landscape import Profile
+from dsrs.laws import HISTOGRAM_BINS
 from dsrs.methods import Plan, Session
-from dsrs.noise.stream import radial_edges
-from dsrs.votes.collect import WorkUnit
-from dsrs.votes.records import SampledInput
-from dsrs.votes.tally import Counts
+from dsrs.noise import radial_edges
+from dsrs.votes import Counts, SampledInput, WorkUnit
 
 QUANTILES = 4096  # of noise norms, by which votes fall into bins
 

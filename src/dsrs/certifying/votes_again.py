@@ -18,11 +18,9 @@ from dsrs.classifiers import Classifier
 from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput, StoreMismatch
 from dsrs.methods import Plan
-from dsrs.noise.stream import Stream
+from dsrs.noise import Stream
 from dsrs.store import open_run
-from dsrs.votes import VoteCollector
-from dsrs.votes.collect import WorkUnit
-from dsrs.votes.records import SampledInput, Votes
+from dsrs.votes import SampledInput, VoteCollector, Votes, WorkUnit
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dsrs.classifiers.counting import VotesThere
 from dsrs.errors import ClassifierError, DsrsError, InvalidInput, NoScores, OutOfMemory
-from dsrs.noise.normals import NoiseBlock
+from dsrs.noise import NoiseBlock
 
 if TYPE_CHECKING:
     from dsrs.classifiers.scaling import Scaling

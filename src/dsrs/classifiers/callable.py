@@ -30,7 +30,7 @@ from dsrs.classifiers.device_votes import DeviceVotes
 from dsrs.classifiers.memory import FittingRows
 from dsrs.classifiers.tensor_passes import NoisyForward
 from dsrs.errors import ClassifierError, InvalidInput
-from dsrs.noise.normals import NoiseBlock
+from dsrs.noise import NoiseBlock
 
 if TYPE_CHECKING:
     from dsrs.classifiers.denoisers import Denoiser

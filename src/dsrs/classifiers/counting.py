@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.noise.normals import NoiseBlock
+from dsrs.noise import NoiseBlock
 
 
 class Share(NamedTuple):

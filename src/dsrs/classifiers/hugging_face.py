@@ -43,7 +43,7 @@ def from_hugging_face(name: str, options: ModelOptions) -> Classifier:
         raise ClassifierError(
             f"{folder}: transformers reads no image classifier from it: {raised(error)}"
         ) from error
-    from dsrs.networks.layers import Logits
+    from dsrs.networks import Logits
 
     prepared, title = preparation(name), f"{type(network).__name__} of {folder.name}"
     if not (prepared.mean or options.mean or _processor_file(folder)):

@@ -22,11 +22,11 @@ from dsrs.classifiers import (
 from dsrs.classifiers.adapters import Adapter, ModelOptions, by_suffix, check_options
 from dsrs.classifiers.base import UNIT_BOUNDS, Classifier, checked_bounds
 from dsrs.classifiers.denoisers import denoiser_from
-from dsrs.classifiers.ensemble import ensemble
 from dsrs.classifiers.in_front import denoised
 from dsrs.classifiers.layout import normalised
+from dsrs.classifiers.mean_scores import ensemble
 from dsrs.classifiers.preparation import Preparation
-from dsrs.classifiers.scaled import scaled
+from dsrs.classifiers.scaled_inputs import scaled
 from dsrs.classifiers.several_devices import devices_of, on_each
 from dsrs.errors import ClassifierError, InvalidInput
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from dsrs.classifiers.tensor_passes import Prepared, imported_torch
-from dsrs.files.whole import write_whole
-from dsrs.kernels.cache import cache_home
+from dsrs.files import write_whole
+from dsrs.kernels import cache_home
 
 LOG = logging.getLogger("dsrs.counting")
 OVERLAP_SWITCH = "DSRS_OVERLAP"

@@ -58,7 +58,7 @@ def in_precision(module: Any, precision: str, place: Any, title: str) -> Any:
         converted = copy.deepcopy(module).to(kind)
     except (RuntimeError, TypeError) as error:
         raise ClassifierError(f"{title} cannot be run in {precision}: {error}") from error
-    from dsrs.networks.layers import Converting
+    from dsrs.networks import Converting
 
     return Converting(converted.to(memory_format=torch.channels_last), kind).eval()
 
@@ -67,7 +67,7 @@ def takes_bfloat16(module: Any) -> bool:
     """Whether `in_precision` made a module that rounds its batches to bfloat16."""
     import torch
 
-    from dsrs.networks.layers import Converting
+    from dsrs.networks import Converting
 
     return isinstance(module, Converting) and module.kind == torch.bfloat16
 

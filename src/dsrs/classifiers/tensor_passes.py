@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from dsrs.classifiers.base import ScoreGradient, failure
 from dsrs.classifiers.precision import refuse_other_precision
 from dsrs.errors import ClassifierError, imported
-from dsrs.noise.normals import NoiseBlock
-from dsrs.noise.on_device import Stored, device_noise
+from dsrs.noise import NoiseBlock, Stored, device_noise
 
 LOG = logging.getLogger("dsrs.counting")
 # From a batch as a tensor on the device to logits or class ids, there as well.

@@ -155,7 +155,7 @@ def with_weights(
 
 def normalised_network(network: Any, mean: Sequence[float], std: Sequence[float]) -> Any:
     """The network behind (x - mean) / std, one number or one for each channel."""
-    from dsrs.networks.layers import Normalize
+    from dsrs.networks import Normalize
 
     torch = imported_torch()
     if not all(map(math.isfinite, (*mean, *std))) or min(std) <= 0:

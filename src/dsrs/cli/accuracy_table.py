@@ -7,12 +7,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dsrs.cli.tables import table
-from dsrs.measures.rounding import floor_text, percent
+from dsrs.measures import floor_text, percent
 
 if TYPE_CHECKING:
-    from dsrs.measures.certified_accuracy import MethodAccuracy
-    from dsrs.store import Run, VotesSpent
-    from dsrs.store.result import RunResult
+    from dsrs.measures import MethodAccuracy
+    from dsrs.store import Run, RunResult, VotesSpent
 
 
 def accuracy_table(accuracies: Sequence[MethodAccuracy], labelled: bool) -> str:
@@ -50,7 +49,7 @@ def measured(
     opened: Run, radii: Sequence[float] | None
 ) -> tuple[list[RunResult], list[MethodAccuracy], VotesSpent]:
     """The results of a run, its certified accuracy at these radii, and the votes it took."""
-    from dsrs.measures.certified_accuracy import certified_accuracy
+    from dsrs.measures import certified_accuracy
     from dsrs.store import votes_spent
 
     results = list(opened.results())
@@ -65,7 +64,7 @@ def print_measured(
     spent: VotesSpent,
 ) -> None:
     """Print the table, the votes, and why hardly anything is certified, where that is so."""
-    from dsrs.measures.diagnosis import diagnose
+    from dsrs.measures import diagnose
 
     plan = opened.plan
     print(accuracy_table(accuracies, opened.config["data"]["labels"]))

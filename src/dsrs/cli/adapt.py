@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dsrs.certifying.progress import Progress
+from dsrs.certifying import Progress
 from dsrs.cli.model_options import (
     add_batch_size,
     add_goal,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dsrs.adapting import Adapted, Learning
-    from dsrs.classifiers.base import Classifier
+    from dsrs.classifiers import Classifier
     from dsrs.datasets import Dataset
 
 INPUTS = 24
@@ -118,7 +118,7 @@ def _add_learning(group: Options) -> None:
     )
     group.add_argument(
         "--recipe",
-        type=one_of("dsrs.training.recipes", "RECIPES"),
+        type=one_of("dsrs.training", "RECIPES"),
         default="gaussian",
         help="of fine-tune, as for dsrs train (default: gaussian)",
     )
@@ -138,7 +138,7 @@ def _add_learning(group: Options) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from dsrs.adapting import Budget, adapt
-    from dsrs.reports.candidates_page import write_candidates_page
+    from dsrs.reports import write_candidates_page
 
     model, dataset = model_and_data(arguments)
     chosen = _choosing_inputs(arguments, dataset)
@@ -231,7 +231,7 @@ def _unlabelled(
 
 def _as_the_data(arguments: argparse.Namespace, dataset: Dataset) -> dict[str, object]:
     """How --train-data is read: images of a folder in the size of --data, unless it is given."""
-    from dsrs.datasets.loading import takes_frame
+    from dsrs.datasets import takes_frame
 
     changed: dict[str, object] = {"data": arguments.unlabelled, "labels": arguments.train_labels}
     asked = arguments.size is not None or arguments.crop is not None
@@ -245,7 +245,7 @@ def _as_the_data(arguments: argparse.Namespace, dataset: Dataset) -> dict[str, o
 
 def adapted_text(adapted: Adapted) -> str:
     """The candidates side by side, and what follows."""
-    from dsrs.reports.candidates_page import learned_lines
+    from dsrs.reports import learned_lines
 
     first, best = adapted.candidates[0], adapted.best
     tops = [float(each.tuned.best.radii.max()) for each in adapted.candidates]

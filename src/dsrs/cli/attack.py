@@ -7,7 +7,7 @@ import sys
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dsrs.certifying.progress import Progress
+from dsrs.certifying import Progress
 from dsrs.cli.model_options import (
     add_source_options,
     add_workers,
@@ -18,11 +18,11 @@ from dsrs.cli.options import Commands, Options
 from dsrs.cli.output import print_json
 from dsrs.cli.tables import table
 from dsrs.cli.values import whole_numbers
-from dsrs.measures.rounding import ceil_text, floor_text
+from dsrs.measures import ceil_text, floor_text
 
 if TYPE_CHECKING:
     from dsrs.attack import AttackSummary, EpsRates
-    from dsrs.proofs.counterexample import AttackedInput
+    from dsrs.proofs import AttackedInput
 
 EXIT_COUNTEREXAMPLE = 3
 EPILOG = f"""\

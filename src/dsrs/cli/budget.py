@@ -16,13 +16,11 @@ from dsrs.cli.output import print_json
 from dsrs.cli.radii import radii_from
 from dsrs.cli.tables import table
 from dsrs.errors import InvalidInput
-from dsrs.methods.defaults import NEYMAN_PEARSON
+from dsrs.methods import NEYMAN_PEARSON
 
 if TYPE_CHECKING:
-    from dsrs.certifying.budget import Choice
-    from dsrs.certifying.many_inputs import Counter
-    from dsrs.certifying.rehearsal import Rehearsal
-    from dsrs.classifiers.base import Classifier
+    from dsrs.certifying import Choice, Counter, Rehearsal
+    from dsrs.classifiers import Classifier
     from dsrs.datasets import Dataset
     from dsrs.methods import Plan
 
@@ -60,7 +58,7 @@ Watch = Callable[[int], AbstractContextManager["Counter"]]
 
 def watching(progress: Watch, end: float | None) -> Watch:
     """The counters of `progress`, which end the work at the time `end` of the clock."""
-    from dsrs.certifying.budget import Deadline
+    from dsrs.certifying import Deadline
 
     @contextmanager
     def timed(total: int) -> Iterator[Counter]:
@@ -73,7 +71,7 @@ def watching(progress: Watch, end: float | None) -> Watch:
 @contextmanager
 def noted_end() -> Iterator[None]:
     """Say that the time of the budget is over, where it ends the work."""
-    from dsrs.certifying.budget import TimeIsUp
+    from dsrs.certifying import TimeIsUp
 
     try:
         yield
@@ -97,15 +95,13 @@ def planned_run(
     The choice is written into `arguments`: n, the methods, and which inputs. Returns when the time
     of the budget is over, if it is a time.
     """
-    from dsrs.certifying import budget as spending
-    from dsrs.certifying.forecast import expected_table
-    from dsrs.certifying.rehearsal import rehearse
-    from dsrs.measures.certified_accuracy import radius_grid
+    from dsrs import certifying
+    from dsrs.measures import radius_grid
 
     start = clock()
-    budget = None if arguments.budget is None else spending.Budget.parse(arguments.budget)
-    share = spending.REHEARSED if budget else float("inf")
-    rehearsal = rehearse(
+    budget = None if arguments.budget is None else certifying.Budget.parse(arguments.budget)
+    share = certifying.REHEARSED if budget else float("inf")
+    rehearsal = certifying.rehearse(
         classifier,
         dataset,
         plan,
@@ -117,16 +113,16 @@ def planned_run(
     )
     rehearsal = _with_landscape(arguments, rehearsal, plan)
     asked = radii_from(arguments) or plan.goal.asked
-    radii = list(asked or radius_grid(spending.largest_expected(rehearsal, plan)))
+    radii = list(asked or radius_grid(certifying.largest_expected(rehearsal, plan)))
     labelled = dataset.labels is not None
     if budget is None:
-        votes, seconds = spending.cost(plan, len(indices), rehearsal, labelled)
-        expected = tuple(expected_table(rehearsal.profiles, plan, radii))
-        choices = [spending.Choice(plan, 1, len(indices), votes, seconds, expected, 0.0)]
+        votes, seconds = certifying.cost(plan, len(indices), rehearsal, labelled)
+        expected = tuple(certifying.expected_table(rehearsal.profiles, plan, radii))
+        choices = [certifying.Choice(plan, 1, len(indices), votes, seconds, expected, 0.0)]
     else:
         alone = plan.replace(methods=(NEYMAN_PEARSON,))
         plans = [plan] if arguments.methods or alone == plan else [plan, alone]
-        choices = spending.best_use(
+        choices = certifying.best_use(
             budget,
             rehearsal,
             plans,
@@ -176,7 +172,7 @@ def _with_landscape(arguments: argparse.Namespace, rehearsal: Rehearsal, plan: P
     """The rehearsal with the profiles of --landscape in the place of its own."""
     if arguments.landscape is None:
         return rehearsal
-    from dsrs.store.profiles import read_landscape
+    from dsrs.store import read_landscape
 
     landscape = read_landscape(arguments.landscape)
     if landscape.d != plan.law.d:

@@ -7,27 +7,15 @@ import math
 import sys
 from typing import TYPE_CHECKING
 
-from dsrs.certifying.progress import Progress
+from dsrs.certifying import Progress
 from dsrs.cli.accuracy_table import measured, print_measured
-from dsrs.cli.budget import (
-    add_budget_options,
-    noted_end,
-    planned_run,
-    refuse_misfits,
-    watching,
-)
+from dsrs.cli.budget import add_budget_options, noted_end, planned_run, refuse_misfits, watching
 from dsrs.cli.chosen_by import note_on_choice
 from dsrs.cli.cluster_options import add_cluster_options, add_shard, counted_model
 from dsrs.cli.config_file import add_config_option, config_text
 from dsrs.cli.data_options import note_on_units
 from dsrs.cli.grid_option import add_grid, grid_from
-from dsrs.cli.law_options import (
-    LAW_FORMS,
-    add_law_options,
-    law_from,
-    note_on_law,
-    tuned_method,
-)
+from dsrs.cli.law_options import LAW_FORMS, add_law_options, law_from, note_on_law, tuned_method
 from dsrs.cli.model_options import (
     add_batch_size,
     add_model_options,
@@ -42,12 +30,10 @@ from dsrs.cli.radii import radii_from
 from dsrs.cli.seed_option import add_seed, seed_of_run
 from dsrs.cli.stopping import add_stopping_options, stopping_from
 from dsrs.errors import InvalidInput
-from dsrs.methods import defaults
-from dsrs.methods.defaults import NEYMAN_PEARSON
-from dsrs.methods.registry import METHODS, entry_of
+from dsrs.methods import METHODS, NEYMAN_PEARSON, defaults, entry_of
 
 if TYPE_CHECKING:
-    from dsrs.classifiers.base import Classifier
+    from dsrs.classifiers import Classifier
     from dsrs.datasets import Dataset
     from dsrs.methods import Plan
 
@@ -184,7 +170,7 @@ def _add_double_sampling_options(group: Options) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from dsrs.certifying.many_inputs import Origin, certify_run
+    from dsrs.certifying import Origin, certify_run
 
     dataset = dataset_from(arguments)
     refuse_misfits(arguments, _work(arguments, dataset, say=False)[1])
@@ -245,7 +231,7 @@ def _work(
 
 
 def _plan(arguments: argparse.Namespace, dataset: Dataset, inputs: int) -> Plan:
-    from dsrs.measures.diagnosis import hopeless_votes
+    from dsrs.measures import hopeless_votes
     from dsrs.methods import Plan, methods_of
 
     methods = tuple(

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from dsrs.certifying.progress import Progress
+from dsrs.certifying import Progress
 from dsrs.cli.model_options import (
     add_source_options,
     classifier_from,
@@ -24,11 +24,11 @@ from dsrs.cli.model_options import (
 from dsrs.cli.options import Commands
 from dsrs.cli.output import print_json
 from dsrs.errors import DataError, DsrsError, InvalidInput
-from dsrs.files.foreign_text import one_line
-from dsrs.measures.rounding import floor_text
+from dsrs.files import one_line
+from dsrs.measures import floor_text
 
 if TYPE_CHECKING:
-    from dsrs.certifying.votes_again import Retaken
+    from dsrs.certifying import Retaken
     from dsrs.evidence import Checked, Evidence, Verdict
 
 EXIT_PROVED, EXIT_NOT_PROVED = 0, 1
@@ -103,8 +103,7 @@ def add_parser(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from dsrs.evidence import check_file
-    from dsrs.files.new_file import check_new_file
-    from dsrs.files.whole import write_whole
+    from dsrs.files import check_new_file, write_whole
 
     for name in ("sample", "first"):
         value = getattr(arguments, name)
@@ -196,7 +195,7 @@ def _given(evidence: Evidence, summary: Mapping[str, Any], source: str) -> list[
     if evidence.from_votes:
         given.append("that votes were counted honestly, of this model")
         if _is_without_grid(source):
-            from dsrs.laws.grid import WITHOUT_GRID
+            from dsrs.laws import WITHOUT_GRID
 
             given.append(WITHOUT_GRID)
     if summary["given"]:
@@ -279,9 +278,8 @@ def _is_without_grid(folder: str) -> bool:
 
 def retaken_votes(arguments: argparse.Namespace) -> list[Retaken]:
     """The votes of --votes inputs of a run, taken again from its seed; of sets, their scores."""
-    from dsrs.certifying.votes_again import retake_votes
-    from dsrs.conformal import Sets
-    from dsrs.conformal.scores_again import retake_scores
+    from dsrs.certifying import retake_votes
+    from dsrs.conformal import Sets, retake_scores
     from dsrs.store import open_run
 
     source, count = arguments.source, arguments.votes
@@ -321,7 +319,7 @@ def is_sets_file(source: str) -> bool:
 
 def fingerprint_of_input(values: Any, subject: Mapping[str, Any]) -> str:
     """The fingerprint of this input as this certificate would write it."""
-    from dsrs.proofs.subject import SALTED, input_fingerprint
+    from dsrs.proofs import SALTED, input_fingerprint
 
     salted = str(subject.get("input")).startswith(SALTED)
     seed, index = subject.get("seed"), subject.get("index")
@@ -361,7 +359,7 @@ def fingerprints_from(arguments: argparse.Namespace) -> dict[str, Given]:
 
 def compared(verdict: Verdict, evidence: Evidence, fingerprints: Mapping[str, Given]) -> Verdict:
     """The verdict, not proved where the certificate names another model or input, or none."""
-    from dsrs.files.json_records import to_json
+    from dsrs.files import to_json
 
     _, known = evidence.subjects.get(verdict.name, (0.0, None))
     subject: Mapping[str, Any] = {} if known is None else to_json(known)

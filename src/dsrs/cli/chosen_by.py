@@ -13,7 +13,7 @@ from dsrs.errors import DataError
 
 if TYPE_CHECKING:
     from dsrs.datasets import Dataset
-    from dsrs.store.known_inputs import KnownInputs
+    from dsrs.store import KnownInputs
 
 # Where nobody asked for it: images in files that are read, and hashes that are computed.
 MOST_READ_FOR_NOTE, MOST_HASHES_FOR_NOTE = 2_000, 500_000
@@ -25,7 +25,7 @@ def inputs_that_chose(file: str) -> KnownInputs | None:
     Files of `dsrs tune` and `dsrs adapt` have a `landscape`, those of `dsrs conformal tune` a
     `tuning`. Older files do not say their data, or not the fingerprints of the inputs.
     """
-    from dsrs.store.known_inputs import KnownInputs
+    from dsrs.store import KnownInputs
 
     tuned = read_tuned(file)
     places = (("landscape", "inputs", "data"), ("tuning", "indices", "data_fingerprint"))
@@ -77,7 +77,7 @@ def note_on_choice(arguments: argparse.Namespace, dataset: Dataset, chosen: Sequ
     """Say how many of these inputs chose the law of --law, where they are not left out."""
     if not arguments.law or arguments.law == arguments.leave_out:
         return
-    from dsrs.store.known_inputs import in_memory
+    from dsrs.store import in_memory
 
     known = inputs_that_chose(arguments.law)
     if known is None or not known.can_be_found_in(dataset):

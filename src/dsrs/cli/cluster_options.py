@@ -11,9 +11,9 @@ from dsrs.cli.options import Options
 from dsrs.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from dsrs.classifiers.base import Classifier
+    from dsrs.classifiers import Classifier
     from dsrs.datasets import Dataset
-    from dsrs.votes.executors import Executor
+    from dsrs.votes import Executor
 
 
 SHARD = re.compile(r"(\d+)/(\d+)")
@@ -74,7 +74,7 @@ def counted_model(
 ) -> tuple[Classifier, Executor | None]:
     """The model as the driver knows it, and who counts its votes; None: threads."""
     from dsrs.classifiers import load_classifier
-    from dsrs.votes.executors import ModelSpec, executor_at
+    from dsrs.votes import ModelSpec, executor_at
 
     options = classifier_options(arguments, dataset.input_shape, dataset.scaling)
     if arguments.cluster is None:

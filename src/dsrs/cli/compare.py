@@ -15,9 +15,8 @@ from dsrs.cli.tables import table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dsrs.confidence.bootstrap import Resampling
-    from dsrs.reports import Comparison
-    from dsrs.reports.tables import Row
+    from dsrs.confidence import Resampling
+    from dsrs.reports import Comparison, Row
 
 EPILOG = """\
 examples:
@@ -59,19 +58,18 @@ def add_bootstrap(group: Options) -> None:
 
 def bootstrap_from(arguments: argparse.Namespace) -> Resampling:
     """How intervals are drawn, by these options."""
-    from dsrs.confidence.bootstrap import Resampling
+    from dsrs.confidence import Resampling
 
     return Resampling(arguments.resamples, arguments.confidence, arguments.seed)
 
 
 def run(arguments: argparse.Namespace) -> int:
     from dsrs import reports
-    from dsrs.files.appending import append_text, check_appendable
-    from dsrs.reports import writing
-    from dsrs.reports.comparison_tables import comparison_fields, comparison_markdown
+    from dsrs.files import append_text, check_appendable
+    from dsrs.reports import comparison_fields, comparison_markdown
 
     if arguments.output:
-        writing.check_page_path(arguments.output)
+        reports.check_page_path(arguments.output)
     if arguments.summary:
         check_appendable(arguments.summary)
     radii, resampling = radii_from(arguments), bootstrap_from(arguments)
@@ -92,13 +90,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def comparison_text(comparison: Comparison) -> str:
     """The comparison as aligned text; a gain whose interval excludes zero has a star."""
-    from dsrs.reports.comparison_tables import (
+    from dsrs.reports import (
         changes_lines,
         comparison_notes,
         comparison_rows,
+        interval_note,
         ratio_lines,
     )
-    from dsrs.reports.tables import interval_note
 
     lines = [
         *comparison_notes(comparison),
@@ -116,7 +114,7 @@ def comparison_text(comparison: Comparison) -> str:
 
 def rows_text(rows: Sequence[Row], radii: Sequence[float]) -> str:
     """Rows of a report as aligned text."""
-    from dsrs.reports.tables import column_heads
+    from dsrs.reports import column_heads
 
     heads = ["run", "certification", *column_heads(f"r={radius:g}" for radius in radii)]
     cells = [

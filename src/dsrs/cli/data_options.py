@@ -14,8 +14,7 @@ from dsrs.cli.values import numbers
 from dsrs.errors import DataError, InvalidInput
 
 if TYPE_CHECKING:
-    from dsrs.classifiers.preparation import Preparation
-    from dsrs.classifiers.scaling import Scaling
+    from dsrs.classifiers import Preparation, Scaling
     from dsrs.datasets import Dataset
 
 # Data that is scaled afterwards may lie anywhere that float32 can write.
@@ -105,7 +104,7 @@ def _add_image_options(group: Options) -> None:
 
 def frame_from(arguments: argparse.Namespace) -> dict[str, Any]:
     """How images are scaled and cropped: as these options say, else as the model's publisher."""
-    from dsrs.datasets.loading import takes_frame
+    from dsrs.datasets import takes_frame
 
     given = {name: getattr(arguments, name) for name in FRAME}
     asked = given["size"] is not None or given["crop"] is not None
@@ -119,7 +118,7 @@ def frame_from(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def note_on_units(arguments: argparse.Namespace, dataset: Dataset) -> None:
     """Say how images are prepared if the model's publisher decided it, and how features are."""
-    from dsrs.datasets.loading import takes_frame
+    from dsrs.datasets import takes_frame
 
     prepared = _prepared(arguments.model)
     if prepared is not None:
@@ -131,7 +130,7 @@ def note_on_units(arguments: argparse.Namespace, dataset: Dataset) -> None:
 
 def _prepared(models: str | Sequence[str]) -> Preparation | None:
     """What is said of the inputs of a model, or of the first one of an ensemble that says it."""
-    from dsrs.classifiers.loading import preparation_of
+    from dsrs.classifiers import preparation_of
 
     names = [models] if isinstance(models, str) else models
     preparations = (preparation_of(name) for name in names)
@@ -158,7 +157,7 @@ def class_names_from(text: str) -> tuple[str, ...]:
 
 def scaling_from(scale: str | Mapping[str, Any], dataset: Dataset) -> Scaling:
     """What --scale says, or what a run keeps of it."""
-    from dsrs.classifiers.scaling import SCALING_KINDS, Scaling
+    from dsrs.classifiers import SCALING_KINDS, Scaling
 
     if not isinstance(scale, str):
         return Scaling.from_dict(scale)
@@ -189,7 +188,7 @@ def scaling_from(scale: str | Mapping[str, Any], dataset: Dataset) -> Scaling:
 
 
 def _scaling_of_run(folder: Path) -> Scaling:
-    from dsrs.classifiers.scaling import Scaling
+    from dsrs.classifiers import Scaling
     from dsrs.store import open_run
 
     with open_run(folder) as opened:

@@ -9,18 +9,18 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dsrs.certifying.progress import Progress
+from dsrs.certifying import Progress
 from dsrs.cli.law_options import trained_law
 from dsrs.cli.model_options import add_workers
 from dsrs.cli.options import Commands
 from dsrs.cli.tables import table
 from dsrs.errors import InvalidInput, MissingExtra
-from dsrs.measures.rounding import floor_text
+from dsrs.measures import floor_text
 from dsrs.methods import defaults
 
 if TYPE_CHECKING:
     from dsrs.datasets import Dataset
-    from dsrs.measures.certified_accuracy import MethodAccuracy
+    from dsrs.measures import MethodAccuracy
     from dsrs.store import RunResult
     from dsrs.tuning import Forecast
 
@@ -70,11 +70,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _take_runs(arguments: argparse.Namespace, folder: Path) -> dict[str, Forecast]:
     """Look, tune and certify; return what was predicted of each choice of noise."""
-    from dsrs.certifying.many_inputs import Origin, certify_run
+    from dsrs.certifying import Origin, certify_run
     from dsrs.classifiers import load_classifier
     from dsrs.datasets import load_dataset
     from dsrs.methods import NEYMAN_PEARSON, Plan
-    from dsrs.store.profiles import read_landscape, wide_law
+    from dsrs.store import read_landscape, wide_law
     from dsrs.tuning import tune
 
     trained = trained_law([str(folder)])
@@ -119,7 +119,7 @@ def _take_runs(arguments: argparse.Namespace, folder: Path) -> dict[str, Forecas
 
 def _show(arguments: argparse.Namespace, forecasts: Mapping[str, Forecast]) -> None:
     """Print the prediction beside what was certified, and write the page."""
-    from dsrs.measures.certified_accuracy import certified_accuracy
+    from dsrs.measures import certified_accuracy
     from dsrs.reports import make_report, read_runs, write_page
     from dsrs.store import open_run
 

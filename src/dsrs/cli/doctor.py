@@ -9,7 +9,7 @@ from dsrs.cli.options import Commands
 from dsrs.cli.output import print_json
 
 if TYPE_CHECKING:
-    from dsrs.votes.machine import DeviceReport, Machine
+    from dsrs.votes import DeviceReport, Machine
 
 EPILOG = """\
 examples:
@@ -51,7 +51,7 @@ def add_parser(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from dsrs.votes.machine import examine
+    from dsrs.votes import examine
 
     machine = examine(arguments.devices)
     if arguments.json:
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _show(machine: Machine) -> None:
     from dsrs import __version__
-    from dsrs.votes.machine import PACKAGES
+    from dsrs.votes import PACKAGES
 
     print(f"dsrs {__version__}, Python {machine.python}, {machine.system}, {machine.cores} cores\n")
     for name, version in machine.packages.items():

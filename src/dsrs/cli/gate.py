@@ -87,12 +87,9 @@ def add_summary(group: Options) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from dsrs import reports
-    from dsrs.files.appending import append_text, check_appendable
-    from dsrs.files.whole import write_whole
-    from dsrs.measures.requirements import Requirement
-    from dsrs.reports import writing
-    from dsrs.reports.gate_tables import gate_fields, gate_junit, gate_markdown, gate_text
-    from dsrs.reports.reading import split_name
+    from dsrs.files import append_text, check_appendable, write_whole
+    from dsrs.measures import Requirement
+    from dsrs.reports import gate_fields, gate_junit, gate_markdown, gate_text, split_name, writing
 
     require = [Requirement.parse(text) for text in arguments.require]
     if arguments.output:

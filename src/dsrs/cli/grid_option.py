@@ -10,7 +10,7 @@ from dsrs.cli.options import Options
 from dsrs.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from dsrs.laws.grid import Grid
+    from dsrs.laws import Grid
 
 
 def add_grid(group: Options) -> None:
@@ -30,7 +30,7 @@ def grid_from(
     arguments: argparse.Namespace, bounds: tuple[float, float]
 ) -> Grid | Literal["default"] | None:
     """The grid that these options name; it begins at the lower one of the bounds of the data."""
-    from dsrs.laws.grid import DEFAULT_GRID, Grid
+    from dsrs.laws import DEFAULT_GRID, Grid
 
     if arguments.grid is None:
         return None

@@ -37,8 +37,7 @@ def add_parser(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from dsrs.exchange import format_of, import_rows, write_rows
-    from dsrs.exchange.outputs import check_output
+    from dsrs.exchange import check_output, format_of, import_rows, write_rows
 
     source = Path(arguments.file)
     output = Path(arguments.output or source.with_suffix(".csv"))

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dsrs.cli.tables import table
-from dsrs.files.foreign_text import one_line
+from dsrs.files import one_line
 
 if TYPE_CHECKING:
-    from dsrs.proofs.counterexample import AttackedInput
-    from dsrs.store.result import RunResult
+    from dsrs.proofs import AttackedInput
+    from dsrs.store import RunResult
 
 MOST_CLASSES = 3  # with the most votes of a stream
 
@@ -59,7 +59,7 @@ def _votes(result: RunResult, names: Sequence[str]) -> str:
 
 def _certificates(result: RunResult) -> str:
     from dsrs.laws import short_law_text
-    from dsrs.measures.rounding import ceil_text, floor_text
+    from dsrs.measures import ceil_text, floor_text
 
     rows = []
     for name, found in result.certificates.items():
@@ -72,7 +72,7 @@ def _certificates(result: RunResult) -> str:
 
 
 def _attack(attacked: AttackedInput, names: Sequence[str]) -> str:
-    from dsrs.measures.rounding import ceil_text
+    from dsrs.measures import ceil_text
 
     found = attacked.counterexample
     if found is None or attacked.attacked is None:

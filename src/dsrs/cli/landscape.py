@@ -7,22 +7,17 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
-from dsrs.certifying.progress import Progress
+from dsrs.certifying import Progress
 from dsrs.cli.grid_option import add_grid, grid_from
-from dsrs.cli.model_options import (
-    add_batch_size,
-    add_model_options,
-    add_workers,
-    model_and_inputs,
-)
+from dsrs.cli.model_options import add_batch_size, add_model_options, add_workers, model_and_inputs
 from dsrs.cli.options import Commands, Options
 from dsrs.cli.output import print_json
 from dsrs.cli.split_note import note_on_split
 from dsrs.cli.tables import table
-from dsrs.measures.rounding import floor_text
+from dsrs.measures import floor_text
 
 if TYPE_CHECKING:
-    from dsrs.store.profiles import Landscape
+    from dsrs.store import Landscape
 
 BAR_CHARACTERS = 40  # characters of a bar of accuracy 1
 CURVE_ROWS = 16
@@ -76,7 +71,7 @@ def add_look_options(group: Options) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from dsrs.store.profiles import read_landscape
+    from dsrs.store import read_landscape
 
     look(arguments, arguments.output)
     summary = landscape_summary(read_landscape(arguments.output))
@@ -91,9 +86,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def look(arguments: argparse.Namespace, output: str) -> None:
     """Sample the landscape that these options describe into the run folder `output`."""
-    from dsrs.certifying.many_inputs import Origin, certify_run
+    from dsrs.certifying import Origin, certify_run
     from dsrs.methods import Plan
-    from dsrs.store.profiles import wide_law
+    from dsrs.store import wide_law
 
     model, dataset, indices = model_and_inputs(arguments)
     plan = Plan(
@@ -128,7 +123,7 @@ def landscape_summary(landscape: Landscape) -> dict[str, Any]:
     """Mean accuracy by size of the noise, and how many inputs have the concentration property."""
     import numpy as np
 
-    from dsrs.landscape.concentration import CONCENTRATION_SHARES, concentration
+    from dsrs.landscape import CONCENTRATION_SHARES, concentration
 
     sizes = (
         np.linspace(0.0, 1.0, CURVE_ROWS + 1)[1:] * landscape.largest_norm / math.sqrt(landscape.d)

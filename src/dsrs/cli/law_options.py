@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.options import Options
 from dsrs.errors import DataError, InvalidInput
-from dsrs.methods.defaults import NEYMAN_PEARSON
+from dsrs.methods import NEYMAN_PEARSON
 
 if TYPE_CHECKING:
     from dsrs.laws import GeneralizedGaussian

@@ -32,7 +32,7 @@ def add_parser(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from dsrs.store.merging import merge_runs
+    from dsrs.store import merge_runs
 
     done = merge_runs(arguments.parts, arguments.output)
     twice = f", {done.repeated:,} of them in several parts" if done.repeated else ""

@@ -23,8 +23,7 @@ from dsrs.errors import DataError, InvalidInput
 from dsrs.methods import defaults
 
 if TYPE_CHECKING:
-    from dsrs.classifiers.base import Classifier
-    from dsrs.classifiers.scaling import Scaling
+    from dsrs.classifiers import Classifier, Scaling
     from dsrs.datasets import Dataset
 
 
@@ -178,7 +177,7 @@ def add_workers(group: Options) -> None:
 
 def dataset_from(arguments: argparse.Namespace) -> Dataset:
     """The data that these options name, in the units that they name."""
-    from dsrs.classifiers.base import UNIT_BOUNDS
+    from dsrs.classifiers import UNIT_BOUNDS
     from dsrs.datasets import load_dataset
 
     target = getattr(arguments, "target", "label")
@@ -270,7 +269,7 @@ def classifier_options(
 
 def refuse_untrusted(arguments: argparse.Namespace) -> None:
     """Raise InvalidInput if loading the model would run code that only a file or a run names."""
-    from dsrs.classifiers.loading import runs_code
+    from dsrs.classifiers import runs_code
 
     if arguments.trust_code:
         return

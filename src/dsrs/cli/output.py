@@ -6,7 +6,7 @@ import json
 from importlib.resources import files
 from typing import Any
 
-from dsrs.files.json_records import to_json
+from dsrs.files import to_json
 
 
 def print_json(shape: str, document: Any, indent: int | None = 2) -> None:

@@ -9,22 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from dsrs.cli.grid_option import add_grid, grid_from
 from dsrs.cli.law_options import add_law_options, law_from
-from dsrs.cli.model_options import (
-    add_batch_size,
-    add_model_options,
-    add_workers,
-    model_and_inputs,
-)
+from dsrs.cli.model_options import add_batch_size, add_model_options, add_workers, model_and_inputs
 from dsrs.cli.options import Commands
 from dsrs.cli.output import print_json
 from dsrs.cli.seed_option import add_seed, noise_text
 from dsrs.cli.tables import table
-from dsrs.measures.rounding import floor_text
+from dsrs.measures import floor_text
 from dsrs.methods import defaults
 
 if TYPE_CHECKING:
     from dsrs.datasets import Dataset
-    from dsrs.smoothed.prediction import Prediction
+    from dsrs.smoothed import Prediction
 
 EPILOG = """\
 examples:
@@ -76,7 +71,7 @@ def add_parser(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from dsrs.smoothed.classifier import SmoothedClassifier
+    from dsrs.smoothed import SmoothedClassifier
 
     classifier, dataset, indices = model_and_inputs(arguments)
     smoothed = SmoothedClassifier(

@@ -13,12 +13,11 @@ from dsrs.cli.options import Commands
 from dsrs.cli.output import print_json
 from dsrs.cli.tables import table
 from dsrs.errors import InvalidInput
-from dsrs.measures.rounding import floor_text, nearest_text
+from dsrs.measures import floor_text, nearest_text
 
 if TYPE_CHECKING:
     from dsrs.laws import GeneralizedGaussian
-    from dsrs.proofs.certificate import Certificate
-    from dsrs.proofs.interval import Interval, Observation
+    from dsrs.proofs import Certificate, Interval, Observation
 
 EPILOG = """\
 examples:
@@ -91,7 +90,7 @@ def add_parser(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from dsrs.proofs.certification import certify
+    from dsrs.proofs import certify
 
     law = law_from(arguments, arguments.d)
     p, additional = _observed(arguments, law)
@@ -111,7 +110,7 @@ def _print_least_probability(
     additional: list[Observation],
     arguments: argparse.Namespace,
 ) -> int:
-    from dsrs.proofs.least_probability import least_probability
+    from dsrs.proofs import least_probability
 
     step = least_probability(law, p, *additional, radius=arguments.at)
     if arguments.json:
@@ -135,7 +134,7 @@ def _observed(
 ) -> tuple[Interval, list[Observation]]:
     from dsrs.confidence import AlphaBudget, clopper_pearson, clopper_pearson_lower
     from dsrs.laws import parse_additional_law
-    from dsrs.proofs.interval import Interval, Observation
+    from dsrs.proofs import Interval, Observation
 
     if arguments.q_interval and arguments.q_votes:
         raise InvalidInput("give either --q-interval or --q-votes, not both")
@@ -181,7 +180,7 @@ def votes_of(text: str) -> tuple[int, int]:
 
 
 def _named(option: str, ends: list[float]) -> Interval:
-    from dsrs.proofs.interval import Interval
+    from dsrs.proofs import Interval
 
     try:
         return Interval(*ends)

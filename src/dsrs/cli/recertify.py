@@ -15,19 +15,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from dsrs.certifying.progress import Progress
+from dsrs.certifying import Progress
 from dsrs.cli.accuracy_table import accuracy_table
 from dsrs.cli.model_options import add_workers
 from dsrs.cli.options import Commands
 from dsrs.cli.output import print_json
 from dsrs.cli.tables import table
 from dsrs.errors import DataError, InvalidInput
-from dsrs.files.csv_rows import ENCODING, KEPT_BYTES, CsvRow, open_csv
-from dsrs.files.whole import whole_file
-from dsrs.measures.rounding import floor_text
+from dsrs.files import ENCODING, KEPT_BYTES, CsvRow, open_csv, whole_file
+from dsrs.measures import floor_text
 
 if TYPE_CHECKING:
-    from dsrs.proofs.table import RowOutcome
+    from dsrs.proofs import RowOutcome
 
 MOST_ERRORS_SHOWN = 20
 
@@ -72,8 +71,7 @@ def add_parser(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from dsrs.exchange import format_of
-    from dsrs.exchange.outputs import check_output
+    from dsrs.exchange import check_output, format_of
 
     source = Path(arguments.source)
     if source.is_dir():
@@ -92,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _recertify_run(arguments: argparse.Namespace) -> int:
-    from dsrs.certifying.again import recertify_run
+    from dsrs.certifying import recertify_run
     from dsrs.store import open_run
 
     methods = recertify_run(
@@ -131,8 +129,8 @@ class Tally:
 
 
 def _recertify_table(source: Path, target: Path, arguments: argparse.Namespace) -> int:
-    from dsrs.duality.kernel import prepare
-    from dsrs.proofs.table import REQUIRED_COLUMNS, RESULT_COLUMNS
+    from dsrs.duality import prepare
+    from dsrs.proofs import REQUIRED_COLUMNS, RESULT_COLUMNS
 
     with open_csv(source) as rows:
         count = sum(1 for _ in rows.rows)
@@ -166,7 +164,7 @@ def _recertify_table(source: Path, target: Path, arguments: argparse.Namespace) 
 
 def _outcomes(rows: Iterator[CsvRow], workers: int | None) -> Iterator[tuple[CsvRow, RowOutcome]]:
     """Each row with its outcome, in order; a row that could not be read has its reason already."""
-    from dsrs.proofs.table import RowOutcome, certify_rows
+    from dsrs.proofs import RowOutcome, certify_rows
 
     waiting: deque[CsvRow] = deque()
 

@@ -76,22 +76,21 @@ def add_parser(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from dsrs import reports
-    from dsrs.reports import writing
 
     formats = [suffix for suffix in arguments.format.split(",") if suffix]
     radii, resampling = radii_from(arguments), bootstrap_from(arguments)
     # Everything that can be refused is refused before the work starts.
     if arguments.output:
-        writing.check_page_path(arguments.output)
+        reports.check_page_path(arguments.output)
     if arguments.output and arguments.output in (arguments.tables, arguments.figures):
         raise InvalidInput(
             f"--output is a page, and --tables and --figures are folders; {arguments.output} "
             "cannot be both"
         )
     if arguments.tables:
-        writing.check_folder(arguments.tables, writing.table_names())
+        reports.check_folder(arguments.tables, reports.table_names())
     if arguments.figures:
-        writing.check_folder(arguments.figures, writing.figure_names(formats))
+        reports.check_folder(arguments.figures, reports.figure_names(formats))
 
     families = None if arguments.no_envelope else arguments.families or ()
     runs = reports.read_runs(arguments.runs, families, paths=arguments.paths)
@@ -121,10 +120,14 @@ def summary_text(report: Report) -> str:
 
     Where runs are over different inputs, what they have in common is compared below.
     """
-    from dsrs.reports.caveats import caveats
-    from dsrs.reports.gate_tables import gate_text
-    from dsrs.reports.headers import header_lines, run_notes
-    from dsrs.reports.tables import interval_note, summary_rows
+    from dsrs.reports import (
+        caveats,
+        gate_text,
+        header_lines,
+        interval_note,
+        run_notes,
+        summary_rows,
+    )
 
     lines = [
         *header_lines(report.runs),

@@ -27,8 +27,8 @@ def seed_of_run(seed: int | None, output: str) -> dict[str, Any]:
 
     A random seed is drawn once: a run that exists is continued with the one that it has.
     """
-    from dsrs.noise.seeds import fresh_seed
-    from dsrs.store.reader import drawn_seed
+    from dsrs.noise import fresh_seed
+    from dsrs.store import drawn_seed
 
     if seed is not None:
         return {"seed": seed}

@@ -16,8 +16,8 @@ from dsrs.cli.tables import table
 from dsrs.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from dsrs.certifying.served import Compared
-    from dsrs.classifiers.base import Classifier
+    from dsrs.certifying import Compared
+    from dsrs.classifiers import Classifier
 
 DIFFERENT = 1
 EPILOG = """\
@@ -73,9 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _compared(arguments: argparse.Namespace) -> list[Compared]:
-    from dsrs.certifying.served import compare_served, facts_of_model, facts_of_run
-    from dsrs.conformal import Sets
-    from dsrs.conformal.prediction import compare_sets, facts_of_sets
+    from dsrs.certifying import compare_served, facts_of_model, facts_of_run
+    from dsrs.conformal import Sets, compare_sets, facts_of_sets
     from dsrs.store import open_run
 
     if Path(arguments.quoted).is_dir():
@@ -93,8 +92,7 @@ def _compared(arguments: argparse.Namespace) -> list[Compared]:
 
 def _loaded(arguments: argparse.Namespace, facts: dict[str, Any]) -> Classifier:
     """The model that is served, for inputs as what is quoted has them."""
-    from dsrs.classifiers import load_classifier
-    from dsrs.classifiers.scaling import Scaling
+    from dsrs.classifiers import Scaling, load_classifier
 
     scaling = None if facts.get("scaling") is None else Scaling.from_dict(facts["scaling"])
     options = classifier_options(arguments, tuple(facts["input_shape"]), scaling)
@@ -103,7 +101,7 @@ def _loaded(arguments: argparse.Namespace, facts: dict[str, Any]) -> Classifier:
 
 def _noise(arguments: argparse.Namespace, model: Classifier) -> dict[str, Any]:
     """The noise and the grid that are served, where they are named."""
-    from dsrs.methods.plan import Plan
+    from dsrs.methods import Plan
 
     if arguments.sigma is None and arguments.law is None:
         return {}

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dsrs.certifying.progress import Progress
+from dsrs.certifying import Progress
 from dsrs.cli.model_options import add_model_options, add_workers, model_and_inputs
 from dsrs.cli.options import Commands
 from dsrs.cli.output import print_json
@@ -19,7 +19,7 @@ from dsrs.cli.set_options import (
     plan_from,
     refuse_tuning_inputs,
 )
-from dsrs.files.new_file import check_new_file
+from dsrs.files import check_new_file
 
 if TYPE_CHECKING:
     from dsrs.conformal import Sets
@@ -118,8 +118,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def calibration_text(sets: Sets) -> str:
     """What was calibrated, as text."""
-    from dsrs.conformal.rank import fewest_inputs
-    from dsrs.measures.rounding import ceil_text
+    from dsrs.conformal import fewest_inputs
+    from dsrs.measures import ceil_text
 
     counted, grid = sets.calibration, sets.grid
     lines = [

@@ -8,18 +8,18 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dsrs.certifying.progress import Progress
+from dsrs.certifying import Progress
 from dsrs.cli.model_options import add_model_options, model_and_inputs
 from dsrs.cli.options import Commands
 from dsrs.cli.output import print_json
 from dsrs.cli.radii import FORMS, parse_radii
 from dsrs.cli.set_options import MARGINAL_HELP
 from dsrs.cli.tables import table
-from dsrs.files.new_file import check_figure
+from dsrs.files import check_figure
 
 if TYPE_CHECKING:
     from dsrs.conformal import CurvePoint
-    from dsrs.measures.certified_accuracy import MethodAccuracy
+    from dsrs.measures import MethodAccuracy
 
 EPILOG = f"""\
 examples:
@@ -95,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"mean size of sets of {len(indices)} inputs as they are, one at each radius")
         print(MARGINAL_HELP, end="")
     if arguments.figure:
-        from dsrs.reports.sets_figure import draw_sizes
+        from dsrs.reports import draw_sizes
 
         draw_sizes(curves, accuracies, classifier.num_classes, arguments.figure)
         print(f"wrote {arguments.figure}", file=sys.stderr if arguments.json else sys.stdout)
@@ -104,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _accuracies(paths: list[str], radii: list[float]) -> dict[str, MethodAccuracy]:
     """Certified accuracy of every method of every run, by name."""
-    from dsrs.measures.certified_accuracy import certified_accuracy
+    from dsrs.measures import certified_accuracy
     from dsrs.store import open_run
 
     found = {}
@@ -121,7 +121,7 @@ def _text(
     curves: dict[str, list[CurvePoint]],
     accuracies: dict[str, MethodAccuracy],
 ) -> str:
-    from dsrs.measures.rounding import percent
+    from dsrs.measures import percent
 
     rows = []
     for place, radius in enumerate(radii):

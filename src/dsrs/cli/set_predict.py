@@ -12,7 +12,7 @@ from dsrs.cli.output import print_json
 from dsrs.cli.seed_option import add_seed, noise_text
 from dsrs.cli.set_options import MARGINAL_HELP, add_sets, promise_text
 from dsrs.cli.tables import table
-from dsrs.measures.rounding import floor_text
+from dsrs.measures import floor_text
 
 if TYPE_CHECKING:
     from dsrs.conformal import PredictionSet, Sets

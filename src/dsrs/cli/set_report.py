@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dsrs.certifying.progress import Progress
+from dsrs.certifying import Progress
 from dsrs.cli.model_options import add_model_options, model_and_inputs
 from dsrs.cli.options import Commands
 from dsrs.cli.output import print_json
@@ -58,7 +58,7 @@ def add_parser(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from dsrs.conformal import SetPredictor, Sets, evaluate_sets
-    from dsrs.reports.writing import check_page_path
+    from dsrs.reports import check_page_path
 
     if arguments.output:
         check_page_path(arguments.output)
@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(evaluation_text(evaluation))
         print(promise_text(sets))
     if arguments.output:
-        from dsrs.reports.sets_page import write_sets_page
+        from dsrs.reports import write_sets_page
 
         write_sets_page(sets, evaluation, arguments.output, arguments.title, dataset.class_names)
         print(f"wrote {arguments.output}", file=sys.stderr if arguments.json else sys.stdout)
@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def evaluation_text(evaluation: Evaluation) -> str:
     """Coverage and size for each kind of shift, as a table."""
-    from dsrs.measures.rounding import ceil_text, floor_text, percent
+    from dsrs.measures import ceil_text, floor_text, percent
 
     rows = []
     for outcome in evaluation.outcomes:

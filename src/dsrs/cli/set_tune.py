@@ -8,15 +8,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsrs.certifying.progress import Progress
+from dsrs.certifying import Progress
 from dsrs.cli.model_options import add_model_options, add_workers, model_and_inputs
 from dsrs.cli.options import Commands
 from dsrs.cli.output import print_json
 from dsrs.cli.set_options import MARGINAL_HELP, add_promise_options, add_score, plan_from
 from dsrs.cli.tables import table
 from dsrs.cli.values import numbers
-from dsrs.files.new_file import check_new_file
-from dsrs.files.whole import write_whole
+from dsrs.files import check_new_file, write_whole
 
 if TYPE_CHECKING:
     from dsrs.conformal import SetForecast
@@ -77,9 +76,8 @@ def add_parser(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from dsrs.conformal import SCORES, tune_sets
-    from dsrs.conformal.tuning import TUNING_SEED
-    from dsrs.store.known_inputs import KnownInputs
+    from dsrs.conformal import SCORES, TUNING_SEED, tune_sets
+    from dsrs.store import KnownInputs
 
     if arguments.output:
         check_new_file(arguments.output, arguments.overwrite)
@@ -112,7 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def forecast_text(forecasts: list[SetForecast]) -> str:
     """The predictions as a table, the smallest sets first."""
-    from dsrs.measures.rounding import ceil_text
+    from dsrs.measures import ceil_text
 
     rows = [
         [

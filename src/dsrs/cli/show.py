@@ -14,7 +14,7 @@ from dsrs.cli.options import Commands
 from dsrs.cli.output import print_json
 from dsrs.cli.radii import add_radii, radii_from
 from dsrs.errors import InvalidInput
-from dsrs.files.foreign_text import one_line
+from dsrs.files import one_line
 
 if TYPE_CHECKING:
     from dsrs.store import Run
@@ -97,9 +97,8 @@ def _show(arguments: argparse.Namespace) -> int:
 
 
 def _settings(opened: Run) -> str:
-    from dsrs.laws import short_law_text
-    from dsrs.laws.grid import WITHOUT_GRID
-    from dsrs.measures.false_certificates import expected_false_text
+    from dsrs.laws import WITHOUT_GRID, short_law_text
+    from dsrs.measures import expected_false_text
 
     plan, config, grid = opened.plan, opened.config, opened.sampled_plan.known_grid
     seed = "seed" if plan.seed_public else "seed (drawn for this run)"
@@ -151,7 +150,7 @@ def _classes(names: Sequence[str]) -> list[str]:
 
 
 def _show_input(opened: Run, index: int, as_json: bool) -> None:
-    from dsrs.store.attacks import attacked_inputs
+    from dsrs.store import attacked_inputs
 
     result = opened.result(index)
     attacked = attacked_inputs(opened).get(index)

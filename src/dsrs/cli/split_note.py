@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from dsrs.cli.model_options import other_split
 from dsrs.errors import DataError
-from dsrs.measures.rounding import floor_text
+from dsrs.measures import floor_text
 
 if TYPE_CHECKING:
-    from dsrs.classifiers.base import Classifier
+    from dsrs.classifiers import Classifier
     from dsrs.datasets import Dataset
 
 INPUTS_PER_SPLIT = 256  # of each split

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dsrs.files.foreign_text import one_line
+from dsrs.files import one_line
 
 
 def table(rows: Sequence[Sequence[object]], headers: Sequence[str]) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any, TextIO, cast
 
-from dsrs.certifying.progress import ERASE_LINE
-from dsrs.files.foreign_text import printable
+from dsrs.certifying import ERASE_LINE
+from dsrs.files import printable
 
 
 class PrintableStream:

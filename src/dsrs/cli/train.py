@@ -9,17 +9,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsrs.certifying.progress import ERASE_LINE, Progress
+from dsrs.certifying import ERASE_LINE, Progress
 from dsrs.cli.law_options import add_law_options
 from dsrs.cli.options import Command, Commands, Options
 from dsrs.cli.values import numbers, one_of, whole_numbers
 from dsrs.errors import DataError, InvalidInput, MissingExtra
-from dsrs.measures.rounding import floor_text
+from dsrs.measures import floor_text
 
 if TYPE_CHECKING:
     from dsrs.datasets import Dataset
-    from dsrs.training import TrainingSettings
-    from dsrs.training.models import SavedModel
+    from dsrs.training import SavedModel, TrainingSettings
 
 DESCRIPTION = """\
 Train a base classifier under the noise it will be smoothed with, by one of several recipes.
@@ -61,7 +60,7 @@ def add_parser(commands: Commands) -> None:
 
 def _add_recipe_options(parser: Command) -> None:
     """--recipe, and an option for each setting that some recipe has."""
-    from dsrs.training.recipes import RECIPES, recipe_options
+    from dsrs.training import RECIPES, recipe_options
 
     summaries = "; ".join(
         f"{name} ({recipe.source}): {recipe.summary}" for name, recipe in RECIPES.items()
@@ -69,7 +68,7 @@ def _add_recipe_options(parser: Command) -> None:
     group = parser.add_argument_group("recipe (its settings by default: the recommended ones)")
     group.add_argument(
         "--recipe",
-        type=one_of("dsrs.training.recipes", "RECIPES"),
+        type=one_of("dsrs.training", "RECIPES"),
         default="gaussian",
         help=f"default: gaussian. {summaries}",
     )
@@ -98,7 +97,7 @@ def _add_weights(group: Options) -> None:
 def _add_settings(group: Options) -> None:
     group.add_argument(
         "--like",
-        type=one_of("dsrs.training.defaults", "DATA"),
+        type=one_of("dsrs.training", "DATA"),
         help="settings for data like mnist, cifar10 or imagenet (default: by the image size)",
     )
     group.add_argument(
@@ -147,8 +146,7 @@ def _add_machine_options(group: Options) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Train, and write the model's files."""
     from dsrs.datasets import load_dataset
-    from dsrs.training import Machine, train_model
-    from dsrs.training.held_out import trained_on
+    from dsrs.training import Machine, train_model, trained_on
 
     output: Path = arguments.output
     machine = Machine(arguments.device, arguments.precision, arguments.threads)
@@ -181,9 +179,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def settings_from(arguments: argparse.Namespace, dataset: Dataset) -> TrainingSettings:
     """The recommended settings for this data, with what the command line changes."""
-    from dsrs.training import recommended_settings
-    from dsrs.training.defaults import similar_data, with_recipe
-    from dsrs.training.recipes import recipe_options
+    from dsrs.training import recipe_options, recommended_settings, similar_data, with_recipe
 
     like = arguments.like or similar_data(dataset.input_shape)
     settings = recommended_settings(

@@ -16,7 +16,7 @@ from dsrs.cli.output import print_json
 from dsrs.cli.tables import table
 from dsrs.cli.values import numbers
 from dsrs.errors import InvalidInput
-from dsrs.files.new_file import check_figure
+from dsrs.files import check_figure
 
 if TYPE_CHECKING:
     from dsrs.laws import GeneralizedGaussian
@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _answer(arguments: argparse.Namespace, folder: str) -> int:
-    from dsrs.store.profiles import read_landscape
+    from dsrs.store import read_landscape
     from dsrs.tuning import tune
 
     landscape = read_landscape(folder)
@@ -112,11 +112,11 @@ def _answer(arguments: argparse.Namespace, folder: str) -> int:
         "landscape": {"votes": landscape.votes, **landscape.inputs.to_dict()}
     }
     if arguments.figure:
-        from dsrs.reports.tuning import draw_tuning
+        from dsrs.reports import draw_tuning
 
         draw_tuning(tuned, Path(arguments.figure))
     if arguments.output:
-        from dsrs.files.whole import write_whole
+        from dsrs.files import write_whole
 
         write_whole(Path(arguments.output), json.dumps(answer, indent=1).encode())
     if arguments.json:
@@ -130,7 +130,7 @@ def _answer(arguments: argparse.Namespace, folder: str) -> int:
 
 def _check_output(path: Path, overwrite: bool) -> None:
     """Refuse to replace a file unasked, or one that is not an answer of this command."""
-    from dsrs.exchange.outputs import refuse_run_folder
+    from dsrs.exchange import refuse_run_folder
 
     refuse_run_folder(path.parent)
     if not path.exists():
@@ -201,7 +201,7 @@ def forecast_row(name: str, forecast: Forecast, radii: list[float]) -> list[str]
 
 def round_radii(top: float) -> list[float]:
     """At most RADIUS_COLUMNS round radii up to `top`; none where nothing would be certified."""
-    from dsrs.measures.accuracy import round_step
+    from dsrs.measures import round_step
 
     if top <= 0:
         return []

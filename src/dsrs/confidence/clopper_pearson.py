@@ -21,7 +21,7 @@ from scipy import special
 from dsrs.confidence import binomial_tail
 from dsrs.confidence.binomial_tail import EPSILON, log_upper_tail
 from dsrs.errors import InvalidInput
-from dsrs.kernels.cache import jitted_together, kernel_folder
+from dsrs.kernels import jitted_together, kernel_folder
 
 Floats = NDArray[np.float64]
 

@@ -12,26 +12,18 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.certifying.many_inputs import Watch
-from dsrs.certifying.one_input import checked_input, checked_label
-from dsrs.classifiers.base import Classifier, checked_classifier
+from dsrs.certifying import Watch, checked_input, checked_label
+from dsrs.classifiers import Classifier, checked_classifier
 from dsrs.conformal.level import ShiftProof, calibration_level
-from dsrs.conformal.queries import (
-    CALIBRATION,
-    Query,
-    probe_answers,
-    refuse_unless_row_by_row,
-)
+from dsrs.conformal.queries import CALIBRATION, Query, probe_answers, refuse_unless_row_by_row
 from dsrs.conformal.rank import rank_for
 from dsrs.conformal.scores import kind_of_outputs, score_named
 from dsrs.conformal.sets import Calibration, SetGrid, SetModel, Sets, threshold_of
-from dsrs.datasets.dataset import Dataset
+from dsrs.datasets import Dataset
 from dsrs.errors import DataError, InvalidInput
-from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.grid import DEFAULT_GRID, Grid
-from dsrs.laws.parameters import real_number, shown
-from dsrs.methods.plan import Plan
-from dsrs.noise.seeds import check_seed, fresh_seed
+from dsrs.laws import DEFAULT_GRID, GeneralizedGaussian, Grid, real_number, shown
+from dsrs.methods import Plan
+from dsrs.noise import check_seed, fresh_seed
 
 T = TypeVar("T")
 MOST_BATCH, MOST_DRAWS = 1024, 100_000

@@ -13,11 +13,11 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dsrs.certifying.many_inputs import Watch
+from dsrs.certifying import Watch
 from dsrs.conformal.calibration import at_radius
 from dsrs.conformal.evaluation import refuse_calibrated
 from dsrs.conformal.prediction import SetPredictor, set_of
-from dsrs.datasets.dataset import Dataset
+from dsrs.datasets import Dataset
 from dsrs.errors import DataError, InvalidInput
 
 

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.certifying.many_inputs import Watch
+from dsrs.certifying import Watch
 from dsrs.confidence import ConfidenceInterval, clopper_pearson
 from dsrs.conformal.prediction import SetPredictor
 from dsrs.conformal.sets import Sets
 from dsrs.conformal.shifts import SHIFT_KINDS, Mover
-from dsrs.datasets.dataset import Dataset
+from dsrs.datasets import Dataset
 from dsrs.errors import DataError, InvalidInput
-from dsrs.store.thumbnail import thumbnail
+from dsrs.store import thumbnail
 
 COVERAGE_ALPHA = 0.05  # of intervals of coverage
 

@@ -35,9 +35,7 @@ from scipy import optimize, special
 
 from dsrs.errors import InvalidInput
 from dsrs.laws import GeneralizedGaussian
-from dsrs.proofs.constraints import constraints_of, problem_of
-from dsrs.proofs.evaluation import bound_at
-from dsrs.proofs.interval import Interval
+from dsrs.proofs import Interval, bound_at, constraints_of, problem_of
 
 LARGEST_LOG = 400.0  # of a multiplier
 LARGEST_RATIO = 1e100  # of radius and sigma, whose square is finite

@@ -9,14 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dsrs.certifying.one_input import checked_index, checked_input
-from dsrs.certifying.served import Compared, compare_served, facts_of_model, refuse_other
-from dsrs.classifiers.base import Classifier, checked_classifier
+from dsrs.certifying import (
+    Compared,
+    checked_index,
+    checked_input,
+    compare_served,
+    facts_of_model,
+    refuse_other,
+)
+from dsrs.classifiers import Classifier, checked_classifier
 from dsrs.conformal.queries import ANSWER, probe_answers
 from dsrs.conformal.sets import Sets
 from dsrs.errors import DataError
-from dsrs.methods.plan import Plan
-from dsrs.noise.seeds import check_seed, fresh_seed
+from dsrs.methods import Plan
+from dsrs.noise import check_seed, fresh_seed
 
 # Of the largest answer: sums in another order differ by less, another precision by more.
 ANSWER_ROUNDING = 1e-4

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.classifiers.base import Classifier, answer_of
+from dsrs.classifiers import Classifier, answer_of
 from dsrs.conformal.scores import Outputs, log_probabilities, score_named
 from dsrs.errors import NotAFunction
-from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.grid import Grid
-from dsrs.noise.stream import NOISE_BLOCK, NoiseStream, Stream
+from dsrs.laws import GeneralizedGaussian, Grid
+from dsrs.noise import NOISE_BLOCK, NoiseStream, Stream
 
 Floats = NDArray[np.float64]
 

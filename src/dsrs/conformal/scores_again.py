@@ -7,13 +7,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dsrs.certifying.served import refuse_other
-from dsrs.certifying.votes_again import Retaken
-from dsrs.classifiers.base import Classifier
+from dsrs.certifying import Retaken, refuse_other
+from dsrs.classifiers import Classifier
 from dsrs.conformal.calibration import Scoring, SetPlan
 from dsrs.conformal.prediction import compare_sets
 from dsrs.conformal.sets import Sets
-from dsrs.datasets.dataset import Dataset
+from dsrs.datasets import Dataset
 from dsrs.errors import DataError, InvalidInput
 
 

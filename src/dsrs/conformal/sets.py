@@ -14,11 +14,9 @@ from dsrs.conformal.queries import Query
 from dsrs.conformal.rank import rank_for
 from dsrs.conformal.scores import Outputs, score_named
 from dsrs.errors import DataError, InvalidInput
-from dsrs.files.json_records import from_json, record_to_json, shown
-from dsrs.files.whole import write_whole
-from dsrs.laws import GeneralizedGaussian, smoothing_law_from_dict
-from dsrs.laws.grid import WITHOUT_GRID, Grid
-from dsrs.noise.seeds import check_seed
+from dsrs.files import from_json, record_to_json, shown, write_whole
+from dsrs.laws import WITHOUT_GRID, GeneralizedGaussian, Grid, smoothing_law_from_dict
+from dsrs.noise import check_seed
 
 SETS_KIND, SETS_FORMAT = "prediction sets", 1
 # In every output, page and docstring, as it stands or spelled out by `Sets.guarantee`.

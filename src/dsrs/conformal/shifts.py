@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.attack.score import Score
-from dsrs.classifiers.base import Classifier
+from dsrs.attack import Score
+from dsrs.classifiers import Classifier
 from dsrs.conformal.queries import Query
 from dsrs.conformal.scores import log_probabilities
 

@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.certifying.many_inputs import Watch
-from dsrs.classifiers.base import Classifier
+from dsrs.certifying import Watch
+from dsrs.classifiers import Classifier
 from dsrs.conformal.calibration import Scoring, SetPlan, level_on_grid, mapped, set_grid
 from dsrs.conformal.queries import TUNING, uniform_numbers
 from dsrs.conformal.rank import fewest_inputs, rank_for
 from dsrs.conformal.scores import SCORES
-from dsrs.datasets.dataset import Dataset
+from dsrs.datasets import Dataset
 from dsrs.errors import DataError, InvalidInput
 from dsrs.laws import GeneralizedGaussian
 

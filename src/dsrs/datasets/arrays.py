@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dsrs.classifiers.base import UNIT_BOUNDS
+from dsrs.classifiers import UNIT_BOUNDS
 from dsrs.errors import DataError
 
 CHANNELS = (1, 3)

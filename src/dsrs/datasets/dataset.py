@@ -10,15 +10,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dsrs.classifiers.base import UNIT_BOUNDS, Classifier
-from dsrs.classifiers.scaling import Scaling
-from dsrs.datasets.arrays import (
-    checked_images,
-    checked_labels,
-    fingerprint_of,
-)
+from dsrs.classifiers import UNIT_BOUNDS, Classifier, Scaling
+from dsrs.datasets.arrays import checked_images, checked_labels, fingerprint_of
 from dsrs.errors import DataError, InvalidInput
-from dsrs.files.readable import Readable
+from dsrs.files import Readable
 
 
 class Images(Protocol):

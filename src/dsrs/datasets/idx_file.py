@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dsrs.datasets.dataset import Dataset
 from dsrs.errors import DataError
-from dsrs.files.unpacking import unpacked_gzip
+from dsrs.files import unpacked_gzip
 
 UNSIGNED_BYTE = 0x08
 IDX_PREFIXES = {"train": "train", "test": "t10k"}

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.classifiers.preparation import RESAMPLES
+from dsrs.classifiers import RESAMPLES
 from dsrs.datasets.dataset import Dataset
 from dsrs.errors import DataError, InvalidInput, imported
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.classifiers.base import UNIT_BOUNDS
+from dsrs.classifiers import UNIT_BOUNDS
 from dsrs.datasets.arrays import as_array, checked_labels, fingerprint_of
 from dsrs.datasets.dataset import Dataset
 from dsrs.errors import DataError

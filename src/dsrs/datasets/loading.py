@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from dsrs.classifiers.base import UNIT_BOUNDS, checked_bounds
+from dsrs.classifiers import UNIT_BOUNDS, checked_bounds
 from dsrs.datasets.cifar import is_cifar_folder, load_cifar_file, load_cifar_folder
 from dsrs.datasets.csv_file import CSV_SUFFIXES as CSV_SUFFIXES
 from dsrs.datasets.csv_file import load_csv

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dsrs.datasets.dataset import Dataset
 from dsrs.errors import DataError
-from dsrs.files.unpacking import check_unpacked
+from dsrs.files import check_unpacked
 
 IMAGE_NAMES = ("x", "X", "images", "data", "inputs")
 ZIP_MAGIC, NUMPY_MAGIC = b"PK", b"\x93NUMPY"

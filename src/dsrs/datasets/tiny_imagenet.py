@@ -18,7 +18,7 @@ import numpy as np
 from dsrs.datasets.dataset import Dataset
 from dsrs.datasets.image_files import Frame, dataset_of_files, images_in
 from dsrs.errors import DataError
-from dsrs.files.content import text_of_file
+from dsrs.files import text_of_file
 
 NAMES_FILE, ANNOTATIONS_FILE = "wnids.txt", "val_annotations.txt"
 

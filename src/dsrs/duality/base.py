@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from dsrs.duality.angle import AngleTable, angle_law, angle_table
 from dsrs.duality.kernel import inlined, kernel
-from dsrs.laws.component import log_gamma_peak
-from dsrs.laws.generalized_gaussian import GeneralizedGaussian
+from dsrs.laws import GeneralizedGaussian, log_gamma_peak
 
 Floats = NDArray[np.float64]
 HUGE = 700.0  # exponents beyond overflow

@@ -17,7 +17,7 @@ from scipy import special
 from dsrs.duality.arrays import picked, sort_distinct
 from dsrs.duality.base import Floats
 from dsrs.duality.kernel import kernel
-from dsrs.laws.component import Component
+from dsrs.laws import Component
 
 Integers = NDArray[np.int64]
 

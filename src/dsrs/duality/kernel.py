@@ -27,7 +27,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from dsrs.kernels.cache import jitted_together, kernel_folder
+from dsrs.kernels import jitted_together, kernel_folder
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")

@@ -20,8 +20,8 @@ from dsrs.evidence.sources import (
     evidence_of_file,
     evidence_of_run,
 )
-from dsrs.files.whole import write_whole
-from dsrs.proofs.certificate import Certificate
+from dsrs.files import write_whole
+from dsrs.proofs import Certificate
 from dsrs.store import open_run
 
 CHECKER = "dsrs_check"

@@ -12,13 +12,11 @@ from typing import Any
 from dsrs import __version__
 from dsrs.errors import DataError, DsrsError, InvalidInput, MissingExtra
 from dsrs.evidence.writing import FORMAT, Inputs, Line, noise_line, row_of_given, row_of_votes
-from dsrs.files.csv_rows import open_csv
+from dsrs.files import open_csv
 from dsrs.laws import GeneralizedGaussian, parse_additional_law
 from dsrs.methods import methods_of
-from dsrs.proofs.certificate import CERTIFICATE_FORMAT, Certificate
-from dsrs.proofs.subject import Subject
-from dsrs.store import Run
-from dsrs.store.attacks import attack_settings, attacked_inputs
+from dsrs.proofs import CERTIFICATE_FORMAT, Certificate, Subject
+from dsrs.store import Run, attack_settings, attacked_inputs
 
 PARQUET_MAGIC = b"PAR1"
 SETS_KIND = "prediction sets"
@@ -273,7 +271,7 @@ def _json_number(value: float) -> float | str:
 
 def _add_sets(evidence: Evidence, name: str, fields: Mapping[str, Any]) -> None:
     """Add what prediction sets promise."""
-    from dsrs.conformal.sets import Sets
+    from dsrs.conformal import Sets
 
     sets = Sets.from_dict(fields)
     if sets.threshold == math.inf:

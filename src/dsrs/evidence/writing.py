@@ -16,15 +16,19 @@ from typing import Any
 
 from dsrs.errors import InvalidInput
 from dsrs.laws import GeneralizedGaussian
-from dsrs.methods.bounds import Event, PlannedBound, Side, TakenBound
-from dsrs.noise.stream import NoiseLaw, Stream
-from dsrs.proofs.base import Step
-from dsrs.proofs.certificate import Certificate
-from dsrs.proofs.dual import Dual
-from dsrs.proofs.evaluation import neyman_pearson
-from dsrs.proofs.interval import Interval
-from dsrs.proofs.lead import Lead, Rivalry, not_the_rival
-from dsrs.votes.records import ESTIMATION, SampledInput
+from dsrs.methods import Event, PlannedBound, Side, TakenBound
+from dsrs.noise import NoiseLaw, Stream
+from dsrs.proofs import (
+    Certificate,
+    Dual,
+    Interval,
+    Lead,
+    Rivalry,
+    Step,
+    neyman_pearson,
+    not_the_rival,
+)
+from dsrs.votes import ESTIMATION, SampledInput
 
 FORMAT = "dsrs-proof-1"
 Line = dict[str, Any]

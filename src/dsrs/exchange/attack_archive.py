@@ -10,8 +10,8 @@ import numpy as np
 
 from dsrs.errors import DataError
 from dsrs.exchange.format import Format
-from dsrs.proofs.counterexample import AttackedInput
-from dsrs.store.attacks import attacked_inputs
+from dsrs.proofs import AttackedInput
+from dsrs.store import attacked_inputs
 
 ARCHIVE_MAGIC = b"PK\x03\x04"  # an archive of NumPy is a ZIP file
 OWN_ARRAYS = (b"perturbation.npy", b"certified.npy", b"rival.npy")

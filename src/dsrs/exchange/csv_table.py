@@ -10,10 +10,8 @@ from pathlib import Path
 
 from dsrs.exchange.format import Format, first_line
 from dsrs.exchange.row import TABLE_COLUMNS, ResultRow, row_from_text
-from dsrs.files.content import text_of
-from dsrs.files.csv_rows import csv_table
-from dsrs.files.foreign_text import csv_cell, text_of_cell
-from dsrs.proofs.table import REQUIRED_COLUMNS
+from dsrs.files import csv_cell, csv_table, text_of, text_of_cell
+from dsrs.proofs import REQUIRED_COLUMNS
 
 
 def csv_text(rows: Iterable[ResultRow]) -> str:

@@ -10,10 +10,9 @@ from dsrs.errors import InvalidInput
 from dsrs.exchange.outputs import check_output
 from dsrs.exchange.registry import FORMATS, format_named
 from dsrs.exchange.row import ResultRow, rows_of
-from dsrs.files.whole import write_whole
+from dsrs.files import write_whole
 from dsrs.laws import short_law_text
-from dsrs.store.attacks import attacked_inputs
-from dsrs.store.reader import Run
+from dsrs.store import Run, attacked_inputs
 
 
 def export_run(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from dsrs.errors import DataError
 from dsrs.exchange.row import ResultRow
-from dsrs.files.content import text_of
-from dsrs.store.reader import Run
+from dsrs.files import text_of
+from dsrs.store import Run
 
 # The rows of one file: its path, for messages, and its content.
 Reader = Callable[[Path, bytes], list[ResultRow]]

@@ -7,7 +7,7 @@ from pathlib import Path
 from dsrs.errors import DataError
 from dsrs.exchange.registry import format_named, recognised
 from dsrs.exchange.row import ResultRow
-from dsrs.files.content import content_of_file
+from dsrs.files import content_of_file
 
 
 def import_rows(path: Path, form: str | None = None) -> list[ResultRow]:

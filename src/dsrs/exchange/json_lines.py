@@ -9,8 +9,7 @@ from pathlib import Path
 from dsrs.errors import DataError
 from dsrs.exchange.format import Format, first_line
 from dsrs.exchange.row import ResultRow, row_from_fields
-from dsrs.files.content import text_of
-from dsrs.files.json_records import to_json
+from dsrs.files import text_of, to_json
 
 
 def jsonl_text(rows: Iterable[ResultRow]) -> str:

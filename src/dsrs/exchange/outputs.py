@@ -7,8 +7,8 @@ from pathlib import Path
 
 from dsrs.errors import DataError, InvalidInput
 from dsrs.exchange.registry import recognised
-from dsrs.files.content import content_of_file
-from dsrs.store.schema import STORE_NAME
+from dsrs.files import content_of_file
+from dsrs.store import STORE_NAME
 
 
 def refuse_run_folder(folder: Path) -> None:

@@ -9,15 +9,13 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from dsrs.errors import DataError, InvalidInput
-from dsrs.files.foreign_text import one_line
+from dsrs.files import one_line
 from dsrs.laws import GeneralizedGaussian, parse_additional_law
-from dsrs.measures.accuracy import proves
-from dsrs.proofs.certificate import STATUSES, Certificate
-from dsrs.proofs.counterexample import AttackedInput
-from dsrs.proofs.interval import Interval
+from dsrs.measures import proves
+from dsrs.proofs import STATUSES, AttackedInput, Certificate, Interval
 
 if TYPE_CHECKING:
-    from dsrs.store.result import RunResult
+    from dsrs.store import RunResult
 
 METHOD_NAME = re.compile(r"[A-Za-z0-9][ -~]*")  # not what a spreadsheet takes for a formula
 ABSTAINED_CLASS = -1  # what the class column of other people's logs says for "abstained"

@@ -16,7 +16,7 @@ from pathlib import Path
 from dsrs.errors import DataError, InvalidInput
 from dsrs.exchange.format import Format, first_line
 from dsrs.exchange.row import ABSTAINED_CLASS, ResultRow, checked_row, parsed
-from dsrs.files.content import text_of
+from dsrs.files import text_of
 
 HEADER = ("idx", "label", "predict", "radius", "correct", "time")
 _TIME = re.compile(r"(?:(\d+) days?, )?(\d+):(\d\d):(\d\d(?:\.\d+)?)")

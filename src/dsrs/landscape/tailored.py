@@ -30,8 +30,7 @@ from dsrs.landscape.profile import Profile
 from dsrs.landscape.shells import Shells, shells_of
 from dsrs.landscape.weights import falling, knotted
 from dsrs.laws import GeneralizedGaussian, Weighted
-from dsrs.proofs.certification import certify
-from dsrs.proofs.interval import Interval, Observation
+from dsrs.proofs import Interval, Observation, certify
 
 Floats = NDArray[np.float64]
 

@@ -18,8 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.errors import InvalidInput
-from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled
+from dsrs.laws.additional import AdditionalLaw
+from dsrs.laws.generalized_gaussian import GeneralizedGaussian
 from dsrs.laws.parameters import real_number, shown
+from dsrs.laws.rescaled import Rescaled
 
 # Steps from one bound of the data to the other: 8-bit images are exact, each level 16 steps.
 STEPS_ACROSS_DATA = 255 * 16

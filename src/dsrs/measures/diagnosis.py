@@ -12,8 +12,8 @@ from scipy import optimize
 from dsrs.confidence import clopper_pearson_lower
 from dsrs.measures.accuracy import proved_radius
 from dsrs.methods import Plan
-from dsrs.store.result import RunResult
-from dsrs.votes.records import ESTIMATION
+from dsrs.store import RunResult
+from dsrs.votes import ESTIMATION
 
 Classes = NDArray[np.int64]
 

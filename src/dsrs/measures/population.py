@@ -14,8 +14,7 @@ from fractions import Fraction
 
 from scipy import stats
 
-from dsrs.confidence import clopper_pearson_lower, clopper_pearson_upper
-from dsrs.confidence.nonnegative_mean import nonnegative_mean_lower
+from dsrs.confidence import clopper_pearson_lower, clopper_pearson_upper, nonnegative_mean_lower
 
 MOST_ADVISED_INPUTS = 1_000_000  # further advice helps nobody
 

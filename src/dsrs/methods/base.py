@@ -22,17 +22,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.errors import InfeasibleBox
-from dsrs.landscape.profile import Profile
+from dsrs.landscape import Profile
 from dsrs.laws import GeneralizedGaussian
 from dsrs.methods.bounds import PlannedBound
 from dsrs.methods.plan import Plan
 from dsrs.methods.subject import subject_of
-from dsrs.noise.stream import NoiseLaw, Stream
-from dsrs.proofs.certificate import Certificate, OnGrid
-from dsrs.proofs.certification import abstention, certify, from_grid_point
-from dsrs.proofs.interval import Interval, Observation
-from dsrs.votes.records import SampledInput
-from dsrs.votes.tally import Tally
+from dsrs.noise import NoiseLaw, Stream
+from dsrs.proofs import (
+    Certificate,
+    Interval,
+    Observation,
+    OnGrid,
+    abstention,
+    certify,
+    from_grid_point,
+)
+from dsrs.votes import SampledInput, Tally
 
 Floats = NDArray[np.float64]
 

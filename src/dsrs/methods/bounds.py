@@ -15,8 +15,8 @@ from typing import Literal
 from dsrs.confidence import AlphaBudget, clopper_pearson_lower, clopper_pearson_upper
 from dsrs.methods.intervals import staged_lower
 from dsrs.methods.looks import Look
-from dsrs.noise.stream import Stream
-from dsrs.votes.records import SampledInput, Votes
+from dsrs.noise import Stream
+from dsrs.votes import SampledInput, Votes
 
 # `class`: the vote is for the certified class. `others`: for each rival, the vote is not for it.
 Event = Literal["class", "others"]

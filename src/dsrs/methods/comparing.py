@@ -10,8 +10,8 @@ from scipy import special
 from dsrs.confidence import clopper_pearson_lower, clopper_pearson_upper
 from dsrs.methods.bounds import most_of_others
 from dsrs.methods.plan import Plan
-from dsrs.noise.stream import Stream
-from dsrs.votes.records import SELECTION, SampledInput, Votes
+from dsrs.noise import Stream
+from dsrs.votes import SELECTION, SampledInput, Votes
 
 RIVAL_DOUBT = 0.1  # how the share of a rival among selection votes is rounded up
 

@@ -10,23 +10,25 @@ import numpy as np
 
 from dsrs.confidence import clopper_pearson
 from dsrs.errors import InvalidInput, UnknownLaw
-from dsrs.landscape.expected import expected_hits
-from dsrs.landscape.prediction import probability
-from dsrs.landscape.profile import Profile
-from dsrs.laws import AdditionalLaw, chosen_from_votes, parse_additional_law
-from dsrs.laws.grid import Grid
+from dsrs.landscape import Profile, expected_hits, probability
+from dsrs.laws import AdditionalLaw, Grid, chosen_from_votes, parse_additional_law
 from dsrs.methods.base import Floats, Method, Want, certify_or_abstain
 from dsrs.methods.bounds import Event, PlannedBound, Side, planned
 from dsrs.methods.comparing import comparing_advised
-from dsrs.methods.futility import given_up, looks
+from dsrs.methods.futility import given_up, numbers_of_looks
 from dsrs.methods.intervals import double_sampling_alphas
 from dsrs.methods.looks import Look
-from dsrs.noise.stream import Stream
-from dsrs.proofs.certificate import Certificate
-from dsrs.proofs.certification import abstention, certificate_of
-from dsrs.proofs.interval import Interval, Observation
-from dsrs.proofs.lead import Rivalry, find_lead
-from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput, Votes
+from dsrs.noise import Stream
+from dsrs.proofs import (
+    Certificate,
+    Interval,
+    Observation,
+    Rivalry,
+    abstention,
+    certificate_of,
+    find_lead,
+)
+from dsrs.votes import ESTIMATION, SELECTION, SampledInput, Votes
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ class DoubleSampling(Method):
         if stops and given_up(seen, stream, plan.n_first):
             return None
         if taken < plan.n_first:
-            ends = looks(plan.n_first) if stops else [plan.n_first]
+            ends = numbers_of_looks(plan.n_first) if stops else [plan.n_first]
             return Want(stream, next(end for end in ends if end > taken))
         first = seen.first(stream, plan.n_first)
         if not leads and self.falls_back(first):

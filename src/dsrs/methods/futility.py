@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dsrs.confidence import clopper_pearson_upper
-from dsrs.noise.stream import Stream
-from dsrs.votes.records import SampledInput
+from dsrs.noise import Stream
+from dsrs.votes import SampledInput
 
 # An input is given up when, at this confidence, its class has no majority. It decides how often a
 # certifiable input is lost, and has no part in alpha.
@@ -24,7 +24,7 @@ def hopeless(successes: int, trials: int) -> bool:
     return trials > 0 and clopper_pearson_upper(successes, trials, FUTILITY) <= 0.5
 
 
-def looks(n: int) -> list[int]:
+def numbers_of_looks(n: int) -> list[int]:
     """Numbers of votes after which an early stop is considered, ending with n: 1024, 2048, ..."""
     ends = []
     end = FIRST_LOOK
@@ -36,7 +36,7 @@ def looks(n: int) -> list[int]:
 
 def given_up(seen: SampledInput, stream: Stream, n: int) -> bool:
     """Whether the votes of a stream showed at some look before n that it is hopeless."""
-    for end in set(looks(n)).intersection(seen.ends(stream)):
+    for end in set(numbers_of_looks(n)).intersection(seen.ends(stream)):
         votes = seen.first(stream, end)
         if hopeless(votes.successes, votes.total):
             return True

@@ -13,9 +13,8 @@ from scipy import special, stats
 
 from dsrs.confidence import clopper_pearson_lower, clopper_pearson_upper
 from dsrs.methods.looks import Look
-from dsrs.noise.stream import Stream
-from dsrs.proofs.certification import certify
-from dsrs.proofs.interval import Interval, Observation
+from dsrs.noise import Stream
+from dsrs.proofs import Interval, Observation, certify
 
 # Chosen by measurement: `benchmarks/fewest_votes.py`.
 GIVING_UP = 0.01

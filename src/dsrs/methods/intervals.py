@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dsrs.confidence import AlphaBudget
-from dsrs.confidence.binomial_tail import EPSILON, log_upper_tail
+from dsrs.confidence import EPSILON, AlphaBudget, log_upper_tail
 from dsrs.errors import InvalidInput
 
 

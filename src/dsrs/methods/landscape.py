@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dsrs.methods.base import Method, Want
-from dsrs.proofs.certificate import Certificate
-from dsrs.proofs.certification import abstention
-from dsrs.votes.records import SELECTION, SampledInput
+from dsrs.proofs import Certificate, abstention
+from dsrs.votes import SELECTION, SampledInput
 
 
 @dataclass(frozen=True, slots=True)

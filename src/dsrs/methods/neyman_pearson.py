@@ -9,15 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from dsrs.confidence import clopper_pearson_lower
-from dsrs.landscape.expected import expected_hits
-from dsrs.landscape.prediction import misses_by_shell
-from dsrs.landscape.profile import Profile
-from dsrs.landscape.shells import shells_of
-from dsrs.landscape.tailored import neyman_pearson_radius
+from dsrs.landscape import Profile, expected_hits, misses_by_shell, neyman_pearson_radius, shells_of
 from dsrs.laws import GeneralizedGaussian
 from dsrs.methods.base import Floats, Want
 from dsrs.methods.one_bound import Estimation, OneBound
-from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput
+from dsrs.votes import ESTIMATION, SELECTION, SampledInput
 
 
 @dataclass(frozen=True, slots=True)

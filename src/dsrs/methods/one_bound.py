@@ -19,16 +19,20 @@ from typing import ClassVar
 from dsrs.methods.base import Method, Want, certify_or_abstain
 from dsrs.methods.bounds import PlannedBound, most_of_others, planned
 from dsrs.methods.comparing import comparing_advised
-from dsrs.methods.futility import given_up
-from dsrs.methods.futility import looks as futility_looks
+from dsrs.methods.futility import given_up, numbers_of_looks
 from dsrs.methods.goals import bound_needed, no_lead, out_of_reach
 from dsrs.methods.looks import Look, schedule
-from dsrs.noise.stream import Stream
-from dsrs.proofs.certificate import Certificate
-from dsrs.proofs.certification import abstention, certificate_of
-from dsrs.proofs.interval import NOTHING_KNOWN, Interval, Observation
-from dsrs.proofs.lead import find_lead
-from dsrs.votes.records import SampledInput
+from dsrs.noise import Stream
+from dsrs.proofs import (
+    NOTHING_KNOWN,
+    Certificate,
+    Interval,
+    Observation,
+    abstention,
+    certificate_of,
+    find_lead,
+)
+from dsrs.votes import SampledInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,7 @@ class OneBound(Method):
             return None
         ends = [look.votes for look in self.looks(asked)]
         if self.plan.early_stop:
-            ends = sorted({*ends, *futility_looks(asked.votes)})
+            ends = sorted({*ends, *numbers_of_looks(asked.votes)})
         return Want(asked.stream, next(end for end in ends if end > taken))
 
     def certificate(self, seen: SampledInput) -> Certificate:

@@ -9,11 +9,16 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from dsrs.errors import AlphaOverspent, DataError, InvalidInput
-from dsrs.laws import GeneralizedGaussian, names_a_law, smoothing_law_from_dict
-from dsrs.laws.grid import DEFAULT_GRID, Grid
-from dsrs.laws.parameters import shown
+from dsrs.laws import (
+    DEFAULT_GRID,
+    GeneralizedGaussian,
+    Grid,
+    names_a_law,
+    shown,
+    smoothing_law_from_dict,
+)
 from dsrs.methods import defaults
-from dsrs.noise.seeds import check_seed
+from dsrs.noise import check_seed
 
 # Counters of the noise generator are 32 bits wide.
 MAX_VOTES = 2**32 - 2**16

@@ -93,7 +93,7 @@ def register(entry: Entry) -> Entry:
 
 def entry_of(text: str) -> Entry:
     """The method that a plan writes as `text`: one of these names, or a law of double sampling."""
-    from dsrs.laws.naming import LAW_KINDS, names_a_law
+    from dsrs.laws import LAW_KINDS, names_a_law
 
     if names_a_law(text):
         return METHODS[DOUBLE_SAMPLING]

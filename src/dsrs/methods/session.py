@@ -7,15 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from dsrs.errors import InvalidInput
-from dsrs.laws.grid import DEFAULT_GRID
+from dsrs.laws import DEFAULT_GRID
 from dsrs.methods.base import Want
 from dsrs.methods.plan import Plan
 from dsrs.methods.registry import methods_of
-from dsrs.noise.stream import Stream
-from dsrs.proofs.certificate import Certificate
-from dsrs.votes.collect import WorkUnit
-from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput, Votes
-from dsrs.votes.tally import Counts, Tally
+from dsrs.noise import Stream
+from dsrs.proofs import Certificate
+from dsrs.votes import ESTIMATION, SELECTION, Counts, SampledInput, Tally, Votes, WorkUnit
 
 
 class Session:

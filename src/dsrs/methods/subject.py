@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dsrs.methods.plan import Plan
-from dsrs.proofs.subject import Subject
-from dsrs.votes.records import SampledInput
+from dsrs.proofs import Subject
+from dsrs.votes import SampledInput
 
 
 def subject_of(

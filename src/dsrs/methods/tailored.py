@@ -9,18 +9,22 @@ from typing import ClassVar
 import numpy as np
 
 from dsrs.errors import InvalidInput
-from dsrs.landscape.pilot import PilotStep, longest_pilot, pilot_step
-from dsrs.landscape.prediction import misses_by_shell
-from dsrs.landscape.profile import Profile
-from dsrs.landscape.shells import shells_of
-from dsrs.landscape.tailored import best_caps
-from dsrs.laws.bins import HISTOGRAM_BINS
+from dsrs.landscape import (
+    PilotStep,
+    Profile,
+    best_caps,
+    longest_pilot,
+    misses_by_shell,
+    pilot_step,
+    shells_of,
+)
+from dsrs.laws import HISTOGRAM_BINS
 from dsrs.methods.base import Floats, Want
 from dsrs.methods.comparing import comparing_advised
 from dsrs.methods.neyman_pearson import expected_radii
 from dsrs.methods.one_bound import Estimation, OneBound
-from dsrs.noise.stream import NoiseLaw, Stream
-from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput
+from dsrs.noise import NoiseLaw, Stream
+from dsrs.votes import ESTIMATION, SELECTION, SampledInput
 
 LEAST_VOTES = 10  # for a pilot and for what it chooses
 # Of the radius that the best law for the true profile has, a law chosen from pilot votes has about

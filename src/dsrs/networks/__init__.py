@@ -10,10 +10,27 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from dsrs._lazy import exports
 from dsrs.errors import InvalidInput
 
 if TYPE_CHECKING:
     from torch.nn import Module
+
+    from dsrs.networks.cifar_resnet import CifarResNet as CifarResNet
+    from dsrs.networks.denoiser import ResidualDenoiser as ResidualDenoiser
+    from dsrs.networks.layers import Converting as Converting
+    from dsrs.networks.layers import Logits as Logits
+    from dsrs.networks.layers import Normalize as Normalize
+else:
+    __all__, __getattr__, __dir__ = exports(
+        __name__,
+        {
+            "cifar_resnet": ("CifarResNet",),
+            "denoiser": ("ResidualDenoiser",),
+            "layers": ("Converting", "Logits", "Normalize"),
+        },
+    )
+    __all__ += ["NETWORKS", "build_network"]
 
 # Where each is made, as module:function of (input_shape, num_classes); loaded when it is asked for.
 NETWORKS = {

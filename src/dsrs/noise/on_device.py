@@ -14,8 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dsrs.laws import GeneralizedGaussian, Rescaled, Truncated
-from dsrs.laws.grid import Grid
+from dsrs.laws import GeneralizedGaussian, Grid, Rescaled, Truncated
 from dsrs.noise.normals import NoiseBlock
 from dsrs.noise.stream import NoiseLaw, NoiseStream, Stream
 

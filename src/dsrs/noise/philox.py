@@ -21,7 +21,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numba import float32, float64, int32, njit, uint32, uint64
 
-from dsrs.kernels.cache import jitted, kernel_folder
+from dsrs.kernels import jitted, kernel_folder
 from dsrs.noise.normals import INCREMENTS, MULTIPLIERS, PHILOX_ROUNDS
 
 _M0, _M1 = (np.uint64(word) for word in MULTIPLIERS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 
 from dsrs.errors import InvalidInput
-from dsrs.laws.parameters import shown
+from dsrs.laws import shown
 
 # Seeds of more bits would share words with the number of an input.
 SEED_BITS = 128

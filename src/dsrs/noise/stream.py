@@ -13,9 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.errors import InvalidInput
-from dsrs.laws import AdditionalLaw, GeneralizedGaussian, Rescaled
-from dsrs.laws.bins import HISTOGRAM_BINS
-from dsrs.laws.grid import Grid
+from dsrs.laws import HISTOGRAM_BINS, AdditionalLaw, GeneralizedGaussian, Grid, Rescaled
 from dsrs.noise.normals import NORMAL_UNITS, NoiseBlock
 
 # Norms of a non-Gaussian law are drawn in blocks of this many samples, one generator a block.
@@ -80,8 +78,8 @@ class NoiseStream:
         self._law = stream.law
         self._grid = grid
         self._sigma = _gaussian_sigma(stream.law)
-        self._entropy = _entropy(seed, index, stream.key)
-        self._key = _key(self._entropy)
+        self._entropy = seed_words(seed, index, stream.key)
+        self._key = philox_key(self._entropy)
         self._cells: tuple[NDArray[np.float32], NDArray[np.float64]] | None = None
 
     def add_to(
@@ -168,7 +166,7 @@ def radial_edges(law: GeneralizedGaussian) -> NDArray[np.float64]:
     return law.radial_quantile(np.arange(1, HISTOGRAM_BINS) / HISTOGRAM_BINS)
 
 
-def _entropy(seed: int, index: int, stream: str) -> NDArray[np.uint32]:
+def seed_words(seed: int, index: int, stream: str) -> NDArray[np.uint32]:
     """The words that `SeedSequence(seed, spawn_key=(index, *stream.encode()))` is made of.
 
     NumPy takes a tenth of a millisecond to put them together, which would be much for every block.
@@ -186,7 +184,7 @@ def _words(number: int) -> list[int]:
     return words
 
 
-def _key(entropy: NDArray[np.uint32]) -> NDArray[np.uint32]:
+def philox_key(entropy: NDArray[np.uint32]) -> NDArray[np.uint32]:
     return np.random.SeedSequence(entropy).generate_state(4).astype(np.uint32)
 
 

@@ -98,7 +98,7 @@ def _radius(torch: ModuleType, high: Any, low: Any) -> Any:
     s = m / (2.0 + m)
     q = s * s
     log = 2.0 * (s + s * (_series(LOG_TERMS, q) * q)) + exponent.double() * LN2
-    return _square_root(torch, -2.0 * log)
+    return rounded_square_root(torch, -2.0 * log)
 
 
 def _direction(torch: ModuleType, high: Any, low: Any) -> tuple[Any, Any]:
@@ -113,7 +113,7 @@ def _direction(torch: ModuleType, high: Any, low: Any) -> tuple[Any, Any]:
     return torch.where(turned, -across, across), torch.where(turned, -along, along)
 
 
-def _square_root(torch: ModuleType, x: Any) -> Any:
+def rounded_square_root(torch: ModuleType, x: Any) -> Any:
     """The square root, rounded as IEEE 754 says: PyTorch's own on CPU is off by a bit at times.
 
     One step of Newton's method from it, with the exact remainder x - y^2 (y is cut into halves
@@ -143,7 +143,7 @@ def _signed(torch: ModuleType, word: Any) -> Any:
 
 def _length(torch: ModuleType, row: Any) -> Any:
     """Norms of the rows, added up by halving as the kernel does."""
-    return _square_root(torch, _halved_sum(torch, row * row))
+    return rounded_square_root(torch, _halved_sum(torch, row * row))
 
 
 def _halved_sum(torch: ModuleType, row: Any) -> Any:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from dsrs.files.json_records import record_to_json
+from dsrs.files import record_to_json
 from dsrs.laws import GeneralizedGaussian
 from dsrs.proofs.interval import NOTHING_KNOWN, Interval, Observation
 

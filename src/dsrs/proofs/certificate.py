@@ -11,11 +11,8 @@ from fractions import Fraction
 from typing import Any, Literal, get_args
 
 from dsrs.errors import DataError, InvalidInput
-from dsrs.files.json_records import from_json, shown, to_json
-from dsrs.files.readable import Readable
-from dsrs.laws import GeneralizedGaussian, smoothing_law_from_dict
-from dsrs.laws.grid import Grid
-from dsrs.laws.norms import Norm
+from dsrs.files import Readable, from_json, shown, to_json
+from dsrs.laws import GeneralizedGaussian, Grid, Norm, smoothing_law_from_dict
 from dsrs.proofs.base import Claim, Proof
 from dsrs.proofs.interval import NOTHING_KNOWN, Interval, Observation
 from dsrs.proofs.registry import proof_from_dict

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import sys
 
-from dsrs.duality import kernel
+from dsrs.duality import cache_folder, compile_here, mark_complete
 
 
 def main() -> int:
     """Compile every entry for the types it is called with, by calling it, and mark the cache."""
-    folder = kernel.cache_folder()
+    folder = cache_folder()
     if folder is None:
         return 1
     import numpy as np
 
-    from dsrs.duality.bound import dual_bound
-    from dsrs.duality.radius import loss_at_shorter_shifts
-    from dsrs.duality.variation import total_variation
+    from dsrs.duality import dual_bound, loss_at_shorter_shifts, total_variation
     from dsrs.laws import GeneralizedGaussian, Rescaled
     from dsrs.proofs.certification import certify
     from dsrs.proofs.constraints import constraints_of, problem_of
     from dsrs.proofs.interval import Interval, Observation
 
-    kernel.compile_here(folder)
+    compile_here(folder)
     law = GeneralizedGaussian(784, 1.0, 380)
     box = Interval(0.95, 0.96), Observation(Rescaled(law, 0.8), Interval(0.985, 0.988))
     certify(law, *box)
@@ -31,7 +29,7 @@ def main() -> int:
     dual_bound(problem, multipliers, 0.1)
     loss_at_shorter_shifts(problem, multipliers)
     total_variation(problem, 0.1)
-    kernel.mark_complete(folder)
+    mark_complete(folder)
     return 0
 
 

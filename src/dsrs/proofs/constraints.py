@@ -12,13 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.duality.base import base_of
-from dsrs.duality.bound import Problem
-from dsrs.duality.density import components_of
+from dsrs.duality import Problem, base_of, components_of
 from dsrs.errors import InfeasibleBox, InvalidInput
-from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.component import Component
-from dsrs.laws.parameters import shown
+from dsrs.laws import Component, GeneralizedGaussian, shown
 from dsrs.proofs.interval import Interval, Observation
 
 # Room for rounding when a box touches the edge of what is feasible.

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.errors import DataError
-from dsrs.files.json_records import from_json, record_to_json
-from dsrs.laws.norms import Norm
+from dsrs.files import from_json, record_to_json
+from dsrs.laws import Norm
 from dsrs.proofs.base import Claim
 
 # What fresh votes at a point proved: the majority is lost; another class is ahead; nothing.

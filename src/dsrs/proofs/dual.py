@@ -15,10 +15,14 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy import special
 
-from dsrs.duality import radius as search
-from dsrs.duality.bound import HIDDEN
-from dsrs.duality.radius import loss_at_shorter_shifts
-from dsrs.duality.variation import total_variation
+from dsrs.duality import (
+    HIDDEN,
+    INFEASIBLE,
+    LONGEST_CHAIN,
+    UNDECIDED,
+    loss_at_shorter_shifts,
+    total_variation,
+)
 from dsrs.errors import InfeasibleBox, InvalidInput
 from dsrs.laws import GeneralizedGaussian
 from dsrs.proofs.base import CLAIM_ROUNDING, LARGEST_BOUND, Claim, Proof, Step, flaw_of_numbers
@@ -219,14 +223,14 @@ def _double_sampling(
     floor = best.radius
     surest = max(each.lower for each in constraints)
     guess = 0.0 if floor else max(float(special.ndtri(surest)), 0.0) * law.sigma / law.scale
-    steps = np.empty((search.LONGEST_CHAIN, len(constraints) + 2))
+    steps = np.empty((LONGEST_CHAIN, len(constraints) + 2))
     proved = searched(problem, 0.5, floor / law.scale, guess, steps)
-    if proved.outcome == search.INFEASIBLE:
+    if proved.outcome == INFEASIBLE:
         raise InfeasibleBox("no classifier has probabilities inside all the given intervals")
     best = best._replace(
         complete=best.complete and proved.complete,
         work=best.work - float(problem.work[0]),
-        decided=best.decided and proved.outcome != search.UNDECIDED,
+        decided=best.decided and proved.outcome != UNDECIDED,
     )
     proof = tuple(
         Step(

@@ -10,27 +10,31 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dsrs.duality import radius as search
-from dsrs.duality.base import Floats
-from dsrs.duality.bound import Problem, dual_bound
-from dsrs.duality.kernel import affordable_work, compile_kernels
+from dsrs.duality import (
+    LONGEST_CHAIN,
+    Floats,
+    Problem,
+    Proved,
+    affordable_work,
+    compile_kernels,
+    dual_bound,
+    largest_radius,
+)
 from dsrs.laws import GeneralizedGaussian
 from dsrs.proofs.base import Step
 from dsrs.proofs.constraints import SEARCH_WORK_OF_SEVERAL, constraints_of, problem_of
 from dsrs.proofs.interval import Interval, Observation
 
 
-def searched(
-    problem: Problem, level: float, floor: float, guess: float, steps: Floats
-) -> search.Proved:
+def searched(problem: Problem, level: float, floor: float, guess: float, steps: Floats) -> Proved:
     """`largest_radius`, compiled where interpreting would take too long. The answer is the same."""
     start, work = np.zeros(len(problem.lowers)), problem.work[1]
     problem.work[1] = min(work, affordable_work())
-    proved = search.largest_radius(problem, level, floor, guess, start, steps)
+    proved = largest_radius(problem, level, floor, guess, start, steps)
     if not proved.complete and problem.work[1] < work:
         compile_kernels()
         problem.work[:] = 0.0, work
-        proved = search.largest_radius(problem, level, floor, guess, start, steps)
+        proved = largest_radius(problem, level, floor, guess, start, steps)
     return proved
 
 
@@ -72,7 +76,7 @@ def neyman_pearson(
         return ()
     radius, multiplier, bound = math.inf, math.inf, 1.0
     if p_lower < 1:
-        ratio, multiplier, bound = _unit_neyman_pearson(law.d, law.k, law.eta, p_lower)
+        ratio, multiplier, bound = unit_neyman_pearson(law.d, law.k, law.eta, p_lower)
         if ratio == 0:
             return ()
         radius = math.nextafter(ratio * law.sigma, 0.0)
@@ -81,9 +85,7 @@ def neyman_pearson(
 
 
 @functools.lru_cache(maxsize=200_000)
-def _unit_neyman_pearson(
-    d: int, k: float, eta: float, p_lower: float
-) -> tuple[float, float, float]:
+def unit_neyman_pearson(d: int, k: float, eta: float, p_lower: float) -> tuple[float, float, float]:
     """Radius in units of sigma, multiplier and dual bound. Zeros when nothing can be proved."""
     law = GeneralizedGaussian(d, 1.0, k, eta)
     z = float(special.ndtri(p_lower))
@@ -108,6 +110,6 @@ def radius_above(
     """How far an event of these probabilities is provably likelier than `level`, or 0."""
     constraints = constraints_of(law, p, additional)
     problem = problem_of(law, constraints, SEARCH_WORK_OF_SEVERAL)
-    steps = np.empty((search.LONGEST_CHAIN, len(constraints) + 2))
+    steps = np.empty((LONGEST_CHAIN, len(constraints) + 2))
     proved = searched(problem, level, 0.0, 0.0, steps)
     return rounded_radius(law, proved.rho) if proved.steps else 0.0

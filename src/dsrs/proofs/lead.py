@@ -21,8 +21,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 import numpy as np
 from scipy import special
 
-from dsrs.duality.bound import HIDDEN
-from dsrs.duality.radius import loss_at_shorter_shifts
+from dsrs.duality import HIDDEN, loss_at_shorter_shifts
 from dsrs.errors import InfeasibleBox, InvalidInput
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian
 from dsrs.proofs.base import LARGEST_BOUND, Claim, Proof, Step, flaw_of_numbers

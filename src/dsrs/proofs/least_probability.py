@@ -9,8 +9,7 @@ import math
 
 import numpy as np
 
-from dsrs.duality.nodes import lay_nodes
-from dsrs.duality.radius import best_multipliers
+from dsrs.duality import best_multipliers, lay_nodes
 from dsrs.errors import InfeasibleBox, InvalidInput
 from dsrs.laws import GeneralizedGaussian
 from dsrs.proofs.base import LARGEST_BOUND, Step

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from dsrs.errors import DataError, InvalidInput
-from dsrs.files.json_records import from_json, shown
+from dsrs.files import from_json, shown
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian, law_from_dict
 from dsrs.proofs.base import Proof
 from dsrs.proofs.dual import Dual

@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.duality.kernel import prepare
+from dsrs.duality import prepare
 from dsrs.errors import DsrsError, InvalidInput
-from dsrs.kernels.threads import thread_count
+from dsrs.kernels import thread_count
 from dsrs.laws import (
     AdditionalLaw,
     GeneralizedGaussian,
+    Grid,
     Rescaled,
     additional_law,
     parse_additional_law,
 )
-from dsrs.laws.grid import Grid
 from dsrs.proofs.certificate import Certificate, OnGrid
 from dsrs.proofs.certification import certify, from_grid_point
 from dsrs.proofs.interval import Interval, Observation

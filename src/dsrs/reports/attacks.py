@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dsrs.measures.rounding import ceil_number, floor_number
+from dsrs.measures import ceil_number, floor_number
 from dsrs.reports.summary import RunSummary
 
 SHOWN_DIGITS = 4

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from dsrs.errors import DataError
-from dsrs.files.whole import write_whole
-from dsrs.measures.rounding import floor_text
+from dsrs.files import write_whole
+from dsrs.measures import floor_text
 from dsrs.reports.sets_page import plain_page
 from dsrs.reports.style import NEUTRAL, dash
 from dsrs.reports.writing import check_page_path

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dsrs.laws.grid import WITHOUT_GRID
-from dsrs.measures.false_certificates import expected_false_text
+from dsrs.laws import WITHOUT_GRID
+from dsrs.measures import expected_false_text
 from dsrs.reports.headers import different_settings, plan_of
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from dsrs.confidence.bootstrap import Estimate, Floats, Resampling, interval, resampled_means
+from dsrs.confidence import Estimate, Floats, Resampling, interval, resampled_means
 from dsrs.errors import InvalidInput, StoreMismatch
-from dsrs.measures.accuracy import certified_at
+from dsrs.measures import certified_at
 from dsrs.reports.envelope import shared_methods
 from dsrs.reports.measures import (
     RADIUS_COLUMN,

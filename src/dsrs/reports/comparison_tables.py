@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dsrs.confidence.bootstrap import Estimate
-from dsrs.files.foreign_text import markdown_name
-from dsrs.measures.rounding import nearest_number, nearest_text
+from dsrs.confidence import Estimate
+from dsrs.files import markdown_name
+from dsrs.measures import nearest_number, nearest_text
 from dsrs.reports.comparing import Changed, Comparison
 from dsrs.reports.headers import different_settings, header_lines
 from dsrs.reports.summary import method_name

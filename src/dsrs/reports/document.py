@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from dsrs import __version__
-from dsrs.confidence.bootstrap import Estimate
-from dsrs.measures.rounding import floor_number
+from dsrs.confidence import Estimate
+from dsrs.measures import floor_number
 from dsrs.reports.attacks import SHOWN_DIGITS, attack_fields
 from dsrs.reports.caveats import caveats
 from dsrs.reports.comparison_tables import comparison_fields

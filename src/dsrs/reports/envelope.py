@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dsrs.confidence.bootstrap import Estimate, Floats, Resampling, draw_counts, interval
+from dsrs.confidence import Estimate, Floats, Resampling, draw_counts, interval
 from dsrs.errors import StoreMismatch
 from dsrs.reports.measures import checked_radii
 from dsrs.reports.summary import BASELINE, RunSummary

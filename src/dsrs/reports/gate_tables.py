@@ -6,7 +6,7 @@ from html import escape
 from typing import Any
 from xml.etree import ElementTree
 
-from dsrs.files.foreign_text import markdown_name, one_line
+from dsrs.files import markdown_name, one_line
 from dsrs.reports.gating import Gate, Verdict
 from dsrs.reports.headers import settings_text
 from dsrs.reports.summary import method_name

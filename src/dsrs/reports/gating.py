@@ -13,16 +13,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dsrs.errors import InvalidInput
-from dsrs.measures.accuracy import certified_at, counted_radii
-from dsrs.measures.population import (
+from dsrs.measures import (
+    SHARE_QUANTITIES,
     Bounded,
+    Requirement,
+    ceil_text,
+    certified_at,
+    counted_radii,
+    floor_text,
     inputs_needed,
     mean_of,
     robust_share,
     share_of,
 )
-from dsrs.measures.requirements import SHARE_QUANTITIES, Requirement
-from dsrs.measures.rounding import ceil_text, floor_text
 from dsrs.reports.attacks import SHOWN_DIGITS
 from dsrs.reports.headers import plan_of
 from dsrs.reports.reading import as_summary

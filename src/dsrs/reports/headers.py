@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dsrs.measures.rounding import percent
+from dsrs.measures import percent
 from dsrs.reports.attacks import attack_text
 from dsrs.reports.summary import RunSummary
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from dsrs.methods.registry import known_names
+from dsrs.methods import known_names
 from dsrs.reports.report import Report
 from dsrs.reports.style import NEUTRAL
 

@@ -15,10 +15,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from dsrs.confidence.bootstrap import Estimate, Floats, Resampling, interval, resampled_means
+from dsrs.confidence import Estimate, Floats, Resampling, interval, resampled_means
 from dsrs.errors import InvalidInput
-from dsrs.measures.accuracy import certified_at, counted_radii, round_step
-from dsrs.measures.certified_accuracy import MOST_SHOWN_RADII
+from dsrs.measures import MOST_SHOWN_RADII, certified_at, counted_radii, round_step
 from dsrs.reports.summary import BASELINE, RunSummary
 
 RADIUS_COLUMN = -2  # of `input_columns`

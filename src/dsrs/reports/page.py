@@ -15,8 +15,8 @@ from string import Template
 from typing import Any
 
 from dsrs import __version__
-from dsrs.measures.rounding import ceil_number, floor_number, nearest_number
-from dsrs.proofs.counterexample import AttackedInput
+from dsrs.measures import ceil_number, floor_number, nearest_number
+from dsrs.proofs import AttackedInput
 from dsrs.reports.attacks import SHOWN_DIGITS
 from dsrs.reports.caveats import caveats
 from dsrs.reports.gate_tables import gate_section

@@ -10,9 +10,7 @@ from dsrs.errors import InvalidInput
 from dsrs.reports.privacy import without_places
 from dsrs.reports.summary import RunSummary
 from dsrs.reports.tabled import read_table
-from dsrs.store.attacks import attacked_inputs
-from dsrs.store.reader import open_run
-from dsrs.store.spending import votes_spent
+from dsrs.store import attacked_inputs, open_run, votes_spent
 
 
 def read_runs(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dsrs.confidence.bootstrap import Resampling
-from dsrs.files.readable import Readable
+from dsrs.confidence import Resampling
+from dsrs.files import Readable
 from dsrs.reports.comparing import Comparison, common_inputs, compare
 from dsrs.reports.envelope import Envelope, envelopes, shared_methods
 from dsrs.reports.gating import Gate

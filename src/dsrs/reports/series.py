@@ -12,10 +12,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.confidence.bootstrap import Floats, Resampling
+from dsrs.confidence import Floats, Resampling
 from dsrs.errors import InvalidInput
-from dsrs.laws.bins import HISTOGRAM_BINS
-from dsrs.measures.rounding import floor_number, nearest_number
+from dsrs.laws import HISTOGRAM_BINS
+from dsrs.measures import floor_number, nearest_number
 from dsrs.reports.attacks import SHOWN_DIGITS, AttackGap, attack_gap, has_gap
 from dsrs.reports.envelope import shared_methods, sigma_families
 from dsrs.reports.measures import measure_run

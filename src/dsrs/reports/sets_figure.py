@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dsrs.conformal.curve import CurvePoint
-from dsrs.files.whole import whole_file
-from dsrs.measures.certified_accuracy import MethodAccuracy
+from dsrs.conformal import CurvePoint
+from dsrs.files import whole_file
+from dsrs.measures import MethodAccuracy
 from dsrs.reports.figures import checked_formats, make_room
 from dsrs.reports.style import dash, print_style, run_color
 

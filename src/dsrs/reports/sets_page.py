@@ -10,11 +10,9 @@ from importlib import resources
 from pathlib import Path
 
 from dsrs import __version__
-from dsrs.conformal.evaluation import Evaluation, SetExample, ShiftOutcome
-from dsrs.conformal.sets import Sets
-from dsrs.conformal.shifts import SHIFT_KINDS
-from dsrs.files.whole import write_whole
-from dsrs.measures.rounding import ceil_text, floor_text, percent
+from dsrs.conformal import SHIFT_KINDS, Evaluation, SetExample, Sets, ShiftOutcome
+from dsrs.files import write_whole
+from dsrs.measures import ceil_text, floor_text, percent
 from dsrs.reports.page import GENERATOR
 from dsrs.reports.style import palette_css
 from dsrs.reports.writing import check_page_path

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dsrs.confidence.bootstrap import Floats
+from dsrs.confidence import Floats
 from dsrs.errors import MissingExtra
-from dsrs.methods.registry import known_names
+from dsrs.methods import known_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

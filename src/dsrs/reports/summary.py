@@ -17,20 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.errors import DataError
-from dsrs.files.readable import Readable
-from dsrs.laws import GeneralizedGaussian, short_law_text
-from dsrs.laws.bins import HISTOGRAM_BINS
-from dsrs.measures.accuracy import NO_CERTIFICATE, proved_radius
-from dsrs.measures.rounding import floor_text
-from dsrs.methods import NEYMAN_PEARSON
-from dsrs.methods.registry import known_names, title_of
-from dsrs.proofs.certificate import Certificate
-from dsrs.proofs.checking import visible_flaw
-from dsrs.proofs.counterexample import AttackedInput
-from dsrs.proofs.interval import Interval
-from dsrs.store.result import RunResult
-from dsrs.store.spending import VotesSpent
-from dsrs.votes.records import ESTIMATION, Votes
+from dsrs.files import Readable
+from dsrs.laws import HISTOGRAM_BINS, GeneralizedGaussian, short_law_text
+from dsrs.measures import NO_CERTIFICATE, floor_text, proved_radius
+from dsrs.methods import NEYMAN_PEARSON, known_names, title_of
+from dsrs.proofs import AttackedInput, Certificate, Interval, visible_flaw
+from dsrs.store import RunResult, VotesSpent
+from dsrs.votes import ESTIMATION, Votes
 
 BASELINE = NEYMAN_PEARSON
 

@@ -8,9 +8,7 @@ from pathlib import Path
 from dsrs.errors import DataError, InvalidInput
 from dsrs.exchange import ResultRow, import_rows
 from dsrs.laws import short_law_text
-from dsrs.proofs.checking import visible_flaw
-from dsrs.proofs.interval import Interval
-from dsrs.proofs.registry import proof_from_dict
+from dsrs.proofs import Interval, proof_from_dict, visible_flaw
 from dsrs.reports.summary import Answer, Outcome, RunSummary
 
 UNNAMED = "imported"  # the method of a table that names none, such as a TSV log

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from dsrs.confidence.bootstrap import Estimate, Resampling
-from dsrs.files.foreign_text import csv_cell, markdown_name, one_line
-from dsrs.measures.rounding import Exact, ceil_text, floor_text, nearest_text, signed
+from dsrs.confidence import Estimate, Resampling
+from dsrs.files import csv_cell, markdown_name, one_line
+from dsrs.measures import Exact, ceil_text, floor_text, nearest_text, signed
 from dsrs.reports.caveats import caveats
 from dsrs.reports.headers import header_lines
 from dsrs.reports.measures import MethodMeasures, RunMeasures

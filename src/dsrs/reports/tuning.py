@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dsrs.files.whole import whole_file
+from dsrs.files import whole_file
 from dsrs.reports.figures import checked_formats, place_legend
 from dsrs.reports.style import accuracy_steps, method_color, print_style
 from dsrs.reports.summary import method_name

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dsrs.errors import DataError, InvalidInput
-from dsrs.exchange.outputs import refuse_run_folder
-from dsrs.files.whole import write_whole
+from dsrs.exchange import refuse_run_folder
+from dsrs.files import write_whole
 from dsrs.reports.document import json_document
 from dsrs.reports.figures import FIGURES, checked_formats, save_figures
 from dsrs.reports.gate_tables import SUITE

@@ -7,13 +7,11 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.certifying.one_input import sample_input
+from dsrs.certifying import sample_input
 from dsrs.classifiers import Classifier
 from dsrs.errors import InvalidInput
-from dsrs.methods import NEYMAN_PEARSON, Plan, certificates_of
-from dsrs.methods.plan import ADAPTIVE_BATCH
-from dsrs.methods.registry import entry_of
-from dsrs.noise.seeds import fresh_seed
+from dsrs.methods import ADAPTIVE_BATCH, NEYMAN_PEARSON, Plan, certificates_of, entry_of
+from dsrs.noise import fresh_seed
 from dsrs.smoothed.asking import PREDICTION, Asked, told
 from dsrs.smoothed.prediction import Prediction
 from dsrs.votes import Collector, Stream

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.classifiers import Classifier
-from dsrs.methods import Plan
-from dsrs.methods.looks import Look, schedule
-from dsrs.proofs.certificate import Certificate
+from dsrs.methods import Look, Plan, schedule
+from dsrs.proofs import Certificate
 from dsrs.smoothed.prediction import Prediction, told_apart
 from dsrs.votes import Collector, Setting, Stream, WorkUnit
 

@@ -17,18 +17,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dsrs.datasets.arrays import as_array
+from dsrs.datasets import as_array
 from dsrs.errors import InvalidInput, MissingExtra
-from dsrs.exchange.row import rows_of
-from dsrs.files.readable import Readable
-from dsrs.laws.parameters import shown
-from dsrs.measures.certified_accuracy import MethodAccuracy, certified_accuracy
-from dsrs.measures.rounding import floor_text, percent
-from dsrs.proofs.certificate import Certificate
-from dsrs.reports import make_report, read_run
-from dsrs.reports.figures import draw_figures
-from dsrs.store import RunResult, open_run
-from dsrs.store.merging import merge_runs
+from dsrs.exchange import rows_of
+from dsrs.files import Readable
+from dsrs.laws import shown
+from dsrs.measures import MethodAccuracy, certified_accuracy, floor_text, percent
+from dsrs.proofs import Certificate
+from dsrs.reports import draw_figures, make_report, read_run
+from dsrs.store import RunResult, merge_runs, open_run
 
 if TYPE_CHECKING:
     import pandas

@@ -13,35 +13,33 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dsrs.certifying.in_flight import keep_all
-from dsrs.certifying.many_inputs import Origin, certify_run
-from dsrs.certifying.one_input import (
+from dsrs.certifying import (
+    Origin,
+    Progress,
+    certify_run,
     checked_index,
     checked_input,
+    is_watched,
+    keep_all,
     note_on_distance,
     sample_input,
 )
-from dsrs.certifying.progress import Progress, is_watched
-from dsrs.classifiers import Classifier, checked_classifier
-from dsrs.classifiers.function_check import refuse_unless_function
+from dsrs.classifiers import Classifier, checked_classifier, refuse_unless_function
 from dsrs.datasets import Dataset, select
 from dsrs.errors import InvalidInput, ShapeNeeded
-from dsrs.files.readable import Readable
-from dsrs.kernels.threads import available_cores, thread_count
-from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.grid import DEFAULT_GRID, Grid
-from dsrs.laws.parameters import shown
+from dsrs.files import Readable
+from dsrs.kernels import available_cores, thread_count
+from dsrs.laws import DEFAULT_GRID, GeneralizedGaussian, Grid, shown
 from dsrs.methods import Plan, certificates_of, defaults, methods_of
-from dsrs.noise.seeds import fresh_seed
-from dsrs.proofs.certificate import Certificate
+from dsrs.noise import fresh_seed
+from dsrs.proofs import Certificate
 from dsrs.smoothed.answering import answered, plan_of_answer
 from dsrs.smoothed.certified_run import CertifiedRun, Folder
 from dsrs.smoothed.inputs import one_or_many
 from dsrs.smoothed.prediction import Prediction
 from dsrs.smoothed.source import Source, refuse_unknown
-from dsrs.store.reader import drawn_seed
-from dsrs.votes import Collector, InlineCollector, VoteCollector
-from dsrs.votes.records import SampledInput
+from dsrs.store import drawn_seed
+from dsrs.votes import Collector, InlineCollector, SampledInput, VoteCollector
 
 LOG = logging.getLogger("dsrs.counting")
 OWN_FIELDS = ("law", "methods", "seed_public")  # of a plan: what is given in another way

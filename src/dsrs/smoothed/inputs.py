@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.certifying.one_input import whole
-from dsrs.datasets import Dataset
-from dsrs.datasets.arrays import as_array
-from dsrs.datasets.in_memory import dataset_of, is_collection
+from dsrs.certifying import whole
+from dsrs.datasets import Dataset, as_array, dataset_of, is_collection
 from dsrs.errors import ShapeNeeded
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from dsrs.proofs.certificate import Certificate
+from dsrs.proofs import Certificate
 
 STRAY_SHARE = 0.01  # of alpha: for votes that stray from the ideal noise
 

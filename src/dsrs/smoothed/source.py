@@ -10,13 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from dsrs.classifiers import Classifier, load_classifier
-from dsrs.classifiers.adapters import ModelOptions
-from dsrs.classifiers.loading import classifier_of
-from dsrs.datasets.arrays import as_array
+from dsrs.classifiers import Classifier, ModelOptions, classifier_of, load_classifier
+from dsrs.datasets import as_array
 from dsrs.errors import InvalidInput
-from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.parameters import shown
+from dsrs.laws import GeneralizedGaussian, shown
 
 MODEL_OPTIONS = tuple(field.name for field in fields(ModelOptions))
 

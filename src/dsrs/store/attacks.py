@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from dsrs.errors import DataError, StoreCorrupted, StoreError, StoreMismatch
-from dsrs.proofs.counterexample import AttackedInput
+from dsrs.proofs import AttackedInput
 from dsrs.store.opening import connect, lock_folder
 from dsrs.store.reader import Run, existing_folder
 from dsrs.store.schema import STORE_NAME, checksum_of, damage_as_error, damaged

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from dsrs.classifiers.base import Classifier
-from dsrs.datasets.dataset import Dataset
+from dsrs.classifiers import Classifier
+from dsrs.datasets import Dataset
 from dsrs.errors import StoreMismatch
 from dsrs.methods import Plan
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dsrs.datasets.dataset import Dataset
-from dsrs.proofs.subject import SALTED, input_fingerprint
+from dsrs.datasets import Dataset
+from dsrs.proofs import SALTED, input_fingerprint
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dsrs.errors import InvalidInput, StoreMismatch
-from dsrs.proofs.counterexample import AttackedInput
+from dsrs.proofs import AttackedInput
 from dsrs.store.attacks import attack_settings, attacked_inputs, start_attack
 from dsrs.store.config import check_same_run
 from dsrs.store.reader import Run, open_run

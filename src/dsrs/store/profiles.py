@@ -14,11 +14,10 @@ import numpy as np
 
 from dsrs.errors import StoreError
 from dsrs.landscape import Profile, profile_of_bins
-from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.bins import HISTOGRAM_BINS
+from dsrs.laws import HISTOGRAM_BINS, GeneralizedGaussian
 from dsrs.store.known_inputs import KnownInputs
 from dsrs.store.reader import open_run
-from dsrs.votes.records import SELECTION
+from dsrs.votes import SELECTION
 
 # Half the square of the norm follows Gamma(1/2): the norm is as spread as |z| of a normal z.
 WIDE_SHAPE = 0.5

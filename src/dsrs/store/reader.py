@@ -11,22 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from dsrs.errors import DataError, InvalidInput, StoreCorrupted, StoreError
-from dsrs.files.json_records import to_json
-from dsrs.files.readable import Readable
-from dsrs.methods import Plan
-from dsrs.methods.subject import subject_of
-from dsrs.proofs.certificate import CERTIFICATE_FORMAT, Certificate
+from dsrs.files import Readable, to_json
+from dsrs.methods import Plan, subject_of
+from dsrs.proofs import CERTIFICATE_FORMAT, Certificate
 from dsrs.store.asked import ASKED, ranges_of
 from dsrs.store.opening import connect
 from dsrs.store.result import RunResult
 from dsrs.store.rows import CERTIFICATE_COLUMNS, INPUT_COLUMNS, InputRows, read_rows
-from dsrs.store.schema import (
-    SETTINGS_NAME,
-    STORE_NAME,
-    damage_as_error,
-    read_config,
-)
-from dsrs.votes.records import SampledInput
+from dsrs.store.schema import SETTINGS_NAME, STORE_NAME, damage_as_error, read_config
+from dsrs.votes import SampledInput
 
 
 def open_run(path: str | Path) -> Run:

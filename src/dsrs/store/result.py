@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from dsrs.errors import InvalidInput
-from dsrs.files.readable import Readable
-from dsrs.proofs.certificate import Certificate
-from dsrs.votes.records import SampledInput, Votes
+from dsrs.files import Readable
+from dsrs.proofs import Certificate
+from dsrs.votes import SampledInput, Votes
 
 
 @dataclass(frozen=True, slots=True, repr=False)

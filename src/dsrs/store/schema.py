@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from dsrs.errors import StoreCorrupted, StoreError
-from dsrs.files.whole import unfinished_path
+from dsrs.files import unfinished_path
 
 STORE_NAME = "run.sqlite"
 SETTINGS_NAME = "run.toml"

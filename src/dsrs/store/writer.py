@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dsrs.errors import StoreError
-from dsrs.files.folders import make_folders, remove_empty
-from dsrs.files.whole import UNFINISHED, write_whole
+from dsrs.files import UNFINISHED, make_folders, remove_empty, write_whole
 from dsrs.methods import Plan
 from dsrs.store.asked import ASKED, ranges_text
 from dsrs.store.config import check_same_run, versions

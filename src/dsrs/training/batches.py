@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dsrs.datasets.dataset import Dataset
+from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput
 
 STATISTICS_IMAGES = 10_000

@@ -12,13 +12,13 @@ import numpy as np
 import torch
 
 import dsrs
-from dsrs.classifiers.model_folder import MODEL_CARD, MODEL_NAME, MODEL_WEIGHTS
-from dsrs.datasets.dataset import Dataset
-from dsrs.files.whole import write_whole
+from dsrs.classifiers import MODEL_CARD, MODEL_NAME, MODEL_WEIGHTS
+from dsrs.datasets import Dataset
+from dsrs.files import write_whole
 from dsrs.training.batches import class_count
 from dsrs.training.evaluation import accuracy
 from dsrs.training.export import save_onnx, save_safetensors
-from dsrs.training.held_out import held_out
+from dsrs.training.held_out_inputs import held_out
 from dsrs.training.loop import Trained
 from dsrs.training.models import parameter_count
 from dsrs.training.settings import TrainingSettings

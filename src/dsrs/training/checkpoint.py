@@ -15,9 +15,9 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from dsrs.classifiers.weights import safe_load
+from dsrs.classifiers import safe_load
 from dsrs.errors import ClassifierError, StoreCorrupted, StoreMismatch, StoreTooNew
-from dsrs.files.whole import whole_file
+from dsrs.files import whole_file
 from dsrs.training.folder import CHECKPOINT_NAME
 
 CHECKPOINT_FORMAT = 2

@@ -57,7 +57,7 @@ def recommended_settings(
 
     Args:
         data: mnist, cifar10 or imagenet: data of this kind.
-        recipe: A name of `dsrs.training.recipes.RECIPES`.
+        recipe: A name of `dsrs.training.RECIPES`.
         sigma: Size of the noise that the model will be smoothed with.
         k: Exponent of its law.
         **changes: Other fields of `TrainingSettings`.

@@ -29,13 +29,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 import dsrs
-from dsrs.classifiers.denoisers.network import DENOISER_CARD, DENOISER_WEIGHTS
-from dsrs.classifiers.torch_module import fingerprint_of_module
-from dsrs.datasets.dataset import Dataset
+from dsrs.classifiers import DENOISER_CARD, DENOISER_WEIGHTS, fingerprint_of_module
+from dsrs.datasets import Dataset
 from dsrs.errors import ClassifierError
-from dsrs.files.folders import make_folders, remove_empty
-from dsrs.files.whole import write_whole
-from dsrs.networks.denoiser import ResidualDenoiser
+from dsrs.files import make_folders, remove_empty, write_whole
+from dsrs.networks import ResidualDenoiser
 from dsrs.training.answers import by_image
 from dsrs.training.batches import images_of
 from dsrs.training.checkpoint import Watcher, all_epochs, seed_epoch

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from dsrs.datasets.dataset import Dataset
+from dsrs.datasets import Dataset
 from dsrs.training.batches import tensors
 from dsrs.training.checkpoint import seed_epoch
 from dsrs.training.noise import NoiseLaw, sample_noise

@@ -11,11 +11,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from dsrs.classifiers.onnx_graph import bytes_of
-from dsrs.classifiers.onnx_session import answers_of
-from dsrs.classifiers.torch_module import onnx_model
+from dsrs.classifiers import answers_of, bytes_of, onnx_model
 from dsrs.errors import ClassifierError, imported
-from dsrs.files.whole import write_whole
+from dsrs.files import write_whole
 
 # Logits of both runtimes differ by float32 rounding, in other orders of summation.
 EXPORT_TOLERANCE = 1e-3

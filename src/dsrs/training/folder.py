@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from dsrs.classifiers.model_folder import MODEL_CARD, MODEL_WEIGHTS
+from dsrs.classifiers import MODEL_CARD, MODEL_WEIGHTS
 from dsrs.errors import DataError
 
 CHECKPOINT_NAME = "checkpoint.pt"

@@ -15,8 +15,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from dsrs.classifiers.torch_module import fingerprint_of_module
-from dsrs.datasets.dataset import Dataset
+from dsrs.classifiers import fingerprint_of_module
+from dsrs.datasets import Dataset
 from dsrs.errors import ClassifierError
 from dsrs.laws import GeneralizedGaussian
 from dsrs.training.batches import (
@@ -28,7 +28,7 @@ from dsrs.training.batches import (
     tensors,
 )
 from dsrs.training.checkpoint import Watcher, all_epochs, seed_epoch
-from dsrs.training.held_out import trained_on
+from dsrs.training.held_out_inputs import trained_on
 from dsrs.training.models import SavedModel, fresh_model
 from dsrs.training.noise import sample_noise
 from dsrs.training.recipes import Batch

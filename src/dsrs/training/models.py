@@ -15,15 +15,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from dsrs.classifiers.callable import TorchWeights
-from dsrs.classifiers.layout import normalised
-from dsrs.classifiers.model_folder import MODEL_NAME, MODEL_WEIGHTS
-from dsrs.classifiers.onnx_file import from_onnx
-from dsrs.classifiers.python_object import imported_home, object_named
-from dsrs.classifiers.weights import read_weights, with_weights
+from dsrs.classifiers import (
+    MODEL_NAME,
+    MODEL_WEIGHTS,
+    TorchWeights,
+    from_onnx,
+    imported_home,
+    normalised,
+    object_named,
+    read_weights,
+    with_weights,
+)
 from dsrs.errors import ClassifierError, InvalidInput, MissingExtra
-from dsrs.networks import NETWORKS, build_network
-from dsrs.networks.layers import Normalize
+from dsrs.networks import NETWORKS, Normalize, build_network
 from dsrs.training.folder import read_card
 
 LOG = logging.getLogger("dsrs.training")

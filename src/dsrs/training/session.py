@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dsrs.datasets import Dataset
 from dsrs.errors import StoreError, StoreMismatch, imported
-from dsrs.files.folders import make_folders, remove_empty
+from dsrs.files import make_folders, remove_empty
 from dsrs.training.devices import Machine, prepared
 from dsrs.training.folder import CHECKPOINT_NAME
 from dsrs.training.settings import TrainingSettings

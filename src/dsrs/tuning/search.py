@@ -16,14 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.confidence.bootstrap import Resampling, interval, resampled_means
+from dsrs.confidence import Resampling, interval, resampled_means
 from dsrs.errors import InvalidInput
-from dsrs.landscape.prediction import limit_and_norm
-from dsrs.landscape.profile import Profile
+from dsrs.landscape import Profile, limit_and_norm
 from dsrs.laws import GeneralizedGaussian
-from dsrs.methods.defaults import NEYMAN_PEARSON
-from dsrs.methods.plan import Plan
-from dsrs.methods.registry import METHODS, entry_of
+from dsrs.methods import METHODS, NEYMAN_PEARSON, Plan, entry_of
 from dsrs.tuning.objective import Objective
 
 Floats = NDArray[np.float64]

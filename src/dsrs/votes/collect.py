@@ -14,11 +14,10 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.classifiers.base import Classifier, answer_of
-from dsrs.classifiers.counting import Share
+from dsrs.classifiers import Classifier, Share, answer_of
 from dsrs.errors import ClassifierError
-from dsrs.laws.grid import Grid
-from dsrs.noise.stream import NOISE_BLOCK, NoiseStream, Stream, radial_edges
+from dsrs.laws import Grid
+from dsrs.noise import NOISE_BLOCK, NoiseStream, Stream, radial_edges
 from dsrs.votes.tally import Batch, Counts, Tally
 
 # Samples of one unit of work: short, so that workers end a stream together.

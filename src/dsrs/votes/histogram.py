@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dsrs.kernels.cache import jitted, kernel_folder
+from dsrs.kernels import jitted, kernel_folder
 
 
 def _add_votes(classes: Any, norms: Any, edges: Any, votes: Any) -> bool:

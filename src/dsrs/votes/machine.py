@@ -12,18 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from dsrs.classifiers.base import Classifier
-from dsrs.classifiers.onnx_device import available_providers
-from dsrs.classifiers.overlap import record_pass, switched
-from dsrs.classifiers.tensor_passes import imported_torch, is_apart
-from dsrs.classifiers.torch_module import from_torch
+from dsrs.classifiers import (
+    Classifier,
+    available_providers,
+    from_torch,
+    imported_torch,
+    is_apart,
+    record_pass,
+    switched,
+)
 from dsrs.errors import ClassifierError, InvalidInput, OutOfMemory
-from dsrs.kernels.threads import available_cores
-from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.grid import Grid
+from dsrs.kernels import available_cores
+from dsrs.laws import GeneralizedGaussian, Grid
 from dsrs.networks import build_network
-from dsrs.noise.on_device import device_noise
-from dsrs.noise.stream import Stream
+from dsrs.noise import Stream, device_noise
 from dsrs.votes.collect import Setting, WorkUnit, count_votes
 
 # What each package is for; the second is the extra that installs it, none for the core.

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dsrs.errors import DataError, InvalidInput, NotEnoughVotes
-from dsrs.files.json_records import Readers, from_json, record_to_json
-from dsrs.laws import GeneralizedGaussian, law_from_dict
-from dsrs.laws.bins import HISTOGRAM_BINS
-from dsrs.laws.grid import Grid
-from dsrs.noise.stream import NoiseLaw, Stream
+from dsrs.files import Readers, from_json, record_to_json
+from dsrs.laws import HISTOGRAM_BINS, GeneralizedGaussian, Grid, law_from_dict
+from dsrs.noise import NoiseLaw, Stream
 
 # What votes are for: those that choose (the class, a law) are never those that a bound rests on.
 SELECTION = "selection"

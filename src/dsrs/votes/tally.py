@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.laws.bins import HISTOGRAM_BINS
-from dsrs.noise.stream import NoiseStream
+from dsrs.laws import HISTOGRAM_BINS
+from dsrs.noise import NoiseStream
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -15,9 +15,9 @@ from threading import Event, Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.classifiers.base import Classifier
-from dsrs.kernels.threads import thread_count
-from dsrs.noise.stream import NOISE_BLOCK
+from dsrs.classifiers import Classifier
+from dsrs.kernels import thread_count
+from dsrs.noise import NOISE_BLOCK
 from dsrs.votes.collect import (
     UNIT_SAMPLES,
     Collector,

@@ -12,17 +12,12 @@ from numpy.typing import NDArray
 from scipy import special
 
 from dsrs.errors import InvalidInput
-from dsrs.landscape.prediction import probability
-from dsrs.landscape.profile import Profile
+from dsrs.landscape import Profile, probability
 from dsrs.laws import GeneralizedGaussian
 from dsrs.methods import Entry, Method, Want
-from dsrs.noise.stream import Stream
-from dsrs.proofs.base import Claim, Proof
-from dsrs.proofs.certificate import Certificate
-from dsrs.proofs.certification import certificate_of
-from dsrs.proofs.interval import Interval
-from dsrs.votes.records import ESTIMATION, SampledInput
-from dsrs.votes.tally import Batch, Tally
+from dsrs.noise import Stream
+from dsrs.proofs import Certificate, Claim, Interval, Proof, certificate_of
+from dsrs.votes import ESTIMATION, Batch, SampledInput, Tally
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.classifiers import Classifier
-from dsrs.votes import Collector, Setting, WorkUnit, count_votes
-from dsrs.votes.executors import Executor, ModelSpec
-from dsrs.votes.tally import Counts
+from dsrs.votes import Collector, Counts, Executor, ModelSpec, Setting, WorkUnit, count_votes
 
 STEP = 37  # samples of a unit: it divides nothing
 

@@ -10,7 +10,7 @@ import pytest
 
 from dsrs.classifiers import load_classifier
 from dsrs.errors import ClassifierError
-from dsrs.votes.executors import ModelSpec
+from dsrs.votes import ModelSpec
 
 OPTIONS: dict[str, Any] = {"input_shape": (4,), "num_classes": 2}
 SOURCE = """

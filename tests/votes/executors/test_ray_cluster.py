@@ -15,18 +15,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dsrs.certifying.many_inputs import certify_run
+from dsrs.certifying import certify_run
 from dsrs.classifiers import load_classifier
 from dsrs.datasets import Dataset
 from dsrs.errors import ClusterError, InvalidInput
-from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.grid import Grid
-from dsrs.methods import Plan
-from dsrs.methods.registry import METHODS
-from dsrs.proofs.registry import PROOF_KINDS
+from dsrs.laws import GeneralizedGaussian, Grid
+from dsrs.methods import METHODS, Plan
+from dsrs.proofs import PROOF_KINDS
 from dsrs.store import RunResult, open_run
-from dsrs.votes.executors import ModelSpec, RayExecutor
-from dsrs.votes.executors.ray_cluster import _connect
+from dsrs.votes import ModelSpec, RayExecutor, connect_to_ray
 from house.toys.first_miss import ENTRY, HalfSpace
 from votes.executors import voters
 
@@ -260,7 +257,7 @@ def test_a_cluster_that_does_not_let_us_in_is_named(error: Exception) -> None:
             raise error
 
     with pytest.raises(ClusterError, match=r"no Ray cluster at 'head:6379': no.*RAY_AUTH_MODE"):
-        _connect(Closed(), "head:6379", 1)
+        connect_to_ray(Closed(), "head:6379", 1)
 
 
 def test_threads_of_an_actor_are_checked() -> None:

@@ -8,14 +8,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.certifying.many_inputs import certify_run
+from dsrs.certifying import certify_run
 from dsrs.classifiers import from_callable
 from dsrs.datasets import Dataset
 from dsrs.laws import GeneralizedGaussian
 from dsrs.methods import Plan
 from dsrs.store import open_run
-from dsrs.votes.collect import UNIT_SAMPLES
-from dsrs.votes.executors import ThreadExecutor
+from dsrs.votes import UNIT_SAMPLES, ThreadExecutor
 
 DATA = Dataset.from_arrays(np.random.default_rng(0).random((4, 3), dtype=np.float32), [0, 1, 1, 0])
 

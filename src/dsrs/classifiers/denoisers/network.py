@@ -65,7 +65,7 @@ class NetworkDenoiser(Denoiser):
         """The network with the weights beside the file, if it answers as the file does."""
         import torch
 
-        from dsrs.networks.denoiser import ResidualDenoiser
+        from dsrs.networks import ResidualDenoiser
 
         tensors = read_weights(self._path.parent / DENOISER_WEIGHTS)
         network = ResidualDenoiser(shape, bounds, channels)

@@ -30,7 +30,7 @@ class Normalisation(Denoiser):
 
     def module(self) -> Any:
         imported_torch()
-        from dsrs.networks.layers import Normalize
+        from dsrs.networks import Normalize
 
         module: Any = Normalize(self._shift.ravel().tolist(), self._scale.ravel().tolist())
         return module.eval()

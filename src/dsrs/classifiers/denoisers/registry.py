@@ -17,7 +17,7 @@ Maker = Callable[[tuple[int, ...], tuple[float, float]], Denoiser]
 DENOISERS: dict[str, Maker] = {each.name: each for each in (Clip, BlockCosine, MildBlockCosine)}
 
 
-def register(name: str, maker: Maker) -> None:
+def register_denoiser(name: str, maker: Maker) -> None:
     """Let `denoiser_from` and `--denoise` know another denoiser."""
     DENOISERS[name] = maker
 

@@ -6,7 +6,14 @@ The votes do not depend on it. A new executor is a file with its class, and a li
 from dsrs.votes.executors.base import Executor
 from dsrs.votes.executors.model_spec import ModelSpec
 from dsrs.votes.executors.ray_cluster import RayExecutor
-from dsrs.votes.executors.registry import executor_at, register
+from dsrs.votes.executors.registry import executor_at, register_executor
 from dsrs.votes.executors.threads import ThreadExecutor
 
-__all__ = ["Executor", "ModelSpec", "RayExecutor", "ThreadExecutor", "executor_at", "register"]
+__all__ = [
+    "Executor",
+    "ModelSpec",
+    "RayExecutor",
+    "ThreadExecutor",
+    "executor_at",
+    "register_executor",
+]

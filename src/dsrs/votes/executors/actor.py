@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.classifiers import Classifier
-from dsrs.votes import Setting, VoteCollector, WorkUnit
+from dsrs.votes.collect import Setting, WorkUnit
 from dsrs.votes.executors.model_spec import ModelSpec
 from dsrs.votes.tally import Counts
+from dsrs.votes.workers import VoteCollector
 
 
 class VoteActor:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from threading import Event
 
 from dsrs.classifiers import Classifier
-from dsrs.votes import Collector
+from dsrs.votes.collect import Collector
 
 
 class Executor(ABC):

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 from dsrs.classifiers import Classifier
 from dsrs.errors import ClusterError, InvalidInput, MissingExtra
-from dsrs.kernels.threads import MOST_WORKERS, available_cores
-from dsrs.votes import Collector, Setting, WorkUnit
-from dsrs.votes.collect import UNIT_SAMPLES, Stopped, cut
+from dsrs.kernels import MOST_WORKERS, available_cores
+from dsrs.votes.collect import UNIT_SAMPLES, Collector, Setting, Stopped, WorkUnit, cut
 from dsrs.votes.executors.actor import VoteActor
 from dsrs.votes.executors.base import Executor
 from dsrs.votes.executors.dispatch import Dispatcher, Worker, WorkerLost
@@ -63,7 +62,7 @@ class RayExecutor(Executor):
     def open(self) -> None:
         self._started = not self._ray.is_initialized()
         if self._started:
-            _connect(self._ray, self._address, self._threads)
+            connect_to_ray(self._ray, self._address, self._threads)
         self._opened, self._spent = time.perf_counter(), _Spent()
         self._dispatcher = Dispatcher(_Nodes(self._ray, self._spec, self._threads, self._gpu))
 
@@ -246,7 +245,7 @@ def _slots(node: dict[str, Any], threads: int, gpu: bool) -> int:
     return min(room, int(resources.get("GPU", 0))) if gpu else room
 
 
-def _connect(ray: Any, address: str, threads: int) -> None:
+def connect_to_ray(ray: Any, address: str, threads: int) -> None:
     """Start a cluster on this machine, or join the one at `address`."""
     refusals = (ConnectionError, RuntimeError, ValueError, TimeoutError, ray.exceptions.RayError)
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR}

@@ -30,7 +30,7 @@ RAY = "ray"
 EXECUTORS: dict[str, Factory] = {RAY: RayExecutor}
 
 
-def register(name: str, factory: Factory) -> None:
+def register_executor(name: str, factory: Factory) -> None:
     """Make an executor of another package known to `--cluster`, as NAME or NAME://ADDRESS."""
     if EXECUTORS.get(name, factory) is not factory:
         raise InvalidInput(f"there is an executor named {name!r} already")

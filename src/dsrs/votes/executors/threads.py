@@ -6,10 +6,11 @@ import itertools
 import time
 from threading import Event
 
-from dsrs.kernels.threads import thread_count
-from dsrs.votes import Collector, InlineCollector, VoteCollector
-from dsrs.votes.collect import UNIT_SAMPLES
+from dsrs.kernels import thread_count
+from dsrs.votes.collect import UNIT_SAMPLES, Collector
 from dsrs.votes.executors.base import Executor
+from dsrs.votes.inline import InlineCollector
+from dsrs.votes.workers import VoteCollector
 
 # Units of one input for each thread, at least, that they share it: the last unit leaves gaps.
 UNITS_EACH = 4

@@ -14,8 +14,8 @@ from dsrs.measures.accuracy import (
     proved_radius,
     round_step,
 )
-from dsrs.proofs.certificate import Certificate
-from dsrs.store.result import RunResult
+from dsrs.proofs import Certificate
+from dsrs.store import RunResult
 
 MOST_SHOWN_RADII = 12
 _FACTORS = (1.0, 2.5, 5.0, 10.0)
