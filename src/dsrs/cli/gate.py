@@ -89,13 +89,13 @@ def run(arguments: argparse.Namespace) -> int:
     from dsrs import reports
     from dsrs.files import append_text, check_appendable, write_whole
     from dsrs.measures import Requirement
-    from dsrs.reports import gate_fields, gate_junit, gate_markdown, gate_text, split_name, writing
+    from dsrs.reports import gate_fields, gate_junit, gate_markdown, gate_text, split_name
 
     require = [Requirement.parse(text) for text in arguments.require]
     if arguments.output:
-        writing.check_page_path(arguments.output)
+        reports.check_page_path(arguments.output)
     if arguments.junit:
-        writing.check_junit_path(arguments.junit)
+        reports.check_junit_path(arguments.junit)
     if arguments.summary:
         check_appendable(arguments.summary)
     (seen,) = reports.read_runs([arguments.run_folder])
