@@ -1,8 +1,9 @@
-"""Where compiled code is kept: in the user's cache, one folder for each state of its sources.
+"""Compiled functions: where their code is kept between two processes, and how many threads run.
 
-Numba would keep it beside the sources, which may be read-only, and would not notice when a file
-changes whose functions another file calls. Where nothing can be written, nothing is kept: code is
-then compiled again in every process that needs it.
+Numba would keep compiled code beside its sources, which may be read-only, and would not notice when
+a file changes whose functions another file calls. Here it is kept in the user's cache, in one
+folder for each state of its sources. Where nothing can be written, nothing is kept: code is then
+compiled again in every process that needs it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,20 @@ import types
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any, TypeVar, cast
+
+from dsrs.errors import InvalidInput
+
+__all__ = [
+    "CACHE",
+    "IN_USE_SECONDS",
+    "MOST_WORKERS",
+    "available_cores",
+    "cache_home",
+    "jitted",
+    "jitted_together",
+    "kernel_folder",
+    "thread_count",
+]
 
 CACHE = "DSRS_CACHE_DIR"
 IN_USE_SECONDS = 24 * 3600.0  # since it was last written to, a cache may still be in use
@@ -109,3 +124,24 @@ def jitted_together(
             if isinstance(plain, types.FunctionType) and plain in made:
                 space[name] = made[plain]
     return made
+
+
+# ---- How many threads to start
+
+MOST_WORKERS = 1024  # threads; more than any machine has cores for
+
+
+def thread_count(workers: int | None) -> int:
+    """Return `workers` if it is a possible number of threads, and for None one for each core."""
+    if workers is None:
+        return available_cores()
+    if not 1 <= workers <= MOST_WORKERS:
+        raise InvalidInput(f"`workers` must be from 1 to {MOST_WORKERS}, got {workers}")
+    return workers
+
+
+def available_cores() -> int:
+    """Return the number of cores that this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
