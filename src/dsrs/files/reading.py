@@ -1,14 +1,19 @@
-"""The one reader of CSV tables: row by row in constant memory, each with the line it ends on.
+"""Reading files from outside: unpacked within a limit, as text in UTF-8, or as a CSV table.
 
-A row that cannot be read (wrong number of cells, bytes that are not UTF-8, a cell without end) is
-given with the reason, and the rows behind it are read all the same. Bytes that are not UTF-8 are
-kept as Python's surrogates, so that `cells` can be written again without loss.
+A compressed file may unfold only to a limit, since a small file must not fill the memory.
+
+CSV tables are read row by row in constant memory, each row with the line that it ends on. A row
+that cannot be read (wrong number of cells, bytes that are not UTF-8, a cell without end) is given
+with the reason, and the rows behind it are read all the same. Bytes that are not UTF-8 are kept as
+Python's surrogates, so that `cells` can be written again without loss.
 """
 
 from __future__ import annotations
 
 import csv
 import gzip
+import io
+import os
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -17,8 +22,72 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
-from dsrs.errors import DataError
-from dsrs.files.unpacking import GZIP_MAGIC
+from dsrs.errors import DataError, InvalidInput
+
+LIMIT_VARIABLE = "DSRS_UNPACK_LIMIT_GB"
+DEFAULT_GIGABYTES = 1.0
+GZIP_MAGIC = b"\x1f\x8b"
+
+
+def check_unpacked(packed: int, unpacked: int, where: str) -> None:
+    """Refuse content that takes more than the limit beyond what it takes on disk."""
+    if unpacked - packed > _limit():
+        raise DataError(
+            f"{where} would unfold from {packed:,} to at least {unpacked:,} bytes, more than "
+            f"{_limit() / 1e9:g} GB beyond its size; set {LIMIT_VARIABLE} to a larger number if "
+            "you trust it"
+        )
+
+
+def unpacked_gzip(content: bytes, where: str) -> bytes:
+    """The content of a .gz file, if it does not unfold beyond the limit."""
+    most = len(content) + _limit()
+    try:
+        with gzip.open(io.BytesIO(content)) as stream:
+            unpacked = stream.read(most + 1)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(f"{where} is a damaged .gz file: {error}") from None
+    check_unpacked(len(content), len(unpacked), where)
+    return unpacked
+
+
+def _limit() -> int:
+    text = os.environ.get(LIMIT_VARIABLE, "")
+    try:
+        gigabytes = float(text) if text else DEFAULT_GIGABYTES
+    except ValueError:
+        gigabytes = -1.0
+    if not 0 <= gigabytes <= 1e9:
+        raise InvalidInput(f"{LIMIT_VARIABLE} must be a number of gigabytes, got {text!r}")
+    return int(gigabytes * 1e9)
+
+
+# ---- Content and text of a file
+
+
+def content_of_file(path: Path) -> bytes:
+    """The bytes of a file, unpacked if it is a .gz file."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from None
+    return unpacked_gzip(content, str(path)) if content.startswith(GZIP_MAGIC) else content
+
+
+def text_of(content: bytes, where: object) -> str:
+    """UTF-8 as text, without the mark that some programs put first."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise DataError(f"{where} is not text in UTF-8") from None
+
+
+def text_of_file(path: Path) -> str:
+    """The text of a file, unpacked if it is a .gz file."""
+    return text_of(content_of_file(path), path)
+
+
+# ---- CSV tables
 
 CUT_SHORT_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)
 ENCODING, KEPT_BYTES = "utf-8", "surrogateescape"

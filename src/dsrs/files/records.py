@@ -1,6 +1,7 @@
-"""JSON of records: any dataclass of numbers, texts, tuples and records, without code of its own.
+"""Records as JSON, as a line in a terminal, and as a table in a notebook; texts of strangers.
 
-The fields and their types say everything. A field may have another name in JSON, by
+JSON is written of any dataclass of numbers, texts, tuples and records, without code for each. The
+fields and their types say everything. A field may have another name in JSON, by
 `field(metadata={"json": NAME})`, and a record may be a list of its values instead of an object, by
 `AS_LIST`. JSON has no infinity: it is written as the text `inf`. What is read is checked against
 the types, and a `DataError` names the place that is wrong.
@@ -10,9 +11,11 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
+from html import escape
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from dsrs.errors import DataError
@@ -153,3 +156,74 @@ def shown(value: object) -> str:
     except ValueError:  # an integer with more digits than Python prints
         return f"a huge {type(value).__name__}"
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+# ---- Names that come from outside (files, runs, models) as text that cannot act where it is shown
+#
+# A file may be called `<script>`, `=cmd|...` or hold bytes that move a terminal's cursor.
+
+# Control characters but tab and newline, marks that turn the direction of writing, and bytes of
+# file names that are not UTF-8.
+ACTIVE = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+# What a spreadsheet takes for a formula, at the start; after apostrophes `csv_cell` has been there.
+FORMULA = re.compile(r"'*[=+\-@\t\r]")
+MARKDOWN = str.maketrans({"<": "&lt;", ">": "&gt;", **{mark: "\\" + mark for mark in "\\`*[]|"}})
+ENTITY = re.compile(r"&(?=[#\w])")
+
+
+def printable(text: str) -> str:
+    """Return `text` with its control characters written out: \\x1b for an escape."""
+    return ACTIVE.sub(lambda match: repr(match[0])[1:-1], text)
+
+
+def one_line(text: str) -> str:
+    """Printable, and without newlines and tabs."""
+    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def csv_cell(text: str) -> str:
+    """Return a text as a cell that spreadsheets do not compute: with an apostrophe before it."""
+    return f"'{text}" if FORMULA.match(text) else text
+
+
+def text_of_cell(cell: str) -> str:
+    """Return the text that `csv_cell` was given."""
+    return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
+
+
+def markdown_name(text: str) -> str:
+    """A name that Markdown shows as it is."""
+    return ENTITY.sub("&amp;", one_line(text)).translate(MARKDOWN)
+
+
+# ---- What records show of themselves: a line in a terminal, a small table in a notebook
+#
+# They show what a person wants to know first, and never pixels, histograms or proofs.
+
+
+class Readable:
+    """A record that says what it is by its `facts`; a dataclass of it needs `repr=False`."""
+
+    __slots__ = ()
+
+    def facts(self) -> Mapping[str, object]:
+        """What to show, by name, the most important first; a value that is None is left out."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        told = (f"{name}: {text}" for name, text in _texts(self.facts()))
+        return f"{type(self).__name__}({', '.join(told)})"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{escape(name)}</th>"
+            f"<td style='text-align:left'>{escape(text)}</td></tr>"
+            for name, text in _texts(self.facts())
+        )
+        return f"<table><caption>{escape(type(self).__name__)}</caption>{rows}</table>"
+
+
+def _texts(facts: Mapping[str, object]) -> list[tuple[str, str]]:
+    return [(name, one_line(str(value))) for name, value in facts.items() if value is not None]
