@@ -11,8 +11,8 @@ from concurrent.futures import Future, wait
 import pytest
 
 from dsrs.errors import ClassifierError, ClusterError
-from dsrs.votes.executors import dispatch
-from dsrs.votes.executors.dispatch import Dispatcher, Worker, WorkerLost
+from dsrs.votes import dispatch
+from dsrs.votes.dispatch import Dispatcher, Worker, WorkerLost
 
 
 class Hand:

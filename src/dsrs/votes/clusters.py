@@ -1,7 +1,4 @@
-"""Actors of a Ray cluster: each holds the classifier, takes units of work, returns counts.
-
-The driver, the process of `dsrs certify`, alone writes the run. Ray is an extra.
-"""
+"""Votes counted by actors of a Ray cluster, and the executors that `--cluster` knows by name."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from threading import Event, Lock
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +19,52 @@ from numpy.typing import NDArray
 from dsrs.classifiers import Classifier
 from dsrs.errors import ClusterError, InvalidInput, MissingExtra
 from dsrs.kernels import MOST_WORKERS, available_cores
-from dsrs.votes.collect import UNIT_SAMPLES, Collector, Setting, Stopped, WorkUnit, cut
-from dsrs.votes.executors.actor import VoteActor
-from dsrs.votes.executors.base import Executor
-from dsrs.votes.executors.dispatch import Dispatcher, Worker, WorkerLost
-from dsrs.votes.executors.model_spec import ModelSpec
-from dsrs.votes.tally import Counts
+from dsrs.votes.collect import (
+    UNIT_SAMPLES,
+    Collector,
+    Setting,
+    Stopped,
+    VoteCollector,
+    WorkUnit,
+    cut,
+)
+from dsrs.votes.dispatch import Dispatcher, Worker, WorkerLost
+from dsrs.votes.executors import Executor, ModelSpec
+from dsrs.votes.records import Counts
+
+# ---- What runs on the nodes of a cluster: a classifier of their own, and threads that count votes
+
+
+class VoteActor:
+    """Counts units of work; `prepare` comes first."""
+
+    def __init__(self) -> None:
+        self._classifier: Classifier | None = None
+        self._collector: VoteCollector | None = None
+
+    def prepare(self, spec: ModelSpec, threads: int, where: str) -> None:
+        """Build the classifier from this machine's files; another one than asked for is refused."""
+        self._classifier = spec.build(where)
+        self._collector = VoteCollector(threads)
+
+    def count(
+        self, x: NDArray[np.float32], setting: Setting, unit: WorkUnit
+    ) -> tuple[Counts, float, int | None]:
+        """The counts of a unit, and the processor seconds that they took.
+
+        The last one is how many rows there is memory for, where there was not enough.
+        """
+        assert self._classifier is not None, "prepare comes first"
+        assert self._collector is not None
+        began = time.process_time()
+        counts = self._collector.collect(self._classifier, x, setting, unit)
+        fewer = self._classifier.rows_at_once
+        return counts, time.process_time() - began, fewer
+
+
+# ---- Actors of a Ray cluster: each holds the classifier, takes units of work, returns counts
+#
+# The driver, the process of `dsrs certify`, alone writes the run. Ray is an extra.
 
 LOG = logging.getLogger("dsrs.counting")
 
@@ -269,3 +306,42 @@ def _imported_ray() -> Any:
         return importlib.import_module("ray")
     except ImportError:
         raise MissingExtra("ray", "ray") from None
+
+
+# ---- The executors that `dsrs certify --cluster` knows, by name
+
+
+class Factory(Protocol):
+    """Makes an executor that counts the votes of a model elsewhere."""
+
+    def __call__(self, spec: ModelSpec, address: str, *, threads: int, device: str) -> Executor:
+        """The executor at an address.
+
+        Args:
+            spec: how to build the model there.
+            address: what follows --cluster.
+            threads: cores of each worker.
+            device: where the model runs.
+        """
+
+
+RAY = "ray"
+
+# A new executor is added here.
+EXECUTORS: dict[str, Factory] = {RAY: RayExecutor}
+
+
+def register_executor(name: str, factory: Factory) -> None:
+    """Make an executor of another package known to `--cluster`, as NAME or NAME://ADDRESS."""
+    if EXECUTORS.get(name, factory) is not factory:
+        raise InvalidInput(f"there is an executor named {name!r} already")
+    EXECUTORS[name] = factory
+
+
+def executor_at(address: str, spec: ModelSpec, *, threads: int, device: str) -> Executor:
+    """The executor at `address`: NAME or NAME://ADDRESS; all other addresses are Ray's."""
+    name, is_scheme, _ = address.partition("://")
+    if is_scheme and name not in EXECUTORS:
+        raise InvalidInput(f"{address!r} must begin with one of {', '.join(EXECUTORS)}")
+    factory = EXECUTORS.get(name, EXECUTORS[RAY])
+    return factory(spec, address, threads=threads, device=device)
