@@ -1,4 +1,4 @@
-"""The candidates of `dsrs adapt` side by side, as one HTML file without network and script."""
+"""What was chosen among: the candidates of `dsrs adapt` on a page, the curves of `dsrs tune`."""
 
 from __future__ import annotations
 
@@ -7,14 +7,21 @@ import json
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dsrs.errors import DataError
-from dsrs.files import write_whole
+from dsrs.files import whole_file, write_whole
 from dsrs.measures import floor_text
-from dsrs.reports.sets_page import plain_page
-from dsrs.reports.style import NEUTRAL, dash
+from dsrs.reports.figures import checked_formats, place_legend
+from dsrs.reports.sets import plain_page
+from dsrs.reports.style import NEUTRAL, accuracy_steps, dash, method_color, print_style
+from dsrs.reports.summary import method_name
 from dsrs.reports.writing import check_page_path
+
+if TYPE_CHECKING:
+    from dsrs.tuning import Forecast, Tuned
+
+# ---- The candidates of `dsrs adapt` side by side, as one HTML file without network and script
 
 ADAPTED_RECORD, PICTURES_FOLDER, CANDIDATES_PAGE = "adapted.json", "pictures", "candidates.html"
 CURVES_WIDTH, CURVES_HEIGHT, CURVES_MARGIN, NAMES_WIDTH = 700, 270, 40, 180  # of the figure
@@ -167,3 +174,43 @@ def _pictures(record: Mapping[str, Any], pictures: Mapping[str, bytes]) -> str:
         for name, content in pictures.items()
     )
     return f"<h2>Pictures</h2>\n<p>An image, a noisy copy{seen}.</p>\n{images}"
+
+
+# ---- The predicted curves of a choice of law, and the line that no law could exceed
+
+
+def draw_tuning(tuned: Tuned, path: Path) -> None:
+    """Certified accuracy against radius as it is predicted: best law, current law, and limit."""
+    suffix = path.suffix.removeprefix(".")
+    checked_formats([suffix])
+    with print_style():
+        from matplotlib.figure import Figure
+
+        figure = Figure()
+        axes = figure.subplots()
+        limit = {"color": "#7F7F7F", "dashes": (1, 1), "label": "no law exceeds this"}
+        accuracy_steps(axes, tuned.limits, **limit)
+        for name, forecast in (
+            ("best", tuned.best),
+            *(("now", each) for each in tuned.current[:1]),
+        ):
+            accuracy_steps(
+                axes,
+                forecast.radii,
+                color=method_color(forecast.method.partition(":")[0]),
+                dashes=() if name == "best" else (5, 1.6),
+                label=f"{name}: {_law(forecast)}",
+            )
+        axes.set_xlabel(r"$\ell_2$ radius $r$")
+        axes.set_ylabel("predicted certified accuracy (%)")
+        axes.set_xlim(left=0)
+        axes.set_ylim(0, 102)
+        place_legend(figure, axes)
+        with whole_file(path) as stream:
+            figure.savefig(stream, format=suffix)
+
+
+def _law(forecast: Forecast) -> str:
+    shape = "" if forecast.law.k == 0 else f", k = {forecast.law.k:g}"
+    name = method_name(forecast.method.partition(":")[0])
+    return rf"$\sigma$ = {forecast.law.sigma:.3g}{shape}, {name}"

@@ -1,21 +1,87 @@
-"""The report of prediction sets as one HTML file that needs no network and no script."""
+"""Prediction sets on a page, and as a figure."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from html import escape
 from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dsrs import __version__
-from dsrs.conformal import SHIFT_KINDS, Evaluation, SetExample, Sets, ShiftOutcome
-from dsrs.files import write_whole
-from dsrs.measures import ceil_text, floor_text, percent
+from dsrs.conformal import SHIFT_KINDS, CurvePoint, Evaluation, SetExample, Sets, ShiftOutcome
+from dsrs.files import whole_file, write_whole
+from dsrs.measures import MethodAccuracy, ceil_text, floor_text, percent
+from dsrs.reports.figures import checked_formats, make_room
 from dsrs.reports.page import GENERATOR
-from dsrs.reports.style import palette_css
+from dsrs.reports.style import dash, palette_css, print_style, run_color
 from dsrs.reports.writing import check_page_path
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# ---- Mean size of prediction sets against radius, beside certified accuracy, as one figure
+
+
+def draw_sizes(
+    curves: Mapping[str, Sequence[CurvePoint]],
+    accuracies: Mapping[str, MethodAccuracy],
+    num_classes: int,
+    path: Path,
+) -> None:
+    """Write the figure: sizes of sets by name above, certified accuracy of runs by name below."""
+    suffix = path.suffix.removeprefix(".")
+    checked_formats([suffix])
+    with print_style(), whole_file(path) as stream:
+        sizes_figure(curves, accuracies, num_classes).savefig(stream, format=suffix)
+
+
+def sizes_figure(
+    curves: Mapping[str, Sequence[CurvePoint]],
+    accuracies: Mapping[str, MethodAccuracy],
+    num_classes: int,
+) -> Figure:
+    """The same figure, not yet written."""
+    from matplotlib.figure import Figure
+
+    rows = 2 if accuracies else 1
+    figure = Figure(figsize=(3.4, 1.9 * rows))
+    panels = figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
+    for place, (name, points) in enumerate(curves.items()):
+        # What holds at a radius holds at all smaller ones.
+        panels[0].step(
+            [point.radius for point in points],
+            [point.mean_size for point in points],
+            where="pre",
+            color=run_color(place),
+            dashes=dash(place),
+            label=name,
+        )
+    panels[0].set_ylabel(f"mean size of sets, of {num_classes}")
+    panels[0].set_ylim(0, 1.04 * num_classes)
+    for place, (name, found) in enumerate(accuracies.items(), len(curves)):
+        panels[1].step(
+            found.radii,
+            [100 * found.share(i) for i in range(len(found.radii))],
+            where="pre",
+            color=run_color(place),
+            dashes=dash(place),
+            label=name,
+        )
+    if accuracies:
+        panels[1].set_ylabel("certified accuracy (%)")
+        panels[1].set_ylim(0, 102)
+    panels[-1].set_xlabel(r"$\ell_2$ radius $r$")
+    panels[-1].set_xlim(left=0)
+    for axes in panels:
+        columns = make_room(figure, axes.get_legend_handles_labels()[1])
+        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns)
+    return figure
+
+
+# ---- The report of prediction sets as one HTML file that needs no network and no script
 
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 CHART_WIDTH, BAR_HEIGHT, BAR_GAP = 420, 14, 4  # of the figure of sizes
