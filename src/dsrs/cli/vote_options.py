@@ -1,28 +1,213 @@
-"""`dsrs certify --dry-run` and `--budget`: what a run costs, and the best use of votes or time."""
+"""How many votes, of which inputs, and who counts them: the options of `dsrs certify`."""
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from decimal import Decimal, InvalidOperation
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dsrs.cli.model_options import classifier_options
 from dsrs.cli.options import Options
-from dsrs.cli.output import print_json
-from dsrs.cli.radii import radii_from
-from dsrs.cli.tables import table
+from dsrs.cli.output import print_json, table
 from dsrs.errors import InvalidInput
-from dsrs.methods import NEYMAN_PEARSON
+from dsrs.methods import NEYMAN_PEARSON, defaults
 
 if TYPE_CHECKING:
     from dsrs.certifying import Choice, Counter, Rehearsal
     from dsrs.classifiers import Classifier
     from dsrs.datasets import Dataset
     from dsrs.methods import Plan
+    from dsrs.votes import Executor
+
+# ---- Lists of radii
+
+FORMS = "0.25,0.5,1 or START:STOP:STEP"
+
+
+def add_radii(group: Options) -> None:
+    """--radii of a table."""
+    group.add_argument(
+        "--radii", metavar="LIST", help=f"columns of the table: {FORMS} (default: a round grid)"
+    )
+
+
+def radii_from(arguments: argparse.Namespace) -> list[float] | None:
+    """What --radii lists; None where it is not given."""
+    return None if arguments.radii is None else parse_radii(arguments.radii)
+
+
+def parse_radii(text: str) -> list[float]:
+    """Read `0.25,0.5,1` or `0.25:3:0.25` (both ends included): radii that are >= 0 and increase."""
+    expected = f"--radii is written {FORMS}, got {text!r}"
+    try:
+        if ":" not in text:
+            radii = [float(Decimal(part)) for part in text.split(",")]
+        else:
+            start, stop, step = (Decimal(part) for part in text.split(":"))
+            if not (step > 0 and stop >= start and (stop - start) / step <= 1000):
+                raise InvalidInput(
+                    f"{expected}, with STEP > 0, START <= STOP and at most 1000 steps"
+                )
+            radii = [float(start + i * step) for i in range(int((stop - start) / step) + 1)]
+    except (InvalidOperation, ValueError) as error:
+        raise error if isinstance(error, InvalidInput) else InvalidInput(expected) from None
+    if not all(0 <= radius < float("inf") for radius in radii):
+        raise InvalidInput(f"{expected}, with radii of 0 or more")
+    if any(after <= before for before, after in pairwise(radii)):
+        raise InvalidInput(f"{expected}, with radii that increase")
+    return radii
+
+
+# ---- The options of `dsrs certify` that stop in time, and that get more out of the same votes
+
+
+def add_stopping_options(group: Options) -> None:
+    group.add_argument(
+        "--radius",
+        type=float,
+        metavar="R",
+        help="decide this radius alone, and stop an input as soon as it is known whether R is "
+        "certified; --n is the most votes. An input that is not certified at R is `short`",
+    )
+    group.add_argument(
+        "--adaptive",
+        action="store_true",
+        help="stop an input as soon as more votes would hardly change its row of the table at "
+        "--radii, or its radius by more than --radius-precision; --n is the most votes",
+    )
+    add_radii(group)
+    group.add_argument(
+        "--radius-precision",
+        type=float,
+        metavar="SHARE",
+        help=f"with --adaptive: relative precision of a radius (default: {defaults.PRECISION:g})",
+    )
+    group.add_argument(
+        "--classes",
+        choices=defaults.CLASSES,
+        default=defaults.CLASSES[0],
+        help="top (default): certify a class with a majority of the votes; all: also one that "
+        "leads every other class without a majority, where the first --n0 votes advise it",
+    )
+
+
+def stopping_from(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The fields of a plan that these options set."""
+    if arguments.adaptive and arguments.radius is not None:
+        raise InvalidInput(
+            "--radius decides one radius and --adaptive a table or a precision: choose one"
+        )
+    if not arguments.adaptive and arguments.radius_precision is not None:
+        raise InvalidInput("--radius-precision says when --adaptive may stop; give --adaptive too")
+    columns = radii_from(arguments)
+    if columns and arguments.radius_precision is not None:
+        raise InvalidInput("--adaptive stops by --radii or by --radius-precision: choose one")
+    radii = tuple(columns) if columns and arguments.adaptive else ()
+    precision = arguments.radius_precision
+    if arguments.adaptive and not radii and precision is None:
+        precision = defaults.PRECISION
+    return {
+        "radius": arguments.radius,
+        "radii": radii,
+        "precision": precision,
+        "classes": arguments.classes,
+    }
+
+
+# ---- --cluster and --shard: who counts the votes of `dsrs certify`, and of which inputs
+
+SHARD = re.compile(r"(\d+)/(\d+)")
+
+
+class Shard(NamedTuple):
+    """Part `number` (from 1) of `parts`."""
+
+    number: int
+    parts: int
+
+    def of(self, indices: list[int]) -> list[int]:
+        """Every `parts`-th input, so that all parts have about as many, and as hard ones."""
+        return indices[self.number - 1 :: self.parts]
+
+
+def add_shard(group: Options) -> None:
+    """--shard of the inputs."""
+    group.add_argument(
+        "--shard",
+        type=shard,
+        default=Shard(1, 1),
+        metavar="I/N",
+        kept=False,
+        help="only the I-th of N parts of the inputs, as 3/16; join the parts with `dsrs merge`",
+    )
+
+
+def shard(text: str) -> Shard:
+    """3/16 as a part."""
+    match = SHARD.fullmatch(text)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
+        raise InvalidInput(f"expected I/N with I from 1 to N, such as 3/16, got {text!r}")
+    return Shard(int(match[1]), int(match[2]))
+
+
+def add_cluster_options(group: Options) -> None:
+    """--cluster and what an actor of it has."""
+    group.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        kept=False,
+        help="count votes on a Ray cluster (needs dsrs[ray]): local starts one on this machine; "
+        "auto, HOST:6379 or ray://HOST:10001 is one that runs. The model must be under the same "
+        "name on every node",
+    )
+    group.add_argument(
+        "--threads-per-actor",
+        type=int,
+        metavar="N",
+        kept=False,
+        help="with --cluster: cores of an actor (default: 1); with --device cuda each has a GPU",
+    )
+
+
+def counted_model(
+    arguments: argparse.Namespace, dataset: Dataset
+) -> tuple[Classifier, Executor | None]:
+    """The model as the driver knows it, and who counts its votes; None: threads."""
+    from dsrs.classifiers import load_classifier
+    from dsrs.votes import ModelSpec, executor_at
+
+    options = classifier_options(arguments, dataset.input_shape, dataset.scaling)
+    if arguments.cluster is None:
+        if arguments.threads_per_actor is not None:
+            raise InvalidInput("--threads-per-actor goes with --cluster")
+        return load_classifier(arguments.model, **options), None
+    if arguments.workers is not None:
+        raise InvalidInput("--workers are threads of this machine; --cluster has actors instead")
+    if "," in arguments.device or arguments.device.endswith(":all"):
+        raise InvalidInput(
+            "--device names one type of device with --cluster, such as cuda: each actor has one"
+        )
+    # The driver may have no GPU: it needs to know the model, not to run it.
+    here: dict[str, Any] = options | {"device": "cpu"}
+    classifier = load_classifier(arguments.model, **here)
+    executor = executor_at(
+        arguments.cluster,
+        ModelSpec.of(arguments.model, options, classifier),
+        threads=1 if arguments.threads_per_actor is None else arguments.threads_per_actor,
+        device=arguments.device,
+    )
+    return classifier, executor
+
+
+# ---- `dsrs certify --dry-run` and `--budget`: what a run costs, and the best use of votes or time
 
 clock: Callable[[], float] = time.perf_counter
 ALTERNATIVES = 4
