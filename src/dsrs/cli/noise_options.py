@@ -162,16 +162,13 @@ def inputs_that_chose(file: str) -> KnownInputs | None:
             inputs_listed(looked[inputs], file)
             numbers, home = tuple(looked[inputs]), looked.get(data)
             named, seed = looked.get("fingerprints", []), looked.get("seed")
-            if not _are_texts(named) or len(named) not in (0, len(numbers)):
+            texts = isinstance(named, list) and all(isinstance(each, str) for each in named)
+            if not texts or len(named) not in (0, len(numbers)):
                 raise DataError(f"{file} must have a fingerprint for each of its inputs, or none")
             if not isinstance(home, str | None) or type(seed) not in (int, type(None)):
                 raise DataError(f"{file} must name its data by a text, and its seed by a number")
             return KnownInputs(numbers, home, tuple(named), seed)
     return None
-
-
-def _are_texts(named: Any) -> bool:
-    return isinstance(named, list) and all(isinstance(each, str) for each in named)
 
 
 @functools.lru_cache(maxsize=4)

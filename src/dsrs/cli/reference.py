@@ -90,8 +90,6 @@ def add_completion(commands: Commands) -> None:
 
 
 def run_completion(arguments: argparse.Namespace) -> int:
-    from dsrs.cli.main import known_commands
-
     print(COMPLETION_SCRIPTS[arguments.shell](_words(known_commands())))
     return 0
 

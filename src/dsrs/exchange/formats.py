@@ -194,7 +194,7 @@ PARQUET = Format(
 
 # ---- The TSV log of the well-known randomized-smoothing scripts
 #
-# idx label predict radius correct time
+#     idx  label  predict  radius  correct  time
 #
 # One line an input, one method a file. `predict` is -1 and `radius` 0 where the method abstained;
 # `radius` is written so that it reads back as the same number, neither more nor less; `time` is

@@ -1,4 +1,4 @@
-"""Files at the doors of the package: written whole or not at all, read with the place of errors."""
+"""Files: written whole or not at all, read within limits, and errors that name their place."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Reports: from the records of runs to tables, print figures and one page."""
 
-from dsrs.confidence import Estimate, Resampling
+from dsrs.confidence import Resampling
 from dsrs.reports.candidates import (
     candidates_page,
     draw_tuning,
@@ -15,7 +15,7 @@ from dsrs.reports.figures import (
     draw_figures,
     save_figures,
 )
-from dsrs.reports.gating import Gate, gate, gate_fields, gate_junit, gate_markdown, gate_text
+from dsrs.reports.gating import gate, gate_fields, gate_junit, gate_markdown, gate_text
 from dsrs.reports.headers import SHOWN_DIGITS, header_lines, run_notes
 from dsrs.reports.measures import default_radii, envelopes, measure_run
 from dsrs.reports.page import html_page
@@ -44,7 +44,7 @@ from dsrs.reports.style import (
     print_style,
     run_color,
 )
-from dsrs.reports.summary import Outcome, RunSummary
+from dsrs.reports.summary import RunSummary
 from dsrs.reports.tables import (
     Cell,
     Row,
@@ -86,10 +86,7 @@ __all__ = [
     "UNDEFENDED_TITLE",
     "Cell",
     "Comparison",
-    "Estimate",
-    "Gate",
     "Looks",
-    "Outcome",
     "Report",
     "Resampling",
     "Row",

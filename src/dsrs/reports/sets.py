@@ -1,4 +1,4 @@
-"""Prediction sets on a page, and as a figure."""
+"""Prediction sets: their sizes as a figure, and coverage with examples as a page."""
 
 from __future__ import annotations
 

@@ -210,8 +210,8 @@ def row_of(
         is_gain=gain,
         clean=_percent_cell(clean, gain) if clean else None,
         certified=_percent_cell(line.certified_at_zero, gain),
-        abstention=_abstention_cell(line.abstention, gain),
-        average_radius=_radius_cell(line.average_radius, gain),
+        abstention=_cell(line.abstention, gain, "abstention", 100, PERCENT_DIGITS, better=-1),
+        average_radius=_cell(line.average_radius, gain, "average radius", 1, RADIUS_DIGITS),
         accuracy=tuple(_percent_cell(estimate, gain) for estimate in line.certified_accuracy),
     )
 
@@ -223,14 +223,6 @@ def printer(gain: bool, quantity: Quantity) -> Callable[[Exact, int], str]:
 
 def _percent_cell(estimate: Estimate, gain: bool = False) -> Cell:
     return _cell(estimate, gain, "certified accuracy", 100, PERCENT_DIGITS)
-
-
-def _abstention_cell(estimate: Estimate, gain: bool) -> Cell:
-    return _cell(estimate, gain, "abstention", 100, PERCENT_DIGITS, better=-1)
-
-
-def _radius_cell(estimate: Estimate, gain: bool) -> Cell:
-    return _cell(estimate, gain, "average radius", 1, RADIUS_DIGITS)
 
 
 def _cell(

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from dsrs.store.opening import FORMAT_VERSION as FORMAT_VERSION
     from dsrs.store.opening import STORE_NAME as STORE_NAME
     from dsrs.store.opening import checksum_of as checksum_of
-    from dsrs.store.opening import refuse_strange_files as refuse_strange_files
     from dsrs.store.reader import Run as Run
     from dsrs.store.reader import VotesSpent as VotesSpent
     from dsrs.store.reader import drawn_seed as drawn_seed
@@ -52,7 +51,7 @@ else:
                 "rows_not_in",
                 "wide_law",
             ),
-            "opening": ("FORMAT_VERSION", "STORE_NAME", "checksum_of", "refuse_strange_files"),
+            "opening": ("FORMAT_VERSION", "STORE_NAME", "checksum_of"),
             "reader": ("Run", "VotesSpent", "drawn_seed", "open_run", "votes_spent"),
             "rows": (
                 "CERTIFICATE_COLUMNS",
