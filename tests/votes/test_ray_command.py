@@ -10,7 +10,7 @@ import pytest
 
 from dsrs.cli.main import main
 from dsrs.store import open_run
-from votes.executors import voters
+from votes import voters
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'dsrs[ray]'")
 # Ray warns of its own coming changes and leaves sockets to the garbage collector.

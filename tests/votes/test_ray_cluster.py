@@ -25,7 +25,7 @@ from dsrs.proofs import PROOF_KINDS
 from dsrs.store import RunResult, open_run
 from dsrs.votes import ModelSpec, RayExecutor, connect_to_ray
 from house.toys.first_miss import ENTRY, HalfSpace
-from votes.executors import voters
+from votes import voters
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'dsrs[ray]'")
 cluster_utils = pytest.importorskip("ray.cluster_utils")
@@ -75,7 +75,7 @@ def a_method_with_a_tally() -> Iterator[None]:
 def three() -> Iterator[Three]:
     with pytest.MonkeyPatch.context() as patch:
         # Nodes find modules by their own paths: voters, and house.toys.
-        for folder in Path(voters.__file__).parents[0], Path(voters.__file__).parents[2]:
+        for folder in Path(voters.__file__).parents[0], Path(voters.__file__).parents[1]:
             patch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
         made = Three()
         ray.init(address=made.cluster.address, log_to_driver=False, logging_level=logging.ERROR)
