@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
@@ -35,7 +35,7 @@ except ImportError:  # what needs it says so
 
 BITS = 100  # of every number: what is left where exponents of 1e5 cancel
 LARGEST_MULTIPLIER = 1e200
-EVALUATIONS = 1_000_000  # of integrands, for one step of a proof
+EVALUATIONS = 400_000  # of integrands, for one step of a proof
 SHARP = 1e-17  # what a panel of an integral may miss
 DEPTH = 48.0  # shells with a density below e^-DEPTH are left to bounds of tails
 MOST_PIECES = 2_000  # of a law
@@ -56,10 +56,8 @@ def demand(holds: bool, reason: str) -> None:
 
 @contextmanager
 def proving(multipliers: Sequence[float] = ()) -> Iterator[None]:
-    """Compute with BITS, and as many more as large multipliers take away.
-
-    Whatever goes wrong inside, nothing is proved.
-    """
+    """Compute with BITS, and as many more as large multipliers take away. Whatever goes wrong inside,
+    nothing is proved."""
     demand(ctx is not None, "this needs python-flint: pip install python-flint")
     demand(all(abs(x) < LARGEST_MULTIPLIER for x in multipliers), "a multiplier is too large")
     before = ctx.prec, ctx.cap
@@ -206,6 +204,8 @@ class Angle:
     def above(self, c: Ball, square: Ball | None = None) -> tuple[Ball, arb] | None:
         """Enclose Pr[cosine > c] as integrands do; `square` is 1 - c^2 where it is known better."""
         low, high = c.real.lower(), c.real.upper()
+        if not low <= high:  # not a number
+            return None
         if low >= self.far or high <= -self.far:
             return type(c)(0 if low > 0 else 1), self.left_out
         if isinstance(c, arb):
@@ -277,11 +277,6 @@ class Piece:
     ends: Sequence[float] = (0.0, math.inf)
     sign: int = 1
 
-    def times(self, factor: arb) -> Piece:
-        """Return the piece times a number other than 0."""
-        sign = self.sign if factor > 0 else -self.sign
-        return replace(self, height=self.height + abs(factor).log(), sign=sign)
-
 
 @dataclass(frozen=True)
 class Noise:
@@ -312,13 +307,16 @@ class Noise:
 
         A piece (start, stop, log, slope, rate) is for start < t < stop; None is P itself.
         """
-        law = Law(self, ((0.0, math.inf, 0.0, 0.0, 0.0),) if pieces is None else tuple(pieces))
-        demand(0 < len(law.pieces) <= MOST_PIECES, "a law has too few or too many pieces")
-        last = 0.0
-        for start, stop, *numbers in law.pieces:
+        given = ((0.0, math.inf, 0.0, 0.0, 0.0),) if pieces is None else tuple(pieces)
+        demand(0 < len(given) <= MOST_PIECES, "a law has too few or too many pieces")
+        for (_, last, *_), (start, stop, *numbers) in zip(
+            [(0.0, 0.0), *given], given, strict=False
+        ):
             demand(last <= start < stop, "the pieces of a law must rise")
             demand(all(map(math.isfinite, numbers)), "a piece of a law is not finite")
-            last = stop
+        full = [*(p[0] for p in given), math.inf] == [0.0, *(p[1] for p in given)]
+        rescaled = full and len(given) == 1 and given[0][3] == 0
+        law = Law(self, given, full, rescaled, rescaled and given[0][4] == 0)
         if not law.is_noise:
             with proving():
                 weights_of(law, ctx.prec)
@@ -331,21 +329,9 @@ class Law:
 
     noise: Noise
     pieces: tuple[tuple[float, float, float, float, float], ...]
-
-    @property
-    def full_support(self) -> bool:
-        """Whether its density is positive on almost all shells."""
-        return [*(p[0] for p in self.pieces), math.inf] == [0.0, *(p[1] for p in self.pieces)]
-
-    @property
-    def is_rescaled(self) -> bool:
-        """Whether it is P in some size."""
-        return len(self.pieces) == 1 and self.full_support and self.pieces[0][3] == 0
-
-    @property
-    def is_noise(self) -> bool:
-        """Whether it is P."""
-        return self.is_rescaled and self.pieces[0][4] == 0
+    full_support: bool  # its density is positive on almost all shells
+    is_rescaled: bool  # it is P in some size
+    is_noise: bool  # it is P
 
 
 class Shells:
@@ -452,133 +438,14 @@ def weights_of(law: Law, precision: int) -> tuple[Piece, ...]:
         return (replace(weights[0], height=arb(0)),)
     total = sum((shells.mass(shells.density(weight)) for weight in weights), arb(0))
     demand(total > 0 and total.is_finite(), "a law has no mass, or none that can be told")
-    return tuple(weight.times(1 / total) for weight in weights)
+    return tuple(replace(w, height=w.height - total.log()) for w in weights)
 
 
-# --------------------------------------------------------------------------- the mixture, the curve
+# ------------------------------------------------------------------------------------ the mixture
 
 
-@dataclass(frozen=True)
 class Mixture:
-    """g = sum of l_i q_i: pieces of g/p, with their multipliers in them."""
-
-    shells: Shells
-    weights: tuple[Piece, ...]
-
-    def intervals(self, low: arb, high: arb) -> Iterator[tuple[arb, arb, list[Piece]]]:
-        """Yield what is between low and high, cut where a piece begins or ends, and its terms."""
-        edges = {w.ends[0]: w.start for w in self.weights} | {
-            w.ends[1]: w.stop for w in self.weights
-        }
-        cuts = [u for _, u in sorted(edges.items()) if not (u <= low or u >= high)]
-        for a, b in pairwise([low, *cuts, high]):
-            c = ((a + b) / 2).mid()
-            demand(a < c and c < b, "two pieces cannot be told apart")
-            yield a, b, [w for w in self.weights if w.start < c and c < w.stop]
-
-    def covered(self, rho: arb) -> tuple[arb, arb]:
-        """Return shells beyond which neither P shifted by rho nor a negative term matters."""
-        shells, low, top = self.shells, self.shells.low, self.shells.low
-        norm = (shells.half_square(shells.high) * 2).sqrt() + rho
-        most = (norm * norm / 2).log() / shells.power - shells.log_m
-        for weight in self.weights:
-            start, stop, _ = shells.reach(shells.density(weight), DEPTH)
-            if weight.sign < 0:
-                low, most = min(low, start, key=float), max(most, stop, key=float)
-            top = max(top, stop, key=float)
-        aside = arb(2) ** -20  # so that ends of pieces lie inside
-        return (low - aside).mid(), (min(most, top, key=float) + aside).mid()
-
-    def negative(self, low: arb, high: arb) -> arb:
-        """Bound the mass of the negative terms below `low` and above `high`."""
-        total = arb(0)
-        for weight in self.weights:
-            density = self.shells.density(weight)
-            if weight.sign < 0 and not weight.start >= low:
-                total += self.shells.tail(density, low, False)
-            if weight.sign < 0 and not weight.stop <= high:
-                total += self.shells.tail(density, high, True)
-        return total
-
-
-Logs = tuple[Ball, Ball]
-
-
-def ratio(
-    shells: Shells, terms: Sequence[Piece], u: Ball, t: Ball
-) -> tuple[Ball, Ball, Ball | None]:
-    """Enclose G = g/p on the members of u, and G'; and ln G where it is shown to be positive."""
-    value, slope = u * 0, u * 0
-    for term in terms:
-        log = shells.log(term, u, t)
-        weight = log.exp() * term.sign
-        value += weight
-        slope += weight * (term.slope - t * term.rate)
-        if len(terms) == 1 and term.sign > 0:
-            return value, slope, log
-    c = u.real.mid()
-    if len(terms) > 1 and not u.real.rad() < 1e-20:  # wide: the mean value theorem is sharper
-        close = slope * (u - c) + ratio(shells, terms, c, shells.gamma(c))[0]
-        value = close if close.real.rad() < value.real.rad() else value
-    return value, slope, value.log() if value.real > 0 else None
-
-
-def crossing(shells: Shells, u: Ball, t: Ball, log_ratio: Ball | None) -> tuple[Ball, Ball] | None:
-    """Enclose the curve v = V(u) on which g(x) = p(y), as e = V - u and t e^e; None where it is not
-    shown to be there. In logarithms g(x) = p(y) is F(e) := t expm1(e) + kappa e = -ln G.
-
-    For any e0 let miss = -ln G - F(e0). Follow F(e) from F(e0) along the segment of this length: e
-    moves with the speed |miss| / |T + kappa|, T = t e^e. If |T + kappa| >= L and Re T > 0 within
-    some distance of e0, and |miss| / L is no more, the segment is followed to its end. There the
-    solution is unique, since T + kappa ln T has a derivative of positive real part for Re T > 0
-    (Noshiro and Warschawski), so that it is one analytic function of u.
-    """
-    kappa, c = shells.kappa, t.real.mid()
-    goal = arb.nan() if log_ratio is None else log_ratio.real.mid()
-    if log_ratio is None or not (c > 1e-300 and goal.is_finite()):
-        return None
-    rough = rough_crossing(float(c), float(kappa), -float(goal))
-    if not math.isfinite(rough):
-        return None
-    e = arb(rough)
-    e = (e - (c * e.expm1() + kappa * e + goal) / (c * e.exp() + kappa)).mid()  # Newton, for digits
-    moved = t * e.exp()
-    distance = (log_ratio + t * e.expm1() + kappa * e).abs_upper()
-    room = 2 * distance / (moved + kappa).abs_lower()
-    everywhere = moved * (u * 0 + disc(u, room)).exp()
-    speed = (everywhere + kappa).abs_lower()
-    if not (room.is_finite() and everywhere.real > 0 and distance <= room * speed):
-        return None
-    offset = u * 0 + disc(u, distance / speed)
-    return offset + e, moved * offset.exp()
-
-
-def disc(u: Ball, radius: arb) -> Ball:
-    """Return all numbers, real or complex as u is, up to `radius` in size."""
-    return within(radius) if isinstance(u, arb) else acb(within(radius), within(radius))
-
-
-def rough_crossing(t: float, kappa: float, target: float) -> float:
-    """Return about the root of F(e) = target, in floats; -inf where there is none."""
-    if kappa == 0:
-        return math.log1p(target / t) if target > -t else -math.inf
-    # F is convex and rises: Newton's method descends from the right of the root.
-    e = target / (t + kappa)
-    e = min(e, math.log1p(target / t)) if target > 0 else e
-    for _ in range(60):
-        step = (t * math.expm1(e) + kappa * e - target) / (t * math.exp(e) + kappa)
-        e -= step
-        if abs(step) <= 1e-15 * abs(e):
-            break
-    return e
-
-
-# ------------------------------------------------------------------------------------ the overlap
-
-
-@dataclass
-class Overlap:
-    """The integral of min(g(x), p(x - delta)), |delta| = rho, over shells u of x.
+    """g = sum of l_i q_i beside P shifted by rho, and the integral of min(g(x), p(x - delta)).
 
     Let R be where g(x) > p(x - delta), which is v > V(u). The integral is that of g outside R plus
     P(y in R). On shell u, x is outside R if its cosine with delta exceeds (climb + rho/2) / sqrt(2
@@ -592,34 +459,80 @@ class Overlap:
     swallowed: nearly all is in R, and min(g, p) is p(x - delta) but for a little; there V = -inf.
     """
 
-    mixture: Mixture
-    rho: arb
-    budget: Budget = field(default_factory=Budget)
-    terms: list[Piece] = field(default_factory=list)
+    def __init__(self, noise: Noise, mixed: Sequence[tuple[float, Law]], shift: Fraction) -> None:
+        self.shells, self.budget, self.terms = noise.shells, Budget(), list[Piece]()
+        self.rho = exact(shift) / self.shells.scale
+        self.weights = [  # the pieces of g/p
+            replace(w, height=w.height + abs(exact(x)).log(), sign=1 if x > 0 else -1)
+            for x, law in mixed
+            for w in weights_of(law, ctx.prec)
+        ]
+        # Beyond `low` and `high` neither P shifted by rho nor a negative term matters.
+        shells, low, top = self.shells, self.shells.low, self.shells.low
+        norm = (shells.half_square(shells.high) * 2).sqrt() + self.rho
+        most = (norm * norm / 2).log() / shells.power - shells.log_m
+        for weight in self.weights:
+            start, stop, _ = shells.reach(shells.density(weight), DEPTH)
+            if weight.sign < 0:
+                low, most = min(low, start, key=float), max(most, stop, key=float)
+            top = max(top, stop, key=float)
+        aside = arb(2) ** -20  # so that ends of pieces lie inside
+        self.low, self.high = (low - aside).mid(), (min(most, top, key=float) + aside).mid()
 
-    def least(self) -> arb:
+    def intervals(self) -> Iterator[tuple[arb, arb, list[Piece]]]:
+        """Yield the shells, cut where a piece begins or ends, and the terms there."""
+        edges = dict(
+            pair for w in self.weights for pair in zip(w.ends, (w.start, w.stop), strict=True)
+        )
+        cuts = [u for _, u in sorted(edges.items()) if not (u <= self.low or u >= self.high)]
+        for a, b in pairwise([self.low, *cuts, self.high]):
+            c = ((a + b) / 2).mid()
+            demand(a < c and c < b, "two pieces cannot be told apart")
+            yield a, b, [w for w in self.weights if w.start < c and c < w.stop]
+
+    def ratio(self, terms: Sequence[Piece], u: Ball, t: Ball) -> tuple[Ball, Ball, Ball | None]:
+        """Enclose G = g/p on the members of u, and G'; and ln G where it is shown to be positive."""
+        shells, value, slope = self.shells, u * 0, u * 0
+        for term in terms:
+            log = shells.log(term, u, t)
+            weight = log.exp() * term.sign
+            value += weight
+            slope += weight * (term.slope - t * term.rate)
+            if len(terms) == 1 and term.sign > 0:
+                return value, slope, log
+        if len(terms) > 1 and not u.real.rad() < 1e-20:  # wide: the mean value theorem is sharper
+            c = u.real.mid()
+            close = slope * (u - c) + self.ratio(terms, c, shells.gamma(c))[0]
+            value = close if close.real.rad() < value.real.rad() else value
+        return value, slope, value.log() if value.real > 0 else None
+
+    def least_overlap(self) -> arb:
         """Return a ball whose lower end the integral has at least."""
-        self.shells, total = self.mixture.shells, arb(0)
-        low, high = self.mixture.covered(self.rho)
-        before: tuple[list[Piece], str] = [], "plain"  # terms and name of the panel before
-        for a, b, terms in self.mixture.intervals(low, high):
+        total, before = arb(0), (list[Piece](), "plain")  # terms and name of the panel before
+        for a, b, terms in self.intervals():
             self.terms = terms
             for u, name, part in panels(self.along_curve, a, b, self.budget, self.settle, SHARP):
                 if before != (terms, name):
                     total += self.line(u, self.curve(*before, u), self.curve(terms, name, u))
                 before, total = (terms, name), total + part
-        total += self.line(high, self.curve(*before, high), arb.pos_inf())
-        return total - self.mixture.negative(low, high)
+        total += self.line(self.high, self.curve(*before, self.high), arb.pos_inf())
+        for weight in self.weights:  # outside min(g, p) is at least the negative part of g
+            density = self.shells.density(weight)
+            if weight.sign < 0 and not weight.start >= self.low:
+                total -= self.shells.tail(density, self.low, False)
+            if weight.sign < 0 and not weight.stop <= self.high:
+                total -= self.shells.tail(density, self.high, True)
+        return total
 
     def along_curve(self, u: Ball) -> tuple[Ball, arb] | None:
         """Return g outside R, plus p(V) C(V, u) V'."""
         shells, rho, t = self.shells, self.rho, self.shells.gamma(u)
-        value, slope, log = ratio(shells, self.terms, u, t)
-        curve = crossing(shells, u, t, log)
+        value, slope, log = self.ratio(self.terms, u, t)
+        curve = None if log is None else crossing(shells, u, t, log)
         if curve is None or log is None:
             return None
         h, grown = shells.half_square(u), (curve[0] * shells.power).expm1()
-        climb, moved = -(h * grown) / rho, h + h * grown
+        climb, moved = -(h * grown) / rho, h * (1 + grown)
         if not (h.real > 0 and moved.real > 0):
             return None
         outside = shells.angle.above((climb + rho / 2) / (h * 2).sqrt())
@@ -632,23 +545,28 @@ class Overlap:
         missing = density.abs_upper() * outside[1] + arriving.abs_upper() * inside[1]
         return density * outside[0] + arriving * inside[0], missing
 
+    def density(self, u: Ball) -> tuple[Ball, arb]:
+        """Return g."""
+        t = self.shells.gamma(u)
+        return self.shells.log(self.shells.p, u, t).exp() * self.ratio(self.terms, u, t)[0], arb(0)
+
     def settle(self, a: arb, b: arb) -> tuple[str, arb | None]:
         """Name a panel where the curve is not seen to be smooth, and give its part if it can."""
-        shells, panel, t = self.shells, a.union(b), self.shells.gamma(a.union(b))
-        found = ratio(shells, self.terms, panel, t)[0]
+        shells, rho, panel = self.shells, self.rho, a.union(b)
+        t, h = shells.gamma(panel), shells.half_square(panel)
+        found = self.ratio(self.terms, panel, t)[0]
         least, most, missing = found.lower(), found.upper(), arb(0)
         if not most <= 0:
             missing = shells.log(shells.p, panel, t).exp().upper() * most * (b - a).upper()
-            if most < 1 and not missing < SHARP:
-                missing *= self.share_of_r(panel, t.upper(), -most.log())
+        if most < 1 and not missing < SHARP:  # how much of these shells R has, if G <= most
+            top, goal = t.upper(), -most.log()
+            e = arb(rough_crossing(float(top), float(shells.kappa), float(goal)) * (1 - 1e-9))
+            if e > 0 and top * e.expm1() + shells.kappa * e <= goal:
+                climb = h.lower() * (shells.power * e).expm1() / rho
+                share = shells.angle.above((climb - rho / 2) / (h * 2).sqrt())
+                missing *= (share[0] + share[1]).upper() if share else 1
         if missing < SHARP:
-            terms = self.terms
-
-            def g(u: Ball) -> tuple[Ball, arb]:
-                t = shells.gamma(u)
-                return shells.log(shells.p, u, t).exp() * ratio(shells, terms, u, t)[0], arb(0)
-
-            return "plain", integral(g, a, b, self.budget) - missing
+            return "plain", integral(self.density, a, b, self.budget) - missing
         if least > 0 and shells.kappa.is_zero():  # e^V = (t - ln G) / m
             rest = ((t - least.log()) / shells.m).upper()
             missing = shells.below(rest.log()) if rest > 0 else arb(0)
@@ -656,26 +574,13 @@ class Overlap:
                 return "swallowed", -missing
         return "", None
 
-    def share_of_r(self, panel: arb, t: arb, target: arb) -> arb:
-        """Bound the share of R on each of these shells, up to t, if -ln G >= target > 0."""
-        shells = self.shells
-        e = arb(rough_crossing(float(t), float(shells.kappa), float(target)) * (1 - 1e-9))
-        if not (e > 0 and t * e.expm1() + shells.kappa * e <= target):
-            return arb(1)
-        h = shells.half_square(panel)
-        climb = h.lower() * (shells.power * e).expm1() / self.rho
-        share, error = shells.angle.above((climb - self.rho / 2) / (h * 2).sqrt()) or (
-            arb(1),
-            arb(0),
-        )
-        return (share + error).upper()
-
-    def curve(self, terms: list[Piece], name: str, u: arb) -> arb:
+    def curve(self, terms: Sequence[Piece], name: str, u: arb) -> arb:
         """Return V at an end of a panel."""
         if name != "analytic":
             return arb.pos_inf() if name == "plain" else arb.neg_inf()
         t = self.shells.gamma(u)
-        found = crossing(self.shells, u, t, ratio(self.shells, terms, u, t)[2])
+        log = self.ratio(terms, u, t)[2]
+        found = None if log is None else crossing(self.shells, u, t, log)
         demand(found is not None, "the end of a curve cannot be enclosed")
         return u + found[0] if found else arb.nan()
 
@@ -698,93 +603,123 @@ class Overlap:
             )
             cosine = ((half - h) / rho + rho / 2) / own
             share = shells.angle.above(cosine, square / (own * rho * 2) ** 2)
-            if share is None:
-                return None
             density = shells.log(shells.p, v, shells.gamma(v)).exp()
-            return density * share[0], density.abs_upper() * share[1]
+            return share and (density * share[0], density.abs_upper() * share[1])
 
         start, stop = (v.max(low).min(high) for v in (before, after))
-        outside = within(shells.below(low) + shells.tail(shells.p, high, True))
+        rest = within(shells.below(low) + shells.tail(shells.p, high, True))
         if float(start) == float(stop):
-            return outside + within((stop - start) * (shells.p.height - shells.m).exp())
-        if float(start) < float(stop):
-            return outside + integral(along, start, stop, self.budget)
-        return outside - integral(along, stop, start, self.budget)
+            return rest + within((stop - start) * (shells.p.height - shells.m).exp())
+        sign, (a, b) = (1, (start, stop)) if float(start) < float(stop) else (-1, (stop, start))
+        return rest + sign * integral(along, a, b, self.budget)
+
+    def rise(self) -> arb | None:
+        """Bound the share by which the positive part of g rises with |x| in all, where that is no
+        more than rounding; None where it rises by more, or is not shown not to.
+
+        As the density of g at x is p(u) G(u) e^(-d u / eta), up to a factor, its slope in u has the
+        sign of S = G' - (kappa + t) G. Where all terms are positive, S / G is at most the largest
+        one of a term.
+        """
+        shells, total, before, cells = self.shells, arb(0), arb.pos_inf(), 4000 + len(self.weights)
+        for low, high, terms in self.intervals():
+            after = self.slopes(terms, low)[0]
+            if not (after <= 0 or before >= after):
+                if not (before > 0 and after > 0):
+                    return None
+                total += (after / before - 1).upper().max(arb(0))
+            waiting, before = [(low, high)], self.slopes(terms, high)[0]
+            while waiting:
+                a, b = waiting.pop()
+                c, panel, cells = ((a + b) / 2).mid(), a.union(b), cells - 1
+                value, slope, bend, steep = self.slopes(terms, panel)
+                middle, middle_slope, *_ = self.slopes(terms, c)
+                gain = slope + (shells.kappa + shells.gamma(panel)) * value  # G'
+                if slope <= 0 or value <= 0 or middle_slope + bend * (panel - c) <= 0:
+                    continue  # g falls, or has no positive part
+                if middle + gain * (panel - c) <= 0:
+                    continue
+                little = (steep * (b - a)).expm1().upper()
+                if little < LARGEST_RISE / 1000 and all(term.sign > 0 for term in terms):
+                    total += little.max(arb(0))
+                    continue
+                if (middle > 0 and middle_slope > LARGEST_RISE * middle) or cells < 0:
+                    return None
+                demand(a < c and c < b, "it is not known whether a law falls")
+                waiting += [(a, c), (c, b)]
+        return (total * (1 + total)).upper() if total < LARGEST_RISE else None
+
+    def slopes(self, terms: Sequence[Piece], u: arb) -> tuple[arb, arb, arb, arb]:
+        """Return G, S, S' and the largest S / G of a term."""
+        shells, t = self.shells, self.shells.gamma(u)
+        value, slope, bend, steep = arb(0), arb(0), arb(0), arb.neg_inf()
+        for term in terms:
+            weight, lead = shells.log(term, u, t).exp() * term.sign, term.slope - term.rate * t
+            fall = lead - shells.kappa - t
+            value, slope, steep = value + weight, slope + weight * fall, steep.max(fall.upper())
+            bend += weight * (lead * fall - (term.rate + 1) * t)
+        return value, slope, bend, steep
 
 
-# --------------------------------------------------------------------------------- shorter shifts
+def crossing(shells: Shells, u: Ball, t: Ball, log_ratio: Ball) -> tuple[Ball, Ball] | None:
+    """Enclose the curve v = V(u) on which g(x) = p(y), as e = V - u and t e^e; None where it is not
+    shown to be there. In logarithms g(x) = p(y) is F(e) := t expm1(e) + kappa e = -ln G.
 
-
-def rise(mixture: Mixture, rho: arb) -> arb | None:
-    """Bound the share by which the positive part of g rises with |x| in all, where that is no more
-    than rounding; None where it rises by more, or is not shown not to.
-
-    As the density of g at x is p(u) G(u) e^(-d u / eta), up to a factor, its slope in u has the sign
-    of S = G' - (kappa + t) G. In a sum of positive terms S / G is at most the largest of a term.
+    For any e0 let miss = -ln G - F(e0). Follow F(e) from F(e0) along the segment of this length: e
+    moves with the speed |miss| / |T + kappa|, T = t e^e. If |T + kappa| >= L and Re T > 0 within
+    some distance of e0, and |miss| / L is no more, the segment is followed to its end. There the
+    solution is unique, since T + kappa ln T has a derivative of positive real part for Re T > 0
+    (Noshiro and Warschawski), so that it is one analytic function of u.
     """
-    shells, total, before = mixture.shells, arb(0), arb.pos_inf()
-    for low, high, terms in mixture.intervals(*mixture.covered(rho)):
-        after = slopes(shells, terms, low)[0]
-        if not (after <= 0 or before >= after):
-            if not (before > 0 and after > 0):
-                return None
-            total += (after / before - 1).upper().max(arb(0))
-        waiting, cells = [(low, high)], 4000
-        while waiting:
-            a, b = waiting.pop()
-            c, panel, cells = ((a + b) / 2).mid(), a.union(b), cells - 1
-            value, slope, bend, steep = slopes(shells, terms, panel)
-            middle, middle_slope, *_ = slopes(shells, terms, c)
-            away = panel - c
-            if (
-                slope <= 0
-                or value <= 0
-                or middle_slope + bend * away <= 0
-                or middle + (slope + (shells.kappa + shells.gamma(panel)) * value) * away <= 0
-            ):
-                continue  # g falls, or has no positive part
-            little = (steep * (b - a)).expm1().upper()
-            if little < LARGEST_RISE / 1000 and all(term.sign > 0 for term in terms):
-                total += little.max(arb(0))
-                continue
-            if (middle > 0 and middle_slope > LARGEST_RISE * middle) or cells == 0:
-                return None
-            if not (a < c and c < b):
-                return None
-            waiting += [(a, c), (c, b)]
-        before = slopes(shells, terms, high)[0]
-    return (total * (1 + total)).upper() if total < LARGEST_RISE else None
+    kappa, c, goal = shells.kappa, t.real.mid(), log_ratio.real.mid()
+    if not (c > 1e-300 and goal.is_finite()):
+        return None
+    rough = rough_crossing(float(c), float(kappa), -float(goal))
+    if not math.isfinite(rough):
+        return None
+    e = arb(rough)
+    e = (e - (c * e.expm1() + kappa * e + goal) / (c * e.exp() + kappa)).mid()  # Newton, for digits
+    moved = t * e.exp()
+    distance = (log_ratio + t * e.expm1() + kappa * e).abs_upper()
+    room = 2 * distance / (moved + kappa).abs_lower()
+    everywhere = moved * disc(u, room).exp()
+    speed = (everywhere + kappa).abs_lower()
+    if not (room.is_finite() and everywhere.real > 0 and distance <= room * speed):
+        return None
+    offset = disc(u, distance / speed)
+    return offset + e, moved * offset.exp()
 
 
-def slopes(shells: Shells, terms: Sequence[Piece], u: arb) -> tuple[arb, arb, arb, arb]:
-    """Return G, S, S' and the largest S / G of a term."""
-    value, slope, bend, steep, t = arb(0), arb(0), arb(0), arb.neg_inf(), shells.gamma(u)
-    for term in terms:
-        weight, lead = shells.log(term, u, t).exp() * term.sign, term.slope - term.rate * t
-        fall = lead - shells.kappa - t
-        value, slope, steep = value + weight, slope + weight * fall, steep.max(fall.upper())
-        bend += weight * (lead * fall - (term.rate + 1) * t)
-    return value, slope, bend, steep
+def disc(u: Ball, radius: arb) -> Ball:
+    """Return all numbers, real or complex as u is, up to `radius` in size."""
+    return within(radius) if isinstance(u, arb) else acb(within(radius), within(radius))
+
+
+def rough_crossing(t: float, kappa: float, goal: float) -> float:
+    """Return about the root of F(e) = goal, in floats; -inf where there is none."""
+    if kappa == 0:
+        return math.log1p(goal / t) if goal > -t else -math.inf
+    e = goal / (t + kappa)
+    e = min(e, math.log1p(goal / t)) if goal > 0 else e
+    for _ in range(60):  # F is convex and rises: Newton's method descends from the right
+        step = (t * math.expm1(e) + kappa * e - goal) / (t * math.exp(e) + kappa)
+        e -= step
+        if abs(step) <= 1e-15 * abs(e):
+            break
+    return e
 
 
 # ----------------------------------------------------------------------------- what the file calls
 
 
-def least_overlap(noise: Noise, mixed: Sequence[tuple[float, Law]], shift: Fraction) -> arb:
-    """Return a ball whose lower end the integral of min(g, p(x - delta)), g = sum of l q, has at
-    least. For the normal law and g = l p it is exact: LR = exp(ratio x_1 - ratio^2/2) < l is
-    x_1 < z, ratio = |delta| / sigma."""
-    if noise.gaussian and len(mixed) == 1 and mixed[0][0] > 0 and mixed[0][1].is_noise:
-        factor, ratio, root = exact(mixed[0][0]), exact(shift) / exact(noise.sigma), arb(2).sqrt()
-        z = factor.log() / ratio + ratio / 2
-        return (factor * (z / root).erfc() + ((ratio - z) / root).erfc()) / 2
-    return Overlap(mixture_of(noise, mixed), exact(shift) / noise.shells.scale).least()
-
-
-def mixture_of(noise: Noise, mixed: Sequence[tuple[float, Law]]) -> Mixture:
-    """Return g = sum of l q, for multipliers l other than 0."""
-    weights = [w.times(exact(x)) for x, law in mixed for w in weights_of(law, ctx.prec)]
-    return Mixture(noise.shells, tuple(weights))
+def least_overlap(noise: Noise, multiplier: float, shift: Fraction) -> arb:
+    """Return a ball whose lower end the integral of min(l p(x), p(x - delta)) has at least. For the
+    normal law it is exact: p(x - delta) / p(x) = exp(ratio x_1 - ratio^2/2) < l is x_1 < z."""
+    if not noise.gaussian:
+        return Mixture(noise, [(multiplier, noise.law(None))], shift).least_overlap()
+    factor, ratio, root = exact(multiplier), exact(shift) / exact(noise.sigma), arb(2).sqrt()
+    z = factor.log() / ratio + ratio / 2
+    return (factor * (z / root).erfc() + ((ratio - z) / root).erfc()) / 2
 
 
 def event_bound(
@@ -809,7 +744,7 @@ def event_bound(
     demand(bool(steps) and all(0 < shift < math.inf for shift in shifts), "there are no shifts")
     demand(Fraction(shifts[0]) >= reach, "the steps do not reach the radius")
     demand(all(a > b for a, b in pairwise(shifts)), "the shifts of the steps must fall")
-    least, whole = arb(1), noise.law(None)
+    least = arb(1)
     for (shift, multipliers), below in zip(steps, [*shifts[1:], 0.0], strict=True):
         demand(len(multipliers) == len(bounds) and any(multipliers), "a bound lacks a multiplier")
         with proving(multipliers):
@@ -819,17 +754,22 @@ def event_bound(
                 demand(x == 0 or side == ("lower" if x > 0 else "upper"), "a sign does not fit")
                 value -= exact(x) * (1 - exact(known))
                 mixed += [(x, law)] if x else []
-            value += least_overlap(noise, mixed, Fraction(shift))
+            (x, law), alone = mixed[0], len(mixed) == 1
+            if noise.gaussian and alone and law.is_noise and x > 0:
+                value += least_overlap(noise, x, Fraction(shift))
+                kept = value
+            else:
+                mixture = Mixture(noise, mixed, Fraction(shift))
+                value += mixture.least_overlap()
+                rise = mixture.rise() if value > level else None
+                kept = arb.neg_inf()
+                if rise is not None:
+                    kept = value - rise - mixture.shells.below(mixture.low)
             demand(value > level and not value > 1, f"{at} gives {value}")
-            mixture, rho = mixture_of(noise, mixed), exact(shift) / noise.shells.scale
-            lost = rise(mixture, rho)
-            if lost is not None:
-                left = value - lost - noise.shells.below(mixture.covered(rho)[0])
-                if left > level:
-                    return least.min(left.lower())
+            if kept > level:
+                return least.min(kept.lower())
             demand(level > 0, f"{at} is not shown to hold for shorter shifts")
-            gap = Fraction(shift) - Fraction(below)
-            value -= 1 - least_overlap(noise, [(1.0, whole)], gap)
+            value -= 1 - least_overlap(noise, 1.0, Fraction(shift) - Fraction(below))
             demand(value > level, f"{at}, down to {below!r}, gives {value}")
             least = least.min(value.lower())
     return least
@@ -841,7 +781,7 @@ def overlap(noise: Noise, multiplier: float, shift: float) -> arb:
     with proving([multiplier]):
         if shift == 0:
             return exact(min(multiplier, 1.0))
-        return least_overlap(noise, [(multiplier, noise.law(None))], Fraction(shift)).lower()
+        return least_overlap(noise, multiplier, Fraction(shift)).lower()
 
 
 def charge(noise: Noise, law: Law, step: float) -> arb:
@@ -859,7 +799,7 @@ def charge(noise: Noise, law: Law, step: float) -> arb:
             size = (1 + exact(law.pieces[0][4])).sqrt()
             error, mean = arb(16), exact(noise.sigma) * (d - exact(0.5)).sqrt() / size
         else:
-            falls = noise.d > 2 or rise(Mixture(shells, weights), arb(0)) is not None
+            falls = noise.d > 2 or Mixture(noise, [(1.0, law)], Fraction(0)).rise() is not None
             demand(falls, "in two dimensions the density of a law on a grid must fall")
             error, mean, half = 56 + 16 / shells.m, arb(0), shells.power / 2
             for weight in map(shells.density, weights):  # times |y| / s = t^(1/eta)

@@ -1,9 +1,8 @@
 """A second checker of proof files "dsrs-proof-1", written from checker/FORMAT.md alone.
 
 It proves what needs no integral: Gaussian Neyman-Pearson certificates, `sure`, `any` and `all` of
-them. What needs the integral of section 6 (or the mean of another law, for a grid) is "unknown", its
-structure is checked all the same; of sets and attacks only the types are. Where the page leaves a
-choice the stricter reading is taken. At most 2,000,000 votes in a look.
+them. What needs an integral is "unknown", its structure is checked all the same; of sets and
+attacks only the types are. Where the page leaves a choice the stricter reading is taken.
 """
 
 from __future__ import annotations
@@ -12,20 +11,16 @@ import json
 import math
 import sys
 from collections import Counter
-from collections.abc import Callable
 from fractions import Fraction as F
 from itertools import cycle, pairwise
 from pathlib import Path
 from typing import Any
 
-from mpmath import iv  # type: ignore[import-untyped]
+from mpmath import iv
 
 NOT, UNKNOWN, PROVED = 0, 1, 2
 WORDS = ("not proved", "unknown", "proved")
-EXACT, LONGEST, SCALE = 128, 2_000_000, 1 << 128  # binomial sums: exact to, none from, fixed point
-
-Law = list[list[Any]] | None  # pieces [start, stop, log, slope, rate]
-Taken = list[tuple[str, str, F, Law] | None]  # event, side, value, law of each bound
+EXACT, LONGEST, SCALE = 128, 200_000, 1 << 128  # binomials: exact to, none above, fixed point
 
 
 class Unreadable(ValueError):
@@ -47,8 +42,8 @@ def real(x: F | int) -> Any:
 
 def tail(n: int, p: F, x: int) -> Any:
     """An interval around Pr[Binomial(n, p) >= x] for 0 < p < 1."""
-    if x <= 0 or x > n:
-        return iv.mpf(int(x <= 0))
+    if x > n:
+        return iv.mpf(0)
     if x <= n * p:
         return 1 - tail(n, 1 - p, n - x + 1)
     u, w, k = p.numerator, p.denominator - p.numerator, x
@@ -65,12 +60,12 @@ def tail(n: int, p: F, x: int) -> Any:
 
 def rare(n: int, p: F, x: int, a: F, first: int = 0) -> bool:
     """Is p^first Pr[Binomial(n, p) >= x] <= a for certain?"""
-    if not 0 < p < 1 or n + first > LONGEST:
-        return p == 0 < x + first
+    if p >= 1:
+        return False
     if n + first <= EXACT:
         u, w = p.numerator, p.denominator
-        total = sum(math.comb(n, k) * u**k * (w - u) ** (n - k) for k in range(max(x, 0), n + 1))
-        return total * u**first <= a * w ** (n + first)
+        total = sum(math.comb(n, k) * u**k * (w - u) ** (n - k) for k in range(x, n + 1))
+        return bool(total * u**first <= a * w ** (n + first))
     return bool(iv.exp(first * iv.log(real(p))) * tail(n, p, x) <= real(a))
 
 
@@ -100,15 +95,13 @@ def read(value: Any, shape: Any) -> Any:
         fits = isinstance(value, list) and (isinstance(shape, list) or len(shape) == len(value))
         need(fits, "no list, or one of another length")
         return [read(v, part) for v, part in zip(value, cycle(shape), strict=False)]
-    if shape is int:
-        need(type(value) is int and 0 <= value <= 2**53, "no count")
-    elif shape is F:
+    if shape is F:
         need(type(value) in (int, float) and abs(value) <= sys.float_info.max, "no number")
         return F(float(value))
-    elif shape is str or isinstance(shape, set):
-        need(isinstance(value, str) and (shape is str or value in shape), f"no text of {shape}")
-    else:
+    if callable(shape) and shape not in (int, str):
         return shape(value)
+    count, word = type(value) is int and 0 <= value <= 2**53, isinstance(value, str)
+    need(count if shape is int else word and (shape is str or value in shape), f"no {shape}")
     return value
 
 
@@ -117,7 +110,7 @@ def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(items)
 
 
-def either(fixed: Any, shape: Any, means: Any = None) -> Callable[[Any], Any]:
+def either(fixed: Any, shape: Any, means: Any = None) -> Any:
     same = (type(fixed), fixed)
     return lambda v: (means or v) if (type(v), v) == same else read(v, shape)
 
@@ -128,16 +121,15 @@ def bound(value: Any) -> Any:
     looks = b.get("looks", [])
     check_looks(looks)
     b.setdefault("alpha", sum((a for _, a in looks), F(0)))
-    need(b["event"] == "class" or b["side"] == "lower", "others has lower bounds only")
-    need(b["alpha"] >= 0, "an alpha is below 0")
+    need(b["alpha"] >= 0 and (b["event"], b["side"]) != ("others", "upper"), "no such bound")
     fits = (b["event"], b["side"], len(looks)) == ("class", "lower", 1)
     need("then" not in b or (fits and b["then"] > looks[0][0]), "then does not fit its bound")
     return b
 
 
 def check_looks(looks: list[Any], most: F | None = None) -> None:
-    need(all(n >= 1 and a >= 0 for n, a in looks), "votes of looks are >= 1, shares >= 0")
-    need(all(a[0] < b[0] for a, b in pairwise(looks)), "the votes of the looks do not rise")
+    rising = all(a[0] < b[0] for a, b in pairwise([(0, 0), *looks]))
+    need(rising and all(a >= 0 for _, a in looks), "votes must rise from 1 on, shares be >= 0")
     need(most is None or sum(a for _, a in looks) <= most, "the looks spend more than their alpha")
 
 
@@ -148,7 +140,7 @@ def proof(value: Any) -> Any:
 
 
 ABOUT, LABEL = {"*": lambda v: v}, lambda v: read(v, str if isinstance(v, str) else int)
-LIMIT, LOOKS, NUMBER_OR_NULL = either("inf", F, math.inf), [(int, F)], either(None, F)
+LIMIT, LOOKS, MAYBE = either("inf", F, math.inf), [(int, F)], either(None, F)
 LAW = either(None, [(F, LIMIT, F, F, F)])
 BOUND: Any = {"stream": int, "event": {"class", "others"}, "side": {"lower", "upper"}}
 KINDS = {"given": BOUND | {"given": either(True, set())}, "alpha": BOUND | {"alpha": F},
@@ -161,15 +153,14 @@ CERTIFICATE = {"form": int, "class": int, "merged?": [int], "kept?": [int],
                "streams": [either(None, int)], "bounds": [either(None, VALUE)],
                "claims": [{"radius": LIMIT, "proof": proof}]}  # fmt: skip
 LINES = {
-    "noise": {"plan": str, "about": ABOUT, "grid": NUMBER_OR_NULL, "alpha": NUMBER_OR_NULL,
-              "noise": {"d": int, "sigma": F, "k": F, "eta": F},
-              "family?": {"alpha": F, "size": int},
+    "noise": {"plan": str, "about": ABOUT, "alpha": MAYBE, "family?": {"alpha": F, "size": int},
+              "grid": MAYBE, "noise": {"d": int, "sigma": F, "k": F, "eta": F},
               "methods": {"*": [{"streams": [either("chosen", LAW)], "bounds": [bound]}]}},
     "input": {"plan": str, "input": LABEL, "moved": F, "streams": [{"law": LAW, "counts": [[int]]}],
               "certificates": {"*": lambda v: read(v, {"unproved": str} if "unproved" in v
                                                    else CERTIFICATE)}},
     "sets": {"plan": str, "sets": str, "coverage": F, "radius": F, "aside": F, "draws": int,
-             "confidence": NUMBER_OR_NULL, "multiplier": F, "overlap": F, "level": F, "rank": int,
+             "confidence": MAYBE, "multiplier": F, "overlap": F, "level": F, "rank": int,
              "calibration": {"inputs": int, "draws": int}, "scores": [F], "threshold": LIMIT},
     "attack": {"plan": str, "attack": LABEL, "method": str, "class": int, "distance": F,
                "points": [F], "point": int, "rival": int, "counts": [int],
@@ -192,21 +183,20 @@ class Plan:
             bounds, laws = form["bounds"], form["streams"]
             for law in laws:
                 self.check_law(None if law == "chosen" else law)
-            kinds = {(b["stream"], b["event"], b["side"]) for b in bounds}
             need(all(b["stream"] < len(laws) for b in bounds), "a bound without a stream")
+            kinds = {(b["stream"], b["event"], b["side"]) for b in bounds}
             need(len(kinds) == len(bounds), "two bounds agree in stream, event and side")
             need(self.alpha is not None or all("given" in b for b in bounds), "no alpha for bounds")
             need(sum(b["alpha"] for b in bounds) <= alpha, "a form spends more than alpha")
 
-    def check_law(self, law: Law) -> None:
+    def check_law(self, law: list[Any] | None) -> None:
         for start, stop, _, slope, rate in law or ():
             need(0 <= start < stop and (start > 0 or self.m + slope > 0), "a piece of a law")
-            ends = rate > -1 or (rate == -1 and self.m + slope < 0)
-            need(stop < math.inf or ends, "a law has infinite mass")
+            need(stop < math.inf or rate > -1 or (rate == -1 and self.m + slope < 0), "its mass")
         need(law != [] and all(a[1] <= b[0] for a, b in pairwise(law or ())), "pieces of a law")
 
-    def charge(self, law: Law) -> F | None:
-        """What a bound from votes under the law is charged for the grid, if no integral is needed."""
+    def charge(self, law: list[Any] | None) -> F | None:
+        """What bounds from votes under the law are charged, where that needs no integral."""
         if self.grid is None:
             return F(0)
         [piece, *more] = law or [[0, math.inf, 0, 0, F(0)]]
@@ -214,7 +204,7 @@ class Plan:
             return None
         square = self.d * (self.d - F(1, 2)) * self.sigma**2 / (1 + piece[4]) / self.grid**2
         root = F(math.isqrt(int(square * 4**300)) + 1, 2**300)  # at least sqrt(d) M / h
-        return min(F(99 * 16, 100 * 2**53) * (4 * self.d + 2 * root), F(1))
+        return F(min(F(99 * 16, 100 * 2**53) * (4 * self.d + 2 * root), 1))
 
 
 def check_value(plan: Plan, b: Any, value: Any, stream: Any, own: Any, aside: Any) -> int:
@@ -240,67 +230,60 @@ def check_value(plan: Plan, b: Any, value: Any, stream: Any, own: Any, aside: An
         first, n, x = n, then - n, hits(rows[then]) - n
     p, x = (value["value"], x) if b["side"] == "lower" else (1 - value["value"], n - x)
     charge = plan.charge(stream["law"])
-    hold = p == 0 or rare(n, p + (charge or 0), x, a, first)
-    need(hold, "a value does not follow from the votes")
-    return UNKNOWN if charge is None else PROVED
+    long = n + first > LONGEST
+    need(p == 0 or long or rare(n, p + (charge or 0), x, a, first), "a value does not follow")
+    return UNKNOWN if long or charge is None else PROVED
 
 
-def prove(plan: Plan, taken: Taken, reach: Any, kind: str, content: Any) -> int:
+def prove(plan: Plan, taken: list[Any], reach: Any, kind: str, content: Any) -> int:
     if kind in ("any", "all"):
         levels = [prove(plan, taken, reach, *part) for part in content]
         return max(levels) if kind == "any" else min(levels)
+    for i, event in enumerate({"majority": [content], "lead": content}.get(kind, [])):
+        allowed = {("class", "lower"), ("others", "lower") if i else ("class", "upper")}
+        kinds = [(taken[j] or ())[:2] if j < len(taken) else () for j in event["bounds"]]
+        need(bool(kinds) and set(kinds) <= allowed, "an event lacks its bounds")
+        shifts = [step["shift"] for step in event["steps"]]
+        falling = shifts[-1:] > [0] and all(a > b for a, b in pairwise(shifts))
+        need(falling and shifts[0] >= reach, "the shifts do not fall or do not cover the reach")
+        for some in (step["multipliers"] for step in event["steps"]):
+            signed = [x if "lower" in k else -x for x, k in zip(some, kinds, strict=True)]
+            need(any(some) and min(signed) >= 0, "multipliers are 0 or have a wrong sign")
     if kind in ("majority", "lead"):
-        for i, event in enumerate(content if kind == "lead" else [content]):
-            check_event(taken, event, reach, ("others", "lower") if i else ("class", "upper"))
         return UNKNOWN
     event, side, value, law = (taken[content] if content < len(taken) else None) or [None] * 4
     need((event, side) == ("class", "lower"), "a proof lacks its bound")
     if kind == "sure":
         ends = [0, *(end for piece in law or [] for end in piece[:2]), math.inf]
         full = law is None or all(a == b for a, b in zip(ends[::2], ends[1::2], strict=True))
-        return PROVED * (value == 1 and full)
+        return PROVED * bool(value == 1 and full)
     need(law is None and plan.gaussian, "gaussian needs a bound under a Gaussian P")
     z = reach / plan.sigma
     if z >= 12 or value == 1:  # no double below 1 is above Phi(12)
-        return PROVED * (value == 1 and z < math.inf)
+        return PROVED * bool(value == 1 and z < math.inf)
     return PROVED * bool(phi(real(z)) < real(value))
-
-
-def check_event(taken: Taken, event: Any, reach: Any, other: tuple[str, str]) -> None:
-    kinds = [(taken[i] or ())[:2] if i < len(taken) else () for i in event["bounds"]]
-    need(bool(kinds) and set(kinds) <= {("class", "lower"), other}, "an event lacks its bounds")
-    shifts = [step["shift"] for step in event["steps"]]
-    falling = shifts[-1:] > [0] and all(a > b for a, b in pairwise(shifts))
-    need(falling and shifts[0] >= reach, "the shifts do not fall or do not cover the reach")
-    for some in (step["multipliers"] for step in event["steps"]):
-        need(len(some) == len(kinds) and any(some), "multipliers do not fit the bounds")
-        signs = [x if "lower" in kind else -x for x, kind in zip(some, kinds, strict=True)]
-        need(min(signs) >= 0, "a multiplier has the wrong sign")
 
 
 def judge(plan: Plan, line: Any, method: str, c: Any) -> tuple[int, str]:
     need("unproved" not in c, f"the writer gives no proof: {c.get('unproved')!a}")
     need(c["form"] < len(plan.methods.get(method, [])), "no such method or form")
     form = plan.methods[method][c["form"]]
-    own, aside = (c.get("merged", [c["class"]]), c.get("kept", c.get("merged", [c["class"]])))
+    own = c.get("merged", [c["class"]])
+    aside = c.get("kept", own)
     need(not {"merged", "kept"} <= set(c) and c["class"] in set(own) & set(aside), "merged or kept")
     need(all(len(set(s)) == len(s) for s in (own, aside)), "a set has a class twice")
-    sizes = len(form["streams"]), len(form["bounds"])
-    need((len(c["streams"]), len(c["bounds"])) == sizes, "streams or bounds do not fit the form")
     need(all(i is None or i < len(line["streams"]) for i in c["streams"]), "no such stream")
     streams = [None if i is None else line["streams"][i] for i in c["streams"]]
     for stream, law in zip(streams, form["streams"], strict=True):
         need(stream is None or law in ("chosen", stream["law"]), "a stream has another law")
     need(c["claims"] and all(claim["radius"] > 0 for claim in c["claims"]), "no claim or radius")
-    levels, taken, said = [PROVED], Taken(), f"alpha {plan.alpha and float(plan.alpha)}"
+    levels, taken, said = [PROVED], [], f"alpha {plan.alpha and float(plan.alpha)}"
     for b, value in zip(form["bounds"], c["bounds"], strict=True):
-        if value is None:
-            taken.append(None)
-            continue
         stream = streams[b["stream"]]
-        levels.append(check_value(plan, b, value, stream, own, aside))
-        taken.append((b["event"], b["side"], value["value"], stream["law"]))
-        said += ", under an assumption" * ("given" in b)
+        if value:
+            levels.append(check_value(plan, b, value, stream, own, aside))
+            said += ", under an assumption" * ("given" in b)
+        taken.append(value and (b["event"], b["side"], value["value"], stream["law"]))
     for claim in c["claims"]:
         levels.append(prove(plan, taken, claim["radius"] + line["moved"], *claim["proof"]))
     said += "".join(f", {name} {c[name]}" for name in ("merged", "kept") if name in c)
@@ -311,11 +294,10 @@ def judge_line(v: Any, plans: dict[str, Any]) -> list[tuple[str, int, str, Plan 
     kind = next((kind for kind in LINES if kind in v), "input")
     v = read(v, LINES[kind])
     if kind == "noise":
-        plan = Plan(v)
-        need(plans.setdefault(v["plan"], plan) is plan, "two plans have one name")
+        plans[v["plan"]] = None if v["plan"] in plans else Plan(v)
         return []
-    need(v["plan"] in plans, "no such plan stands before")
-    plan = plans[v["plan"]]
+    plan: Any = plans.get(v["plan"])
+    need(plan is not None, "not one plan of this name stands before")
     if kind != "input":
         return [(f"{kind} {v[kind]}", UNKNOWN, "only the types are checked", None)]
     need(v["moved"] >= 0 and (plan.grid is not None or v["moved"] == 0), "moved without a grid")
@@ -324,12 +306,12 @@ def judge_line(v: Any, plans: dict[str, Any]) -> list[tuple[str, int, str, Plan 
     for stream in v["streams"]:
         plan.check_law(stream["law"])
         for a, b in pairwise(stream["counts"]):
-            fall = len(a) != len(b) or any(x > y for x, y in zip(a, b, strict=True))
-            need(not fall and sum(a) < sum(b), "a class falls, or the sums of rows do not rise")
+            need(all(x <= y for x, y in zip(a, b, strict=True)), "a class falls")
+            need(sum(a) < sum(b), "the sums of the rows do not rise")
     for method, c in v["certificates"].items():
         try:
             level, reason = judge(plan, v, method, c)
-        except Refused as error:
+        except ValueError as error:  # also of lists of different lengths
             level, reason = NOT, str(error)
         results.append((f"input {v['input']}, {method}", level, reason, plan))
     return results
@@ -337,33 +319,30 @@ def judge_line(v: Any, plans: dict[str, Any]) -> list[tuple[str, int, str, Plan 
 
 def check(content: bytes) -> list[tuple[str, str, str]]:
     """Name, "proved", "not proved" or "unknown", and the reason, for all the file would prove."""
-    iv.prec, plans, results, verdicts = 256, dict[str, Plan](), [], []
+    iv.prec, plans, results = 256, dict[str, Plan | None](), []
+    strict = json.JSONDecoder(object_pairs_hook=pairs, parse_constant=lambda _: need(False, "NaN"))
     try:
         lines = [line for line in content.decode("utf-8").split("\n") if line.strip(" \t\r")]
-        head = json.loads(lines[0], object_pairs_hook=pairs)
-        read(head, {"format": {"dsrs-proof-1"}, "about": ABOUT})
+        read(strict.decode(lines[0]), {"format": {"dsrs-proof-1"}, "about": ABOUT})
     except (ValueError, IndexError, RecursionError) as error:
         raise Unreadable(f"no proof file: {error!a}") from None
     for place, line in enumerate(lines[1:], 2):
-        value: Any = None
+        names = [f"line {place}"]
         try:
-            value = json.loads(line)
-            results += judge_line(json.loads(line, object_pairs_hook=pairs), plans)
+            match json.loads(line):
+                case {"input": str() | int() as name, "certificates": dict() as methods}:
+                    names = [f"input {name}, {method}" for method in methods]
+            results += judge_line(strict.decode(line), plans)
         except (ValueError, TypeError, RecursionError) as error:
-            part = value.get("certificates") if isinstance(value, dict) else None
-            names = [f"input {value.get('input')}, {method}" for method in part or ()]
-            results += [(name, NOT, str(error), None) for name in names or [f"line {place}"]]
+            results += [(name, NOT, str(error), None) for name in names]
     often, standing = Counter(name for name, *_ in results), Counter(plan for *_, plan in results)
-    for name, level, reason, plan in results:
-        if plan is not None and (often[name] > 1 or standing[plan] > plan.size):
-            level, reason = NOT, "stands twice, or the family has more certificates than allowed"
-        verdicts.append((name, WORDS[level], reason))
-    return verdicts
+    bad = {n for n, *_, plan in results if plan and (often[n] > 1 or standing[plan] > plan.size)}
+    refusal = (WORDS[NOT], "stands twice, or the family is too large")
+    return [(n, *(refusal if n in bad else (WORDS[level], why))) for n, level, why, _ in results]
 
 
 def main(path: str) -> None:
-    for verdict in check(Path(path).read_bytes()):
-        print(": ".join(verdict).encode("ascii", "backslashreplace").decode())
+    print("\n".join(map(ascii, check(Path(path).read_bytes()))))
 
 
 if __name__ == "__main__":

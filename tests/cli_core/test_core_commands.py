@@ -237,7 +237,7 @@ def test_interrupt_keeps_finished_rows(tmp_path: Path, monkeypatch, capsys) -> N
                 raise KeyboardInterrupt
             yield outcome
 
-    monkeypatch.setattr("dsrs.proofs.table.certify_rows", interrupted)
+    monkeypatch.setattr("dsrs.proofs.certify_rows", interrupted)
     assert recertify(tmp_path, GOOD, GOOD, GOOD, GOOD) == 130
     assert len(rows(tmp_path / "out.csv")) == 2
     assert "2 rows" in capsys.readouterr().out

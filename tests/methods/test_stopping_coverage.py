@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dsrs.confidence import clopper_pearson_lower, clopper_pearson_upper
-from dsrs.laws import GeneralizedGaussian
-from dsrs.methods import Estimation, Look, NeymanPearson, Plan, methods_of
-from dsrs.votes import ESTIMATION
+from dsrs.confidence import clopper_pearson_lower
+from dsrs.laws import HISTOGRAM_BINS, GeneralizedGaussian
+from dsrs.methods import Estimation, Look, NeymanPearson, Plan, PlannedBound, methods_of
+from dsrs.noise import Stream
+from dsrs.votes import ESTIMATION, SELECTION, SampledInput, Votes
 from methods.simulation import most_misses
 
 ALPHA = 0.2
@@ -70,21 +71,33 @@ def test_the_simulation_sees_looks_that_do_not_share_alpha() -> None:
     assert (hits >= bounds).any(axis=0).sum() > most_misses(ALPHA, runs)
 
 
+def bounds_of_a_comparison(n: int, batch: int) -> tuple[PlannedBound, ...]:
+    """What the product plans where the selection votes advise to compare the class with others."""
+    plan = Plan(
+        LAW, ("np",), n=n, alpha=ALPHA, batch=batch, precision=1e-6, classes="all", grid=None
+    )
+    (method,) = methods_of(plan).values()
+    none = (0,) * (HISTOGRAM_BINS - 1)
+    advice = Votes(Stream(SELECTION, LAW), 0, (45, 28, 27), (100, *none), (45, *none))
+    return method.bounds(SampledInput(0, None, 0, 0, (advice,)))
+
+
 @pytest.mark.parametrize("runs", RUNS)
 @pytest.mark.parametrize("shares", [[0.42, 0.3, 0.28], [0.45, 0.45, 0.1], [0.7, 0.02, 0.28]])
 def test_a_class_and_its_nearest_rival_are_missed_at_most_alpha_often(
     shares: list[float], runs: int
 ) -> None:
     # Class 1 is the rival that limits class 0, whatever the votes say; every rival has the bound of
-    # the most frequent one, at half of each part of alpha.
-    looks = looks_of(1024, 16)
-    votes = counts(looks, shares, runs)
+    # the most frequent one.
+    own, others = bounds_of_a_comparison(1024, 16)
+    assert (own.event, own.side, others.event, others.side) == (
+        *("class", "lower"),
+        *("others", "lower"),
+    )
+    votes = counts(own.looks, shares, runs)
     wrong = np.zeros(runs, dtype=bool)
-    for look, taken in zip(looks, votes, strict=True):
-        wrong |= taken[:, 0] >= first_miss(look.votes, look.alpha / 2, shares[0])
-        uppers = {
-            int(most): clopper_pearson_upper(int(most), look.votes, look.alpha / 2) < shares[1]
-            for most in np.unique(taken[:, 1:].max(axis=1))
-        }
-        wrong |= np.array([uppers[int(most)] for most in taken[:, 1:].max(axis=1)])
+    for look, rivals, taken in zip(own.looks, others.looks, votes, strict=True):
+        wrong |= taken[:, 0] >= first_miss(look.votes, look.alpha, shares[0])
+        least = rivals.votes - taken[:, 1:].max(axis=1)
+        wrong |= least >= first_miss(rivals.votes, rivals.alpha, 1 - shares[1])
     assert wrong.sum() <= most_misses(ALPHA, runs)

@@ -101,8 +101,6 @@ def run_gate(arguments: argparse.Namespace) -> int:
     from dsrs.files import append_text, check_appendable, write_whole
     from dsrs.measures import Requirement
     from dsrs.reports import (
-        check_junit_path,
-        check_page_path,
         gate_fields,
         gate_junit,
         gate_markdown,
@@ -112,9 +110,9 @@ def run_gate(arguments: argparse.Namespace) -> int:
 
     require = [Requirement.parse(text) for text in arguments.require]
     if arguments.output:
-        check_page_path(arguments.output)
+        reports.check_page_path(arguments.output)
     if arguments.junit:
-        check_junit_path(arguments.junit)
+        reports.check_junit_path(arguments.junit)
     if arguments.summary:
         check_appendable(arguments.summary)
     (seen,) = reports.read_runs([arguments.run_folder])
