@@ -2,7 +2,7 @@
 
     python benchmarks/noise_on_device.py
 
-Counts the eager tensor operations (`dsrs.noise.tensors`) with a dispatch mode of PyTorch and the
+Counts the eager tensor operations (`dsrs.noise.on_device`) with a dispatch mode of PyTorch and the
 fused kernels (`dsrs.noise.fused`) in Triton's interpreter, on a CPU. From the counts follows the
 least time that a row of ImageNet's size takes on three devices, by their published bandwidth and
 rate of double precision; caches can lower the first, nothing lowers the second.

@@ -18,8 +18,8 @@ from dsrs.datasets import Dataset
 from dsrs.laws import GeneralizedGaussian
 from dsrs.laws.grid import Grid
 from dsrs.methods import Plan
+from dsrs.store.opening import STORE_NAME
 from dsrs.store.rows import CERTIFICATE_COLUMNS, INPUT_COLUMNS, InputRows, rows_of_index
-from dsrs.store.schema import STORE_NAME
 
 WIDE, GAUSSIAN = GeneralizedGaussian(16, 0.5, 6), GeneralizedGaussian(16, 0.5)
 NARROW = GeneralizedGaussian(16, 0.15, 6)

@@ -27,7 +27,7 @@ from dsrs.laws import GeneralizedGaussian
 from dsrs.proofs.certification import certificate_of
 from dsrs.proofs.lead import find_lead
 from dsrs.store import open_run
-from dsrs.store.schema import STORE_NAME, checksum_of
+from dsrs.store.opening import STORE_NAME, checksum_of
 
 PLAIN = GeneralizedGaussian(20, 0.5)
 

@@ -36,7 +36,7 @@ from dsrs.cli.main import main
 from dsrs.datasets import Dataset
 from dsrs.laws import GeneralizedGaussian
 from dsrs.store import open_run
-from dsrs.store.schema import STORE_NAME, checksum_of
+from dsrs.store.opening import STORE_NAME, checksum_of
 
 PLAIN, SMALL = GeneralizedGaussian(20, 0.5), GeneralizedGaussian(20, 0.5, 6.0)
 

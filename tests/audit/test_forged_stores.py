@@ -13,7 +13,7 @@ pytest.importorskip("flint")
 from audit.small_runs import PLANS, make_run, rewrite
 from dsrs.cli.main import main
 from dsrs.store import open_run
-from dsrs.store.schema import STORE_NAME
+from dsrs.store.opening import STORE_NAME
 
 KEY, MORE = "PRIMARY KEY (idx, position)", ", UNIQUE (idx, position, method)"
 INDEX = "sqlite_autoindex_certificate_2"

@@ -124,7 +124,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
     import cli_certify.tiny_classifier as tiny
 
     clock = Fake()
-    monkeypatch.setattr("dsrs.cli.budget.clock", clock)
+    monkeypatch.setattr("dsrs.cli.vote_options.clock", clock)
     monkeypatch.setattr(tiny, "timed", clock.classify, raising=False)
     return clock
 

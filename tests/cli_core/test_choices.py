@@ -21,7 +21,7 @@ CHOICES = {
 def option_of(verb: str, name: str) -> Option:
     (found,) = (
         option
-        for command in known_commands((verb.split()[0].replace("import", "import_"),)).leaves()
+        for command in known_commands((verb.split()[0],)).leaves()
         for option in command.all_options()
         if (command.name, option.name) == (f"dsrs {verb}", name)
     )

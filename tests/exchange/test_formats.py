@@ -31,7 +31,7 @@ from dsrs.exchange import (
     tsv_text,
     write_rows,
 )
-from dsrs.exchange.tsv import clock
+from dsrs.exchange.formats import clock
 from dsrs.store import RunResult, open_run, start_run
 
 

@@ -14,7 +14,6 @@ ROOT = Path(dsrs.__file__).parent
 PER_FILE = {
     "classifiers": {"ADAPTER"},
     "cli": {"DESCRIPTION", "EPILOG"},
-    "exchange": {"FORMAT"},
 }
 EVERYWHERE = {"LOG"}  # the logger of a module, by Python's custom
 AUDIT = "dsrs.audit"  # imports no other room, so it repeats what files are called and hold

@@ -45,7 +45,7 @@ def test_large_rows_are_made_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     block = NoiseStream(Stream("estimation", laws(64)[1]), 3, 5, GRID).block(x, 0, 100)
     cells = torch.from_numpy(block.cells)
     whole = noisy_batch(torch, block, cells)
-    monkeypatch.setattr("dsrs.noise.tensors.VALUES_AT_ONCE", 7 * 64)
+    monkeypatch.setattr("dsrs.noise.on_device.VALUES_AT_ONCE", 7 * 64)
     for part, all_of_it in zip(noisy_batch(torch, block, cells), whole, strict=True):
         assert torch.equal(part, all_of_it)
 

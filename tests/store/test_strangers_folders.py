@@ -271,4 +271,4 @@ def test_only_one_place_opens_databases() -> None:
         for file in source.rglob("*.py")
         if "sqlite3.connect(" in file.read_text(encoding="utf-8")
     }
-    assert opening - {"audit/run_folder.py"} == {"store/opening.py", "store/schema.py"}
+    assert opening - {"audit/run_folder.py"} == {"store/opening.py"}

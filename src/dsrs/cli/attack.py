@@ -14,10 +14,8 @@ from dsrs.cli.model_options import (
     model_and_data,
     with_stored_source,
 )
-from dsrs.cli.options import Commands, Options
-from dsrs.cli.output import print_json
-from dsrs.cli.tables import table
-from dsrs.cli.values import whole_numbers
+from dsrs.cli.options import Commands, Options, whole_numbers
+from dsrs.cli.output import print_json, table
 from dsrs.measures import ceil_text, floor_text
 
 if TYPE_CHECKING:

@@ -8,14 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from dsrs.certifying import Progress
-from dsrs.cli.accuracy_table import measured, print_measured
-from dsrs.cli.budget import add_budget_options, noted_end, planned_run, refuse_misfits, watching
-from dsrs.cli.chosen_by import note_on_choice
-from dsrs.cli.cluster_options import add_cluster_options, add_shard, counted_model
-from dsrs.cli.config_file import add_config_option, config_text
 from dsrs.cli.data_options import note_on_units
-from dsrs.cli.grid_option import add_grid, grid_from
-from dsrs.cli.law_options import LAW_FORMS, add_law_options, law_from, note_on_law, tuned_method
 from dsrs.cli.model_options import (
     add_batch_size,
     add_model_options,
@@ -24,11 +17,34 @@ from dsrs.cli.model_options import (
     dataset_from,
     source_of,
 )
+from dsrs.cli.noise_options import (
+    LAW_FORMS,
+    add_grid,
+    add_law_options,
+    add_seed,
+    grid_from,
+    law_from,
+    note_on_choice,
+    note_on_law,
+    seed_of_run,
+    tuned_method,
+)
 from dsrs.cli.options import Commands, Options
-from dsrs.cli.output import print_json
-from dsrs.cli.radii import radii_from
-from dsrs.cli.seed_option import add_seed, seed_of_run
-from dsrs.cli.stopping import add_stopping_options, stopping_from
+from dsrs.cli.output import measured, print_json, print_measured
+from dsrs.cli.parsing import add_config_option, config_text
+from dsrs.cli.vote_options import (
+    add_budget_options,
+    add_cluster_options,
+    add_shard,
+    add_stopping_options,
+    counted_model,
+    noted_end,
+    planned_run,
+    radii_from,
+    refuse_misfits,
+    stopping_from,
+    watching,
+)
 from dsrs.errors import InvalidInput
 from dsrs.methods import METHODS, NEYMAN_PEARSON, defaults, entry_of
 

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsrs.cli.options import Options
-from dsrs.cli.values import numbers
+from dsrs.cli.options import Options, numbers
 from dsrs.errors import DataError, InvalidInput
 
 if TYPE_CHECKING:

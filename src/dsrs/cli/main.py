@@ -1,4 +1,4 @@
-"""The command line: one file a verb, each with `add_parser` and `run`.
+"""The command line: each verb is declared by `add_parser` of its file, and runs what it names.
 
 A verb's file imports nothing heavy: what a command needs is imported when it runs, so that help is
 there at once.
@@ -12,40 +12,40 @@ import re
 import signal
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 
 from dsrs import __version__
 from dsrs.cli.options import Command, Commands
+from dsrs.cli.output import notes_on_stderr, printable_output
 from dsrs.cli.parsing import HelpAsked, parse, suggestion
-from dsrs.cli.terminal import notes_on_stderr, printable_output
 from dsrs.errors import DsrsError, InvalidInput
 
-# In the order in which `dsrs --help` shows them.
-VERBS = (
-    "demo",
-    "radius",
-    "check",
-    "recertify",
-    "landscape",
-    "tune",
-    "certify",
-    "predict",
-    "conformal",
-    "served",
-    "attack",
-    "report",
-    "compare",
-    "gate",
-    "show",
-    "merge",
-    "export",
-    "import_",
-    "adapt",
-    "train",
-    "doctor",
-    "completion",
-)
+# Each verb and its file, in the order in which `dsrs --help` shows them.
+VERBS = {
+    "demo": "first_steps",
+    "radius": "radius",
+    "check": "check",
+    "recertify": "recertify",
+    "landscape": "tune",
+    "tune": "tune",
+    "certify": "certify",
+    "predict": "predict",
+    "conformal": "conformal",
+    "served": "predict",
+    "attack": "attack",
+    "report": "reports",
+    "compare": "reports",
+    "gate": "reports",
+    "show": "runs",
+    "merge": "recertify",
+    "export": "runs",
+    "import": "runs",
+    "adapt": "adapt",
+    "train": "train",
+    "doctor": "first_steps",
+    "completion": "reference",
+}
 
 VERB_ALIASES = {"audit": "check"}
 
@@ -70,12 +70,12 @@ PARAMETER = re.compile(r"`(\w+)`")
 UNTYPED = {"input_shape": "the shape of the data"}
 
 
-def known_commands(verbs: Sequence[str] = VERBS) -> Commands:
+def known_commands(verbs: Iterable[str] = VERBS) -> Commands:
     """The commands of the named verbs, by default of all of them."""
-    commands = Commands("dsrs")
-    for verb in verbs:
-        import_module(f"dsrs.cli.{verb}").add_parser(commands)
-    return commands
+    declared = Commands("dsrs")
+    for file in dict.fromkeys(VERBS[verb] for verb in verbs):
+        import_module(f"dsrs.cli.{file}").add_parser(declared)
+    return Commands("dsrs", {verb: declared.by_name[verb] for verb in verbs})
 
 
 def parsed(argv: Sequence[str]) -> tuple[Command, argparse.Namespace]:
@@ -89,8 +89,7 @@ def parsed(argv: Sequence[str]) -> tuple[Command, argparse.Namespace]:
     if verb == "--version":
         raise HelpAsked(f"dsrs {__version__}")
     # The files of the other verbs stay unread.
-    known = [name for name in VERBS if name.rstrip("_") == verb]
-    commands = known_commands(known or VERBS)
+    commands = known_commands([verb] if verb in VERBS else VERBS)
     if verb in ("-h", "--help"):
         raise HelpAsked(_overview(commands, DESCRIPTION, EXIT_CODES))
     words = list(argv)

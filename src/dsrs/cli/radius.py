@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dsrs.cli.law_options import LAW_FORMS, add_law_options, law_from
+from dsrs.cli.noise_options import LAW_FORMS, add_law_options, law_from
 from dsrs.cli.options import Commands
-from dsrs.cli.output import print_json
-from dsrs.cli.tables import table
+from dsrs.cli.output import print_json, table
 from dsrs.errors import InvalidInput
 from dsrs.measures import floor_text, nearest_text
 

@@ -1,4 +1,4 @@
-"""`dsrs recertify`: certificates for a table of intervals, or again for a run's saved votes."""
+"""`dsrs recertify` and `dsrs merge`: runs from votes that others have taken."""
 
 from __future__ import annotations
 
@@ -16,11 +16,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from dsrs.certifying import Progress
-from dsrs.cli.accuracy_table import accuracy_table
 from dsrs.cli.model_options import add_workers
 from dsrs.cli.options import Commands
-from dsrs.cli.output import print_json
-from dsrs.cli.tables import table
+from dsrs.cli.output import accuracy_table, print_json, table
 from dsrs.errors import DataError, InvalidInput
 from dsrs.files import ENCODING, KEPT_BYTES, CsvRow, open_csv, whole_file
 from dsrs.measures import floor_text
@@ -28,9 +26,11 @@ from dsrs.measures import floor_text
 if TYPE_CHECKING:
     from dsrs.proofs import RowOutcome
 
+# ---- `dsrs recertify`: certificates for a table of intervals, or again for a run's saved votes
+
 MOST_ERRORS_SHOWN = 20
 
-DESCRIPTION = """\
+RECERTIFY_DESCRIPTION = """\
 Certify every row of a table of intervals (CSV, also .gz), or certify a run again from its saved
 votes.
 
@@ -44,12 +44,12 @@ line number and does not stop the others.
 """
 
 
-def add_parser(commands: Commands) -> None:
+def add_recertify(commands: Commands) -> None:
     parser = commands.add_parser(
         "recertify",
-        run=run,
+        run=run_recertify,
         help="certify a table of intervals, or a run again from its saved votes",
-        description=DESCRIPTION,
+        description=RECERTIFY_DESCRIPTION,
         epilog="examples:\n  dsrs recertify intervals.csv.gz --output radii.csv\n"
         "  dsrs recertify runs/mine --alpha 0.01 --output runs/mine-alpha-0.01",
     )
@@ -70,7 +70,7 @@ def add_parser(commands: Commands) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_recertify(arguments: argparse.Namespace) -> int:
     from dsrs.exchange import check_output, format_of
 
     source = Path(arguments.source)
@@ -248,3 +248,45 @@ def _writing(path: Path) -> Iterator[IO[str]]:
         text = io.TextIOWrapper(raw, ENCODING, KEPT_BYTES, newline="")
         yield text
         text.detach()
+
+
+# ---- `dsrs merge`: the parts of a run as one run
+
+MERGE_EPILOG = """\
+examples:
+  dsrs certify ... --shard 3/16 --output runs/part-3    one job of an array of 16
+  dsrs merge runs/part-* --output runs/all              when they have ended; again for more
+
+The merged run is, bit for bit, what one `dsrs certify` over all inputs gives, but for the seconds.
+Runs of different settings, models or data are refused, and so are inputs that differ between two
+parts; nothing is written then. The parts are not changed.
+"""
+
+
+def add_merge(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "merge",
+        run=run_merge,
+        help="put the parts of a run together",
+        description="Copy the inputs of several runs of the same settings into one run folder.",
+        epilog=MERGE_EPILOG,
+    )
+    parser.add_argument("parts", nargs="+", metavar="RUN", help="run folders of the same settings")
+    parser.add_argument(
+        "--output", required=True, help="new run folder, or one of these settings to add to"
+    )
+
+
+def run_merge(arguments: argparse.Namespace) -> int:
+    from dsrs.store import merge_runs
+
+    done = merge_runs(arguments.parts, arguments.output)
+    twice = f", {done.repeated:,} of them in several parts" if done.repeated else ""
+    print(f"{done.inputs:,} inputs, {done.added:,} added{twice}: {arguments.output}")
+    return 0
+
+
+def add_parser(commands: Commands) -> None:
+    """Declare the verbs of this file."""
+    add_recertify(commands)
+    add_merge(commands)

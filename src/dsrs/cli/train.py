@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsrs.certifying import ERASE_LINE, Progress
-from dsrs.cli.law_options import add_law_options
-from dsrs.cli.options import Command, Commands, Options
-from dsrs.cli.values import numbers, one_of, whole_numbers
+from dsrs.cli.noise_options import add_law_options
+from dsrs.cli.options import Command, Commands, Options, numbers, one_of, whole_numbers
 from dsrs.errors import DataError, InvalidInput, MissingExtra
 from dsrs.measures import floor_text
 

@@ -7,31 +7,31 @@ from typing import TYPE_CHECKING
 from dsrs._lazy import exports
 
 if TYPE_CHECKING:
+    from dsrs.measures.accuracy import MOST_SHOWN_RADII as MOST_SHOWN_RADII
     from dsrs.measures.accuracy import NO_CERTIFICATE as NO_CERTIFICATE
+    from dsrs.measures.accuracy import MethodAccuracy as MethodAccuracy
+    from dsrs.measures.accuracy import certified_accuracy as certified_accuracy
     from dsrs.measures.accuracy import certified_at as certified_at
     from dsrs.measures.accuracy import counted_radii as counted_radii
     from dsrs.measures.accuracy import proved_radius as proved_radius
     from dsrs.measures.accuracy import proves as proves
+    from dsrs.measures.accuracy import radius_grid as radius_grid
     from dsrs.measures.accuracy import round_step as round_step
-    from dsrs.measures.accuracy_by_radius import MOST_SHOWN_RADII as MOST_SHOWN_RADII
-    from dsrs.measures.accuracy_by_radius import MethodAccuracy as MethodAccuracy
-    from dsrs.measures.accuracy_by_radius import certified_accuracy as certified_accuracy
-    from dsrs.measures.accuracy_by_radius import radius_grid as radius_grid
     from dsrs.measures.diagnosis import diagnose as diagnose
     from dsrs.measures.diagnosis import hopeless_votes as hopeless_votes
     from dsrs.measures.diagnosis import renamed_classes as renamed_classes
-    from dsrs.measures.false_certificates import expected_false as expected_false
-    from dsrs.measures.false_certificates import expected_false_text as expected_false_text
+    from dsrs.measures.population import SHARE_QUANTITIES as SHARE_QUANTITIES
     from dsrs.measures.population import Bounded as Bounded
+    from dsrs.measures.population import Requirement as Requirement
     from dsrs.measures.population import inputs_needed as inputs_needed
     from dsrs.measures.population import mean_of as mean_of
     from dsrs.measures.population import robust_share as robust_share
     from dsrs.measures.population import share_of as share_of
-    from dsrs.measures.requirements import SHARE_QUANTITIES as SHARE_QUANTITIES
-    from dsrs.measures.requirements import Requirement as Requirement
     from dsrs.measures.rounding import Exact as Exact
     from dsrs.measures.rounding import ceil_number as ceil_number
     from dsrs.measures.rounding import ceil_text as ceil_text
+    from dsrs.measures.rounding import expected_false as expected_false
+    from dsrs.measures.rounding import expected_false_text as expected_false_text
     from dsrs.measures.rounding import floor_number as floor_number
     from dsrs.measures.rounding import floor_printed as floor_printed
     from dsrs.measures.rounding import floor_text as floor_text
@@ -44,27 +44,33 @@ else:
         __name__,
         {
             "accuracy": (
+                "MOST_SHOWN_RADII",
+                "MethodAccuracy",
                 "NO_CERTIFICATE",
+                "certified_accuracy",
                 "certified_at",
                 "counted_radii",
                 "proved_radius",
                 "proves",
+                "radius_grid",
                 "round_step",
             ),
-            "accuracy_by_radius": (
-                "MOST_SHOWN_RADII",
-                "MethodAccuracy",
-                "certified_accuracy",
-                "radius_grid",
-            ),
             "diagnosis": ("diagnose", "hopeless_votes", "renamed_classes"),
-            "false_certificates": ("expected_false", "expected_false_text"),
-            "population": ("Bounded", "inputs_needed", "mean_of", "robust_share", "share_of"),
-            "requirements": ("Requirement", "SHARE_QUANTITIES"),
+            "population": (
+                "Bounded",
+                "Requirement",
+                "SHARE_QUANTITIES",
+                "inputs_needed",
+                "mean_of",
+                "robust_share",
+                "share_of",
+            ),
             "rounding": (
                 "Exact",
                 "ceil_number",
                 "ceil_text",
+                "expected_false",
+                "expected_false_text",
                 "floor_number",
                 "floor_printed",
                 "floor_text",

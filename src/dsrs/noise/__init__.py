@@ -1,18 +1,18 @@
 """The noise generator, in NumPy, Numba and tensors: one noise, bit for bit."""
 
 from dsrs.noise.normals import NORMAL_UNITS, NoiseBlock
-from dsrs.noise.on_device import Stored, device_noise
-from dsrs.noise.seeds import check_seed, fresh_seed
+from dsrs.noise.on_device import Stored, device_noise, noisy_batch, rounded_square_root
 from dsrs.noise.stream import (
     NOISE_BLOCK,
     NoiseLaw,
     NoiseStream,
     Stream,
+    check_seed,
+    fresh_seed,
     philox_key,
     radial_edges,
     seed_words,
 )
-from dsrs.noise.tensors import noisy_batch, rounded_square_root
 
 __all__ = [
     "NOISE_BLOCK",

@@ -31,7 +31,7 @@ from dsrs.noise.normals import (
     SQRT_HALF_BITS,
     TO_ANGLE,
 )
-from dsrs.noise.philox import inlined, kernel
+from dsrs.noise.philox import inlined, kernel, length
 
 NORMALS_PER_BLOCK = 512  # groups in work at once: five arrays of 4 KB
 
@@ -263,3 +263,56 @@ def exact_normals(key: Any, space: Any, sample: int, half: int, row: Any) -> Non
         _middle_rounds(key, sample, first, n, fixed, words)
         _last_rounds(key, n, words)
         box_muller(n, words, head, first, half, row)
+
+
+# ---- Noise of these normals, rounded to a grid and added to an input as whole numbers
+
+
+@kernel
+def place(d: int, cells: Any, row: Any, scale: float, origin: float, step: float, out: Any) -> Any:
+    """out = the grid point cells + floor(scale row + 1/2), converted once."""
+    for j in range(d):
+        out[j] = origin + (cells[j] + np.floor(row[j] * scale + 0.5)) * step
+
+
+@kernel
+def gaussian_on_grid(
+    key: Any, first: int, cells: Any, sigma: float, origin: float, step: float, out: Any, norms: Any
+) -> None:
+    """out[i] = the grid point `cells` with sigma z of sample `first + i`, norms[i] = sigma |z|."""
+    d = cells.size
+    half = (d + 1) // 2
+    space, row = workspace(key, half), np.empty(2 * half)
+    sums = np.empty(half)
+    for i in range(out.shape[0]):
+        exact_normals(key, space, first + i, half, row)
+        norms[i] = sigma * length(row, d, sums)
+        place(d, cells, row, sigma / step, origin, step, out[i])
+
+
+@kernel
+def directions_on_grid(
+    key: Any, first: int, cells: Any, norms: Any, origin: float, step: float, out: Any
+) -> None:
+    """out[i] = the grid point `cells` with norms[i] z/|z| of sample `first + i`."""
+    d = cells.size
+    half = (d + 1) // 2
+    space, row, sums = workspace(key, half), np.empty(2 * half), np.empty(half)
+    for i in range(out.shape[0]):
+        exact_normals(key, space, first + i, half, row)
+        place(d, cells, row, norms[i] / length(row, d, sums) / step, origin, step, out[i])
+
+
+@kernel
+def add_normals(key: Any, samples: Any, scale: float, sums: Any) -> None:
+    """Add z of each sample, before any rounding to a grid, to `sums`: whole numbers of 1 / scale.
+
+    Whole numbers add up to the same sum in any order.
+    """
+    d = sums.size
+    half = (d + 1) // 2
+    space, row = workspace(key, half), np.empty(2 * half)
+    for i in range(samples.size):
+        exact_normals(key, space, samples[i], half, row)
+        for j in range(d):
+            sums[j] += int64(np.floor(row[j] * scale + 0.5))

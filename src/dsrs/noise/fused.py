@@ -1,6 +1,6 @@
 """Noise in one pass over memory, made where a PyTorch module is by Triton kernels.
 
-Eager tensor operations (`dsrs.noise.tensors`) read and write memory some two hundred times for
+Eager tensor operations (`dsrs.noise.on_device`) read and write memory some two hundred times for
 each value. Here a program makes a tile of normals in registers, rounds them to the grid, adds the
 input, converts to the model's type and stores once; of their squares only sums leave it. No
 multiplication may be fused with an addition, or bits would change: every kernel is started with

@@ -5,7 +5,7 @@ H + g. A norm adds squares by halving (`dsrs.noise.philox.length`), beginning wi
 j and j + d // 2, which for even d are of one group. A tile holds these pairs for
 j = c + i C / FOLDS, i < FOLDS, where C = d // 2: the next halvings stay in the tile.
 
-The operations are those of `dsrs.noise.tensors`, in the same order. Kernels have no annotations:
+The operations are those of `dsrs.noise.on_device`, in the same order. Kernels have no annotations:
 their compiler would look for what these name.
 """
 

@@ -2,7 +2,7 @@
 
 Philox4x32-10 (Salmon et al. 2011) makes four words from a counter and a key, Box-Muller makes two
 normals from four words. The kernels of `dsrs.noise` and the tensor operations of
-`dsrs.noise.tensors` are the same sequence of additions, multiplications, divisions, square roots
+`dsrs.noise.on_device` are the same sequence of additions, multiplications, divisions, square roots
 and choices, so that they agree to the last bit.
 """
 

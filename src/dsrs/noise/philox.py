@@ -71,7 +71,7 @@ def inlined(function: Function) -> Function:
 
 def kernel(function: Function) -> Function:
     """Compile a function of these files, which call each other; its code is kept."""
-    files = ("exact_normals.py", "grid_noise.py", "normals.py", "philox.py")
+    files = ("exact_normals.py", "normals.py", "philox.py")
     return jitted(function, kernel_folder(*(Path(__file__).with_name(name) for name in files)))
 
 

@@ -1,10 +1,11 @@
-"""The noise of one stream of one input, addressed by sample number."""
+"""The noise of one stream of one input, addressed by sample number; and the seeds, its keys."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
 import json
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,8 +14,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.errors import InvalidInput
-from dsrs.laws import HISTOGRAM_BINS, AdditionalLaw, GeneralizedGaussian, Grid, Rescaled
+from dsrs.laws import HISTOGRAM_BINS, AdditionalLaw, GeneralizedGaussian, Grid, Rescaled, shown
 from dsrs.noise.normals import NORMAL_UNITS, NoiseBlock
+
+# ---- Seeds: the key of all noise of an answer or a run
+
+# Seeds of more bits would share words with the number of an input.
+SEED_BITS = 128
+
+
+def fresh_seed() -> int:
+    """A seed that the operating system draws now, and that nobody can have known before."""
+    return secrets.randbits(SEED_BITS)
+
+
+def check_seed(seed: object) -> None:
+    """Raise InvalidInput unless `seed` is a whole number from 0 to 2^128 - 1."""
+    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**SEED_BITS:
+        raise InvalidInput(f"`seed` must be a whole number from 0 to 2^128 - 1, got {shown(seed)}")
+
+
+# ---- Streams of noise
 
 # Norms of a non-Gaussian law are drawn in blocks of this many samples, one generator a block.
 NOISE_BLOCK = 256
@@ -135,7 +155,7 @@ class NoiseStream:
 
     def add_normals(self, samples: NDArray[np.int64], sums: NDArray[np.int64]) -> None:
         """Add the normals z of these samples to `sums`, in units of 1 / NORMAL_UNITS."""
-        from dsrs.noise.grid_noise import add_normals
+        from dsrs.noise.exact_normals import add_normals
 
         if self._sigma is None or self._grid is None:
             raise InvalidInput("the sum of the noise is kept for Gaussian noise on a grid")
@@ -155,7 +175,7 @@ class NoiseStream:
 # Only who takes votes needs Numba, whose import takes a third of a second.
 @functools.cache
 def _grid_kernels() -> tuple[Callable[..., None], Callable[..., None]]:
-    from dsrs.noise.grid_noise import directions_on_grid, gaussian_on_grid
+    from dsrs.noise.exact_normals import directions_on_grid, gaussian_on_grid
 
     return directions_on_grid, gaussian_on_grid
 

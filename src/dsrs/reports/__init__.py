@@ -1,20 +1,13 @@
 """Reports: from the records of runs to tables, print figures and one page."""
 
-from dsrs.confidence import Estimate, Resampling
-from dsrs.reports.attacks import SHOWN_DIGITS
-from dsrs.reports.candidates_page import candidates_page, learned_lines, write_candidates_page
-from dsrs.reports.caveats import caveats
-from dsrs.reports.comparing import Comparison, compare
-from dsrs.reports.comparison_tables import (
-    changes_lines,
-    comparison_fields,
-    comparison_markdown,
-    comparison_notes,
-    comparison_rows,
-    ratio_lines,
+from dsrs.confidence import Resampling
+from dsrs.reports.candidates import (
+    candidates_page,
+    draw_tuning,
+    learned_lines,
+    write_candidates_page,
 )
-from dsrs.reports.document import json_document, report_fields
-from dsrs.reports.envelope import envelopes
+from dsrs.reports.comparing import Comparison, compare
 from dsrs.reports.figures import (
     FIGURES,
     accuracy_gain,
@@ -22,15 +15,12 @@ from dsrs.reports.figures import (
     draw_figures,
     save_figures,
 )
-from dsrs.reports.gate_tables import gate_fields, gate_junit, gate_markdown, gate_text
-from dsrs.reports.gating import Gate, gate
-from dsrs.reports.headers import header_lines, run_notes
-from dsrs.reports.looks import Looks, looks_of
-from dsrs.reports.measures import default_radii, measure_run
+from dsrs.reports.gating import gate, gate_fields, gate_junit, gate_markdown, gate_text
+from dsrs.reports.headers import SHOWN_DIGITS, header_lines, run_notes
+from dsrs.reports.measures import default_radii, envelopes, measure_run
 from dsrs.reports.page import html_page
-from dsrs.reports.privacy import without_places
-from dsrs.reports.reading import read_run, read_runs, split_name
-from dsrs.reports.report import Report, make_report
+from dsrs.reports.reading import check_comparable, read_run, read_runs, split_name, without_places
+from dsrs.reports.report import Report, caveats, make_report
 from dsrs.reports.series import (
     UNDEFENDED_TITLE,
     Undefended,
@@ -42,37 +32,44 @@ from dsrs.reports.series import (
     radial_accuracy,
     step_curve,
 )
-from dsrs.reports.sets_figure import draw_sizes, sizes_figure
-from dsrs.reports.sets_page import sets_page, write_sets_page
+from dsrs.reports.sets import draw_sizes, sets_page, sizes_figure, write_sets_page
 from dsrs.reports.style import (
     DARK_PALETTE,
     NEUTRAL,
     PALETTE,
+    Looks,
     accuracy_steps,
+    looks_of,
     method_color,
     print_style,
     run_color,
 )
-from dsrs.reports.summary import Outcome, RunSummary
+from dsrs.reports.summary import RunSummary
 from dsrs.reports.tables import (
     Cell,
     Row,
+    changes_lines,
     column_heads,
+    comparison_fields,
+    comparison_markdown,
+    comparison_notes,
+    comparison_rows,
     csv_table,
     interval_note,
     latex_escape,
     latex_table,
     markdown_table,
+    ratio_lines,
     summary_rows,
 )
-from dsrs.reports.together import check_comparable
-from dsrs.reports.tuning import draw_tuning
 from dsrs.reports.writing import (
     MANIFEST,
     check_folder,
     check_junit_path,
     check_page_path,
     figure_names,
+    json_document,
+    report_fields,
     table_names,
     write_figures,
     write_page,
@@ -89,10 +86,7 @@ __all__ = [
     "UNDEFENDED_TITLE",
     "Cell",
     "Comparison",
-    "Estimate",
-    "Gate",
     "Looks",
-    "Outcome",
     "Report",
     "Resampling",
     "Row",

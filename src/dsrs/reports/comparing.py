@@ -16,7 +16,6 @@ import numpy as np
 from dsrs.confidence import Estimate, Floats, Resampling, interval, resampled_means
 from dsrs.errors import InvalidInput, StoreMismatch
 from dsrs.measures import certified_at
-from dsrs.reports.envelope import shared_methods
 from dsrs.reports.measures import (
     RADIUS_COLUMN,
     MethodMeasures,
@@ -27,10 +26,10 @@ from dsrs.reports.measures import (
     input_columns,
     measure_run,
     measures_of,
+    shared_methods,
 )
-from dsrs.reports.reading import as_summary
+from dsrs.reports.reading import as_summary, check_comparable
 from dsrs.reports.summary import RunSummary
-from dsrs.reports.together import check_comparable
 
 
 @dataclass(frozen=True, slots=True)

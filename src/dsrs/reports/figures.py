@@ -12,10 +12,9 @@ from dsrs import __version__
 from dsrs.errors import InvalidInput
 from dsrs.files import whole_file
 from dsrs.reports.headers import in_scaled_units, legend_names
-from dsrs.reports.looks import looks_of
 from dsrs.reports.report import Report
 from dsrs.reports.series import UNDEFENDED_TITLE, GainBand, InputPoints, StepCurve, Undefended
-from dsrs.reports.style import MARKERS, NEUTRAL, PALETTE, dash, print_style
+from dsrs.reports.style import MARKERS, NEUTRAL, PALETTE, dash, looks_of, print_style
 from dsrs.reports.summary import method_name
 
 if TYPE_CHECKING:

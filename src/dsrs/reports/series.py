@@ -16,9 +16,8 @@ from dsrs.confidence import Floats, Resampling
 from dsrs.errors import InvalidInput
 from dsrs.laws import HISTOGRAM_BINS
 from dsrs.measures import floor_number, nearest_number
-from dsrs.reports.attacks import SHOWN_DIGITS, AttackGap, attack_gap, has_gap
-from dsrs.reports.envelope import shared_methods, sigma_families
-from dsrs.reports.measures import measure_run
+from dsrs.reports.headers import SHOWN_DIGITS, AttackGap, attack_gap, has_gap
+from dsrs.reports.measures import measure_run, shared_methods, sigma_families
 from dsrs.reports.summary import BASELINE, Outcome, RunSummary
 
 GAIN_RADII = 60

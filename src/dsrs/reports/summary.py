@@ -111,7 +111,7 @@ class Outcome(Readable):
         return max(self.proved_radius(method, for_label=True), 0.0)
 
     def proved_radius(self, method: str, for_label: bool | None = None) -> float:
-        """The radius that counts (see `dsrs.accuracy`), by default only if it is for the label."""
+        """The radius that counts (see `dsrs.measures`), by default only if it is for the label."""
         answer = self.answers.get(method) or Answer(NO_CERTIFICATE, 0.0)
         for_label = self.for_label if for_label is None else for_label
         return proved_radius(answer.status, answer.radius, for_label)
@@ -233,7 +233,7 @@ class RunSummary(Readable):
         return np.array([outcome.status(method) == status for outcome in self.outcomes])
 
     def proved_radii(self, method: str) -> NDArray[np.float64]:
-        """Radius of each input that is certified for its label; see `dsrs.accuracy`."""
+        """Radius of each input that is certified for its label; see `dsrs.measures`."""
         return np.array([outcome.proved_radius(method) for outcome in self.outcomes])
 
     def among(self, indices: Iterable[int]) -> RunSummary:

@@ -1,21 +1,88 @@
-"""Writing a report without touching anything that is not one."""
+"""The files of a report: its page, tables and figures, and never over something else."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
+from dsrs import __version__
+from dsrs.confidence import Estimate
 from dsrs.errors import DataError, InvalidInput
 from dsrs.exchange import refuse_run_folder
 from dsrs.files import write_whole
-from dsrs.reports.document import json_document
+from dsrs.measures import floor_number
 from dsrs.reports.figures import FIGURES, checked_formats, save_figures
-from dsrs.reports.gate_tables import SUITE
+from dsrs.reports.gating import SUITE, gate_fields
+from dsrs.reports.headers import (
+    SHOWN_DIGITS,
+    attack_fields,
+)
 from dsrs.reports.page import GENERATOR, html_page
-from dsrs.reports.report import Report
-from dsrs.reports.tables import csv_table, latex_table, markdown_table
+from dsrs.reports.report import Report, caveats
+from dsrs.reports.tables import (
+    CSV_DIGITS,
+    comparison_fields,
+    csv_table,
+    latex_table,
+    markdown_table,
+    printer,
+    records_of,
+)
+
+# ---- All numbers of a report as one JSON document, for programs
+
+
+def json_document(report: Report) -> str:
+    """Everything in the tables, as text for programs."""
+    return json.dumps(report_fields(report), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def report_fields(report: Report) -> dict[str, Any]:
+    """Everything in the tables, for JSON; accuracies are shares, not percent."""
+    numbers = []
+    for record in records_of(report):
+        text = printer(record["gain"], record["quantity"])
+        one: Estimate = record.pop("estimate")
+        ends = (("value", one.value), ("low", one.low), ("high", one.high))
+        numbers.append({**record, **{key: float(text(end, CSV_DIGITS)) for key, end in ends}})
+    return {
+        "generator": f"dsrs report {__version__}",
+        "radii": list(report.radii),
+        "bootstrap": asdict(report.resampling),
+        "runs": [
+            {
+                "name": measured.run.name,
+                "family": measured.run.family,
+                "law": measured.run.law.to_dict() if measured.run.law else None,
+                "inputs": measured.run.size,
+                "labels": measured.run.labelled,
+                "undecided": measured.undecided,
+                "undefended_accuracy": _share(measured.run.undefended_accuracy),
+                "votes": measured.run.spent.total if measured.run.spent else None,
+                "seconds": round(sum(one.seconds for one in measured.run.outcomes), 3),
+                "attacked": attack_fields(measured.run),
+                "data_fingerprint": measured.run.data_fingerprint,
+                "settings": measured.run.settings,
+            }
+            for measured in report.measures
+        ],
+        "caveats": caveats(report),
+        "numbers": numbers,
+        "comparisons": [comparison_fields(one) for one in report.comparisons],
+        "gates": [gate_fields(one) for one in report.gates],
+    }
+
+
+def _share(value: Fraction | None) -> float | None:
+    return None if value is None else floor_number(value, SHOWN_DIGITS)
+
+
+# ---- Writing a report without touching anything that is not one
 
 REPORT_TABLES = {
     "summary.md": markdown_table,

@@ -19,9 +19,15 @@ import numpy as np
 
 from dsrs.errors import DataError, StoreCorrupted, StoreError, StoreMismatch
 from dsrs.proofs import AttackedInput
-from dsrs.store.opening import connect, lock_folder
+from dsrs.store.opening import (
+    STORE_NAME,
+    checksum_of,
+    connect,
+    damage_as_error,
+    damaged,
+    lock_folder,
+)
 from dsrs.store.reader import Run, existing_folder
-from dsrs.store.schema import STORE_NAME, checksum_of, damage_as_error, damaged
 
 ATTACK_TABLES = """
 CREATE TABLE IF NOT EXISTS attack (settings TEXT NOT NULL, checksum TEXT NOT NULL);

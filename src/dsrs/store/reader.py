@@ -1,11 +1,13 @@
-"""Reading a run folder: its config and its results, checked, never half."""
+"""Reading a run folder: its config and its results, checked, never half; and the votes it took."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+import statistics
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,11 +16,16 @@ from dsrs.errors import DataError, InvalidInput, StoreCorrupted, StoreError
 from dsrs.files import Readable, to_json
 from dsrs.methods import Plan, subject_of
 from dsrs.proofs import CERTIFICATE_FORMAT, Certificate
-from dsrs.store.asked import ASKED, ranges_of
-from dsrs.store.opening import connect
-from dsrs.store.result import RunResult
-from dsrs.store.rows import CERTIFICATE_COLUMNS, INPUT_COLUMNS, InputRows, read_rows
-from dsrs.store.schema import SETTINGS_NAME, STORE_NAME, damage_as_error, read_config
+from dsrs.store.opening import (
+    ASKED,
+    SETTINGS_NAME,
+    STORE_NAME,
+    connect,
+    damage_as_error,
+    ranges_of,
+    read_config,
+)
+from dsrs.store.rows import CERTIFICATE_COLUMNS, INPUT_COLUMNS, InputRows, RunResult, read_rows
 from dsrs.votes import SampledInput
 
 
@@ -202,3 +209,54 @@ class Run(Readable):
                 "subject": to_json(subject_of(sampled, self.plan, method, class_name)),
             }
         return certificates
+
+
+# ---- What a run cost in model queries, and what stopping in time saved
+
+
+@dataclass(frozen=True, slots=True)
+class VotesSpent:
+    """Model queries of a run, input by input, and the most that its plan allowed an input.
+
+    A query is a row that the model ran: votes, with the rows that fill a batch. Where nobody
+    counted rows the votes stand for them. `most` is None for plans that
+    take the same votes for every input.
+    """
+
+    by_input: tuple[int, ...]
+    most: int | None
+
+    @property
+    def total(self) -> int:
+        return sum(self.by_input)
+
+    @property
+    def times_fewer(self) -> float | None:
+        """How many times fewer queries than the most."""
+        if self.most is None or not self.total:
+            return None
+        return self.most * len(self.by_input) / self.total
+
+    def text(self) -> str:
+        """Return the queries in a line, and how many fewer they are than the most."""
+        if not self.by_input:
+            return "no votes yet"
+        said = f"{self.total:,} model queries"
+        if self.most is None or self.times_fewer is None:
+            return said
+        middle = statistics.median_low(self.by_input)
+        times = f"{self.times_fewer:,.0f}" if self.times_fewer >= 100 else f"{self.times_fewer:.1f}"
+        return (
+            f"{said}, {times} times fewer than {self.most:,} an input "
+            f"(median {middle:,}, most {max(self.by_input):,})"
+        )
+
+
+def votes_spent(results: Iterable[RunResult], plan: Plan) -> VotesSpent:
+    """What these inputs cost under the plan that sampled them."""
+    by_input = tuple(
+        sum(votes.total for votes in result.votes) if result.queries is None else result.queries
+        for result in results
+    )
+    most = plan.n * len(plan.methods)
+    return VotesSpent(by_input, None if plan.goal.is_open else most)

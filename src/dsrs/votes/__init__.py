@@ -1,25 +1,37 @@
 """Votes under noise: seeds, batches, workers. Knows no method."""
 
 from dsrs.noise import Stream
+from dsrs.votes.clusters import (
+    EXECUTORS,
+    RayExecutor,
+    connect_to_ray,
+    executor_at,
+    register_executor,
+)
 from dsrs.votes.collect import (
     UNIT_SAMPLES,
     Collector,
+    InlineCollector,
     Setting,
     Stopped,
+    VoteCollector,
     VoteCounter,
     WorkUnit,
     count_votes,
+    crew_of,
 )
-from dsrs.votes.executors.base import Executor
-from dsrs.votes.executors.model_spec import ModelSpec
-from dsrs.votes.executors.ray_cluster import RayExecutor, connect_to_ray
-from dsrs.votes.executors.registry import EXECUTORS, executor_at, register_executor
-from dsrs.votes.executors.threads import ThreadExecutor
-from dsrs.votes.inline import InlineCollector
+from dsrs.votes.executors import Executor, ModelSpec, ThreadExecutor
 from dsrs.votes.machine import PACKAGES, DeviceReport, Machine, examine
-from dsrs.votes.records import ESTIMATION, SELECTION, SampledInput, Votes
-from dsrs.votes.tally import Batch, Counts, Histogram, Tally
-from dsrs.votes.workers import VoteCollector, crew_of
+from dsrs.votes.records import (
+    ESTIMATION,
+    SELECTION,
+    Batch,
+    Counts,
+    Histogram,
+    SampledInput,
+    Tally,
+    Votes,
+)
 
 __all__ = [
     "ESTIMATION",

@@ -14,7 +14,7 @@ const named = (series) => {
   const name = report.methods[series.method].name;
   return manyRuns && series.run ? `${name}, ${runTitle(series.run)}` : name;
 };
-// What the colours stand for is said in looks.py. The baseline, method 0, has no points.
+// What the colours stand for is said in style.py. The baseline, method 0, has no points.
 const runColor = (name) => report.runs[runPlace[name]].color;
 const methodMark = (series, color = null) => {
   const method = report.methods[series.method];
