@@ -271,7 +271,7 @@ def adapt(
 def _tried(
     ways: Sequence[str], situation: Situation, judge: Callable[[str, Made], Candidate]
 ) -> tuple[list[Candidate], dict[str, str]]:
-    """The model as it is and what each way made of it; why those failed that nobody named."""
+    """Return all candidates, and why ways failed that were not asked for by name."""
     candidates, failed = [judge(AS_IT_IS, Made(situation.model))], {}
     for way in ways or (*DEFAULT_WAYS, *(LEARNING_WAYS if situation.learning else ())):
         now = replace(situation, before=tuple(candidates))

@@ -1,4 +1,4 @@
-"""What a candidate would certify: one look at it, and every law forecast from that."""
+"""What a candidate would certify: every law, forecast from one sampled landscape."""
 
 from __future__ import annotations
 
@@ -155,9 +155,9 @@ class Candidate:
 def best_of(candidates: Sequence[Candidate]) -> Candidate:
     """The candidate that is expected to certify most, of which the first is the model as it is.
 
-    Few inputs choose, and under very large noise a few of them may have very large radii, which
-    give a large mean by luck. So among those that help, and that a paired 95% interval cannot tell
-    from the largest mean, the one is taken whose own interval has the largest lower end.
+    Under very large noise a few inputs may have very large radii, and so give a large mean by luck.
+    So of all others whose value a paired 95% interval cannot tell from the largest, take the one
+    whose own interval has the largest lower end.
     """
     most = max(candidates, key=lambda each: each.value)
     if most is candidates[0]:
@@ -175,7 +175,7 @@ def judged(
     folder: Path,
     watch: Watch | None = None,
 ) -> Candidate:
-    """Look at a candidate, into a run folder of its name, and forecast every law."""
+    """Sample the landscape of a candidate into a run folder, and forecast every law from it."""
     d, classifier = math.prod(dataset.input_shape), made.classifier
     reach = budget.reach or borne_size(classifier, dataset, indices, budget.seed)
     plan = Plan(

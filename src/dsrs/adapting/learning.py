@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from dsrs.training import Watcher
 
 LEARNING_WAYS = ("denoiser", "fine-tune")
-# What learns bears about three times the noise that was best before it.
+# A model that learned bears about three times the noise that was best before.
 LEARNT_NOISE = 3.0
 # Sizes of the noise that a denoiser learns from, as multiples of the one that it is for.
 LEAST_SIZE, GREATEST_SIZE = 0.5, 1.25

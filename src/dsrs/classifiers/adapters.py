@@ -166,7 +166,7 @@ class Adapter:
         takes: the options that it takes beyond those of every kind; an adapter that takes `mean`
             sees to `mean` and `std` itself; so does every one that is given `weights`.
         prepares: reads what the publisher of a model says of its inputs, without the weights; None
-            where nobody says anything.
+            where nothing is said.
         runs_code: whether Python code is run that such a name, or a folder of this name, names.
     """
 

@@ -34,7 +34,7 @@ class Share(NamedTuple):
 
 
 class VotesThere(ABC):
-    """Adds up votes on a device; for one thread."""
+    """Adds up votes on a device, for one thread."""
 
     @abstractmethod
     def add(self, share: Share) -> list[Share]:
@@ -46,7 +46,7 @@ class VotesThere(ABC):
 
     @abstractmethod
     def taken(self) -> NDArray[np.int64]:
-        """The votes since the last call, by class and radial bin: here all is waited for."""
+        """Return the votes since the last call, by class and radial bin; wait for the device."""
 
 
 # ---- The classifier
@@ -121,7 +121,7 @@ class Classifier(ABC):
         return False
 
     def votes_there(self, edges: NDArray[np.float64]) -> VotesThere | None:
-        """Counts votes where the model makes its noise; None where they are counted here.
+        """Return what counts votes on the model's device; None where the caller counts them.
 
         Args:
             edges: the noise norms between the radial bins.
@@ -167,7 +167,7 @@ def answer_of(
 
 
 def failure(error: Exception, name: str, shape: tuple[int, ...]) -> ClassifierError:
-    """What an error of foreign code is to us: a lack of memory, which fewer rows may help, or not.
+    """Return the ClassifierError for an error of foreign code: OutOfMemory if it is one of memory.
 
     Only Python's own has a type for it everywhere; the others say it.
     """

@@ -57,7 +57,7 @@ class Denoiser(ABC):
 
 
 class Chain(Denoiser):
-    """Several, one after the other."""
+    """Several denoisers, one after the other."""
 
     def __init__(self, parts: Sequence[Denoiser]) -> None:
         self._parts = tuple(parts)

@@ -38,7 +38,7 @@ PASSES = "doctor.json"
 
 
 class InOrder:
-    """One thing after the other."""
+    """Noise and passes one after the other."""
 
     lag = 0  # batches that are made before the pass of the first of them begins
 
@@ -123,7 +123,7 @@ def order_on(place: Any) -> InOrder:
 
 
 def may_overlap(place: Any) -> bool:
-    """Whether two things may be done at once on a device."""
+    """Whether noise may be made during a pass on this device."""
     said = os.environ.get(OVERLAP_SWITCH, "auto")
     if place.type != "cuda" or said == "off":
         return False
@@ -146,7 +146,7 @@ def record_pass(place: Any, passed: bool) -> None:
 
 @contextmanager
 def switched(said: str) -> Iterator[None]:
-    """DSRS_OVERLAP for a while."""
+    """Set DSRS_OVERLAP to `said` inside a `with` block."""
     before = os.environ.get(OVERLAP_SWITCH)
     os.environ[OVERLAP_SWITCH] = said
     try:

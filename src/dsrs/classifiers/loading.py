@@ -174,7 +174,7 @@ def _loaded(name: str, chosen: ModelOptions) -> Classifier:
 
 
 def classifier_of(made: object, name: str, options: ModelOptions) -> Classifier:
-    """The classifier that an object is or that `from_object` makes of it.
+    """Return an object as a classifier, with what the options put before it.
 
     Args:
         made: the object.
