@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from dsrs.classifiers.composed import ensemble as ensemble
     from dsrs.classifiers.composed import normalised as normalised
     from dsrs.classifiers.composed import on_several as on_several
+    from dsrs.classifiers.composed import scaled as scaled
     from dsrs.classifiers.denoisers import DENOISER_CARD as DENOISER_CARD
     from dsrs.classifiers.denoisers import DENOISER_WEIGHTS as DENOISER_WEIGHTS
     from dsrs.classifiers.denoisers import DENOISERS as DENOISERS
@@ -66,7 +67,6 @@ if TYPE_CHECKING:
     from dsrs.classifiers.python_object import object_named as object_named
     from dsrs.classifiers.scaling import SCALING_KINDS as SCALING_KINDS
     from dsrs.classifiers.scaling import Scaling as Scaling
-    from dsrs.classifiers.scaling import scaled as scaled
     from dsrs.classifiers.tensor_passes import MODEL_PRECISIONS as MODEL_PRECISIONS
     from dsrs.classifiers.tensor_passes import Precision as Precision
     from dsrs.classifiers.tensor_passes import Prepared as Prepared
@@ -110,7 +110,7 @@ else:
                 "in_fixed_batches",
                 "varied_batch",
             ),
-            "composed": ("devices_of", "ensemble", "normalised", "on_several"),
+            "composed": ("devices_of", "ensemble", "normalised", "on_several", "scaled"),
             "denoisers": (
                 "Chain",
                 "Clip",
@@ -138,7 +138,7 @@ else:
             "onnx_graph": ("GraphBuilder", "bytes_of"),
             "onnx_session": ("answers_of", "available_providers", "provider_for"),
             "python_object": ("from_sklearn", "imported_home", "object_named"),
-            "scaling": ("SCALING_KINDS", "Scaling", "scaled"),
+            "scaling": ("SCALING_KINDS", "Scaling"),
             "tensor_passes": (
                 "MODEL_PRECISIONS",
                 "Precision",

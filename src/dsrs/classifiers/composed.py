@@ -1,4 +1,4 @@
-"""Classifiers from classifiers: the mean of several, one normalised, one on several devices."""
+"""Classifiers from classifiers: the mean of several, one normalised, scaled, on several devices."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from dsrs.classifiers.callable import (
 )
 from dsrs.classifiers.denoisers import Chain, Denoiser, Normalisation
 from dsrs.classifiers.onnx_graph import averaged, in_front_of
+from dsrs.classifiers.scaling import Scaling
 from dsrs.classifiers.tensor_passes import imported_torch
 from dsrs.errors import ClassifierError, InvalidInput
 
@@ -190,6 +191,43 @@ def _by_channel(values: Sequence[float], shape: tuple[int, ...], name: str) -> N
             f"got {tuple(values)}"
         )
     return np.asarray(values, dtype=np.float32).reshape(-1, *(1,) * (len(shape) - 1))
+
+
+# ---- The classifier of scaled inputs
+
+
+@remembered
+def scaled(classifier: Classifier, scaling: Scaling) -> CallableClassifier:
+    """A classifier of scaled inputs from one of inputs in the units of their features.
+
+    The inputs are brought back in double precision, then converted to float32 once: a function of
+    the scaled grid point alone.
+    """
+    shape = tuple(classifier.input_shape)
+    if shape != (len(scaling.unit),):
+        raise InvalidInput(
+            f"{classifier.description}: a scaling of {len(scaling.unit)} features needs a model of "
+            f"inputs of shape ({len(scaling.unit)},), got {shape}"
+        )
+    unit = np.asarray(scaling.unit, np.float32)
+
+    def chained(gradient: ScoreGradient | None) -> ScoreGradient | None:
+        return gradient and (lambda batch, scores: gradient(scaling.to_own(batch), scores) * unit)
+
+    inner = classifier.description.partition(";")[0]
+    return CallableClassifier(
+        forward=lambda batch: classifier.classify(scaling.to_own(batch)),
+        input_shape=shape,
+        num_classes=classifier.num_classes,
+        bounds=scaling.bounds,
+        identity=f"{classifier.fingerprint} scaled:{scaling.fingerprint}",
+        description=f"{described(inner, shape, scaling.bounds)}, {scaling.text}",
+        class_names=classifier.class_names,
+        score_gradient=chained(classifier.score_gradient),
+        later_gradient=lambda: chained(classifier.gradient()),
+        scoring=lambda batch: classifier.scores(scaling.to_own(batch)),
+        scaling=scaling,
+    )
 
 
 # ---- One model on several devices of this machine, which share out the votes

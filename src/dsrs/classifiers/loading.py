@@ -12,12 +12,11 @@ from typing import Any
 from dsrs.classifiers.adapters import Adapter, ModelOptions, Preparation, by_suffix, check_options
 from dsrs.classifiers.base import UNIT_BOUNDS, Classifier, checked_bounds, checked_shape
 from dsrs.classifiers.callable import CallableClassifier, TorchWeights, denoised
-from dsrs.classifiers.composed import devices_of, ensemble, normalised, on_each
+from dsrs.classifiers.composed import devices_of, ensemble, normalised, on_each, scaled
 from dsrs.classifiers.denoisers import denoiser_from
 from dsrs.classifiers.onnx_file import ONNX_FILE
 from dsrs.classifiers.published import HUGGING_FACE, TIMM, TORCHVISION
 from dsrs.classifiers.python_object import PYTHON_FILE, PYTHON_OBJECT, from_object
-from dsrs.classifiers.scaling import scaled
 from dsrs.classifiers.tensor_passes import imported_torch
 from dsrs.classifiers.torch_file import TORCH_FILE, refusal
 from dsrs.classifiers.torch_module import from_torch

@@ -22,8 +22,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dsrs.classifiers.base import Classifier, ScoreGradient, described
-from dsrs.classifiers.callable import CallableClassifier, remembered
 from dsrs.errors import DataError, InvalidInput
 
 SHOWN_FEATURES = 3  # features in a line for people
@@ -241,41 +239,4 @@ def _resolution(column: NDArray[np.float64], rounding: float) -> float:
     raise InvalidInput(
         f"a feature has values with too many decimals, such as {column[0]:.9g}, so that it has no "
         "resolution to be measured in; scale by range or std"
-    )
-
-
-# ---- The classifier of scaled inputs
-
-
-@remembered
-def scaled(classifier: Classifier, scaling: Scaling) -> CallableClassifier:
-    """A classifier of scaled inputs from one of inputs in the units of their features.
-
-    The inputs are brought back in double precision, then converted to float32 once: a function of
-    the scaled grid point alone.
-    """
-    shape = tuple(classifier.input_shape)
-    if shape != (len(scaling.unit),):
-        raise InvalidInput(
-            f"{classifier.description}: a scaling of {len(scaling.unit)} features needs a model of "
-            f"inputs of shape ({len(scaling.unit)},), got {shape}"
-        )
-    unit = np.asarray(scaling.unit, np.float32)
-
-    def chained(gradient: ScoreGradient | None) -> ScoreGradient | None:
-        return gradient and (lambda batch, scores: gradient(scaling.to_own(batch), scores) * unit)
-
-    inner = classifier.description.partition(";")[0]
-    return CallableClassifier(
-        forward=lambda batch: classifier.classify(scaling.to_own(batch)),
-        input_shape=shape,
-        num_classes=classifier.num_classes,
-        bounds=scaling.bounds,
-        identity=f"{classifier.fingerprint} scaled:{scaling.fingerprint}",
-        description=f"{described(inner, shape, scaling.bounds)}, {scaling.text}",
-        class_names=classifier.class_names,
-        score_gradient=chained(classifier.score_gradient),
-        later_gradient=lambda: chained(classifier.gradient()),
-        scoring=lambda batch: classifier.scores(scaling.to_own(batch)),
-        scaling=scaling,
     )
