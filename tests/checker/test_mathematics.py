@@ -37,7 +37,8 @@ def mixture(
     with check.proving([x for x, _ in mixed]):
         laws = [(x, noise.law(pieces)) for x, pieces in mixed]
         g = check.Mixture(noise, laws, Fraction(shift))
-        return g.least_overlap(), g.rise()
+        found: tuple[arb, arb | None] = g.least_overlap(), g.rise()
+        return found
 
 
 def truncated(m: float, share: float) -> Pieces:
@@ -49,7 +50,8 @@ def truncated(m: float, share: float) -> Pieces:
 
 def panel(f: Any, low: float, high: float, **options: Any) -> arb:
     with check.proving():
-        return check.integral(f, arb(low), arb(high), check.Budget(), **options)
+        found: arb = check.integral(f, arb(low), arb(high), check.Budget(), **options)
+        return found
 
 
 @pytest.mark.parametrize(
@@ -87,7 +89,7 @@ def test_a_kink_is_enclosed_by_length_times_range() -> None:
 
 
 def test_by_how_much_a_function_strays_from_the_analytic_one_is_counted() -> None:
-    found = panel(lambda u: (u * 0 + 1, arb("1e-3")), 0, 2)
+    found = panel(lambda u: (u * 0 + 1, arb("1e-3" if isinstance(u, acb) else 0)), 0, 2)
     assert found.rad() >= 2e-3
     assert found.contains(arb(2))
 
@@ -117,6 +119,16 @@ def test_share_of_directions(d: int) -> None:
                 assert holds(found, mp.nstr(value, 40), 1e-27)
                 assert found.rad() < 1e-24
                 assert error < 1e-39
+
+
+@pytest.mark.parametrize("d", [2, 9, 17, 784])
+@pytest.mark.parametrize("radius", [1e-17, 1e-3])
+def test_share_of_directions_on_balls(d: int, radius: float) -> None:
+    with check.proving():
+        angle = check.Angle(d)
+        for c in (-0.8, -0.02, 0.1, 0.85):
+            whole = angle.above(arb(c, radius))[0] + arb(0, 1e-25)
+            assert all(whole.contains(angle.above(arb(c) + x * arb(radius))[0]) for x in (-1, 0, 1))
 
 
 @pytest.mark.parametrize("d", [2, 3, 6, 9, 40, 784])
@@ -222,6 +234,7 @@ def test_support_and_size_of_laws() -> None:
     assert not noise.law([(0.0, 9.0, 0.0, 0.0, 0.0)]).full_support
     assert noise.law(None).is_noise
     assert noise.law([(0.0, math.inf, 3.0, 0.0, 0.0)]).is_noise
+    assert not noise.law([(0.0, math.inf, 0.0, 0.5, 0.0)]).is_rescaled
     scaled = noise.law([(0.0, math.inf, 3.0, 0.0, 0.5)])
     assert (scaled.is_rescaled, scaled.is_noise) == (True, False)
 
@@ -259,6 +272,7 @@ def test_normal_noise_agrees_with_its_closed_form(d: int, l: float, ratio: float
         value = l * mp.ncdf(-z) + mp.ncdf(z - ratio)
     assert holds(found, mp.nstr(value, 30), 1e-15)
     assert found.rad() < 1e-14
+    assert rise is not None
     assert rise < 1e-15
     closed = check.overlap(check.Noise(d, sigma, 0.0, 2.0), l, ratio * sigma)
     assert holds(closed, mp.nstr(value, 30), 1e-28 * max(l, 1))
@@ -330,11 +344,13 @@ def test_random_mixtures_agree_with_the_oracle(seed: int) -> None:
     agrees_with_the_oracle(case)
 
 
-def test_the_integral_agrees_with_sampling() -> None:
+@pytest.mark.parametrize(("own", "other"), [(0.8, 0.5), (1.2, -0.4), (0.0, 0.9)])
+def test_the_integral_agrees_with_sampling(own: float, other: float) -> None:
     d, k, sigma, shift, n = 4, 1.0, 1.0, 0.9, 400_000
     pieces: Pieces = [(0.0, 0.7, 0.0, 0.0, 0.0), (0.7, 3.0, 1.0, -1.0, 0.5)]
     noise, random = check.Noise(d, sigma, k, 2.0), np.random.default_rng(0)
-    found, _ = mixture(noise, [(0.8, None), (0.5, pieces)], shift)
+    mixed = [(x, law) for x, law in ((own, None), (other, pieces)) if x]
+    found, _ = mixture(noise, mixed, shift)
     m, s = d / 2 - k, sigma * math.sqrt(2 * d / (d - 2 * k))
     t = random.gamma(m, size=n)
     x = random.normal(size=(n, d))
@@ -342,7 +358,7 @@ def test_the_integral_agrees_with_sampling() -> None:
     inside = special.gammainc(m, 0.7)  # ln w = 1 - ln t - 0.5 t on the outer piece, and m = 1
     outer = math.e * (special.exp1(1.5 * 0.7) - special.exp1(1.5 * 3.0))
     w = np.where(t < 0.7, 1.0, np.where(t < 3, np.exp(1 - np.log(t) - 0.5 * t), 0.0))
-    g = 0.8 + 0.5 * w / (inside + outer)
+    g = own + other * w / (inside + outer)
     y = x - np.array([shift, 0, 0, 0])
     far = np.sum(y * y, axis=1) / s**2
     ratio = np.exp(-k * np.log(far / t) - (far - t))
@@ -401,12 +417,13 @@ def test_which_mixtures_fall() -> None:
     assert falls((1.0, ball))
     assert falls((0.3, ball), (0.5, None))
     assert not falls((-0.3, ball), (1.0, None))  # jumps up at the edge of the ball
+    assert not falls((-2.0, ball), (0.5, None))  # below 0 inside
     assert falls((-1.0, [(0.0, math.inf, 0.0, 0.0, -0.5)]), (3.0, None))
     assert not falls((-1.0, [(0.0, math.inf, 0.0, 0.0, 1.0)]), (2.0, None))
     assert (
         falls((1.0, [(1.0, 5.0, 0.0, 3.0, 0.0), (5.0, 9.0, 0.0, 2.0, 0.0)])) is False
     )  # starts at 1
-    level: Pieces = [(0.0, 1.0, 0.0, 2.0, -0.5), (1.0, 9.0, -1.0, 2.0, 0.0)]
+    level = [(0.0, 1.0, 0.0, 2.0, -0.5), (1.0, 9.0, -1.0, 2.0, 0.0)]
     assert falls((1.0, level))
     assert not falls((1.0, [level[0], (1.0, 9.0, 1.0, 2.0, 0.0)]))
     assert falls((1.0, [(0.0, 1.0, 0.0, 2.0, 0.0), (1.0, 9.0, 0.0, 3.0, 0.0)]))
@@ -465,7 +482,7 @@ def refused(**changes: Any) -> str:
 
 def test_what_is_refused() -> None:
     noise = check.Noise(50, 1.0, 20.0, 2.0)
-    whole, ball = noise.law(None), noise.law([(0.0, 4.0, 0.0, 0.0, 0.0)])
+    whole = noise.law(None)
     assert "reach" in refused(reach=HALF + Fraction(1, 10**30))
     assert "fall" in refused(steps=[(0.5, [1.6, 0.0]), (0.5, [1.2, 0.0])])
     assert "fall" in refused(steps=[(0.5, [1.6, 0.0]), (0.6, [1.2, 0.0])])
