@@ -746,8 +746,8 @@ def charge(noise: Noise, law: Law, step: float) -> arb:
 
 def staged_tail(first: int, hits: int, n: int, p: arb) -> arb:
     """Enclose p^first Pr[X >= hits], X ~ Binomial(n, p): it is Pr[Beta(hits, n - hits + 1) < p]."""
-    if hits <= 0 or hits > n:
-        return p**first if hits <= 0 else arb(0)
+    if 2 * hits < n:  # the smaller side is the fast one
+        return p**first * (p.beta_lower(hits, n - hits + 1, 1) if hits > 0 else arb(1))
     return p**first * (1 - (1 - p).beta_lower(n - hits + 1, hits, 1))
 
 
@@ -1349,7 +1349,7 @@ def outcome(item: Item) -> dict[str, Any]:
         return said | {"proved": True, "given": item.prove() or 0}
     except NotProved as reason:
         return said | {"reason": str(reason)}
-    except (ArithmeticError, ValueError, TypeError, RecursionError, MemoryError) as error:
+    except (ArithmeticError, LookupError, NameError, TypeError, ValueError, RuntimeError) as error:
         return said | {"reason": f"{type(error).__name__}: {error}"}
 
 
@@ -1390,8 +1390,8 @@ def main(arguments: list[str] | None = None) -> int:
     else:
         print("\n".join(f"about {key}: {shown(value)}" for key, value in proofs.about.items()))
         print(f"SHA-256 of the file    {proofs.digest}\nSHA-256 of the checker {checker}")
-        print("taken as given: honest counts, and what was fixed before the votes (FORMAT.md 9)")
-        print(f"bounds that rest on no votes, which are assumptions: {given}")
+        print("taken as given: honest counts, what was fixed before the votes (FORMAT.md 9),")
+        print(f"and {given} bounds that rest on no votes")
         print(f"proved {proved} of {len(proofs.items)}")
     return 0 if proved == len(proofs.items) > 0 else 1
 
