@@ -1,7 +1,8 @@
 """Pages of the documentation site that are made from the code: Python names and JSON fields.
 
-A hook of MkDocs (mkdocs.yml). It adds `api.md`, `json.md`, the pages at the root of the repository,
-and every file outside docs/ that a page links to, so that the site is whole without a network.
+A hook of MkDocs (mkdocs.yml). It adds `api.md`, `json.md`, the pages outside docs/ that the site
+shows as its own, and every other file outside docs/ that a page links to, so that the site is whole
+without a network.
 """
 
 from __future__ import annotations
@@ -18,7 +19,13 @@ from typing import Any
 import dsrs
 
 ROOT = Path(__file__).parents[1]
-ROOT_PAGES = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+# Pages outside docs/, and what they are called on the site.
+OUTER_PAGES = {
+    "CHANGELOG.md": "CHANGELOG.md",
+    "CONTRIBUTING.md": "CONTRIBUTING.md",
+    "SECURITY.md": "SECURITY.md",
+    "checker/FORMAT.md": "format.md",
+}
 LINK = re.compile(r"(?<=\]\()(?:\.\./)([^)#]+)")
 LONGEST_VALUE = 200  # characters of a constant that are shown
 MENTIONED = re.compile(r"\b(dsrs\.[a-z]+)\.(\w+)")
@@ -185,15 +192,15 @@ def on_files(files: Any, config: Any) -> Any:
     from mkdocs.structure.files import File
 
     made = {"api.md": api_page(), "json.md": json_page()}
-    for name in ROOT_PAGES:
-        made[name] = (ROOT / name).read_text().replace("](docs/", "](")
+    for name, shown in OUTER_PAGES.items():
+        made[shown] = (ROOT / name).read_text().replace("](docs/", "](")
     for name, content in made.items():
         files.append(File.generated(config, name, content=content))
     linked = {
         target
-        for page in [*(ROOT / "docs").glob("*.md"), *(ROOT / name for name in ROOT_PAGES)]
+        for page in [*(ROOT / "docs").glob("*.md"), *(ROOT / name for name in OUTER_PAGES)]
         for target in LINK.findall(page.read_text())
-        if target not in ROOT_PAGES
+        if target not in OUTER_PAGES
     }
     for target in sorted(linked):
         files.append(File.generated(config, f"files/{target}", abs_src_path=str(ROOT / target)))
@@ -204,6 +211,6 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     """Links that leave docs/ lead to the copies that `on_files` has added."""
 
     def inside(match: re.Match[str]) -> str:
-        return match[1] if match[1] in ROOT_PAGES else f"files/{match[1]}"
+        return OUTER_PAGES.get(match[1], f"files/{match[1]}")
 
     return LINK.sub(inside, markdown)

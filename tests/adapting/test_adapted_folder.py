@@ -68,7 +68,7 @@ def test_a_file_or_a_run_is_no_folder_for_a_model(net: Path) -> None:
             clipped(net, place)
 
 
-@pytest.mark.parametrize("writes", range(5))
+@pytest.mark.parametrize("writes", range(7))
 def test_stopped_while_it_writes_it_goes_on(
     net: Path, monkeypatch: pytest.MonkeyPatch, writes: int
 ) -> None:

@@ -144,7 +144,7 @@ def test_a_damaged_picture_is_named_before_any_votes_where_pictures_are_compared
 def test_where_they_are_not_it_leaves_out_the_ways_that_read_it_unless_they_were_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dsrs.adapting.other_data.MOST_IMAGES_COMPARED", 0)
+    monkeypatch.setattr("dsrs.adapting.adapting.MOST_IMAGES_COMPARED", 0)
     model, data = from_torch(two_pixels(), SHAPE), halves(8, 0)
     broken = Dataset(Damaged(), None, "pictures", "sha256:0")
     options: dict[str, Any] = {"unlabelled": (broken, range(64)), "learning": LESSONS}

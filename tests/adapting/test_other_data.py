@@ -66,6 +66,6 @@ def test_images_in_files_are_compared_where_they_are_few(
     assert (len(found), list(rows)) == (4, [0, 1, 2, 3])
     assert found.fingerprint != files.fingerprint
     assert np.array_equal(found.input(0), PIXELS[6] / np.float32(255))
-    monkeypatch.setattr("dsrs.adapting.other_data.MOST_IMAGES_COMPARED", 5)
+    monkeypatch.setattr("dsrs.adapting.adapting.MOST_IMAGES_COMPARED", 5)
     assert without_shared((files, range(6)), DATA, [])[0] is files  # type: ignore[index]
     assert "too many to compare" in caplog.text

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dsrs.certifying import sample_input
-from dsrs.classifiers import DeviceVotes, Prepared, from_torch, load_classifier, overlap
+from dsrs.classifiers import DeviceVotes, Prepared, device_votes, from_torch, load_classifier
 from dsrs.errors import ClassifierError, InvalidInput
 from dsrs.laws import GeneralizedGaussian, Grid
 from dsrs.methods import Plan
@@ -100,7 +100,7 @@ def test_an_answer_of_another_shape_is_an_error() -> None:
 
 
 def test_noise_may_be_made_a_batch_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Ahead(overlap.InOrder):
+    class Ahead(device_votes.InOrder):
         lag = 1
 
     monkeypatch.setattr("dsrs.classifiers.device_votes.order_on", lambda place: Ahead())
@@ -112,7 +112,7 @@ def test_noise_may_be_made_a_batch_ahead(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_what_there_is_no_memory_for_is_counted_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """The batch that waits, and the one whose noise is made, may both find no memory."""
 
-    class Ahead(overlap.InOrder):
+    class Ahead(device_votes.InOrder):
         lag = 1
 
     def hungry(batch: Any) -> Any:
@@ -163,7 +163,7 @@ def test_two_streams_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> Non
         stream=lambda stream: nullcontext(),
     )
     monkeypatch.setattr(torch, "cuda", cuda)
-    order = overlap.TwoStreams("cuda:0")
+    order = device_votes.TwoStreams("cuda:0")
     assert log == ["noise waits for main"]
     made = Prepared(FakeTensor(log), FakeTensor(log), lambda batch: "answer")
     assert order.prepare(lambda: made) is made
@@ -179,25 +179,25 @@ def test_two_streams_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_overlap_needs_a_pass_of_the_doctor(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.setenv("DSRS_CACHE_DIR", str(tmp_path))
-    monkeypatch.delenv(overlap.OVERLAP_SWITCH, raising=False)
+    monkeypatch.delenv(device_votes.OVERLAP_SWITCH, raising=False)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda place: "A1000")
     gpu, cpu = torch.device("cuda:0"), torch.device("cpu:0")
-    assert not overlap.may_overlap(gpu)
-    overlap.record_pass(gpu, True)
-    assert overlap.may_overlap(gpu)
+    assert not device_votes.may_overlap(gpu)
+    device_votes.record_pass(gpu, True)
+    assert device_votes.may_overlap(gpu)
     assert "A1000, driver " in (tmp_path / "dsrs" / "doctor.json").read_text()
-    with overlap.switched("off"):
-        assert not overlap.may_overlap(gpu)
+    with device_votes.switched("off"):
+        assert not device_votes.may_overlap(gpu)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda place: "A1001")
-    assert not overlap.may_overlap(gpu)
-    with overlap.switched("on"):
-        assert overlap.may_overlap(gpu)
-        assert not overlap.may_overlap(cpu)
+    assert not device_votes.may_overlap(gpu)
+    with device_votes.switched("on"):
+        assert device_votes.may_overlap(gpu)
+        assert not device_votes.may_overlap(cpu)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda place: "A1000")
-    overlap.record_pass(gpu, False)
-    assert not overlap.may_overlap(gpu)
+    device_votes.record_pass(gpu, False)
+    assert not device_votes.may_overlap(gpu)
     (tmp_path / "dsrs" / "doctor.json").write_text("{damaged")
-    assert not overlap.may_overlap(gpu)
+    assert not device_votes.may_overlap(gpu)
 
 
 def test_an_onnx_file_reads_noise_where_it_is(tmp_path: Any) -> None:

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from dsrs.classifiers import load_classifier
-from dsrs.classifiers.exported_archive import OPERATOR
-from dsrs.classifiers.tensor_operators import HIGHER_ORDER_OPERATORS, TENSOR_OPERATORS
+from dsrs.classifiers.torch_file import HIGHER_ORDER_OPERATORS, OPERATOR, TENSOR_OPERATORS
 from dsrs.errors import ClassifierError
 
 torch = pytest.importorskip("torch", reason="needs the extra `torch`")

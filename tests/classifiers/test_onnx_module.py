@@ -248,5 +248,5 @@ def test_class_ids_and_a_missing_pytorch_leave_the_model_a_black_box(
     def missing() -> Any:
         raise MissingExtra("torch", "torch")
 
-    monkeypatch.setattr("dsrs.classifiers.onnx_gradients.imported_torch", missing)
+    monkeypatch.setattr("dsrs.classifiers.onnx_file.imported_torch", missing)
     assert loaded.gradient() is None

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from dsrs.classifiers import load_classifier
-from dsrs.classifiers.exported_archive import without_code
+from dsrs.classifiers.torch_file import without_code
 from dsrs.errors import ClassifierError
 
 torch = pytest.importorskip("torch", reason="needs the extra `torch`")

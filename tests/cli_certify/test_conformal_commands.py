@@ -67,7 +67,8 @@ def test_calibrate_predict_check(run: Run) -> None:
     assert "mean size" in out
     code, out, _ = run("check", "sets.json", "--quiet")
     assert code == 0
-    assert "1 verified" in out
+    assert "PROVED: sets certificate 1" in out
+    assert "1 of 1 proved" in out
     assert "not for each single input" in out
 
 
@@ -115,8 +116,8 @@ def test_too_few_inputs_are_told(run: Run) -> None:
     assert code == 0
     assert "every set will hold all classes" in out
     code, out, _ = run("check", "sets.json", "--quiet")
-    assert code == 3
-    assert "1 abstained" in out
+    assert code == 1
+    assert "0 of 0 proved, 1 claim nothing" in out
 
 
 def test_scores_are_taken_again(run: Run) -> None:
@@ -134,11 +135,15 @@ def test_scores_are_taken_again(run: Run) -> None:
     assert run("check", "sets.json", "--quiet", "--votes", "3")[0] == 2
 
 
-def test_floats_agree(run: Run) -> None:
+def test_sets_of_other_noise_are_proved_and_their_forgeries_are_not(run: Run) -> None:
     calibrate(run, "--k", "2")
-    code, out, _ = run("check", "sets.json", "--fast")
-    assert code == 3
-    assert "agrees with our floats" in out
+    assert run("check", "sets.json", "--quiet")[0] == 0
+    fields = json.loads(Path("sets.json").read_text())
+    fields["threshold"] *= 0.9
+    Path("forged.json").write_text(json.dumps(fields))
+    code, out, _ = run("check", "forged.json", "--quiet")
+    assert code == 1
+    assert "NOT PROVED" in out
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def test_json_of_radius_is_a_certificate_that_check_accepts(capsys, tmp_path: Pa
     found["proof"]["p"] = [0.95, 0.98]
     (tmp_path / "bad.json").write_text(json.dumps(found))
     assert main(["check", str(tmp_path / "bad.json")]) == 1
-    assert "REFUTED" in capsys.readouterr().out
+    assert "NOT PROVED" in capsys.readouterr().out
 
 
 def test_radius_reads_every_form_of_a_law_and_every_family(capsys) -> None:  # type: ignore[no-untyped-def]

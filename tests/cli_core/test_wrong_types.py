@@ -32,10 +32,10 @@ def run() -> dsrs.CertifiedRun:
 
 def test_check_takes_a_run_its_folder_and_its_path(run: dsrs.CertifiedRun) -> None:
     for what in (run, run.path, str(run.path)):
-        verdicts = dsrs.check(what)
-        assert [verdict.word for verdict in verdicts] == ["verified", "verified", "abstained"]
-        assert verdicts
-        assert repr(verdicts) == "2 verified, 0 refuted, 0 undecided, 1 abstained"
+        checked = dsrs.check(what)
+        assert [verdict.proved for verdict in checked] == [True, True]
+        assert checked
+        assert repr(checked) == "2 of 2 proved, 1 claim nothing"
 
 
 def test_check_takes_a_file(run: dsrs.CertifiedRun, tmp_path: Path) -> None:

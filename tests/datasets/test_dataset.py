@@ -55,7 +55,7 @@ def test_bytes_become_the_unit_interval() -> None:
 def test_floats_outside_the_bounds_are_refused(
     monkeypatch: pytest.MonkeyPatch, bad: float, row: int
 ) -> None:
-    monkeypatch.setattr("dsrs.datasets.arrays.CHUNK_BYTES", 100)
+    monkeypatch.setattr("dsrs.datasets.dataset.CHUNK_BYTES", 100)
     images = np.full((7, 3, 4), 0.5, np.float32)
     images[row, 2, 1] = bad
     with pytest.raises(DataError, match=rf"\[0, 1\], got .* in input {row};"):
@@ -150,7 +150,7 @@ def test_any_change_changes_the_fingerprint(monkeypatch: pytest.MonkeyPatch) -> 
     ]
     fingerprints = [each.fingerprint for each in made]
     assert len(set(fingerprints)) == len(made)
-    monkeypatch.setattr("dsrs.datasets.arrays.CHUNK_BYTES", 7)
+    monkeypatch.setattr("dsrs.datasets.dataset.CHUNK_BYTES", 7)
     assert Dataset.from_arrays(images, labels).fingerprint == fingerprints[0]
 
 

@@ -91,5 +91,5 @@ def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
 
 def test_a_page_that_is_not_in_the_navigation_is_found(pages: ModuleType) -> None:
     listed = (ROOT / "mkdocs.yml").read_text()
-    for page in [*(ROOT / "docs").glob("*.md"), *map(Path, pages.ROOT_PAGES)]:
+    for page in [*(ROOT / "docs").glob("*.md"), *map(Path, pages.OUTER_PAGES.values())]:
         assert f": {page.name}\n" in listed, f"{page.name} is not in mkdocs.yml"

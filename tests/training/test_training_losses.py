@@ -21,7 +21,7 @@ from dsrs.training import (
     noisy_logits,
     smoothed_cross_entropy,
 )
-from dsrs.training.attacks import ascended, within
+from dsrs.training.batches import ascended, within
 
 LN3 = math.log(3)
 

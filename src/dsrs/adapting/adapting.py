@@ -3,29 +3,151 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dsrs.adapting.folder import (
+import numpy as np
+from numpy.typing import NDArray
+
+from dsrs.adapting.judging import (
     ADAPTED_CARD_NAME,
     AS_IT_IS,
     LAW_NAME,
     LAWS_FOLDER,
     LOOKS,
     PICTURES,
+    Budget,
+    Candidate,
+    Made,
+    Watch,
+    best_of,
     check_output_folder,
+    judged,
 )
-from dsrs.adapting.judging import Budget, Candidate, Made, Watch, best_of, judged
-from dsrs.adapting.learning import LEARNING_WAYS, Learning, Situation, without_learning
-from dsrs.adapting.other_data import usable_data
-from dsrs.adapting.pictures import write_pictures
-from dsrs.adapting.ways import DEFAULT_WAYS, WAYS
-from dsrs.classifiers import MODEL_NAME, Classifier
-from dsrs.datasets import Dataset
+from dsrs.adapting.learning import (
+    DEFAULT_WAYS,
+    LEARNING_WAYS,
+    WAYS,
+    Learning,
+    Situation,
+    without_learning,
+)
+from dsrs.classifiers import MODEL_NAME, Classifier, denoiser_from
+from dsrs.datasets import Dataset, some_inputs
 from dsrs.errors import ClassifierError, DataError, InvalidInput, MissingExtra
 from dsrs.files import write_whole
+from dsrs.store import in_memory, png, rows_not_in
+
+# ---- Data to learn from that holds nothing of what is certified
+
+# Images in files, of both data sets, that are read to compare them: some minutes.
+MOST_IMAGES_COMPARED = 30_000
+LOG = logging.getLogger("dsrs.adapting")
+Unlabelled = tuple[Dataset, Sequence[int]]  # data, and which inputs of it
+
+
+def usable_data(
+    unlabelled: Unlabelled | None, dataset: Dataset, indices: Sequence[int], ways: Sequence[str]
+) -> tuple[Unlabelled | None, bool]:
+    """What may be estimated from, and whether models may also learn from it.
+
+    Args:
+        unlabelled: the data that was given to estimate and to learn from.
+        dataset: the data to certify.
+        indices: its inputs that choose.
+        ways: those that were asked for by name.
+    """
+    if unlabelled is None or unlabelled[0].fingerprint != dataset.fingerprint:
+        left = None if unlabelled is None else without_shared(unlabelled, dataset, ways)
+        return left, unlabelled is None or left is not None
+    # What is fitted to the inputs that choose looks better on them.
+    fitted = bool(set(unlabelled[1]) & set(indices))
+    return None if fitted else unlabelled, False  # inputs that may be reported teach nothing
+
+
+def without_shared(
+    unlabelled: Unlabelled, dataset: Dataset, ways: Sequence[str]
+) -> Unlabelled | None:
+    """The inputs to learn from that are not also in `dataset`, by their content; None: no input.
+
+    Raises InvalidInput where nothing is left and one of `ways`, those asked for by name, needs it.
+    """
+    data, rows = unlabelled
+    read = sum(len(each) for each in (data, dataset) if not in_memory(each))
+    if read > MOST_IMAGES_COMPARED:
+        LOG.warning(
+            "%d images in files are too many to compare: none of the inputs to learn from "
+            "(--train-data) should be among those that are certified",
+            read,
+        )
+        return unlabelled
+    left = rows_not_in(data, rows, dataset)
+    shared = len(rows) - len(left)
+    if not shared:
+        return unlabelled
+    said = (
+        f"{shared} of {len(rows)} inputs to learn from (--train-data) are also in the data to "
+        "certify (--data)"
+    )
+    if not left:
+        if set(ways) & {"statistics", *LEARNING_WAYS}:
+            raise InvalidInput(f"{said}: give others to {', '.join(ways)}")
+        LOG.warning("%s: nothing is learned from them", said)
+        return None
+    LOG.warning("%s: learned from the other %d", said, len(left))
+    if len(rows) == len(data):  # a whole data set stays one
+        return some_inputs(data, left), range(len(left))
+    return data, left
+
+
+# ---- Pictures of what noise and denoiser do: the image, its noisy copy, and what the model sees
+
+MOST_PICTURES = 4
+LEAST_PICTURE_HEIGHT = 96  # pixels; smaller images are enlarged
+PICTURE_GAP = 4  # white pixels between two
+
+
+def write_pictures(
+    folder: Path, best: Candidate, dataset: Dataset, indices: tuple[int, ...], seed: int
+) -> list[str]:
+    """Write a strip for each of the first inputs under the noise of the best; the files' names.
+
+    Inputs that are no images of one or three channels have none.
+    """
+    if len(dataset.input_shape) != 3 or dataset.input_shape[0] not in (1, 3):
+        return []
+    model, rng = best.classifier, np.random.default_rng(seed)
+    name = best.denoiser
+    denoiser = None if name is None else denoiser_from(name, model.input_shape, model.bounds)
+    folder.mkdir(exist_ok=True)
+    names = []
+    for index in indices[:MOST_PICTURES]:
+        image = dataset.input(index)
+        noise = rng.standard_normal(image.shape, dtype=np.float32)
+        noisy = image + np.float32(best.tuned.best.law.sigma) * noise
+        seen = [] if denoiser is None else [denoiser.rows(noisy[None])[0]]
+        names.append(f"{index}.png")
+        write_whole(folder / names[-1], strip([image, noisy, *seen], dataset.bounds))
+    return names
+
+
+def strip(images: list[NDArray[np.float32]], bounds: tuple[float, float]) -> bytes:
+    """PNG of images (channels, height, width) side by side."""
+    lower, upper = bounds
+    times = -(-LEAST_PICTURE_HEIGHT // images[0].shape[1])
+    parts: list[NDArray[np.uint8]] = []
+    for image in images:
+        unit = np.clip((image - lower) / (upper - lower), 0, 1)
+        large = np.rint(255 * unit).astype(np.uint8).repeat(times, axis=1).repeat(times, axis=2)
+        white = np.full((*large.shape[:2], PICTURE_GAP), 255, np.uint8)
+        parts += [white, large] if parts else [large]
+    return png(np.concatenate(parts, axis=2))
+
+
+# ---- Trying, choosing and writing
 
 ADAPTED_FORMAT = 1
 
@@ -149,7 +271,7 @@ def adapt(
 def _tried(
     ways: Sequence[str], situation: Situation, judge: Callable[[str, Made], Candidate]
 ) -> tuple[list[Candidate], dict[str, str]]:
-    """The model as it is and what each way made of it; why those failed that nobody named."""
+    """Return all candidates, and why ways failed that were not asked for by name."""
     candidates, failed = [judge(AS_IT_IS, Made(situation.model))], {}
     for way in ways or (*DEFAULT_WAYS, *(LEARNING_WAYS if situation.learning else ())):
         now = replace(situation, before=tuple(candidates))

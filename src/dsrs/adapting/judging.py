@@ -1,8 +1,9 @@
-"""What a candidate would certify: one look at it, and every law forecast from that."""
+"""What a candidate would certify: every law, forecast from one sampled landscape."""
 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
@@ -12,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from dsrs.certifying import Counter, certify_run
-from dsrs.classifiers import Classifier
+from dsrs.classifiers import MODEL_NAME, Classifier
 from dsrs.confidence import Resampling, interval, resampled_means
 from dsrs.datasets import Dataset
-from dsrs.errors import InvalidInput
+from dsrs.errors import InvalidInput, StoreError, StoreMismatch
 from dsrs.methods import ALPHA, N, Plan
-from dsrs.store import Landscape, read_landscape, wide_law
+from dsrs.store import STORE_NAME, Landscape, read_landscape, wide_law
 from dsrs.tuning import Objective, Tuned, tune
 
 # Sizes of noise that are tried to see how far to look, as shares of the range of the data.
@@ -154,9 +155,9 @@ class Candidate:
 def best_of(candidates: Sequence[Candidate]) -> Candidate:
     """The candidate that is expected to certify most, of which the first is the model as it is.
 
-    Few inputs choose, and under very large noise a few of them may have very large radii, which
-    give a large mean by luck. So among those that help, and that a paired 95% interval cannot tell
-    from the largest mean, the one is taken whose own interval has the largest lower end.
+    Under very large noise a few inputs may have very large radii, and so give a large mean by luck.
+    So of all others whose value a paired 95% interval cannot tell from the largest, take the one
+    whose own interval has the largest lower end.
     """
     most = max(candidates, key=lambda each: each.value)
     if most is candidates[0]:
@@ -174,7 +175,7 @@ def judged(
     folder: Path,
     watch: Watch | None = None,
 ) -> Candidate:
-    """Look at a candidate, into a run folder of its name, and forecast every law."""
+    """Sample the landscape of a candidate into a run folder, and forecast every law from it."""
     d, classifier = math.prod(dataset.input_shape), made.classifier
     reach = budget.reach or borne_size(classifier, dataset, indices, budget.seed)
     plan = Plan(
@@ -244,3 +245,42 @@ def borne_size(
         if np.mean(answers == known) >= least:
             borne = size
     return float(borne * (upper - lower))
+
+
+# ---- The folder of an adapted model: what lies in it, and whether `adapt` may write there
+
+AS_IT_IS = "as it is"
+ADAPTED_CARD_NAME, LAW_NAME, LOOKS = "adapted.json", "tuned.json", "looks"
+LAWS_FOLDER, PICTURES = "laws", "pictures"
+DENOISER_FOLDER, FINE_TUNED_FOLDER = "denoiser", "fine-tuned"
+# All that is written beside the looks and the card; `dsrs.reports` makes the page.
+WRITTEN_BESIDE_LOOKS = (
+    *(MODEL_NAME, LAW_NAME, LAWS_FOLDER, PICTURES),
+    *(DENOISER_FOLDER, FINE_TUNED_FOLDER, "candidates.html"),
+)
+
+
+def check_output_folder(folder: Path) -> None:
+    """Raise StoreError where `adapt` would replace files that it did not write.
+
+    What is there may be an unfinished run. That begins with the look at the model as it is, and
+    writes model.onnx behind the laws: without these a folder, or its model, is of another origin.
+    """
+    for place in (folder, *folder.parents):
+        if os.path.lexists(place) and not place.is_dir():
+            raise StoreError(f"{place} is no folder; choose a new folder for the adapted model")
+    for place in (folder.resolve(), *folder.resolve().parents):
+        if (place / STORE_NAME).exists():
+            raise StoreMismatch(f"{folder} lies in the run folder {place}; write beside it")
+    if (folder / ADAPTED_CARD_NAME).exists():
+        raise StoreMismatch(f"{folder} holds an adapted model already; choose another folder")
+    there = [name for name in WRITTEN_BESIDE_LOOKS if os.path.lexists(folder / name)]
+    if (folder / LOOKS / file_name(AS_IT_IS)).is_dir() and (
+        MODEL_NAME not in there or LAW_NAME in there
+    ):
+        return
+    if there:
+        raise StoreMismatch(
+            f"{folder} holds {there[0]} that is not of an unfinished run of `dsrs adapt`, which "
+            "would replace it; choose another folder"
+        )

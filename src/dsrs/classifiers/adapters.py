@@ -1,4 +1,4 @@
-"""What an adapter is: how models of one kind are told by their name, and read.
+"""What an adapter is: how models of one kind are told by their name, prepared for, and read.
 
 A new kind of model is a file with an `Adapter` and a line in `ADAPTERS` of loading.py, or
 `register(adapter)` from code outside of this package.
@@ -6,18 +6,91 @@ A new kind of model is a file with an `Adapter` and a line in `ADAPTERS` of load
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from dsrs.classifiers.base import UNIT_BOUNDS, Classifier
-from dsrs.classifiers.precision import Precision
-from dsrs.errors import InvalidInput, ShapeNeeded
+from dsrs.classifiers.tensor_passes import Precision
+from dsrs.errors import ClassifierError, InvalidInput, ShapeNeeded
 
 if TYPE_CHECKING:
-    from dsrs.classifiers.preparation import Preparation
     from dsrs.classifiers.scaling import Scaling
+
+# ---- How the publisher of a model prepares images for it
+# timm, torchvision and Hugging Face keep size, normalisation and classes beside the weights, each
+# in a form of its own; their adapters turn it into a `Preparation`. The commands read images as it
+# says unless they are told otherwise, and the normalisation becomes a part of the model, so that
+# radii are in units of pixels.
+
+RESAMPLES = ("nearest", "box", "bilinear", "hamming", "bicubic", "lanczos")
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What a model's own transform does to an image, and what its classes are called.
+
+    Attributes:
+        input_shape: the shape of one input after the transform, where it is said.
+        mean: of the normalisation (x - mean) / std of pixels in [0, 1]; empty: there is none.
+        std: see `mean`.
+        size: pixels to which the shorter side is scaled.
+        crop: pixels of the middle square that is kept.
+        resample: the filter of the scaling, by Pillow's name in small letters.
+        stretch: whether both sides are scaled to `size`, whatever they were.
+        class_names: the names of the classes in their order; empty if they are not known.
+    """
+
+    input_shape: tuple[int, ...] | None = None
+    mean: tuple[float, ...] = ()
+    std: tuple[float, ...] = ()
+    size: int | None = None
+    crop: int | None = None
+    resample: str = "bilinear"
+    stretch: bool = False
+    class_names: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """Return a line such as `images scaled to 256 (bilinear) and cropped to 224, mean ...`."""
+        parts = []
+        if self.size is not None:
+            way = f"{self.size} x {self.size}" if self.stretch else f"{self.size}"
+            parts.append(f"images scaled to {way} ({self.resample})")
+        if self.crop is not None and self.crop != self.size:
+            parts.append(f"the middle {self.crop} x {self.crop} kept")
+        return ", ".join([*parts, self.normalisation])
+
+    @property
+    def normalisation(self) -> str:
+        """Return `mean 0.5, std 0.25`, or a text that there is none."""
+        if not (self.mean or self.std):
+            return "pixels are not normalised"
+        return normalisation_text(self.mean, self.std)
+
+
+def normalisation_text(mean: Sequence[float], std: Sequence[float]) -> str:
+    """Return `mean 0.5, std 0.25` for descriptions."""
+    return ", ".join(
+        f"{name} {','.join(f'{value:g}' for value in values)}"
+        for name, values in (("mean", mean or (0.0,)), ("std", std or (1.0,)))
+    )
+
+
+def square(size: Any, title: str) -> int:
+    """The pixels of `224`, `[224]`, `(224, 224)` or `{"height": 224, "width": 224}`.
+
+    `size` comes from a file of the publisher; what is no square is refused.
+    """
+    sides = list(size.values()) if isinstance(size, Mapping) else size
+    sides = list(sides) if isinstance(sides, list | tuple) else [sides]
+    if not sides or any(type(side) is not int or side < 1 or side != sides[0] for side in sides):
+        raise ClassifierError(f"{title} wants images of size {size}, expected a square of pixels")
+    return int(sides[0])
+
+
+# ---- Adapters and their options
 
 Engine = Literal["auto", "onnx", "eager", "compiled"]
 
@@ -93,7 +166,7 @@ class Adapter:
         takes: the options that it takes beyond those of every kind; an adapter that takes `mean`
             sees to `mean` and `std` itself; so does every one that is given `weights`.
         prepares: reads what the publisher of a model says of its inputs, without the weights; None
-            where nobody says anything.
+            where nothing is said.
         runs_code: whether Python code is run that such a name, or a folder of this name, names.
     """
 

@@ -6,17 +6,50 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.classifiers.counting import VotesThere
-from dsrs.errors import ClassifierError, DsrsError, InvalidInput, NoScores, OutOfMemory
+from dsrs.errors import (
+    ClassifierError,
+    DsrsError,
+    InvalidInput,
+    NoScores,
+    NotAFunction,
+    OutOfMemory,
+)
 from dsrs.noise import NoiseBlock
 
 if TYPE_CHECKING:
     from dsrs.classifiers.scaling import Scaling
+
+
+class Share(NamedTuple):
+    """The rows `begin` up to `end` of a block: those of a batch that are counted."""
+
+    block: NoiseBlock
+    begin: int
+    end: int
+
+
+class VotesThere(ABC):
+    """Adds up votes on a device, for one thread."""
+
+    @abstractmethod
+    def add(self, share: Share) -> list[Share]:
+        """Count these rows; returns what there was no memory for, to be counted otherwise."""
+
+    @abstractmethod
+    def finish(self) -> list[Share]:
+        """Count what is waiting; returns what there was no memory for."""
+
+    @abstractmethod
+    def taken(self) -> NDArray[np.int64]:
+        """Return the votes since the last call, by class and radial bin; wait for the device."""
+
+
+# ---- The classifier
 
 ScoreGradient = Callable[[NDArray[np.float32], NDArray[np.float64]], NDArray[np.float32]]
 
@@ -88,7 +121,7 @@ class Classifier(ABC):
         return False
 
     def votes_there(self, edges: NDArray[np.float64]) -> VotesThere | None:
-        """Counts votes where the model makes its noise; None where they are counted here.
+        """Return what counts votes on the model's device; None where the caller counts them.
 
         Args:
             edges: the noise norms between the radial bins.
@@ -134,7 +167,7 @@ def answer_of(
 
 
 def failure(error: Exception, name: str, shape: tuple[int, ...]) -> ClassifierError:
-    """What an error of foreign code is to us: a lack of memory, which fewer rows may help, or not.
+    """Return the ClassifierError for an error of foreign code: OutOfMemory if it is one of memory.
 
     Only Python's own has a type for it everywhere; the others say it.
     """
@@ -251,3 +284,53 @@ def checked_num_classes(num_classes: int) -> int:
 def described(what: str, input_shape: tuple[int, ...], bounds: tuple[float, float]) -> str:
     """The description of a classifier: what it is, what it takes, in which units."""
     return f"{what}; input {input_shape} in [{bounds[0]:g}, {bounds[1]:g}]"
+
+
+# ---- Whether a classifier is a function
+# A vote must depend on its noisy copy alone. That of a model in training mode does not: dropout
+# draws anew in every pass, and batch statistics look at the other rows. Such votes are no sample
+# of any smoothed classifier, and a certificate from them would mean nothing.
+
+# Rows that are asked twice, at least, and rows of a forward pass, at most.
+FEWEST_REPEATED_ROWS, MOST_REPEATED_ROWS = 32, 64
+# The rows beside them, the second time, are brighter by so many sigma: their statistics differ.
+BRIGHTER = np.float32(4)
+
+
+def refuse_unless_function(
+    classifier: Classifier, x: NDArray[np.float32], sigma: float, batch: int
+) -> None:
+    """Raise NotAFunction if noisy copies of x get other classes when they are asked again.
+
+    The second time they stand in another order, in another place, and beside other, brighter rows.
+
+    Args:
+        classifier: the model to try.
+        x: an input of it.
+        sigma: the size of the noise.
+        batch: rows of a forward pass of the plan.
+    """
+    noise = np.random.default_rng(0)
+    batch = min(batch, MOST_REPEATED_ROWS)
+    asked = max(1, batch // 2)
+    beside = batch - asked
+    changed = rows = 0
+    while rows < FEWEST_REPEATED_ROWS:
+        noisy = noise.standard_normal((batch + beside, *x.shape), dtype=np.float32)
+        noisy[batch:] += BRIGHTER
+        noisy = x + np.float32(sigma) * noisy
+        again = np.concatenate([noisy[batch:], noisy[:asked][::-1]])
+        first, second = (
+            answer_of(classifier.classify, part, classifier.description)
+            for part in (noisy[:batch], again)
+        )
+        changed += int(np.count_nonzero(first[:asked] != second[beside:][::-1]))
+        rows += asked
+    if changed:
+        raise NotAFunction(
+            f"expected the same class for the same row, but {changed} of {rows} rows got another "
+            "one when they were asked again beside other rows. A certificate needs a function of "
+            "the input: use the model in inference mode (PyTorch: `model.eval()`; Keras: "
+            "`training=False`), without dropout and batch statistics, with deterministic "
+            f"operations ({classifier.description})"
+        )

@@ -1,21 +1,24 @@
-"""Any Python callable on float32 batches; the other adapters end here as well."""
+"""Any Python callable on float32 batches as a classifier; the other adapters end here as well."""
 
 from __future__ import annotations
 
 import functools
+import hashlib
+import logging
 import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from threading import Lock
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.classifiers.answers import answers_fingerprint
 from dsrs.classifiers.base import (
     UNIT_BOUNDS,
     Classifier,
     ScoreGradient,
+    VotesThere,
     answer_of,
     checked_batch,
     checked_bounds,
@@ -25,16 +28,174 @@ from dsrs.classifiers.base import (
     checked_shape,
     described,
 )
-from dsrs.classifiers.counting import VotesThere
 from dsrs.classifiers.device_votes import DeviceVotes
-from dsrs.classifiers.memory import FittingRows
 from dsrs.classifiers.tensor_passes import NoisyForward
-from dsrs.errors import ClassifierError, InvalidInput
+from dsrs.errors import ClassifierError, InvalidInput, OutOfMemory
 from dsrs.noise import NoiseBlock
 
 if TYPE_CHECKING:
     from dsrs.classifiers.denoisers import Denoiser
     from dsrs.classifiers.scaling import Scaling
+
+
+def in_fixed_batches(
+    forward: Callable[[NDArray[np.float32]], NDArray[Any]], size: int
+) -> Callable[[NDArray[np.float32]], NDArray[Any]]:
+    """Return a function of any number of rows from `forward`, which takes exactly `size` rows.
+
+    The last part is filled up with copies of its last row, whose answers are dropped.
+    """
+
+    def run(batch: NDArray[np.float32]) -> NDArray[Any]:
+        answers = []
+        for first in range(0, len(batch), size):
+            part = batch[first : first + size]
+            rows = len(part)
+            if rows < size:
+                part = np.concatenate([part, np.repeat(part[-1:], size - rows, axis=0)])
+            try:
+                answer = forward(part)
+            except OutOfMemory as error:
+                raise ClassifierError(
+                    f"{error}; the model was exported for {size} rows and takes no fewer: "
+                    "export it with an open batch axis"
+                ) from error
+            if answer.shape[:1] != (size,):
+                raise ClassifierError(
+                    f"a model exported for {size} rows must return {size} rows, "
+                    f"got shape {answer.shape}"
+                )
+            answers.append(answer[:rows])
+        return answers[0] if len(answers) == 1 else np.concatenate(answers)
+
+    return run
+
+
+# ---- Fewer rows for a model that runs out of memory
+# Votes belong to a plan, and forward passes of another shape may round otherwise. So the rows are
+# given in halves, and again in halves of these, down to single rows: a model that answers alike,
+# bit for bit, in all of these shapes is taken to do so in the one that does not fit, and goes on
+# with fewer rows. One that does not is refused, with the batch to ask for.
+#
+# All sizes are needed. PyTorch's eager EfficientNet answers 8 rows as it does 4 and 4, but not 16
+# as 8 and 8.
+
+LOG = logging.getLogger("dsrs.counting")
+
+# The answer to the rows from the first number up to the second.
+Ask = Callable[[int, int], Any]
+
+
+class FittingRows:
+    """How many rows a model has memory for, as far as is known; threads share it."""
+
+    def __init__(self) -> None:
+        self.most: int | None = None  # None: it never ran out
+        self._lock = Lock()
+
+    def answer(self, ask: Ask, rows: int, name: str) -> Any:
+        """The answer to all rows, in as many parts as needed; the same whatever their size."""
+        answers, size = fitting_answer(ask, rows, min(rows, self.most or rows))
+        if size < rows and size < (self.most or rows):
+            _refuse_other_answers(ask, answers, rows, size, name)
+            with self._lock:
+                if size < (self.most or rows):
+                    self.most = size
+                    LOG.warning(
+                        "%s ran out of memory with %d rows: it is given %d at a time from now on, "
+                        "which does not change its answers",
+                        *(name, rows, size),
+                    )
+        return answers
+
+
+def fitting_answer(ask: Ask, rows: int, size: int) -> tuple[Any, int]:
+    """The answer in parts of `size` rows, halved until they fit; and their size."""
+    while True:
+        try:
+            return _in_parts(ask, rows, size), size
+        except OutOfMemory as error:
+            if size == 1:
+                raise ClassifierError(
+                    f"even a single row is too much for the memory: {error}"
+                ) from error
+        size = -(-size // 2)
+
+
+def _in_parts(ask: Ask, rows: int, size: int) -> Any:
+    parts = []
+    for start in range(0, rows, size):
+        stop = min(start + size, rows)
+        part = ask(start, stop)
+        if not isinstance(part, np.ndarray) or part.shape[:1] != (stop - start,):
+            return part  # no answer: whoever checks answers says so
+        parts.append(part)
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _refuse_other_answers(ask: Ask, answers: Any, rows: int, size: int, name: str) -> None:
+    """Raise unless parts of every smaller size have the answers `answers`."""
+    advice = f"{name} ran out of memory with {rows} rows; use `batch` = {size} or less."
+    if size == 1:
+        raise ClassifierError(
+            f"{advice} It is not made smaller by itself: with only one row at a time, whether the "
+            "answers depend on the shape of a batch cannot be seen"
+        )
+    smaller = size
+    while smaller > 1:
+        smaller = -(-smaller // 2)
+        other = _in_parts(ask, rows, smaller)
+        if not np.array_equal(other, answers):
+            raise ClassifierError(
+                f"{advice} It is not made smaller by itself: the model rounds {smaller} rows "
+                f"otherwise than {size}, so the votes would no longer be those of this plan on "
+                "every machine"
+            )
+
+
+# ---- A fingerprint from answers, where neither file nor weights can be hashed
+
+PROBED_ROWS = 64
+# Levels of a logit, as shares of the largest. Sums in another order differ by about 1e-7 and fall
+# on the same level; weights that move the answers by 1e-3 of their size change one of the 64.
+GAP_LEVELS = 128
+
+
+def answers_fingerprint(
+    forward: Callable[[NDArray[np.float32]], Any],
+    input_shape: tuple[int, ...],
+    num_classes: int,
+    bounds: tuple[float, float],
+    name: str,
+) -> str:
+    """A hash of the class, and of the margin where there are logits, of each of some inputs."""
+    batch = varied_batch(input_shape, bounds)
+    # In parts if need be: another rounding falls on the same levels.
+    answer, _ = fitting_answer(
+        lambda start, stop: answer_of(forward, batch[start:stop], name), PROBED_ROWS, PROBED_ROWS
+    )
+    digest = hashlib.sha256(checked_classes(answer, PROBED_ROWS, num_classes, name).tobytes())
+    if answer.ndim == 2:
+        second, best = np.sort(answer.astype(np.float64), axis=1)[:, -2:].T
+        # The loser of two may be -inf, as the logarithm of a probability that is zero.
+        scale = max(float(np.abs(answer[np.isfinite(answer)]).max()), np.finfo(np.float64).tiny)
+        levels = np.rint(GAP_LEVELS * np.clip((best - second) / scale, 0, 4)).astype(np.int64)
+        digest.update(levels.tobytes())
+    return f"answers:{digest.hexdigest()[:32]}"
+
+
+def varied_batch(input_shape: tuple[int, ...], bounds: tuple[float, float]) -> NDArray[np.float32]:
+    """Seeded inputs of every brightness, from flat ones to noise over all of `bounds`."""
+    lower, upper = bounds
+    rng = np.random.default_rng(1)
+    column = (PROBED_ROWS, *(1,) * len(input_shape))
+    level = rng.uniform(lower, upper, column)
+    contrast = rng.uniform(0, upper - lower, column)
+    batch = level + contrast * rng.uniform(-0.5, 0.5, (PROBED_ROWS, *input_shape))
+    return np.clip(batch, lower, upper).astype(np.float32)
+
+
+# ---- The classifier
 
 Parameters = ParamSpec("Parameters")
 Forward = Callable[[NDArray[np.float32]], Any]
@@ -267,3 +428,44 @@ def _classes_of(answer: Any, name: str) -> int:
 def _qualified_name(forward: Forward) -> str:
     named = forward if hasattr(forward, "__qualname__") else type(forward)
     return f"{named.__module__}.{named.__qualname__}"
+
+
+# ---- The classifier behind a denoiser
+
+
+@remembered
+def denoised(classifier: Classifier, denoiser: Denoiser) -> CallableClassifier:
+    """Return `classifier` with `denoiser` between the noise and the classifier.
+
+    In an ONNX model the denoiser becomes a part of the graph, before a PyTorch module it is a
+    module, and before anything else it runs in NumPy. It is a part of description and fingerprint.
+
+    Args:
+        classifier: the model.
+        denoiser: what its inputs pass through, as `denoiser_from` makes it for the shape and the
+            bounds of the model.
+    """
+    if isinstance(classifier, CallableClassifier) and classifier.behind is not None:
+        return replace(classifier.behind(denoiser), class_names=classifier.class_names)
+    return in_numpy(classifier, denoiser)
+
+
+def in_numpy(classifier: Classifier, denoiser: Denoiser) -> CallableClassifier:
+    """Return `classifier` behind `denoiser`, which runs in NumPy."""
+    known = classifier if isinstance(classifier, CallableClassifier) else None
+    inner: Forward = classifier.classify if known is None else known.forward
+    scores: Forward = classifier.scores if known is None else known.scoring or known.forward
+    identity = classifier.fingerprint if known is None else known.identity
+    title, shape = classifier.description.partition(";")[0], tuple(classifier.input_shape)
+    return CallableClassifier(
+        forward=lambda batch: inner(denoiser.rows(batch)),
+        scoring=lambda batch: scores(denoiser.rows(batch)),
+        input_shape=shape,
+        num_classes=classifier.num_classes,
+        bounds=classifier.bounds,
+        identity=f"{identity} {denoiser.fingerprint}",
+        description=described(f"{title} behind {denoiser.name}", shape, classifier.bounds),
+        class_names=classifier.class_names,
+        probed=known is not None and known.probed,
+        memory=FittingRows() if known is None else known.memory,
+    )

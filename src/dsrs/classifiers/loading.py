@@ -1,46 +1,123 @@
-"""One door for models given by name: which adapter takes it is told by the name."""
+"""The entry point for models given by name: the name says which adapter reads the model."""
 
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from dsrs.classifiers import (
-    hugging_face,
-    model_folder,
-    named_network,
-    onnx_file,
-    python_file,
-    python_object,
-    timm_model,
-    torch_file,
-    torchvision_model,
-)
-from dsrs.classifiers.adapters import Adapter, ModelOptions, by_suffix, check_options
-from dsrs.classifiers.base import UNIT_BOUNDS, Classifier, checked_bounds
+from dsrs.classifiers.adapters import Adapter, ModelOptions, Preparation, by_suffix, check_options
+from dsrs.classifiers.base import UNIT_BOUNDS, Classifier, checked_bounds, checked_shape
+from dsrs.classifiers.callable import CallableClassifier, TorchWeights, denoised
+from dsrs.classifiers.composed import devices_of, ensemble, normalised, on_each, scaled
 from dsrs.classifiers.denoisers import denoiser_from
-from dsrs.classifiers.in_front import denoised
-from dsrs.classifiers.layout import normalised
-from dsrs.classifiers.mean_scores import ensemble
-from dsrs.classifiers.preparation import Preparation
-from dsrs.classifiers.scaled_inputs import scaled
-from dsrs.classifiers.several_devices import devices_of, on_each
+from dsrs.classifiers.onnx_file import ONNX_FILE
+from dsrs.classifiers.published import HUGGING_FACE, TIMM, TORCHVISION
+from dsrs.classifiers.python_object import PYTHON_FILE, PYTHON_OBJECT, from_object
+from dsrs.classifiers.tensor_passes import imported_torch
+from dsrs.classifiers.torch_file import TORCH_FILE, refusal
+from dsrs.classifiers.torch_module import from_torch
+from dsrs.classifiers.weights import read_weights, unwrapped, with_weights
 from dsrs.errors import ClassifierError, InvalidInput
+from dsrs.networks import NETWORKS, build_network
+
+# ---- Named networks of this package with weights from a file: `resnet-110` and a checkpoint
+
+
+def from_network(name: str, options: ModelOptions) -> Classifier:
+    """A classifier from a network of `dsrs.networks.NETWORKS`, which needs `weights`.
+
+    `num_classes` are by default as many as the last layer in the file has. `mean` and `std` are
+    those that the images are normalised by, where the file does not say them.
+    """
+    if options.weights is None:
+        raise InvalidInput(f"{name} is a network without weights; give their file as `weights`")
+    file, shape = Path(options.weights), checked_shape(options.shape_of(name))
+    imported_torch()
+    tensors, classes = read_weights(file), options.num_classes
+    if classes is None:
+        state = build_network(name, shape, 1).state_dict()
+        last = list(state)[-1]  # the bias of the last layer: one number for each class
+        bias = unwrapped(tensors, state).tensors.get(last)
+        if bias is None or bias.dim() != 1:
+            raise ClassifierError(
+                f"{file.name} has no weights {last!r} of the last layer of {name}; "
+                "is it for another network?"
+            )
+        classes = len(bias)
+    module = with_weights(
+        build_network(name, shape, classes),
+        tensors,
+        f"the weights of {file.name} and {name}",
+        options.mean,
+        options.std,
+    )
+    names = ("bounds", "engine", "precision", "threads", "device")
+    return from_torch(
+        module, shape, classes, **options.chosen(*names), name=f"{name} with {file.name}"
+    )
+
+
+NAMED_NETWORK = Adapter(
+    "a network by name",
+    lambda name: name in NETWORKS,
+    from_network,
+    frozenset({"engine", "precision", "weights"}),
+)
+
+# ---- Folders that hold model.onnx, as `dsrs adapt` and `dsrs train` write them
+
+MODEL_NAME, MODEL_WEIGHTS, MODEL_CARD = "model.onnx", "model.safetensors", "card.json"
+
+
+def _load_folder(name: str, options: ModelOptions) -> Classifier:
+    folder = Path(name)
+    made = ONNX_FILE.load(str(folder / MODEL_NAME), options)
+    if (
+        isinstance(made, CallableClassifier)
+        and (weights := _weights_beside(folder, made)) is not None
+    ):
+        made = replace(made, weights=weights)
+    return made
+
+
+def _weights_beside(folder: Path, made: CallableClassifier) -> TorchWeights | None:
+    """The weights that `dsrs train` keeps beside the model, where its network has a name."""
+    try:
+        architecture = str(json.loads((folder / MODEL_CARD).read_text("utf-8"))["architecture"])
+    except (OSError, ValueError, RecursionError, TypeError, KeyError):
+        return None
+    if architecture not in NETWORKS or not (folder / MODEL_WEIGHTS).is_file():
+        return None
+
+    def module() -> Any:
+        network = build_network(architecture, made.input_shape, made.num_classes)
+        title = f"the weights of {folder.name} and {architecture}"
+        return with_weights(network, read_weights(folder / MODEL_WEIGHTS), title)
+
+    return TorchWeights(module, architecture)
+
+
+MODEL_FOLDER = Adapter(
+    "a folder with model.onnx", lambda name: (Path(name) / MODEL_NAME).is_file(), _load_folder
+)
+
+# ---- All adapters, and how a model is loaded by them
 
 # The first one that accepts a name reads the model.
 ADAPTERS: list[Adapter] = [
-    onnx_file.ADAPTER,
-    torch_file.ADAPTER,
-    timm_model.ADAPTER,
-    torchvision_model.ADAPTER,
-    hugging_face.ADAPTER,
-    python_file.ADAPTER,
-    python_object.ADAPTER,
-    named_network.ADAPTER,
-    model_folder.ADAPTER,
+    ONNX_FILE,
+    TORCH_FILE,
+    TIMM,
+    TORCHVISION,
+    HUGGING_FACE,
+    PYTHON_FILE,
+    PYTHON_OBJECT,
+    NAMED_NETWORK,
+    MODEL_FOLDER,
 ]
 # TorchScript or pickles, whatever they are called.
 is_refused = by_suffix(
@@ -96,7 +173,7 @@ def _loaded(name: str, chosen: ModelOptions) -> Classifier:
 
 
 def classifier_of(made: object, name: str, options: ModelOptions) -> Classifier:
-    """The classifier that an object is or that `from_object` makes of it.
+    """Return an object as a classifier, with what the options put before it.
 
     Args:
         made: the object.
@@ -108,7 +185,7 @@ def classifier_of(made: object, name: str, options: ModelOptions) -> Classifier:
     def load(own: ModelOptions) -> Classifier:
         # A PyTorch module is moved to its device, and can be on one only.
         mine = copy.deepcopy(made) if several else made
-        return python_object.from_object(mine, name, own)
+        return from_object(mine, name, own)
 
     def there(device: str) -> Classifier:
         own = _in_own_units(replace(options, device=device))
@@ -158,7 +235,7 @@ def _adapter_of(name: str) -> Adapter:
         if adapter.accepts(name):
             return adapter
     if is_refused(name):
-        raise ClassifierError(torch_file.refusal(Path(name)))
+        raise ClassifierError(refusal(Path(name)))
     if by_suffix(".safetensors")(name):
         raise ClassifierError(
             f"{Path(name).name} holds weights without a model: name the code that builds the "

@@ -2,39 +2,123 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.classifiers.adapters import Adapter, ModelOptions, by_suffix
-from dsrs.classifiers.base import UNIT_BOUNDS, Classifier, failure
+from dsrs.classifiers.base import UNIT_BOUNDS, Classifier, ScoreGradient, failure
+from dsrs.classifiers.batch_statistics import with_normalisations
 from dsrs.classifiers.callable import (
     CallableClassifier,
     Forward,
+    TorchWeights,
     from_callable,
+    in_fixed_batches,
+    in_numpy,
     probe_batch,
     refuse_other_answers,
     remembered,
 )
-from dsrs.classifiers.fixed_batch import in_fixed_batches
-from dsrs.classifiers.in_front import in_numpy
-from dsrs.classifiers.onnx_device import bound_noise
-from dsrs.classifiers.onnx_gradients import later_gradient, torch_weights
-from dsrs.classifiers.onnx_session import opened_session, runtime_failures
-from dsrs.classifiers.onnx_weights import external_weights
+from dsrs.classifiers.onnx_graph import bytes_of, in_front_of, model_of_bytes, model_of_file
+from dsrs.classifiers.onnx_session import (
+    bound_noise,
+    external_weights,
+    opened_session,
+    runtime_failures,
+)
+from dsrs.classifiers.tensor_passes import imported_torch, score_gradient
 from dsrs.errors import ClassifierError, InvalidInput, MissingExtra, ShapeNeeded
 
 if TYPE_CHECKING:
     from dsrs.classifiers.denoisers import Denoiser
 
+
 LOG = logging.getLogger("dsrs.classifiers")
+
+# ---- Gradients and weights, made when they are first asked for
+# They need PyTorch, and every operator of the graph in it (onnx_module.py). Where something is
+# missing the model stays what it is without them, and the reason is remembered.
+
+
+def torch_weights(made: CallableClassifier, title: str) -> TorchWeights:
+    """The weights in PyTorch of a classifier that has its graph.
+
+    Args:
+        made: the classifier, run by ONNX Runtime.
+        title: what messages call it.
+    """
+
+    def module_of_graph(change: Callable[[bytes], bytes]) -> Any:
+        imported_torch()
+        from dsrs.classifiers.onnx_module import module_of
+
+        assert made.graph is not None
+        content = change(made.graph())
+        return module_of(content, made.forward, made.input_shape, made.bounds, title)
+
+    def trainable(clean: Sequence[NDArray[np.float32]]) -> Any:
+        return module_of_graph(lambda content: with_normalisations(content, clean))
+
+    module = once(lambda: module_of_graph(lambda content: content))
+    return TorchWeights(module, trainable=trainable)
+
+
+def later_gradient(
+    weights: TorchWeights, device: str, title: str
+) -> Callable[[], ScoreGradient | None]:
+    """Makes the function that back-propagates through the module of these weights, or None.
+
+    Args:
+        weights: of the model.
+        device: where ONNX Runtime runs it; PyTorch does so too, where it can.
+        title: what messages call the model.
+    """
+
+    def make() -> ScoreGradient | None:
+        try:
+            module = weights.module()
+        except (ClassifierError, MissingExtra) as error:
+            level = logging.DEBUG if isinstance(error, MissingExtra) else logging.INFO
+            LOG.log(level, "%s has no gradients: %s", title, error)
+            return None
+        torch = imported_torch()
+        if device.startswith("cuda") and torch.cuda.is_available():
+            return score_gradient(copy.deepcopy(module).to(device), torch.device(device), title)
+        return score_gradient(module, torch.device("cpu"), title)
+
+    found: Callable[[], ScoreGradient | None] = once(make)
+    return found
+
+
+def once(make: Callable[[], Any]) -> Callable[[], Any]:
+    """A function that makes something at its first call, and returns or raises the same again."""
+    lock, results = Lock(), list[Any]()
+
+    def made() -> Any:
+        with lock:
+            if not results:
+                try:
+                    results.append(make())
+                except (ClassifierError, MissingExtra) as error:
+                    results.append(error)
+        if isinstance(results[0], (ClassifierError, MissingExtra)):
+            raise results[0]
+        return results[0]
+
+    return made
+
+
+# ---- The classifier
 
 
 @remembered
@@ -114,16 +198,11 @@ def onnx_function(path: Path, input_shape: tuple[int, ...]) -> tuple[Forward, st
 
 def _graph(model: str | Path | bytes, output: str) -> bytes:
     """The whole model as one file with this output alone."""
-    from dsrs.classifiers import onnx_graph
-
-    if isinstance(model, bytes):
-        whole = onnx_graph.model_of_bytes(model)
-    else:
-        whole = onnx_graph.model_of_file(Path(model))
+    whole = model_of_bytes(model) if isinstance(model, bytes) else model_of_file(Path(model))
     kept = [each for each in whole.graph.output if each.name == output]
     del whole.graph.output[:]
     whole.graph.output.extend(kept)
-    return onnx_graph.bytes_of(whole)
+    return bytes_of(whole)
 
 
 def _behind(
@@ -133,13 +212,11 @@ def _behind(
     title: str,
 ) -> CallableClassifier:
     """The model with the denoiser in its graph; in NumPy where no graph can hold both."""
-    from dsrs.classifiers import onnx_graph
-
     assert made.graph is not None
     name = f"{title} behind {denoiser.name}"
     try:
         joined = rebuilt(
-            onnx_graph.in_front_of(denoiser.graph(), made.graph()),
+            in_front_of(denoiser.graph(), made.graph()),
             num_classes=made.num_classes,
             bounds=made.bounds,
             name=name,
@@ -160,7 +237,7 @@ def _load(name: str, options: ModelOptions) -> Classifier:
     return from_onnx(name, **options.chosen(*names))
 
 
-ADAPTER = Adapter("net.onnx", by_suffix(".onnx"), _load, frozenset({"output"}))
+ONNX_FILE = Adapter("net.onnx", by_suffix(".onnx"), _load, frozenset({"output"}))
 
 
 def _only_input(session: Any, title: str) -> Any:

@@ -144,10 +144,6 @@ def _gemm(call: Call) -> Tensor:
     return product if added is None else torch.add(product, added, alpha=beta)
 
 
-def _matmul(call: Call) -> Tensor:
-    return torch.matmul(call.tensor(0), call.tensor(1))
-
-
 def _batch_norm(call: Call) -> Tensor:
     if call.get("training_mode", 0) or not call.get("spatial", 1):
         raise call.refusal("in training mode, or for each pixel,")
@@ -219,7 +215,7 @@ LAYERS: dict[str, Operator] = {
     "GlobalAveragePool": operator(_global_pool),
     "GlobalMaxPool": operator(_global_pool),
     "Gemm": operator(_gemm, "alpha beta transA transB"),
-    "MatMul": operator(_matmul),
+    "MatMul": operator(lambda call: torch.matmul(call.tensor(0), call.tensor(1))),
     "BatchNormalization": operator(_batch_norm, "epsilon momentum spatial training_mode"),
     "InstanceNormalization": operator(_instance_norm, "epsilon"),
     "LayerNormalization": operator(_layer_norm, "axis epsilon stash_type"),

@@ -1,26 +1,111 @@
-"""`package.module:name`: the user's own model, or the function that makes it."""
+"""The user's own model: an object in Python, or one that a module or a file names."""
 
 from __future__ import annotations
 
 import hashlib
 import importlib
+import importlib.util
 import inspect
+import math
 import os
+import pickle
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dsrs.classifiers.adapters import Adapter, ModelOptions
-from dsrs.classifiers.base import Classifier, raised
-from dsrs.classifiers.callable import from_callable
-from dsrs.classifiers.layout import channels_last as on_images
-from dsrs.classifiers.precision import arithmetic_text
-from dsrs.classifiers.sklearn_estimator import from_sklearn
+from dsrs.classifiers.base import UNIT_BOUNDS, Classifier, checked_shape, raised
+from dsrs.classifiers.callable import CallableClassifier, from_callable, remembered
+from dsrs.classifiers.composed import channels_last as on_images
+from dsrs.classifiers.tensor_passes import arithmetic_text
 from dsrs.classifiers.torch_module import from_torch, refuse_training_mode
 from dsrs.classifiers.weights import read_weights, with_weights
 from dsrs.errors import ClassifierError, InvalidInput
+
+# ---- A fitted scikit-learn classifier, on flattened inputs
+
+
+@remembered
+def from_sklearn(
+    estimator: Any,
+    input_shape: tuple[int, ...] | None = None,
+    *,
+    bounds: tuple[float, float] = UNIT_BOUNDS,
+    name: str | None = None,
+) -> CallableClassifier:
+    """A classifier from a fitted estimator with `predict` and `classes_`.
+
+    Integer classes keep their number, so that they agree with the labels of a dataset; other
+    classes are numbered in the order of `classes_`. `input_shape` defaults to the number of
+    features that the estimator was fitted on. The fingerprint is of the pickled estimator.
+    """
+    title = name or f"scikit-learn {type(estimator).__name__}"
+    classes = getattr(estimator, "classes_", None)
+    if not isinstance(classes, np.ndarray) or not hasattr(estimator, "predict"):
+        raise ClassifierError(
+            f"{title} must be a fitted classifier of one output, with `predict` and `classes_`; "
+            "call .fit first"
+        )
+    shape = _input_shape(estimator, input_shape, title)
+    numbered = np.issubdtype(classes.dtype, np.integer)
+    if numbered and classes.min() < 0:
+        raise ClassifierError(
+            f"{title} must have class numbers of at least 0, got {classes.min()}; "
+            "fit it on labels that start at 0"
+        )
+
+    def forward(batch: NDArray[np.float32]) -> NDArray[np.int64]:
+        predicted = estimator.predict(batch.reshape(len(batch), -1))
+        ids = predicted if numbered else np.searchsorted(classes, predicted)
+        return np.asarray(ids, dtype=np.int64)
+
+    count = int(classes.max()) + 1 if numbered else len(classes)
+    made = from_callable(
+        forward,
+        shape,
+        count,
+        bounds=bounds,
+        name=title,
+        fingerprint=f"sha256:{hashlib.sha256(pickle.dumps(estimator, protocol=4)).hexdigest()}",
+    )
+    if not numbered:
+        made = replace(made, class_names=tuple(map(str, classes)))
+    if not hasattr(estimator, "predict_proba"):
+        return made
+
+    def probabilities(batch: NDArray[np.float32]) -> NDArray[np.float64]:
+        columns = np.zeros((len(batch), count))
+        places = classes if numbered else np.arange(count)
+        columns[:, places] = estimator.predict_proba(batch.reshape(len(batch), -1))
+        return columns
+
+    return replace(made, scoring=probabilities)
+
+
+def _input_shape(estimator: Any, asked: tuple[int, ...] | None, title: str) -> tuple[int, ...]:
+    features = getattr(estimator, "n_features_in_", None)
+    if asked is None:
+        if features is None:
+            raise ClassifierError(
+                f"{title} does not tell its number of features; give `input_shape`"
+            )
+        return (int(features),)
+    shape = checked_shape(asked)
+    if features is not None and math.prod(shape) != features:
+        raise ClassifierError(
+            f"{title} was fitted on {features} features, "
+            f"but `input_shape` is {shape}, which has {math.prod(shape)}"
+        )
+    return shape
+
+
+# ---- An object that `package.module:name` names
 
 OBJECT_SPEC = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
@@ -88,7 +173,7 @@ def from_object(made: Any, spec: str, options: ModelOptions, source: str = "") -
     )
 
 
-ADAPTER = Adapter(
+PYTHON_OBJECT = Adapter(
     "package.module:name",
     lambda name: OBJECT_SPEC.fullmatch(name) is not None,
     from_python_object,
@@ -161,3 +246,53 @@ def _is_torch_module(item: Any) -> bool:
 
 def _kind(made: Any) -> str:
     return f"of type {type(made).__name__}"
+
+
+# ---- An object that `path/to/file.py:name` names
+
+FILE_SPEC = re.compile(r".+\.py:[A-Za-z_][\w.]*")
+
+
+def from_python_file(spec: str, options: ModelOptions) -> Classifier:
+    """A classifier from what `path/to/file.py:name` names, as `package.module:name` does.
+
+    Modules beside the file are found. The description and the fingerprint have the name of the
+    file without its folder.
+    """
+    file, _, name = spec.rpartition(":")
+    return from_home(_imported(Path(file)), name, f"{Path(file).name}:{name}", options)
+
+
+PYTHON_FILE = Adapter(
+    "path/to/file.py:name",
+    lambda name: FILE_SPEC.fullmatch(name) is not None,
+    from_python_file,
+    PYTHON_OBJECT.takes,
+    runs_code=True,
+)
+
+
+def _imported(path: Path) -> ModuleType:
+    """The module in a file, with its folder on the path of modules while it is imported."""
+    if not path.is_file():
+        raise ClassifierError(f"there is no file {str(path)!r}")
+    folder, name = str(path.resolve().parent), path.stem
+    module_spec = importlib.util.spec_from_file_location(name, path.resolve())
+    if module_spec is None or module_spec.loader is None:
+        raise ClassifierError(f"{path} cannot be imported as Python code")
+    module = importlib.util.module_from_spec(module_spec)
+    before = sys.modules.get(name)
+    sys.path.insert(0, folder)
+    sys.modules[name] = module  # as dataclasses and pickle look modules up while it runs
+    try:
+        module_spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        if before is None:
+            del sys.modules[name]
+        raise ClassifierError(f"{path} cannot be imported: {raised(error)}") from error
+    finally:
+        if folder in sys.path:
+            sys.path.remove(folder)
+        if before is not None:
+            sys.modules[name] = before
+    return module

@@ -24,30 +24,28 @@ from dsrs.classifiers.callable import (
     CallableClassifier,
     TorchWeights,
     from_callable,
+    in_fixed_batches,
+    in_numpy,
     probe_batch,
     refuse_other_answers,
     remembered,
 )
-from dsrs.classifiers.fixed_batch import in_fixed_batches
-from dsrs.classifiers.in_front import in_numpy
+from dsrs.classifiers.device_votes import may_overlap
 from dsrs.classifiers.onnx_file import from_onnx
 from dsrs.classifiers.onnx_graph import bytes_of
-from dsrs.classifiers.overlap import may_overlap
-from dsrs.classifiers.precision import (
+from dsrs.classifiers.tensor_passes import (
     COMPILED,
     Precision,
-    arithmetic_text,
-    in_precision,
-    takes_bfloat16,
-)
-from dsrs.classifiers.tensor_passes import (
     Run,
+    arithmetic_text,
     imported_torch,
+    in_precision,
     is_apart,
     module_passes,
     noise_beside,
     on_arrays,
     score_gradient,
+    takes_bfloat16,
 )
 from dsrs.errors import ClassifierError, DsrsError, InvalidInput, imported
 

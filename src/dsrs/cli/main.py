@@ -56,11 +56,10 @@ double sampling.
 EXIT_CODES = """\
 exit codes:
   0    done
-  1    the command ran, but something it was asked to do failed (some rows); `dsrs check` refuted
-       a certificate
+  1    the command ran, but something it was asked to do failed (some rows); `dsrs check`: a
+       certificate is not proved, or there was nothing to prove
   2    bad arguments or bad input; nothing was changed
-  3    `dsrs attack` refuted a certificate: a proved counterexample lies inside its radius;
-       `dsrs check` refuted none, but could not verify all, or there was nothing to verify
+  3    `dsrs attack` refuted a certificate: a proved counterexample lies inside its radius
   4    `dsrs gate`: a requirement is not met
   130  interrupted (Ctrl-C); everything finished so far is kept
 

@@ -172,7 +172,7 @@ class Sets:
     def _refuse_unless_it_follows(self) -> None:
         """Raise InvalidInput unless level and rank follow from the promise and the proof.
 
-        The overlap of the proof is taken as given here; `dsrs check` encloses it.
+        The overlap of the proof is taken as given here; the checker of `dsrs check` encloses it.
         """
         grid, counted = self.grid, self.calibration
         allowed = (0.0, 0.0) if grid is None else (grid.variation, grid.aside)

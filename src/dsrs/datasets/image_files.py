@@ -1,12 +1,13 @@
-"""Image files as inputs of one size, read when asked for."""
+"""Image files as inputs of one size, read when asked for: folders, lists, and TinyImageNet."""
 
 from __future__ import annotations
 
 import hashlib
 import io
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
 from types import ModuleType
 from typing import Any
 
@@ -14,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsrs.classifiers import RESAMPLES
-from dsrs.datasets.dataset import Dataset
+from dsrs.datasets.dataset import Dataset, checked_labels
 from dsrs.errors import DataError, InvalidInput, imported
+from dsrs.files import text_of_file
 
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff")
 
@@ -203,3 +205,151 @@ def _fingerprint(folder: Path, files: Sequence[Path], frame: Frame) -> str:
 
 def _pillow() -> ModuleType:
     return imported("PIL.Image", "images", "pillow")
+
+
+# ---- The classes of images in a text file, as ImageNet's validation images have them
+# A folder for each class says which images belong together, but not which of a model's classes
+# that is unless every class has a folder.
+
+CLASS = re.compile(r"[0-9]{1,99}")  # more digits than any class has
+LIST_SEPARATORS = (",", None)  # a comma, or white space
+
+
+def listed_images(folder: Path, listing: Path) -> tuple[tuple[Path, ...], NDArray[np.int64]]:
+    """The images of `folder` that `listing` names, in its order, and their classes.
+
+    A line is `path/in/the/folder.jpg 243`, or with a comma between; empty lines are skipped.
+    """
+    files: dict[Path, str] = {}
+    for number, line in enumerate(_text(listing).splitlines(), start=1):
+        if not line.strip():
+            continue
+        where = f"{listing}, line {number}"
+        name, label = _parts(line, where)
+        path = folder / name
+        if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+            raise DataError(f"{where}: expected a path in the folder {folder}, got {name!r}")
+        if not path.is_file():
+            raise DataError(f"{where}: there is no image {name!r} in {folder}")
+        if path in files:
+            raise DataError(f"{where}: {name!r} stands there twice")
+        files[path] = label
+    if not files:
+        raise DataError(f"{listing}: expected lines such as `cat.jpg 281`, got none")
+    labels = [int(label) for label in files.values()]
+    return tuple(files), checked_labels(labels, len(files), str(listing))
+
+
+def _text(listing: Path) -> str:
+    try:
+        return listing.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{listing}: cannot be read as a list of images: {error}") from error
+
+
+def _parts(line: str, where: str) -> tuple[str, str]:
+    """Path and class; a path may hold spaces and commas, a class is the last word."""
+    for separator in LIST_SEPARATORS:
+        name, label = (part.strip() for part in ["", *line.rsplit(separator, 1)][-2:])
+        if name and CLASS.fullmatch(label):
+            return name, label
+    raise DataError(f"{where}: expected a path and a class number, as `cat.jpg 281`, got {line!r}")
+
+
+# ---- Folders of images: one subfolder a class, or a list of their classes, or one image
+
+
+def load_image_folder(folder: Path, frame: Frame, listing: Path | None) -> Dataset:
+    """The images in the subfolders of `folder`; classes are numbered in the order of their names.
+
+    Images without subfolders have no labels. With a `listing` the images are those that it names,
+    with the classes that it gives. Grey images have one channel, all others three. Images that
+    `frame` leaves as they are must be equally large. The fingerprint is of the files, in their
+    order.
+    """
+    if listing is not None:
+        listed, classes_of = listed_images(folder, listing)
+        return dataset_of_files(folder, listed, classes_of, frame, hash_labels=True)
+    classes = sorted(each for each in folder.iterdir() if each.is_dir() and images_in(each))
+    groups = [images_in(each) for each in classes] or [images_in(folder)]
+    files = [path for group in groups for path in group]
+    if not files:
+        raise DataError(
+            f"{folder}: expected images ({', '.join(IMAGE_SUFFIXES)}) in one subfolder a class, "
+            "got none"
+        )
+    labels = np.repeat(np.arange(len(groups), dtype=np.int64), [len(each) for each in groups])
+    names = [each.name for each in classes]
+    return dataset_of_files(folder, files, labels if classes else None, frame, class_names=names)
+
+
+def load_image(path: Path, frame: Frame) -> Dataset:
+    """One image as a dataset of one input, without a label."""
+    return replace(dataset_of_files(path.parent, [path], None, frame), name=str(path))
+
+
+# ---- TinyImageNet as it is published: 200 classes, 64x64 pixels, labels in files of its own
+#    wnids.txt                      the names of the classes
+#    train/n01443537/images/*.JPEG  500 images of each class
+#    val/images/*.JPEG              10,000 images, and their classes in val/val_annotations.txt
+#
+# Its own test images have no public labels, so the split `test` is `val`. Many people move the
+# validation images to folders of their classes, which is understood too. Classes are numbered in
+# the order of their names, as folders of classes are everywhere.
+
+NAMES_FILE, ANNOTATIONS_FILE = "wnids.txt", "val_annotations.txt"
+
+
+def is_tiny_imagenet(folder: Path) -> bool:
+    """Whether `folder` is laid out as TinyImageNet is."""
+    return (folder / NAMES_FILE).is_file() and (folder / "val").is_dir()
+
+
+def load_tiny_imagenet(folder: Path, split: str, frame: Frame) -> Dataset:
+    """The `split` of TinyImageNet: train, or the validation images as test."""
+    names = sorted(text_of_file(folder / NAMES_FILE).split())
+    if split == "train":
+        files, classes = _by_folder(folder / "train", names)
+    elif (folder / "val" / ANNOTATIONS_FILE).is_file():
+        files, classes = _by_list(folder / "val", names)
+    else:
+        files, classes = _by_folder(folder / "val", names)
+    if not files:
+        raise DataError(f"{folder}: expected images of the split {split!r}, got none")
+    labels = np.array(classes, np.int64)
+    return dataset_of_files(folder, files, labels, frame, class_names=names, hash_labels=True)
+
+
+def _by_folder(folder: Path, names: list[str]) -> tuple[list[Path], list[int]]:
+    """The images in the subfolders of the classes, or in `images` of those."""
+    files: list[Path] = []
+    classes: list[int] = []
+    for index, name in enumerate(names):
+        home = folder / name / "images"
+        home = home if home.is_dir() else folder / name
+        if not home.is_dir():
+            raise DataError(f"{folder}: expected a folder of images for the class {name!r}")
+        images = images_in(home)
+        files += images
+        classes += [index] * len(images)
+    return files, classes
+
+
+def _by_list(folder: Path, names: list[str]) -> tuple[list[Path], list[int]]:
+    """The images that the annotations name: a line has the file, its class and a box."""
+    numbers = {name: index for index, name in enumerate(names)}
+    listing = folder / ANNOTATIONS_FILE
+    files: list[Path] = []
+    classes: list[int] = []
+    for number, line in enumerate(text_of_file(listing).splitlines(), start=1):
+        words = line.split()
+        if not words:
+            continue
+        if len(words) < 2 or words[1] not in numbers or "/" in words[0]:
+            raise DataError(
+                f"{listing}, line {number}: expected an image and one of {len(names)} classes, "
+                f"got {line!r}"
+            )
+        files.append(folder / "images" / words[0])
+        classes.append(numbers[words[1]])
+    return files, classes

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsrs.datasets.arrays import checked_labels
-from dsrs.datasets.dataset import Dataset
+from dsrs.datasets.dataset import Dataset, checked_labels
 from dsrs.datasets.image_files import Frame, ImagesInFiles, common_shape, header_of
 from dsrs.errors import DataError, imported
 

@@ -20,8 +20,8 @@ into the integral of p(V) C(V, u) dV along the curve; where the curve jumps, it 
 line u = const (docs/math.md 3).
 
 `dual_bound` subtracts the quadrature's estimate of its own error, a flat charge for what such an
-estimate cannot see, and an allowance for rounding. The estimate is not a proof: `dsrs.audit` and
-the tests compare it with enclosures and with patient bisection.
+estimate cannot see, and an allowance for rounding. The estimate is not a proof: `dsrs-check`
+and the tests compare it with enclosures and with patient bisection.
 """
 
 from __future__ import annotations

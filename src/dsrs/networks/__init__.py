@@ -1,6 +1,6 @@
 """Named networks for images: what `dsrs train` builds, and what published weights fit.
 
-One file a network. The tensors of a network have the names that they have in published files of
+The tensors of a network have the names that they have in published files of
 weights, so that those can be read by name.
 """
 
@@ -16,31 +16,35 @@ from dsrs.errors import InvalidInput
 if TYPE_CHECKING:
     from torch.nn import Module
 
-    from dsrs.networks.cifar_resnet import CifarResNet as CifarResNet
-    from dsrs.networks.denoiser import ResidualDenoiser as ResidualDenoiser
-    from dsrs.networks.layers import Converting as Converting
-    from dsrs.networks.layers import Logits as Logits
-    from dsrs.networks.layers import Normalize as Normalize
+    from dsrs.networks.architectures import CifarResNet as CifarResNet
+    from dsrs.networks.architectures import Converting as Converting
+    from dsrs.networks.architectures import Logits as Logits
+    from dsrs.networks.architectures import Normalize as Normalize
+    from dsrs.networks.architectures import ResidualDenoiser as ResidualDenoiser
 else:
     __all__, __getattr__, __dir__ = exports(
         __name__,
         {
-            "cifar_resnet": ("CifarResNet",),
-            "denoiser": ("ResidualDenoiser",),
-            "layers": ("Converting", "Logits", "Normalize"),
+            "architectures": (
+                "CifarResNet",
+                "Converting",
+                "Logits",
+                "Normalize",
+                "ResidualDenoiser",
+            ),
         },
     )
     __all__ += ["NETWORKS", "build_network"]
 
-# Where each is made, as module:function of (input_shape, num_classes); loaded when it is asked for.
+# The function of (input_shape, num_classes) that makes each; loaded when it is asked for.
 NETWORKS = {
-    "mnist-cnn": "mnist_cnn:small",
-    "mnist-cnn-large": "mnist_cnn:large",
-    "lenet": "lenet:LeNet",
-    "resnet-8-half": "cifar_resnet:resnet_8_half",
-    "resnet-20": "cifar_resnet:resnet_20",
-    "resnet-110": "cifar_resnet:resnet_110",
-    "wide-resnet-64": "wide_resnet:WideResNet",
+    "mnist-cnn": "mnist_cnn_small",
+    "mnist-cnn-large": "mnist_cnn_large",
+    "lenet": "LeNet",
+    "resnet-8-half": "resnet_8_half",
+    "resnet-20": "resnet_20",
+    "resnet-110": "resnet_110",
+    "wide-resnet-64": "WideResNet",
 }
 
 
@@ -58,8 +62,6 @@ def build_network(name: str, input_shape: Sequence[int], num_classes: int) -> Mo
         raise InvalidInput(
             f"{name} takes images of shape (channels, height, width), got {tuple(input_shape)}"
         )
-    home, _, function = NETWORKS[name].partition(":")
-    make: Callable[[Sequence[int], int], Module] = getattr(
-        import_module(f"dsrs.networks.{home}"), function
-    )
+    home = import_module("dsrs.networks.architectures")
+    make: Callable[[Sequence[int], int], Module] = getattr(home, NETWORKS[name])
     return make(input_shape, num_classes)

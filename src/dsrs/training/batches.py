@@ -1,16 +1,20 @@
-"""A dataset as batches of torch tensors."""
+"""Batches of images, the noise on them, and what losses and attacks read off a model's answers."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional
 
 from dsrs.datasets import Dataset
 from dsrs.errors import InvalidInput
+from dsrs.laws import AdditionalLaw, GeneralizedGaussian
 
 STATISTICS_IMAGES = 10_000
 IMAGES_PER_BLOCK = 500
@@ -87,3 +91,117 @@ def crop_and_flip(images: Tensor, generator: np.random.Generator) -> Tensor:
     batch = torch.arange(count)[:, None, None]
     cropped = padded.permute(0, 2, 3, 1)[batch, rows[:, :, None], columns[:, None, :]]
     return cropped.permute(0, 3, 1, 2)
+
+
+# ---- Noise of any law of the package
+
+NoiseLaw = GeneralizedGaussian | AdditionalLaw
+
+
+def sample_noise(
+    law: NoiseLaw, images: torch.Tensor, generator: np.random.Generator
+) -> torch.Tensor:
+    """Independent noise for each image of a batch, of its shape and on its device.
+
+    Noise is direction x norm (docs/math.md 1). The norms, one number an image, come from the law
+    itself; the directions are normal vectors drawn on the device from torch's generator there.
+    """
+    base = law if isinstance(law, GeneralizedGaussian) else law.base
+    if math.prod(images.shape[1:]) != base.d:
+        raise InvalidInput(
+            f"the noise law has d = {base.d}, but an image of shape {tuple(images.shape[1:])} "
+            f"has {math.prod(images.shape[1:])} values"
+        )
+    directions = torch.randn(images.shape, device=images.device, dtype=torch.float32)
+    if isinstance(law, GeneralizedGaussian) and law.is_gaussian:
+        return directions.mul_(law.sigma)
+    norms = law.sample_norms(len(images), generator).astype(np.float32)
+    lengths = directions.flatten(1).norm(p=2.0, dim=1)
+    factors = torch.from_numpy(norms).to(images.device) / lengths
+    return directions.mul_(by_image(factors, images))
+
+
+# ---- Answers of a model to noisy images
+# Logits of m noise vectors for each of n images have the shape (m, n, classes).
+
+
+def repeated(images: Tensor, count: int) -> Tensor:
+    """`count` copies of the batch, one after another, along the batch axis."""
+    return images.repeat(count, *[1] * (images.dim() - 1))
+
+
+def by_image(values: Tensor, images: Tensor) -> Tensor:
+    """One value for each image, in a shape that multiplies a batch of images."""
+    return values.view(-1, *[1] * (images.dim() - 1))
+
+
+def noisy_logits(model: nn.Module, images: Tensor, offsets: Tensor) -> Tensor:
+    """Logits (m, n, classes) at n images under `offsets`, m noise vectors for each, (m n, ...)."""
+    count = len(offsets) // len(images)
+    logits: Tensor = model(repeated(images, count) + offsets)
+    full = torch.promote_types(logits.dtype, torch.float32)
+    return logits.to(full).reshape(count, len(images), -1)
+
+
+@contextmanager
+def frozen_statistics(model: nn.Module) -> Iterator[None]:
+    """Evaluation mode: what an attack asks leaves no trace in batch statistics."""
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train()
+
+
+def noisy_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
+    """Mean cross entropy over noise vectors and images."""
+    m, n, classes = logits.shape
+    return functional.cross_entropy(logits.reshape(m * n, classes), labels.repeat(m))
+
+
+def log_smoothed(logits: Tensor) -> Tensor:
+    """Logarithm of the mean probability over the noise vectors, of shape (n, classes)."""
+    return torch.logsumexp(functional.log_softmax(logits, dim=-1), dim=0) - math.log(len(logits))
+
+
+def divergences(targets: Tensor, logits: Tensor) -> Tensor:
+    """KL(targets || answer) for noise vectors and images (m, n).
+
+    Args:
+        targets: Probabilities, of shape (n, classes).
+        logits: Of shape (m, n, classes).
+    """
+    answers = functional.log_softmax(logits, dim=-1)
+    return (torch.xlogy(targets, targets) - targets * answers).sum(dim=-1)
+
+
+def smoothed_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
+    """Sum over images of -ln of the smoothed probability of the label.
+
+    Its gradient by the images is the direction that fools the smoothed soft classifier fastest
+    (Salman et al. 2019); a sum, so that the gradient of an image does not depend on its batch.
+    """
+    return functional.nll_loss(log_smoothed(logits), labels, reduction="sum")
+
+
+# ---- Steps of the attacks that recipes train against: every row of a batch moves by itself
+
+SMALLEST_GRADIENT = 1e-8  # below any gradient that says something: a flat place is not left
+
+
+def ascended(score: Callable[[Tensor], Tensor], start: Tensor, length: float) -> Tensor:
+    """`start` moved by `length` along the gradient of `score`, which must be a sum over rows."""
+    start = start.detach().requires_grad_()
+    (gradient,) = torch.autograd.grad(score(start), start)
+    norms = gradient.flatten(1).norm(dim=1)
+    return (start + length * gradient / by_image(norms + SMALLEST_GRADIENT, gradient)).detach()
+
+
+def within(moved: Tensor, centers: Tensor, radius: float | None) -> Tensor:
+    """The points of `moved`, brought within `radius` of `centers` on a straight line."""
+    if radius is None:
+        return moved
+    steps = moved - centers
+    norms = steps.flatten(1).norm(dim=1)
+    shares = (radius / norms.clamp(min=SMALLEST_GRADIENT)).clamp(max=1)
+    return centers + by_image(shares, steps) * steps

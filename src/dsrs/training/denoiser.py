@@ -34,14 +34,12 @@ from dsrs.datasets import Dataset
 from dsrs.errors import ClassifierError
 from dsrs.files import make_folders, remove_empty, write_whole
 from dsrs.networks import ResidualDenoiser
-from dsrs.training.answers import by_image
-from dsrs.training.batches import images_of
-from dsrs.training.checkpoint import Watcher, all_epochs, seed_epoch
-from dsrs.training.denoiser_settings import DenoiserSettings
-from dsrs.training.devices import Machine, prepared
-from dsrs.training.export import save_onnx, save_safetensors
+from dsrs.training.batches import by_image, images_of
+from dsrs.training.card import save_onnx, save_safetensors
+from dsrs.training.loop import Watcher, all_epochs, seed_epoch
 from dsrs.training.models import parameter_count
-from dsrs.training.schedules import one_cycle
+from dsrs.training.session import Machine, prepared
+from dsrs.training.settings import DenoiserSettings, one_cycle
 
 DENOISER_ONNX = "denoiser.onnx"
 DENOISER_FORMAT = 1

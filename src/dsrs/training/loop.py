@@ -1,23 +1,29 @@
-"""The training loop: epochs over a dataset, with a checkpoint after each."""
+"""The training loop: epochs over a dataset, with a checkpoint after each.
+
+Every epoch draws its randomness from (seed, epoch) alone, and the schedules are functions of the
+epoch, so weights, optimiser state and the number of finished epochs are all that a resumed run
+needs to end with the same weights as one that was never interrupted.
+"""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from dsrs.classifiers import fingerprint_of_module
+from dsrs.classifiers import fingerprint_of_module, safe_load
 from dsrs.datasets import Dataset
-from dsrs.errors import ClassifierError
+from dsrs.errors import ClassifierError, StoreCorrupted, StoreMismatch, StoreTooNew
+from dsrs.files import whole_file
 from dsrs.laws import GeneralizedGaussian
 from dsrs.training.batches import (
     channel_statistics,
@@ -25,15 +31,169 @@ from dsrs.training.batches import (
     class_count,
     crop_and_flip,
     images_of,
+    sample_noise,
     tensors,
 )
-from dsrs.training.checkpoint import Watcher, all_epochs, seed_epoch
-from dsrs.training.held_out_inputs import trained_on
 from dsrs.training.models import SavedModel, fresh_model
-from dsrs.training.noise import sample_noise
 from dsrs.training.recipes import Batch
-from dsrs.training.schedules import one_cycle, ramp, step_decay, warm_up_k
-from dsrs.training.settings import TrainingSettings
+from dsrs.training.session import CHECKPOINT_NAME
+from dsrs.training.settings import (
+    TrainingSettings,
+    one_cycle,
+    ramp,
+    step_decay,
+    trained_on,
+    warm_up_k,
+)
+
+CHECKPOINT_FORMAT = 2
+
+
+class Watcher(Protocol):
+    """Is told how a run goes on."""
+
+    def started(self, finished_epochs: int) -> None: ...
+    def batch_done(self, images: int) -> None: ...
+    def epoch_done(self, record: dict[str, Any]) -> None: ...
+
+
+class SavedSettings(Protocol):
+    """Settings of a run that can be written and read."""
+
+    @property
+    def epochs(self) -> int: ...
+    def to_dict(self) -> dict[str, Any]: ...
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any]) -> SavedSettings: ...
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A run after `epoch` finished epochs.
+
+    Attributes:
+        settings: The settings of the run.
+        sources: Fingerprints of the data, and of the models that the run started and learned from.
+        epoch: Number of finished epochs.
+        model: State of the model.
+        optimizer: State of the optimiser.
+        history: One record for each epoch.
+    """
+
+    settings: SavedSettings
+    sources: dict[str, str]
+    epoch: int
+    model: dict[str, Any]
+    optimizer: dict[str, Any]
+    history: list[dict[str, Any]]
+
+
+def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
+    """Replace the checkpoint of `folder`; a crash leaves the old one or the new one."""
+    with whole_file(folder / CHECKPOINT_NAME) as stream:
+        settings = {"format": CHECKPOINT_FORMAT, "settings": checkpoint.settings.to_dict()}
+        torch.save(vars(checkpoint) | settings, stream)
+
+
+def load_checkpoint(
+    folder: Path, settings: SavedSettings, sources: dict[str, str]
+) -> Checkpoint | None:
+    """The checkpoint of `folder`, if there is one; it must belong to this run."""
+    path = folder / CHECKPOINT_NAME
+    if not path.exists():
+        return None
+    try:
+        state = safe_load(path)
+        version = state["format"]
+        if version > CHECKPOINT_FORMAT:
+            raise StoreTooNew(
+                f"{path} was written by a newer version (format {version}; this reads "
+                f"{CHECKPOINT_FORMAT})"
+            )
+        if version < CHECKPOINT_FORMAT:
+            raise StoreMismatch(
+                f"{path} was written by an older version (format {version}; this continues "
+                f"{CHECKPOINT_FORMAT}); train in another folder, with --from {folder} to use its "
+                "weights"
+            )
+        saved = Checkpoint(
+            type(settings).from_dict(state["settings"]),
+            *(state[name] for name in ("sources", "epoch", "model", "optimizer", "history")),
+        )
+    except (ClassifierError, KeyError, TypeError) as error:
+        raise StoreCorrupted(
+            f"{path} cannot be read as a checkpoint ({error}); delete it to start again"
+        ) from error
+    _check_same(path, saved, settings, sources)
+    return saved
+
+
+def all_epochs(
+    folder: Path,
+    settings: SavedSettings,
+    sources: dict[str, str],
+    model: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+    epoch: Callable[[int], dict[str, Any]],
+    watcher: Watcher | None,
+) -> list[dict[str, Any]]:
+    """Go on from the checkpoint in `folder`, if there is one, to the last epoch; their records.
+
+    Args:
+        folder: where a checkpoint is kept after each epoch.
+        settings: those of the run.
+        sources: see `Checkpoint`.
+        model: is trained.
+        optimizer: of its weights.
+        epoch: goes over the data once, in the epoch of this number, and returns its record.
+        watcher: is told how the run goes on.
+    """
+    history: list[dict[str, Any]] = []
+    saved = load_checkpoint(folder, settings, sources)
+    if saved is not None:
+        model.load_state_dict(saved.model)
+        optimizer.load_state_dict(saved.optimizer)
+        history = saved.history
+    if watcher is not None:
+        watcher.started(len(history))
+    for number in range(len(history) + 1, settings.epochs + 1):
+        history.append(epoch(number))
+        weights, state = model.state_dict(), optimizer.state_dict()
+        save_checkpoint(folder, Checkpoint(settings, sources, number, weights, state, history))
+        if watcher is not None:
+            watcher.epoch_done(history[-1])
+    return history
+
+
+def seed_epoch(seed: int, epoch: int) -> np.random.Generator:
+    """Seed torch on every device for this epoch; return numpy's generator for it.
+
+    Epoch 0 is the making of the model.
+    """
+    sequence = np.random.SeedSequence([seed, epoch])
+    for_torch, for_numpy = sequence.spawn(2)
+    torch.manual_seed(int(for_torch.generate_state(1, np.uint64)[0] >> np.uint64(1)))
+    return np.random.default_rng(for_numpy)
+
+
+def _check_same(
+    path: Path, saved: Checkpoint, settings: SavedSettings, sources: dict[str, str]
+) -> None:
+    before = saved.settings.to_dict() | saved.sources
+    now = settings.to_dict() | sources
+    changed = [
+        f"{name}: {before.get(name)} -> {now.get(name)}"
+        for name in before | now
+        if before.get(name) != now.get(name)
+    ]
+    if changed:
+        raise StoreMismatch(
+            f"{path} belongs to another run ({'; '.join(changed)}); "
+            "resume with the same settings and data, or choose another output folder"
+        )
+
+
+# ---- Training a classifier
 
 # Images that tell the moments of features without noise, where normalisation is put back.
 CLEAN_ROWS = 256
@@ -101,24 +261,14 @@ def _first_model(
     dataset: Dataset, settings: TrainingSettings, start: SavedModel | None
 ) -> nn.Module:
     seed_epoch(settings.seed, 0)
-    rows = trained_on(len(dataset), settings.hold_out)
+    rows, classes = trained_on(len(dataset), settings.hold_out), class_count(dataset)
     if start is not None:
         clean = images_of(dataset, rows[:: max(1, len(rows) // CLEAN_ROWS)][:CLEAN_ROWS])
-        return _saved(start, dataset, settings, clean.numpy())
+        return start.model(settings.architecture, dataset.input_shape, classes, clean.numpy())
     mean, deviation = channel_statistics(dataset, rows)
     # The law has E |noise|^2 = sigma^2 d for every k, so this is the deviation of noisy images.
     noisy = [math.hypot(value, settings.sigma) for value in deviation]
-    classes = class_count(dataset)
     return fresh_model(settings.architecture, dataset.input_shape, classes, mean, noisy)
-
-
-def _saved(
-    saved: SavedModel,
-    dataset: Dataset,
-    settings: TrainingSettings,
-    clean: NDArray[np.float32] | None = None,
-) -> nn.Module:
-    return saved.model(settings.architecture, dataset.input_shape, class_count(dataset), clean)
 
 
 @dataclass(frozen=True)

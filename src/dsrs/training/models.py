@@ -28,7 +28,7 @@ from dsrs.classifiers import (
 )
 from dsrs.errors import ClassifierError, InvalidInput, MissingExtra
 from dsrs.networks import NETWORKS, Normalize, build_network
-from dsrs.training.folder import read_card
+from dsrs.training.session import read_card
 
 LOG = logging.getLogger("dsrs.training")
 

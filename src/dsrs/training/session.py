@@ -1,21 +1,97 @@
-"""Training from data to files: the one function that the command line and Python users call."""
+"""Training from data to files: its folder, its machine, and the one function that users call."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dsrs.classifiers import MODEL_CARD, MODEL_WEIGHTS
 from dsrs.datasets import Dataset
-from dsrs.errors import StoreError, StoreMismatch, imported
+from dsrs.errors import DataError, InvalidInput, StoreError, StoreMismatch, imported
 from dsrs.files import make_folders, remove_empty
-from dsrs.training.devices import Machine, prepared
-from dsrs.training.folder import CHECKPOINT_NAME
 from dsrs.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
-    from dsrs.training.checkpoint import Watcher
+    from dsrs.training.loop import Watcher
     from dsrs.training.models import SavedModel
+
+CHECKPOINT_NAME = "checkpoint.pt"
+NEEDED_CARD_FIELDS = ("architecture", "input_shape", "num_classes", "law")
+
+
+def read_card(folder: Path) -> dict[str, Any]:
+    """The card of a folder that `dsrs train` wrote."""
+    wanted = f"expected {MODEL_CARD} and {MODEL_WEIGHTS} of `dsrs train` in {str(folder)!r}"
+    try:
+        card: dict[str, Any] = json.loads((folder / MODEL_CARD).read_text(encoding="utf-8"))
+        missing = [name for name in NEEDED_CARD_FIELDS if name not in card]
+    except (OSError, ValueError, RecursionError, TypeError) as error:
+        raise DataError(f"{wanted}: {error}") from None
+    if missing:
+        raise DataError(f"{wanted}: the card lacks {', '.join(missing)}")
+    return card
+
+
+# ---- Where to train, with how many bits and how many threads
+
+DEVICES = ("auto", "cuda", "mps", "cpu")
+PRECISIONS = ("auto", "float32", "bfloat16")
+MOST_THREADS = 1024
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a run uses of the machine.
+
+    Attributes:
+        device: auto (the fastest there is), cuda, mps or cpu.
+        precision: auto (see `prepared`), float32 or bfloat16.
+        threads: CPU threads; None: all cores.
+    """
+
+    device: str = "auto"
+    precision: str = "auto"
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.threads is not None and not 1 <= self.threads <= MOST_THREADS:
+            raise InvalidInput(f"`threads` must be from 1 to {MOST_THREADS}, got {self.threads}")
+        for name, known in (("device", DEVICES), ("precision", PRECISIONS)):
+            if getattr(self, name) not in known:
+                raise InvalidInput(
+                    f"the {name} must be one of {', '.join(known)}, got {getattr(self, name)!r}"
+                )
+
+
+def prepared(machine: Machine) -> tuple[str, str]:
+    """Set the number of threads; return the device and the precision of the run.
+
+    Precision `auto` is bfloat16 where the hardware multiplies it faster, float32 elsewhere:
+    bfloat16 has float32's range, so it needs no loss scaling and resumes as exactly.
+    """
+    import torch
+
+    if machine.threads is not None:
+        torch.set_num_threads(machine.threads)
+    there = {
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+        "cpu": True,
+    }
+    device, precision = machine.device, machine.precision
+    if device == "auto":
+        device = next(each for each, usable in there.items() if usable)
+    if not there[device]:
+        raise InvalidInput(f"this machine has no usable {device} device; use --device auto")
+    if precision == "auto":
+        fast = device == "cuda" and torch.cuda.is_bf16_supported()
+        precision = "bfloat16" if fast else "float32"
+    return device, precision
+
+
+# ---- The function that the command line and Python users call
 
 
 def train_model(

@@ -1,6 +1,5 @@
 """Which noise and which method for a model: every law of a grid, forecast from one landscape."""
 
-from dsrs.tuning.objective import Objective
-from dsrs.tuning.search import Forecast, Tuned, shapes, tune
+from dsrs.tuning.search import Forecast, Objective, Tuned, shapes, tune
 
 __all__ = ["Forecast", "Objective", "Tuned", "shapes", "tune"]

@@ -33,7 +33,7 @@ PACKAGES = {
     "numpy": ("arrays", None),
     "scipy": ("special functions", None),
     "numba": ("compiled kernels", None),
-    "python-flint": ("the rigorous check", None),
+    "python-flint": ("the checker", None),
     "torch": ("PyTorch models", "torch"),
     "onnxruntime": ("ONNX models", "onnx"),
     "triton": ("fused noise on a GPU", "gpu"),

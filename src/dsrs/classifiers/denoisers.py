@@ -1,0 +1,449 @@
+"""What may come between the noise and a model: clipping, a denoiser, a normalisation.
+
+Whatever is applied to the noisy input alone, row by row, and is fixed before the votes are taken,
+is a part of the classifier: a certificate of the whole is as sound as one of the model
+(docs/math.md).
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+from scipy import special
+
+from dsrs.classifiers.base import UNIT_BOUNDS, checked_batch
+from dsrs.classifiers.callable import Forward, probe_batch, refuse_other_answers
+from dsrs.classifiers.onnx_file import onnx_function
+from dsrs.classifiers.onnx_graph import GraphBuilder, in_series, model_of_file
+from dsrs.classifiers.tensor_passes import imported_torch
+from dsrs.classifiers.weights import read_weights, with_weights
+from dsrs.errors import ClassifierError, InvalidInput, MissingExtra
+
+Rows = NDArray[np.float32]
+
+
+class Denoiser(ABC):
+    """A function from batches to batches of the same shape, each row by itself.
+
+    Attributes:
+        name: what descriptions call it.
+        fingerprint: what tells it from others, with everything that its answers depend on.
+    """
+
+    name: str
+    fingerprint: str
+
+    @abstractmethod
+    def rows(self, batch: Rows) -> Rows:
+        """The denoised batch, in NumPy."""
+
+    @abstractmethod
+    def module(self) -> Any | None:
+        """Return the denoiser as a `torch.nn.Module` in evaluation mode, or None."""
+
+    @abstractmethod
+    def graph(self) -> Any:
+        """Return the denoiser as an ONNX model (`onnx.ModelProto`) of one input and one output."""
+
+
+class Chain(Denoiser):
+    """Several denoisers, one after the other."""
+
+    def __init__(self, parts: Sequence[Denoiser]) -> None:
+        self._parts = tuple(parts)
+        self.name = ", ".join(part.name for part in parts)
+        self.fingerprint = " ".join(part.fingerprint for part in parts)
+
+    def rows(self, batch: Rows) -> Rows:
+        for part in self._parts:
+            batch = part.rows(batch)
+        return batch
+
+    def module(self) -> Any | None:
+        modules = [module for part in self._parts if (module := part.module()) is not None]
+        if len(modules) < len(self._parts):
+            return None
+        import torch
+
+        return torch.nn.Sequential(*modules).eval()
+
+    def graph(self) -> Any:
+        model = self._parts[0].graph()
+        for part in self._parts[1:]:
+            model = in_series(model, part.graph())
+        return model
+
+
+# ---- Clipping and normalisation
+
+
+class Clip(Denoiser):
+    """The denoiser min(max(x, lower), upper)."""
+
+    name = "clip"
+
+    def __init__(self, input_shape: tuple[int, ...], bounds: tuple[float, float]) -> None:
+        self._shape = input_shape
+        self._lower, self._upper = (np.float32(bound) for bound in bounds)
+        self.fingerprint = f"clip:{bounds[0]:g},{bounds[1]:g}"
+
+    def rows(self, batch: Rows) -> Rows:
+        return np.clip(batch, self._lower, self._upper)
+
+    def module(self) -> Any:
+        return imported_torch().nn.Hardtanh(float(self._lower), float(self._upper)).eval()
+
+    def graph(self) -> Any:
+        builder = GraphBuilder(self._shape)
+        return builder.model(clipped(builder, "rows", self._lower, self._upper))
+
+
+def clipped(builder: GraphBuilder, rows: str, lower: np.float32, upper: np.float32) -> str:
+    """Add the operators that clip `rows`; their result's name."""
+    above = builder.add("Max", rows, builder.constant(lower))
+    return builder.add("Min", above, builder.constant(upper))
+
+
+class Normalisation(Denoiser):
+    """The denoiser (x - shift) / scale, by channel."""
+
+    def __init__(
+        self,
+        input_shape: tuple[int, ...],
+        shift: NDArray[np.float32],
+        scale: NDArray[np.float32],
+    ) -> None:
+        self._shape, self._shift, self._scale = input_shape, shift, scale
+        self.name = "normalised"
+        self.fingerprint = f"{shift.ravel().tolist()} {scale.ravel().tolist()}"
+
+    def rows(self, batch: Rows) -> Rows:
+        return (batch - self._shift) / self._scale
+
+    def module(self) -> Any:
+        imported_torch()
+        from dsrs.networks import Normalize
+
+        module: Any = Normalize(self._shift.ravel().tolist(), self._scale.ravel().tolist())
+        return module.eval()
+
+    def graph(self) -> Any:
+        builder = GraphBuilder(self._shape)
+        centred = builder.add("Sub", "rows", builder.constant(self._shift))
+        return builder.model(builder.add("Div", centred, builder.constant(self._scale)))
+
+
+# ---- Shrinkage of block cosine transforms, which needs no training
+# Blocks of 8x8 pixels, taken at every fourth pixel of the mirrored image so that each pixel lies
+# in four of them, of colours that an orthonormal transform has decorrelated. In a coefficient c of
+# a block natural images have much energy in few places and white noise of size s has s^2
+# everywhere, so that
+#
+#    c * max(0, 1 - SHRINKAGE s^2 / E),   E the mean of c^2 over the block and its 8 neighbours,
+#
+# keeps the first and drops the second (empirical Wiener shrinkage). The pixels are the mean of the
+# four blocks, clipped to the bounds of the data.
+#
+# Shrinkage takes fine texture away together with the noise. Networks that live by texture answer
+# better if some of both is left: of what `dct` takes away of a coefficient, `dct-mild` takes away
+# MILD_SHARE.
+#
+# The size s is estimated from each noisy image by itself: from the mean of |c| over the highest
+# frequencies, with outliers cut at NOISE_SIZE_CUT times the estimate before, NOISE_SIZE_ROUNDS
+# times. So one denoiser serves every sigma, and laws with k near d/2 under which the size differs
+# from vote to vote.
+
+DCT_BLOCK, DCT_STRIDE = 8, 4
+COVER = (DCT_BLOCK // DCT_STRIDE) ** 2  # blocks that a pixel lies in
+SHRINKAGE = 2.5
+MILD_SHARE = 0.8  # of what `dct` takes away
+HIGH_FREQUENCY = 10  # frequencies u + v from here on tell the size of the noise
+NOISE_SIZE_ROUNDS, NOISE_SIZE_CUT = 3, 2.0
+SMALLEST_NOISE_SIZE = 1e-12
+DCT_VERSION = 1  # changes with every change of what the denoiser answers
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The transforms of colours and of blocks, and how an image is mirrored.
+
+    `filters` has shape (64, 1, 8, 8); those of the highest frequencies, `highest` of them, are the
+    last ones. `count` are the blocks along height and width.
+    """
+
+    colours: NDArray[np.float32]
+    filters: NDArray[np.float32]
+    padding: tuple[tuple[int, int], tuple[int, int]]
+    count: tuple[int, int]
+    highest: int
+
+    @classmethod
+    def of(cls, input_shape: tuple[int, ...]) -> Blocks:
+        """Return the transforms for images of this shape."""
+        channels, *sides = input_shape
+        pixels = cosine_transform(DCT_BLOCK)
+        sums = np.add.outer(np.arange(DCT_BLOCK), np.arange(DCT_BLOCK)).ravel()
+        filters = np.einsum("ux,vy->uvxy", pixels, pixels).reshape(-1, 1, DCT_BLOCK, DCT_BLOCK)
+        ordered = filters[np.argsort(sums, kind="stable")]
+        height, width = ((DCT_STRIDE, DCT_STRIDE + -side % DCT_STRIDE) for side in sides)
+        rows, columns = (-(-side // DCT_STRIDE) + 1 for side in sides)
+        return cls(
+            cosine_transform(channels).astype(np.float32),
+            np.ascontiguousarray(ordered, np.float32),
+            (height, width),
+            (rows, columns),
+            int(np.count_nonzero(sums >= HIGH_FREQUENCY)),
+        )
+
+
+def mean_below(cut: float) -> np.float32:
+    """E[min(|z|, cut)] of a standard normal z."""
+    inside = 2 * (1 - math.exp(-cut * cut / 2)) / math.sqrt(2 * math.pi)
+    return np.float32(inside + (2 * cut * special.ndtr(-cut) if math.isfinite(cut) else 0.0))
+
+
+def cosine_transform(size: int) -> NDArray[np.float64]:
+    """Return the orthonormal cosine transform (DCT-II) of `size` values, with a frequency in each
+    row."""
+    places = np.arange(size)
+    rows = np.cos(np.pi * np.outer(places, 2 * places + 1) / (2 * size)) * math.sqrt(2 / size)
+    rows[0] /= math.sqrt(2)
+    return rows
+
+
+class BlockCosine(Denoiser):
+    """The denoiser of images (channels, height, width) of at least 8x8 pixels."""
+
+    name = "dct"
+    share = 1.0  # of what shrinkage takes away of a coefficient, that is taken away
+
+    def __init__(self, input_shape: tuple[int, ...], bounds: tuple[float, float]) -> None:
+        if len(input_shape) != 3 or min(input_shape[1:]) < DCT_BLOCK:
+            raise InvalidInput(
+                f"the denoiser `{self.name}` is for images (channels, height, width) of at least "
+                f"{DCT_BLOCK}x{DCT_BLOCK} pixels, got inputs of shape {input_shape}"
+            )
+        self._shape = input_shape
+        self._lower, self._upper = (np.float32(bound) for bound in bounds)
+        self._blocks = Blocks.of(input_shape)
+        self.fingerprint = f"{self.name}-{DCT_VERSION}:{bounds[0]:g},{bounds[1]:g}"
+
+    def rows(self, batch: Rows) -> Rows:
+        blocks, (_, height, width) = self._blocks, self._shape
+        colours = np.einsum("kc,ncxy->nkxy", blocks.colours, batch)
+        padded = np.pad(colours, ((0, 0), (0, 0), *blocks.padding), mode="reflect")
+        windows = sliding_window_view(padded, (DCT_BLOCK, DCT_BLOCK), (2, 3))[
+            :, :, ::DCT_STRIDE, ::DCT_STRIDE
+        ]
+        coefficients = np.einsum("ncijxy,fxy->ncfij", windows, blocks.filters[:, 0], optimize=True)
+        high = np.abs(coefficients[:, :, -blocks.highest :])
+        every = (1, 2, 3, 4)
+        size = high.mean(axis=every, keepdims=True) / mean_below(math.inf)
+        for _ in range(NOISE_SIZE_ROUNDS):
+            cut = np.minimum(high, np.float32(NOISE_SIZE_CUT) * size)
+            size = cut.mean(axis=every, keepdims=True) / mean_below(NOISE_SIZE_CUT)
+        energy = _neighbours_mean(coefficients * coefficients) + np.float32(SMALLEST_NOISE_SIZE)
+        gain = np.maximum(1 - np.float32(SHRINKAGE) * size * size / energy, 0)
+        kept = coefficients * (np.float32(1 - self.share) + np.float32(self.share) * gain)
+        patches = np.einsum("ncfij,fxy->ncijxy", kept, blocks.filters[:, 0], optimize=True)
+        total = np.zeros_like(padded)
+        for i, j in np.ndindex(patches.shape[2:4]):
+            top, left = DCT_STRIDE * i, DCT_STRIDE * j
+            total[:, :, top : top + DCT_BLOCK, left : left + DCT_BLOCK] += patches[:, :, i, j]
+        pixels = total[
+            :, :, DCT_STRIDE : DCT_STRIDE + height, DCT_STRIDE : DCT_STRIDE + width
+        ] / np.float32(COVER)
+        image = np.einsum("kc,nkxy->ncxy", blocks.colours, pixels)
+        return np.asarray(np.clip(image, self._lower, self._upper), np.float32)
+
+    def module(self) -> Any:
+        imported_torch()
+        from dsrs.classifiers.dct_module import BlockCosineModule
+
+        bounds = float(self._lower), float(self._upper)
+        return BlockCosineModule(self._blocks, bounds, self.share).eval()
+
+    def graph(self) -> Any:
+        blocks, builder = self._blocks, GraphBuilder(self._shape)
+        (top, bottom), (left, right) = blocks.padding
+        channels, height, width = self._shape
+        pads = builder.constant(np.array([0, 0, top, left, 0, 0, bottom, right], np.int64))
+        colours = builder.add("Conv", "rows", builder.constant(blocks.colours[:, :, None, None]))
+        padded = builder.add("Pad", colours, pads, mode="reflect")
+        apart = builder.reshape(padded, 1, height + top + bottom, width + left + right)
+        filters, steps = builder.constant(blocks.filters), [DCT_STRIDE, DCT_STRIDE]
+        coefficients = builder.add("Conv", apart, filters, strides=steps)
+        size = self._size(builder, coefficients)
+        energy = builder.add(
+            "AveragePool",
+            builder.add("Mul", coefficients, coefficients),
+            kernel_shape=[3, 3],
+            pads=[1, 1, 1, 1],
+            count_include_pad=0,
+        )
+        noise = builder.add("Mul", builder.add("Mul", size, size), builder.scalar(SHRINKAGE))
+        share = builder.add(
+            "Div", noise, builder.add("Add", energy, builder.scalar(SMALLEST_NOISE_SIZE))
+        )
+        gain = builder.add("Relu", builder.add("Sub", builder.scalar(1.0), share))
+        if self.share < 1:
+            part = builder.add("Mul", gain, builder.scalar(self.share))
+            gain = builder.add("Add", part, builder.scalar(1 - self.share))
+        kept = builder.add("Mul", coefficients, gain)
+        back = builder.constant(blocks.filters / np.float32(COVER))
+        crop = [top, left, bottom, right]
+        pixels = builder.add("ConvTranspose", kept, back, strides=steps, pads=crop)
+        together = builder.reshape(pixels, channels, height, width)
+        image = builder.add("Conv", together, builder.constant(blocks.colours.T[:, :, None, None]))
+        return builder.model(clipped(builder, image, self._lower, self._upper))
+
+    def _size(self, builder: GraphBuilder, coefficients: str) -> str:
+        """Add the operators that estimate the size of the noise, the same for all colours."""
+        blocks, channels = self._blocks, self._shape[0]
+        ends = (len(blocks.filters) - blocks.highest, len(blocks.filters), 1)
+        start, stop, axis = (builder.constant(np.array([end], np.int64)) for end in ends)
+        high = builder.add("Abs", builder.add("Slice", coefficients, start, stop, axis))
+        rows, columns = blocks.count
+        high = builder.reshape(high, channels * blocks.highest, rows, columns)
+        share, size = np.float32(1 / (channels * blocks.highest)), ""
+        for cut in (math.inf, *[NOISE_SIZE_CUT] * NOISE_SIZE_ROUNDS):
+            seen = high
+            if size:
+                seen = builder.add("Min", high, builder.add("Mul", size, builder.scalar(cut)))
+            weights = np.full((1, channels * blocks.highest, 1, 1), share / mean_below(cut))
+            mean = builder.add("GlobalAveragePool", seen)
+            size = builder.add("Conv", mean, builder.constant(weights.astype(np.float32)))
+        # One size for each colour of each image, which are rows here.
+        copies = builder.constant(np.ones((channels, 1, 1, 1), np.float32))
+        return builder.reshape(builder.add("Conv", size, copies), 1, 1, 1)
+
+
+class MildBlockCosine(BlockCosine):
+    """The denoiser that leaves some of the texture, and of the noise."""
+
+    name = "dct-mild"
+    share = MILD_SHARE
+
+
+def _neighbours_mean(energy: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The mean over each block and its neighbours, as far as there are any."""
+    inside = np.ones(energy.shape[-2:], np.float32)
+    total, count = (
+        sliding_window_view(
+            np.pad(values, [*[(0, 0)] * (values.ndim - 2), (1, 1), (1, 1)]), (3, 3), (-2, -1)
+        ).sum(axis=(-2, -1), dtype=np.float32)
+        for values in (energy, inside)
+    )
+    return np.asarray(total / count)
+
+
+# ---- A network in an ONNX file, such as `dsrs adapt` trains
+
+LOG = logging.getLogger(__name__)
+# What `dsrs adapt` keeps beside the ONNX file of a denoiser that it trained.
+DENOISER_WEIGHTS, DENOISER_CARD = "denoiser.safetensors", "denoiser.json"
+
+
+class NetworkDenoiser(Denoiser):
+    """A network of one float32 input and one output of the same shape."""
+
+    def __init__(self, path: Path, forward: Forward, fingerprint: str) -> None:
+        self._path, self._forward = path, forward
+        self.name = path.name
+        self.fingerprint = f"denoiser:{fingerprint}"
+
+    @classmethod
+    def read(cls, path: Path, input_shape: tuple[int, ...]) -> NetworkDenoiser:
+        """The denoiser of a file, tried once on inputs of this shape."""
+        made = cls(path, *onnx_function(path, input_shape))
+        made.rows(probe_batch(input_shape, UNIT_BOUNDS))
+        return made
+
+    def rows(self, batch: Rows) -> Rows:
+        answer = self._forward(batch)
+        if answer.shape != batch.shape or answer.dtype != np.float32:
+            raise ClassifierError(
+                f"the denoiser {self.name} must return float32 of the shape of its input, "
+                f"{batch.shape}, got {answer.dtype} of shape {answer.shape}"
+            )
+        checked_batch(answer, batch.shape[1:])
+        return np.asarray(answer)
+
+    def module(self) -> Any | None:
+        """The same network in PyTorch where its weights are kept beside the file, or None."""
+        try:
+            card = json.loads((self._path.parent / DENOISER_CARD).read_text("utf-8"))
+            shape, bounds = tuple(card["input_shape"]), tuple(card["bounds"])
+            return self._checked_module(shape, bounds, card["settings"]["channels"])
+        except (OSError, ValueError, RecursionError, TypeError, KeyError, ImportError) as error:
+            LOG.info("%s has no weights for PyTorch beside it: %s", self.name, error)
+        except (ClassifierError, InvalidInput, MissingExtra) as error:
+            LOG.warning("%s is run as ONNX alone: %s", self.name, error)
+        return None
+
+    def _checked_module(
+        self, shape: tuple[int, ...], bounds: tuple[float, float], channels: int
+    ) -> Any:
+        """The network with the weights beside the file, if it answers as the file does."""
+        import torch
+
+        from dsrs.networks import ResidualDenoiser
+
+        tensors = read_weights(self._path.parent / DENOISER_WEIGHTS)
+        network = ResidualDenoiser(shape, bounds, channels)
+        module = with_weights(network, tensors, f"the weights beside {self.name}")
+
+        def answers(batch: Rows) -> Rows:
+            with torch.no_grad():
+                return np.asarray(module(torch.from_numpy(batch)))
+
+        complaint = f"{DENOISER_WEIGHTS} answers differently"
+        refuse_other_answers(answers, self.rows, probe_batch(shape, bounds), complaint)
+        return module
+
+    def graph(self) -> Any:
+        return model_of_file(self._path)
+
+
+# ---- The denoisers by name, as `--denoise` takes them
+
+# Makes a denoiser of inputs of this shape, in these bounds.
+Maker = Callable[[tuple[int, ...], tuple[float, float]], Denoiser]
+
+DENOISERS: dict[str, Maker] = {each.name: each for each in (Clip, BlockCosine, MildBlockCosine)}
+
+
+def register_denoiser(name: str, maker: Maker) -> None:
+    """Let `denoiser_from` and `--denoise` know another denoiser."""
+    DENOISERS[name] = maker
+
+
+def denoiser_from(
+    text: str | Path, input_shape: tuple[int, ...], bounds: tuple[float, float]
+) -> Denoiser:
+    """The denoiser that `text` names: one of `DENOISERS`, or an ONNX file from images to images.
+
+    Args:
+        text: `clip`, `dct`, `dct-mild` or the name of a file that ends in .onnx.
+        input_shape: the shape of one input.
+        bounds: the least and the greatest value of a clean input.
+    """
+    name = str(text)
+    if name in DENOISERS:
+        return DENOISERS[name](input_shape, bounds)
+    if Path(name).suffix.lower() == ".onnx":
+        return NetworkDenoiser.read(Path(name), input_shape)
+    raise InvalidInput(
+        f"`denoise` must be one of {', '.join(DENOISERS)} or a file that ends in .onnx, "
+        f"got {name!r}"
+    )
