@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 # ---- `dsrs conformal report`: sizes and coverage of sets on labelled data, as it is and moved
 
-REPORT_EPILOG = f"""\
+REPORT_SETS_EPILOG = f"""\
 examples:
   dsrs conformal report --sets sets.json --model net.onnx --data MNIST/ --start 1 --skip 50 \\
       --output sets.html
@@ -51,7 +51,7 @@ def add_report(commands: Commands) -> None:
         help="sizes and coverage of sets on labelled data, as it is and moved",
         description="Answer for labelled inputs, as they are and moved by the radius, compare the "
         "sets with the labels, and write a page with examples.",
-        epilog=REPORT_EPILOG,
+        epilog=REPORT_SETS_EPILOG,
     )
     group = parser.add_argument_group("sets")
     add_sets(group)
@@ -128,7 +128,7 @@ def evaluation_text(evaluation: Evaluation) -> str:
 
 # ---- `dsrs conformal curve`: mean size of sets against radius, beside certified accuracy
 
-CURVE_EPILOG = f"""\
+SET_CURVE_EPILOG = f"""\
 examples:
   dsrs conformal curve --sets sets.json --model net.onnx --data MNIST/ --start 1 --skip 4 \\
       --radii 0:1:0.05 --run runs/mine --figure sizes.png
@@ -147,7 +147,7 @@ def add_curve(commands: Commands) -> None:
         help="mean size of sets against radius, beside certified accuracy",
         description="Answer for inputs as they are, at many radii from one query each, and print "
         "or draw how the sets grow with the radius.",
-        epilog=CURVE_EPILOG,
+        epilog=SET_CURVE_EPILOG,
     )
     group = parser.add_argument_group("sets")
     group.add_argument(

@@ -123,7 +123,7 @@ def refuse_tuning_inputs(file: str | None, dataset: Dataset, indices: list[int])
 
 # ---- `dsrs conformal tune`: which noise gives the smallest sets, predicted before calibration
 
-TUNE_EPILOG = f"""\
+TUNE_SETS_EPILOG = f"""\
 examples:
   dsrs conformal tune --model net.onnx --data MNIST/ --split train --stop 300 --radius 0.5 \\
       --output tuned.json
@@ -144,7 +144,7 @@ def add_tune(commands: Commands) -> None:
         help="predict which noise gives the smallest sets",
         description="Try sizes of noise on labelled inputs and predict the mean size of sets at "
         "this radius and coverage, for each of them and each score.",
-        epilog=TUNE_EPILOG,
+        epilog=TUNE_SETS_EPILOG,
     )
     add_model_options(
         parser.add_argument_group("model and data, other than those of calibration and tests")
@@ -237,7 +237,7 @@ def forecast_text(forecasts: list[SetForecast]) -> str:
 
 # ---- `dsrs conformal calibrate`: the threshold of prediction sets, from labelled inputs
 
-CALIBRATE_EPILOG = f"""\
+CALIBRATE_SETS_EPILOG = f"""\
 examples:
   dsrs conformal calibrate --model net.onnx --data calibration.npz --sigma 0.5 --radius 0.5 \\
       --coverage 0.9 --output sets.json
@@ -263,7 +263,7 @@ def add_calibrate(commands: Commands) -> None:
         help="find the threshold of prediction sets on labelled inputs",
         description="Ask the model once for each calibration input under noise, find the threshold "
         "of the scores, and keep it with the proof of its coverage under shifts.",
-        epilog=CALIBRATE_EPILOG,
+        epilog=CALIBRATE_SETS_EPILOG,
     )
     add_model_options(parser.add_argument_group("model and data"))
     group = parser.add_argument_group("what is promised")
@@ -361,7 +361,7 @@ def calibration_text(sets: Sets) -> str:
 
 # ---- `dsrs conformal predict`: a set of classes for each input, from one noisy query
 
-PREDICT_EPILOG = f"""\
+PREDICT_SETS_EPILOG = f"""\
 examples:
   dsrs conformal predict --sets sets.json --model net.onnx --data test.npz
   dsrs conformal predict --sets sets.json --model net.onnx --data cat.png --json
@@ -380,7 +380,7 @@ def add_predict(commands: Commands) -> None:
         run=run_predict,
         help="a set of classes for each input, from one noisy query",
         description="Ask the model under noise and print the classes within the threshold.",
-        epilog=PREDICT_EPILOG,
+        epilog=PREDICT_SETS_EPILOG,
     )
     group = parser.add_argument_group("sets")
     add_sets(group)
