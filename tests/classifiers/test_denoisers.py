@@ -25,7 +25,7 @@ from dsrs.classifiers import (
     load_classifier,
     normalised,
 )
-from dsrs.classifiers.denoisers import MILD_SHARE, SHRINKAGE
+from dsrs.classifiers.dct_blocks import MILD_SHARE, SHRINKAGE
 from dsrs.errors import ClassifierError, InvalidInput
 from oracle.block_cosine import denoised_by_blocks, noise_size
 

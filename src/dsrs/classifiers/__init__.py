@@ -35,26 +35,26 @@ if TYPE_CHECKING:
     from dsrs.classifiers.composed import normalised as normalised
     from dsrs.classifiers.composed import on_several as on_several
     from dsrs.classifiers.composed import scaled as scaled
-    from dsrs.classifiers.denoisers import DENOISER_CARD as DENOISER_CARD
-    from dsrs.classifiers.denoisers import DENOISER_WEIGHTS as DENOISER_WEIGHTS
-    from dsrs.classifiers.denoisers import DENOISERS as DENOISERS
     from dsrs.classifiers.denoisers import Chain as Chain
     from dsrs.classifiers.denoisers import Clip as Clip
     from dsrs.classifiers.denoisers import Denoiser as Denoiser
     from dsrs.classifiers.denoisers import Normalisation as Normalisation
-    from dsrs.classifiers.denoisers import denoiser_from as denoiser_from
-    from dsrs.classifiers.denoisers import register_denoiser as register_denoiser
     from dsrs.classifiers.device_votes import DeviceVotes as DeviceVotes
     from dsrs.classifiers.device_votes import record_pass as record_pass
     from dsrs.classifiers.device_votes import switched as switched
     from dsrs.classifiers.loading import ADAPTERS as ADAPTERS
+    from dsrs.classifiers.loading import DENOISER_CARD as DENOISER_CARD
+    from dsrs.classifiers.loading import DENOISER_WEIGHTS as DENOISER_WEIGHTS
+    from dsrs.classifiers.loading import DENOISERS as DENOISERS
     from dsrs.classifiers.loading import MODEL_CARD as MODEL_CARD
     from dsrs.classifiers.loading import MODEL_NAME as MODEL_NAME
     from dsrs.classifiers.loading import MODEL_WEIGHTS as MODEL_WEIGHTS
     from dsrs.classifiers.loading import classifier_of as classifier_of
+    from dsrs.classifiers.loading import denoiser_from as denoiser_from
     from dsrs.classifiers.loading import load_classifier as load_classifier
     from dsrs.classifiers.loading import preparation_of as preparation_of
     from dsrs.classifiers.loading import register as register
+    from dsrs.classifiers.loading import register_denoiser as register_denoiser
     from dsrs.classifiers.loading import runs_code as runs_code
     from dsrs.classifiers.onnx_file import from_onnx as from_onnx
     from dsrs.classifiers.onnx_graph import GraphBuilder as GraphBuilder
@@ -111,27 +111,22 @@ else:
                 "varied_batch",
             ),
             "composed": ("devices_of", "ensemble", "normalised", "on_several", "scaled"),
-            "denoisers": (
-                "Chain",
-                "Clip",
-                "DENOISERS",
-                "DENOISER_CARD",
-                "DENOISER_WEIGHTS",
-                "Denoiser",
-                "Normalisation",
-                "denoiser_from",
-                "register_denoiser",
-            ),
+            "denoisers": ("Chain", "Clip", "Denoiser", "Normalisation"),
             "device_votes": ("DeviceVotes", "record_pass", "switched"),
             "loading": (
                 "ADAPTERS",
+                "DENOISERS",
+                "DENOISER_CARD",
+                "DENOISER_WEIGHTS",
                 "MODEL_CARD",
                 "MODEL_NAME",
                 "MODEL_WEIGHTS",
                 "classifier_of",
+                "denoiser_from",
                 "load_classifier",
                 "preparation_of",
                 "register",
+                "register_denoiser",
                 "runs_code",
             ),
             "onnx_file": ("from_onnx",),

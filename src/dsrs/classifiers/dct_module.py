@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from dsrs.classifiers.denoisers import (
+from dsrs.classifiers.dct_blocks import (
     COVER,
     DCT_STRIDE,
     DCT_VERSION,

@@ -7,27 +7,31 @@ is a part of the classifier: a certificate of the whole is as sound as one of th
 
 from __future__ import annotations
 
-import json
-import logging
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
-from scipy import special
 
-from dsrs.classifiers.base import UNIT_BOUNDS, checked_batch
-from dsrs.classifiers.callable import Forward, probe_batch, refuse_other_answers
-from dsrs.classifiers.onnx_file import onnx_function
-from dsrs.classifiers.onnx_graph import GraphBuilder, in_series, model_of_file
+from dsrs.classifiers.dct_blocks import (
+    COVER,
+    DCT_BLOCK,
+    DCT_STRIDE,
+    DCT_VERSION,
+    MILD_SHARE,
+    NOISE_SIZE_CUT,
+    NOISE_SIZE_ROUNDS,
+    SHRINKAGE,
+    SMALLEST_NOISE_SIZE,
+    Blocks,
+    mean_below,
+)
+from dsrs.classifiers.onnx_graph import GraphBuilder, in_series
 from dsrs.classifiers.tensor_passes import imported_torch
-from dsrs.classifiers.weights import read_weights, with_weights
-from dsrs.errors import ClassifierError, InvalidInput, MissingExtra
+from dsrs.errors import InvalidInput
 
 Rows = NDArray[np.float32]
 
@@ -143,82 +147,7 @@ class Normalisation(Denoiser):
         return builder.model(builder.add("Div", centred, builder.constant(self._scale)))
 
 
-# ---- Shrinkage of block cosine transforms, which needs no training
-# Blocks of 8x8 pixels, taken at every fourth pixel of the mirrored image so that each pixel lies
-# in four of them, of colours that an orthonormal transform has decorrelated. In a coefficient c of
-# a block natural images have much energy in few places and white noise of size s has s^2
-# everywhere, so that
-#
-#    c * max(0, 1 - SHRINKAGE s^2 / E),   E the mean of c^2 over the block and its 8 neighbours,
-#
-# keeps the first and drops the second (empirical Wiener shrinkage). The pixels are the mean of the
-# four blocks, clipped to the bounds of the data.
-#
-# Shrinkage takes fine texture away together with the noise. Networks that live by texture answer
-# better if some of both is left: of what `dct` takes away of a coefficient, `dct-mild` takes away
-# MILD_SHARE.
-#
-# The size s is estimated from each noisy image by itself: from the mean of |c| over the highest
-# frequencies, with outliers cut at NOISE_SIZE_CUT times the estimate before, NOISE_SIZE_ROUNDS
-# times. So one denoiser serves every sigma, and laws with k near d/2 under which the size differs
-# from vote to vote.
-
-DCT_BLOCK, DCT_STRIDE = 8, 4
-COVER = (DCT_BLOCK // DCT_STRIDE) ** 2  # blocks that a pixel lies in
-SHRINKAGE = 2.5
-MILD_SHARE = 0.8  # of what `dct` takes away
-HIGH_FREQUENCY = 10  # frequencies u + v from here on tell the size of the noise
-NOISE_SIZE_ROUNDS, NOISE_SIZE_CUT = 3, 2.0
-SMALLEST_NOISE_SIZE = 1e-12
-DCT_VERSION = 1  # changes with every change of what the denoiser answers
-
-
-@dataclass(frozen=True)
-class Blocks:
-    """The transforms of colours and of blocks, and how an image is mirrored.
-
-    `filters` has shape (64, 1, 8, 8); those of the highest frequencies, `highest` of them, are the
-    last ones. `count` are the blocks along height and width.
-    """
-
-    colours: NDArray[np.float32]
-    filters: NDArray[np.float32]
-    padding: tuple[tuple[int, int], tuple[int, int]]
-    count: tuple[int, int]
-    highest: int
-
-    @classmethod
-    def of(cls, input_shape: tuple[int, ...]) -> Blocks:
-        """Return the transforms for images of this shape."""
-        channels, *sides = input_shape
-        pixels = cosine_transform(DCT_BLOCK)
-        sums = np.add.outer(np.arange(DCT_BLOCK), np.arange(DCT_BLOCK)).ravel()
-        filters = np.einsum("ux,vy->uvxy", pixels, pixels).reshape(-1, 1, DCT_BLOCK, DCT_BLOCK)
-        ordered = filters[np.argsort(sums, kind="stable")]
-        height, width = ((DCT_STRIDE, DCT_STRIDE + -side % DCT_STRIDE) for side in sides)
-        rows, columns = (-(-side // DCT_STRIDE) + 1 for side in sides)
-        return cls(
-            cosine_transform(channels).astype(np.float32),
-            np.ascontiguousarray(ordered, np.float32),
-            (height, width),
-            (rows, columns),
-            int(np.count_nonzero(sums >= HIGH_FREQUENCY)),
-        )
-
-
-def mean_below(cut: float) -> np.float32:
-    """E[min(|z|, cut)] of a standard normal z."""
-    inside = 2 * (1 - math.exp(-cut * cut / 2)) / math.sqrt(2 * math.pi)
-    return np.float32(inside + (2 * cut * special.ndtr(-cut) if math.isfinite(cut) else 0.0))
-
-
-def cosine_transform(size: int) -> NDArray[np.float64]:
-    """Return the orthonormal cosine transform (DCT-II) of `size` values, with a frequency in each
-    row."""
-    places = np.arange(size)
-    rows = np.cos(np.pi * np.outer(places, 2 * places + 1) / (2 * size)) * math.sqrt(2 / size)
-    rows[0] /= math.sqrt(2)
-    return rows
+# ---- Shrinkage of block cosine transforms (dct_blocks.py), which needs no training
 
 
 class BlockCosine(Denoiser):
@@ -345,105 +274,3 @@ def _neighbours_mean(energy: NDArray[np.float32]) -> NDArray[np.float32]:
         for values in (energy, inside)
     )
     return np.asarray(total / count)
-
-
-# ---- A network in an ONNX file, such as `dsrs adapt` trains
-
-LOG = logging.getLogger(__name__)
-# What `dsrs adapt` keeps beside the ONNX file of a denoiser that it trained.
-DENOISER_WEIGHTS, DENOISER_CARD = "denoiser.safetensors", "denoiser.json"
-
-
-class NetworkDenoiser(Denoiser):
-    """A network of one float32 input and one output of the same shape."""
-
-    def __init__(self, path: Path, forward: Forward, fingerprint: str) -> None:
-        self._path, self._forward = path, forward
-        self.name = path.name
-        self.fingerprint = f"denoiser:{fingerprint}"
-
-    @classmethod
-    def read(cls, path: Path, input_shape: tuple[int, ...]) -> NetworkDenoiser:
-        """The denoiser of a file, tried once on inputs of this shape."""
-        made = cls(path, *onnx_function(path, input_shape))
-        made.rows(probe_batch(input_shape, UNIT_BOUNDS))
-        return made
-
-    def rows(self, batch: Rows) -> Rows:
-        answer = self._forward(batch)
-        if answer.shape != batch.shape or answer.dtype != np.float32:
-            raise ClassifierError(
-                f"the denoiser {self.name} must return float32 of the shape of its input, "
-                f"{batch.shape}, got {answer.dtype} of shape {answer.shape}"
-            )
-        checked_batch(answer, batch.shape[1:])
-        return np.asarray(answer)
-
-    def module(self) -> Any | None:
-        """The same network in PyTorch where its weights are kept beside the file, or None."""
-        try:
-            card = json.loads((self._path.parent / DENOISER_CARD).read_text("utf-8"))
-            shape, bounds = tuple(card["input_shape"]), tuple(card["bounds"])
-            return self._checked_module(shape, bounds, card["settings"]["channels"])
-        except (OSError, ValueError, RecursionError, TypeError, KeyError, ImportError) as error:
-            LOG.info("%s has no weights for PyTorch beside it: %s", self.name, error)
-        except (ClassifierError, InvalidInput, MissingExtra) as error:
-            LOG.warning("%s is run as ONNX alone: %s", self.name, error)
-        return None
-
-    def _checked_module(
-        self, shape: tuple[int, ...], bounds: tuple[float, float], channels: int
-    ) -> Any:
-        """The network with the weights beside the file, if it answers as the file does."""
-        import torch
-
-        from dsrs.networks import ResidualDenoiser
-
-        tensors = read_weights(self._path.parent / DENOISER_WEIGHTS)
-        network = ResidualDenoiser(shape, bounds, channels)
-        module = with_weights(network, tensors, f"the weights beside {self.name}")
-
-        def answers(batch: Rows) -> Rows:
-            with torch.no_grad():
-                return np.asarray(module(torch.from_numpy(batch)))
-
-        complaint = f"{DENOISER_WEIGHTS} answers differently"
-        refuse_other_answers(answers, self.rows, probe_batch(shape, bounds), complaint)
-        return module
-
-    def graph(self) -> Any:
-        return model_of_file(self._path)
-
-
-# ---- The denoisers by name, as `--denoise` takes them
-
-# Makes a denoiser of inputs of this shape, in these bounds.
-Maker = Callable[[tuple[int, ...], tuple[float, float]], Denoiser]
-
-DENOISERS: dict[str, Maker] = {each.name: each for each in (Clip, BlockCosine, MildBlockCosine)}
-
-
-def register_denoiser(name: str, maker: Maker) -> None:
-    """Let `denoiser_from` and `--denoise` know another denoiser."""
-    DENOISERS[name] = maker
-
-
-def denoiser_from(
-    text: str | Path, input_shape: tuple[int, ...], bounds: tuple[float, float]
-) -> Denoiser:
-    """The denoiser that `text` names: one of `DENOISERS`, or an ONNX file from images to images.
-
-    Args:
-        text: `clip`, `dct`, `dct-mild` or the name of a file that ends in .onnx.
-        input_shape: the shape of one input.
-        bounds: the least and the greatest value of a clean input.
-    """
-    name = str(text)
-    if name in DENOISERS:
-        return DENOISERS[name](input_shape, bounds)
-    if Path(name).suffix.lower() == ".onnx":
-        return NetworkDenoiser.read(Path(name), input_shape)
-    raise InvalidInput(
-        f"`denoise` must be one of {', '.join(DENOISERS)} or a file that ends in .onnx, "
-        f"got {name!r}"
-    )

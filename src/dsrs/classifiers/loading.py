@@ -1,27 +1,44 @@
-"""The entry point for models given by name: the name says which adapter reads the model."""
+"""The entry points for models and denoisers given by name: the name says what reads them."""
 
 from __future__ import annotations
 
 import copy
 import json
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dsrs.classifiers.adapters import Adapter, ModelOptions, Preparation, by_suffix, check_options
-from dsrs.classifiers.base import UNIT_BOUNDS, Classifier, checked_bounds, checked_shape
-from dsrs.classifiers.callable import CallableClassifier, TorchWeights, denoised
+from dsrs.classifiers.base import (
+    UNIT_BOUNDS,
+    Classifier,
+    checked_batch,
+    checked_bounds,
+    checked_shape,
+)
+from dsrs.classifiers.callable import (
+    CallableClassifier,
+    Forward,
+    TorchWeights,
+    denoised,
+    probe_batch,
+    refuse_other_answers,
+)
 from dsrs.classifiers.composed import devices_of, ensemble, normalised, on_each, scaled
-from dsrs.classifiers.denoisers import denoiser_from
-from dsrs.classifiers.onnx_file import ONNX_FILE
+from dsrs.classifiers.denoisers import BlockCosine, Clip, Denoiser, MildBlockCosine, Rows
+from dsrs.classifiers.onnx_file import ONNX_FILE, onnx_function
+from dsrs.classifiers.onnx_graph import model_of_file
 from dsrs.classifiers.published import HUGGING_FACE, TIMM, TORCHVISION
 from dsrs.classifiers.python_object import PYTHON_FILE, PYTHON_OBJECT, from_object
 from dsrs.classifiers.tensor_passes import imported_torch
 from dsrs.classifiers.torch_file import TORCH_FILE, refusal
 from dsrs.classifiers.torch_module import from_torch
 from dsrs.classifiers.weights import read_weights, unwrapped, with_weights
-from dsrs.errors import ClassifierError, InvalidInput
+from dsrs.errors import ClassifierError, InvalidInput, MissingExtra
 from dsrs.networks import NETWORKS, build_network
 
 # ---- Named networks of this package with weights from a file: `resnet-110` and a checkpoint
@@ -104,6 +121,108 @@ def _weights_beside(folder: Path, made: CallableClassifier) -> TorchWeights | No
 MODEL_FOLDER = Adapter(
     "a folder with model.onnx", lambda name: (Path(name) / MODEL_NAME).is_file(), _load_folder
 )
+
+# ---- Denoisers in ONNX files, such as `dsrs adapt` trains
+
+LOG = logging.getLogger("dsrs.classifiers")
+# What `dsrs adapt` keeps beside the ONNX file of a denoiser that it trained.
+DENOISER_WEIGHTS, DENOISER_CARD = "denoiser.safetensors", "denoiser.json"
+
+
+class NetworkDenoiser(Denoiser):
+    """A network of one float32 input and one output of the same shape."""
+
+    def __init__(self, path: Path, forward: Forward, fingerprint: str) -> None:
+        self._path, self._forward = path, forward
+        self.name = path.name
+        self.fingerprint = f"denoiser:{fingerprint}"
+
+    @classmethod
+    def read(cls, path: Path, input_shape: tuple[int, ...]) -> NetworkDenoiser:
+        """The denoiser of a file, tried once on inputs of this shape."""
+        made = cls(path, *onnx_function(path, input_shape))
+        made.rows(probe_batch(input_shape, UNIT_BOUNDS))
+        return made
+
+    def rows(self, batch: Rows) -> Rows:
+        answer = self._forward(batch)
+        if answer.shape != batch.shape or answer.dtype != np.float32:
+            raise ClassifierError(
+                f"the denoiser {self.name} must return float32 of the shape of its input, "
+                f"{batch.shape}, got {answer.dtype} of shape {answer.shape}"
+            )
+        checked_batch(answer, batch.shape[1:])
+        return np.asarray(answer)
+
+    def module(self) -> Any | None:
+        """The same network in PyTorch where its weights are kept beside the file, or None."""
+        try:
+            card = json.loads((self._path.parent / DENOISER_CARD).read_text("utf-8"))
+            shape, bounds = tuple(card["input_shape"]), tuple(card["bounds"])
+            return self._checked_module(shape, bounds, card["settings"]["channels"])
+        except (OSError, ValueError, RecursionError, TypeError, KeyError, ImportError) as error:
+            LOG.info("%s has no weights for PyTorch beside it: %s", self.name, error)
+        except (ClassifierError, InvalidInput, MissingExtra) as error:
+            LOG.warning("%s is run as ONNX alone: %s", self.name, error)
+        return None
+
+    def _checked_module(
+        self, shape: tuple[int, ...], bounds: tuple[float, float], channels: int
+    ) -> Any:
+        """The network with the weights beside the file, if it answers as the file does."""
+        import torch
+
+        from dsrs.networks import ResidualDenoiser
+
+        tensors = read_weights(self._path.parent / DENOISER_WEIGHTS)
+        network = ResidualDenoiser(shape, bounds, channels)
+        module = with_weights(network, tensors, f"the weights beside {self.name}")
+
+        def answers(batch: Rows) -> Rows:
+            with torch.no_grad():
+                return np.asarray(module(torch.from_numpy(batch)))
+
+        complaint = f"{DENOISER_WEIGHTS} answers differently"
+        refuse_other_answers(answers, self.rows, probe_batch(shape, bounds), complaint)
+        return module
+
+    def graph(self) -> Any:
+        return model_of_file(self._path)
+
+
+# ---- The denoisers by name, as `--denoise` takes them
+
+# Makes a denoiser of inputs of this shape, in these bounds.
+Maker = Callable[[tuple[int, ...], tuple[float, float]], Denoiser]
+
+DENOISERS: dict[str, Maker] = {each.name: each for each in (Clip, BlockCosine, MildBlockCosine)}
+
+
+def register_denoiser(name: str, maker: Maker) -> None:
+    """Let `denoiser_from` and `--denoise` know another denoiser."""
+    DENOISERS[name] = maker
+
+
+def denoiser_from(
+    text: str | Path, input_shape: tuple[int, ...], bounds: tuple[float, float]
+) -> Denoiser:
+    """The denoiser that `text` names: one of `DENOISERS`, or an ONNX file from images to images.
+
+    Args:
+        text: `clip`, `dct`, `dct-mild` or the name of a file that ends in .onnx.
+        input_shape: the shape of one input.
+        bounds: the least and the greatest value of a clean input.
+    """
+    name = str(text)
+    if name in DENOISERS:
+        return DENOISERS[name](input_shape, bounds)
+    if Path(name).suffix.lower() == ".onnx":
+        return NetworkDenoiser.read(Path(name), input_shape)
+    raise InvalidInput(
+        f"`denoise` must be one of {', '.join(DENOISERS)} or a file that ends in .onnx, "
+        f"got {name!r}"
+    )
+
 
 # ---- All adapters, and how a model is loaded by them
 

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from dsrs.training.recipes import recipe_named as recipe_named
     from dsrs.training.recipes import recipe_options as recipe_options
     from dsrs.training.recipes import setting as setting
-    from dsrs.training.session import CHECKPOINT_NAME as CHECKPOINT_NAME
     from dsrs.training.session import Machine as Machine
     from dsrs.training.session import train_model as train_model
+    from dsrs.training.settings import CHECKPOINT_NAME as CHECKPOINT_NAME
     from dsrs.training.settings import DATA as DATA
     from dsrs.training.settings import DenoiserSettings as DenoiserSettings
     from dsrs.training.settings import TrainingSettings as TrainingSettings
@@ -85,8 +85,9 @@ else:
                 "recipe_options",
                 "setting",
             ),
-            "session": ("CHECKPOINT_NAME", "Machine", "train_model"),
+            "session": ("Machine", "train_model"),
             "settings": (
+                "CHECKPOINT_NAME",
                 "DATA",
                 "DenoiserSettings",
                 "TrainingSettings",

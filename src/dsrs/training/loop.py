@@ -36,8 +36,8 @@ from dsrs.training.batches import (
 )
 from dsrs.training.models import SavedModel, fresh_model
 from dsrs.training.recipes import Batch
-from dsrs.training.session import CHECKPOINT_NAME
 from dsrs.training.settings import (
+    CHECKPOINT_NAME,
     TrainingSettings,
     one_cycle,
     ramp,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import logging
 import math
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dsrs.classifiers import (
+    MODEL_CARD,
     MODEL_NAME,
     MODEL_WEIGHTS,
     TorchWeights,
@@ -26,11 +28,11 @@ from dsrs.classifiers import (
     read_weights,
     with_weights,
 )
-from dsrs.errors import ClassifierError, InvalidInput, MissingExtra
+from dsrs.errors import ClassifierError, DataError, InvalidInput, MissingExtra
 from dsrs.networks import NETWORKS, Normalize, build_network
-from dsrs.training.session import read_card
 
 LOG = logging.getLogger("dsrs.training")
+NEEDED_CARD_FIELDS = ("architecture", "input_shape", "num_classes", "law")
 
 
 def fresh_model(
@@ -153,6 +155,19 @@ def _module(weights: TorchWeights, clean: NDArray[np.float32] | None) -> nn.Modu
         except ClassifierError as error:
             LOG.info("the model is trained as its graph is: %s", error)
     return module
+
+
+def read_card(folder: Path) -> dict[str, Any]:
+    """The card of a folder that `dsrs train` wrote."""
+    wanted = f"expected {MODEL_CARD} and {MODEL_WEIGHTS} of `dsrs train` in {str(folder)!r}"
+    try:
+        card: dict[str, Any] = json.loads((folder / MODEL_CARD).read_text(encoding="utf-8"))
+        missing = [name for name in NEEDED_CARD_FIELDS if name not in card]
+    except (OSError, ValueError, RecursionError, TypeError) as error:
+        raise DataError(f"{wanted}: {error}") from None
+    if missing:
+        raise DataError(f"{wanted}: the card lacks {', '.join(missing)}")
+    return card
 
 
 def trained_model(folder: Path) -> tuple[nn.Module, dict[str, Any]]:

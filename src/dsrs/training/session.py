@@ -1,38 +1,19 @@
-"""Training from data to files: its folder, its machine, and the one function that users call."""
+"""Training from data to files: the machine that it uses, and the one function that users call."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsrs.classifiers import MODEL_CARD, MODEL_WEIGHTS
 from dsrs.datasets import Dataset
-from dsrs.errors import DataError, InvalidInput, StoreError, StoreMismatch, imported
+from dsrs.errors import InvalidInput, StoreError, StoreMismatch, imported
 from dsrs.files import make_folders, remove_empty
-from dsrs.training.settings import TrainingSettings
+from dsrs.training.settings import CHECKPOINT_NAME, TrainingSettings
 
 if TYPE_CHECKING:
     from dsrs.training.loop import Watcher
     from dsrs.training.models import SavedModel
-
-CHECKPOINT_NAME = "checkpoint.pt"
-NEEDED_CARD_FIELDS = ("architecture", "input_shape", "num_classes", "law")
-
-
-def read_card(folder: Path) -> dict[str, Any]:
-    """The card of a folder that `dsrs train` wrote."""
-    wanted = f"expected {MODEL_CARD} and {MODEL_WEIGHTS} of `dsrs train` in {str(folder)!r}"
-    try:
-        card: dict[str, Any] = json.loads((folder / MODEL_CARD).read_text(encoding="utf-8"))
-        missing = [name for name in NEEDED_CARD_FIELDS if name not in card]
-    except (OSError, ValueError, RecursionError, TypeError) as error:
-        raise DataError(f"{wanted}: {error}") from None
-    if missing:
-        raise DataError(f"{wanted}: the card lacks {', '.join(missing)}")
-    return card
-
 
 # ---- Where to train, with how many bits and how many threads
 

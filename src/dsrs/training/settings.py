@@ -56,6 +56,7 @@ def ramp(epoch: int, epochs: int) -> float:
 
 # ---- The settings of a classifier's training
 
+CHECKPOINT_NAME = "checkpoint.pt"  # in the folder of a model
 WarmUpUnit = Literal["epoch", "step"]
 Schedule = Literal["steps", "one-cycle"]
 Augmentation = Literal["none", "crop-flip"]
