@@ -190,7 +190,7 @@ def test_votes_that_choose_never_certify(
         seeds.append(arguments[2].seed)
         return sample_input(*arguments)
 
-    monkeypatch.setattr("dsrs.certifying.rehearsal.sample_input", spied)
+    monkeypatch.setattr("dsrs.certifying.forecast.sample_input", spied)
     for seed in ("7", "7", "8"):
         assert certify("--dry-run", "--seed", seed) == 0
     assert len(seeds) == 24

@@ -71,6 +71,6 @@ def predicted_radii(
 ) -> NDArray[np.float64]:
     """What a method forecasts for each profile."""
     plan = Plan(law, (method,), n=n, alpha=alpha)
-    radii = entry_of(method).load()(plan, method).forecast(profiles)
+    radii: NDArray[np.float64] | None = entry_of(method).load()(plan, method).forecast(profiles)
     assert radii is not None
     return radii

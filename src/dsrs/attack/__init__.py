@@ -1,14 +1,9 @@
 """Counterexamples for the smoothed answer, from votes or gradients."""
 
-from dsrs.attack.aim import Aim
-from dsrs.attack.attacking import AttackSettings, attack_input, attack_run
-from dsrs.attack.backpropagation import FromBackPropagation
-from dsrs.attack.box import Room
-from dsrs.attack.readings import FromVotes
-from dsrs.attack.score import Score
-from dsrs.attack.shrinking import Bands
-from dsrs.attack.summary import AttackSummary, EpsRates
-from dsrs.attack.verification import POINT_ALPHA_SHARES, Shares, proved
+from dsrs.attack.attacking import AttackSettings, AttackSummary, EpsRates, attack_input, attack_run
+from dsrs.attack.pursuit import POINT_ALPHA_SHARES, Shares, proved
+from dsrs.attack.readings import Aim, FromBackPropagation, FromVotes, Score
+from dsrs.attack.walk import Bands, Room
 
 __all__ = [
     "POINT_ALPHA_SHARES",

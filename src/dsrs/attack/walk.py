@@ -1,16 +1,4 @@
-"""The walk to the nearest point where a claim ends: step to the boundary, turn, project, repeat.
-
-With z = Phi^-1(p) as the measure of what is left, the boundary is z = 0; for a half-space under
-Gaussian noise z is linear in the perturbation. At a point delta with z left and unit normal u
-(where p falls fastest) the nearest point of the plane where z should be 0 is
-
-    (<u, delta> + z / slope) u,   slope = -dz/dlength.
-
-The normal is the sum of all readings so far, older ones discounted, each weighted by
-phi(z) / (p (1 - p)) as in the score equation of a probit regression: that weighs rare misses as
-much as they tell. Where delta was made from a part of the sum that makes u, <u, delta> u accounts
-for what the error of the old direction cost, so the walk does not creep.
-"""
+"""The walk to the nearest point where a claim ends: step to the boundary, turn, project, repeat."""
 
 from __future__ import annotations
 
@@ -18,13 +6,167 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy import special
+from numpy.typing import NDArray
+from scipy import fft, special
 
-from dsrs.attack.box import Floats, Room
 from dsrs.attack.readings import FromVotes, Reading
-from dsrs.attack.shrinking import Bands
-from dsrs.laws import GeneralizedGaussian
+from dsrs.laws import GeneralizedGaussian, Norm, norm_of
 from dsrs.proofs import Source
+
+Floats = NDArray[np.float64]
+
+# ---- The nearest perturbation beyond a plane, in a norm, anywhere or within the box of images
+
+BOX_HALVINGS = 60
+
+
+class Room:
+    """Where perturbed inputs may lie: all of R^d, or the box of the data's bounds.
+
+    A certificate covers all of R^d; a perturbed image that must be an image is a smaller target.
+    Distances are measured in `norm`.
+    """
+
+    def __init__(
+        self, x: NDArray[np.float32], bounds: tuple[float, float] | None, norm: Norm = "l2"
+    ) -> None:
+        self._norm = norm
+        self._box: tuple[Floats, Floats] | None = None
+        if bounds is not None:
+            flat = x.ravel().astype(np.float64)
+            self._box = bounds[0] - flat, bounds[1] - flat
+
+    def beyond(self, normal: Floats, depth: float) -> Floats:
+        """The shortest delta with <normal, delta> >= depth, for a unit normal and depth >= 0.
+
+        It is a point of the path `_stretched`, on which <normal, delta> grows. Where the box ends
+        before the plane, it is the corner that the normal points to.
+        """
+        if self._box is None:
+            return self._stretched(normal, depth / float(normal @ self._stretched(normal, 1.0)))
+        low, high = 0.0, max(depth, 1e-9)
+        while self._depth(normal, high) < depth:
+            if not self._depth(normal, 2 * high) > self._depth(normal, high):
+                return self._stretched(normal, high)
+            high *= 2
+        for _ in range(BOX_HALVINGS):
+            middle = 0.5 * (low + high)
+            if self._depth(normal, middle) < depth:
+                low = middle
+            else:
+                high = middle
+        return self._stretched(normal, high)
+
+    def within(self, normal: Floats, length: float) -> Floats:
+        """Return the delta of at most `length` that goes farthest along the normal."""
+        low, high = 0.0, length
+        while norm_of(self._stretched(normal, high), self._norm) < length:
+            if not self._depth(normal, 2 * high) > self._depth(normal, high):
+                return self._stretched(normal, high)  # the corner of the box
+            high *= 2
+        if norm_of(self._stretched(normal, high), self._norm) <= length:
+            return self._stretched(normal, high)
+        for _ in range(BOX_HALVINGS):
+            middle = 0.5 * (low + high)
+            if norm_of(self._stretched(normal, middle), self._norm) <= length:
+                low = middle
+            else:
+                high = middle
+        return self._stretched(normal, low)
+
+    def _stretched(self, normal: Floats, factor: float) -> Floats:
+        """The path of points that are deepest along the normal for their length.
+
+        l2: the normal times the factor, clipped to the box. l-infinity: all coordinates move by the
+        factor, clipped. l1: the coordinates where the normal is largest move to the end of the box
+        one after the other until the factor is used up. (The Karush-Kuhn-Tucker conditions of the
+        nearest point of a plane say so.)
+        """
+        if self._norm == "l1":
+            return self._one_by_one(normal, factor)
+        ray = factor * (normal if self._norm == "l2" else np.sign(normal))
+        return ray if self._box is None else np.clip(ray, *self._box)
+
+    def _one_by_one(self, normal: Floats, length: float) -> Floats:
+        delta = np.zeros(normal.size)
+        if self._box is None:
+            place = int(np.abs(normal).argmax())
+            delta[place] = length * np.sign(normal[place])
+            return delta
+        order = np.argsort(-np.abs(normal), kind="stable")
+        free = np.where(normal > 0, self._box[1], -self._box[0])[order]
+        free = np.where(normal[order] == 0, 0.0, np.maximum(free, 0.0))
+        used = np.cumsum(free) - free
+        delta[order] = np.sign(normal[order]) * np.clip(length - used, 0.0, free)
+        return delta
+
+    def _depth(self, normal: Floats, factor: float) -> float:
+        return float(normal @ self._stretched(normal, factor))
+
+
+# ---- What of a noisy direction is worth keeping: James and Stein's estimate, band by band
+#
+# The error of a direction from votes is white: independent and of one known variance in every
+# coordinate of any orthonormal basis. The gradient of a smoothed image classifier is not: most of
+# it lies in low spatial frequencies. So the coefficients of the discrete cosine transform are
+# grouped into bands of frequency, and each band is multiplied by (1 - noise / power)_+, its
+# estimated share of signal. Inputs that are no images are one band, which a common factor does not
+# turn.
+
+LEAST_BAND = 12  # coefficients: with fewer the share of signal is guesswork
+
+
+class Bands:
+    """The bands of inputs of one shape."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self._shape = shape if len(shape) in (2, 3) else None
+        if self._shape is None:
+            return
+        rows, columns = shape[-2:]
+        square = (np.arange(rows)[:, None] / rows) ** 2 + (np.arange(columns) / columns) ** 2
+        frequency = np.broadcast_to(np.sqrt(square), shape).ravel()
+        channels = int(np.prod(shape[:-2]))
+        # Bands of equal width in frequency, wide enough to hold LEAST_BAND coefficients each.
+        count = max(1, min(rows, columns) // 2)
+        band = np.minimum((frequency / frequency.max() * count).astype(int), count - 1)
+        sizes = np.bincount(band, minlength=count)
+        merged, label = np.zeros(count, dtype=int), 0
+        held = 0
+        for place in range(count):
+            merged[place] = label
+            held += int(sizes[place])
+            if held >= LEAST_BAND * channels:
+                label, held = label + 1, 0
+        self._band = merged[band]
+
+    def shrunk(self, direction: Floats, variance: float) -> Floats:
+        """Return the direction, each frequency band times its estimated share of signal."""
+        if self._shape is None:
+            return direction
+        axes = (-2, -1)
+        found = fft.dctn(direction.reshape(self._shape), axes=axes, norm="ortho").ravel()
+        sizes = np.bincount(self._band)
+        power = np.bincount(self._band, found**2) / np.maximum(sizes, 1)
+        factor = np.clip(1 - variance / np.maximum(power, np.finfo(float).tiny), 0, 1)
+        if not factor.any():
+            return direction
+        kept = (found * factor[self._band]).reshape(self._shape)
+        return np.asarray(fft.idctn(kept, axes=axes, norm="ortho")).ravel()
+
+
+# ---- The walk
+#
+# With z = Phi^-1(p) as the measure of what is left, the boundary is z = 0; for a half-space under
+# Gaussian noise z is linear in the perturbation. At a point delta with z left and unit normal u
+# (where p falls fastest) the nearest point of the plane where z should be 0 is
+#
+#     (<u, delta> + z / slope) u,   slope = -dz/dlength.
+#
+# The normal is the sum of all readings so far, older ones discounted, each weighted by
+# phi(z) / (p (1 - p)) as in the score equation of a probit regression: that weighs rare misses as
+# much as they tell. Where delta was made from a part of the sum that makes u, <u, delta> u accounts
+# for what the error of the old direction cost, so the walk does not creep.
 
 FIRST_LOOK_VOTES = 1024  # of a first look, at most
 WIDER = (1.0, 1.5, 2.25, 3.4)  # noise for the first look, where misses are rare

@@ -10,10 +10,8 @@ from time import perf_counter
 
 import numpy as np
 
-from dsrs.certifying.forecast import Expected, expected_table
-from dsrs.certifying.many_inputs import Counter
-from dsrs.certifying.rehearsal import Clock, Rehearsal
-from dsrs.certifying.simulated import simulated_input
+from dsrs.certifying.forecast import Clock, Expected, Rehearsal, expected_table, simulated_input
+from dsrs.certifying.inputs import Counter
 from dsrs.errors import InvalidInput
 from dsrs.measures import hopeless_votes
 from dsrs.methods import MAX_VOTES, NEYMAN_PEARSON, Plan

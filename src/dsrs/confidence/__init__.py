@@ -1,23 +1,26 @@
 """Confidence bounds of probabilities, and the failure probability that they spend."""
 
-from dsrs.confidence.alpha_budget import AlphaBudget, Share
-from dsrs.confidence.binomial_tail import EPSILON, log_upper_tail
-from dsrs.confidence.bootstrap import (
+from dsrs.confidence.clopper_pearson import (
+    EPSILON,
+    AlphaBudget,
+    ConfidenceInterval,
+    Share,
+    clopper_pearson,
+    clopper_pearson_lower,
+    clopper_pearson_upper,
+    log_upper_tail,
+)
+from dsrs.confidence.means import (
+    BETS,
     RESAMPLES_PER_BLOCK,
     Estimate,
     Floats,
     Resampling,
     draw_counts,
     interval,
+    nonnegative_mean_lower,
     resampled_means,
 )
-from dsrs.confidence.clopper_pearson import (
-    ConfidenceInterval,
-    clopper_pearson,
-    clopper_pearson_lower,
-    clopper_pearson_upper,
-)
-from dsrs.confidence.nonnegative_mean import BETS, nonnegative_mean_lower
 
 __all__ = [
     "BETS",

@@ -1,9 +1,10 @@
-"""Clopper-Pearson bounds of a probability from votes, never on the wrong side of the exact ones.
+"""Clopper-Pearson bounds of a probability from votes, and the failure probability that they spend.
 
-The lower bound of `successes` in `trials` is the p with Pr[Bin(n, p) >= successes] = alpha.
-Library quantiles of the Beta law miss it by about 1e-13 to either side (docs/math.md 11): such a
-quantile is only the first guess: Newton steps on the tail follow, then the bound moves outward
-until the tail, with its proved error bound, is on the safe side of alpha.
+The lower bound of `successes` in `trials` is the p with Pr[Bin(n, p) >= successes] = alpha. It is
+never on the wrong side of the exact one. Library quantiles of the Beta law miss it by about 1e-13
+to either side (docs/math.md 11): such a quantile is only the first guess. Newton steps on the tail
+follow, then the bound moves outward until the tail, with its proved error bound, is on the safe
+side of alpha.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from decimal import Decimal, localcontext
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple, overload
 
@@ -18,10 +22,170 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from dsrs.confidence import binomial_tail
-from dsrs.confidence.binomial_tail import EPSILON, log_upper_tail
-from dsrs.errors import InvalidInput
+from dsrs.errors import AlphaOverspent, InvalidInput
 from dsrs.kernels import jitted_together, kernel_folder
+
+# ---- The union bound as a ledger
+
+# A share such as alpha / 7 may round up; an excess up to this part of alpha counts as rounding.
+_ROUNDING = Fraction(1, 2**48)
+
+
+class Share(NamedTuple):
+    """One bound's part of alpha."""
+
+    purpose: str
+    alpha: float
+
+
+@dataclass
+class AlphaBudget:
+    """A total failure probability `alpha`, spent in shares.
+
+    By the union bound all statements that were paid from one budget hold together except with
+    probability at most `alpha`. The sums are exact (fractions of the floats), so the granted
+    shares never add up to more than alpha, not even by a rounding error.
+    """
+
+    alpha: float
+    shares: list[Share] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.alpha < 1:
+            raise InvalidInput(f"`alpha` must be in (0, 1), got {self.alpha!r}")
+
+    def spend(self, share: float, purpose: str) -> float:
+        """Take `share` for `purpose`; use the returned number as that bound's alpha.
+
+        The number returned is `share`, or a hair less when only rounding makes the last share
+        exceed what is left (seven times alpha / 7, say). A real excess raises `AlphaOverspent`.
+        """
+        if not (math.isfinite(share) and share > 0):
+            raise InvalidInput(f"`share` of {purpose!r} must be a positive number, got {share!r}")
+        left = self._left()
+        granted = share
+        if Fraction(share) > left:
+            if Fraction(share) - left > _ROUNDING * Fraction(self.alpha) or not _floor(left):
+                raise AlphaOverspent(
+                    f"{purpose!r} asks for {share!r}, but only {float(left):.6g} of "
+                    f"alpha = {self.alpha!r} is left; already spent:\n{self.describe()}"
+                )
+            granted = _floor(left)
+        self.shares.append(Share(purpose, granted))
+        return granted
+
+    @property
+    def remaining(self) -> float:
+        """What can still be spent, rounded down."""
+        return _floor(self._left())
+
+    def describe(self) -> str:
+        """Return the ledger as text, one line per share."""
+        lines = [f"  {share.alpha:<12.6g} {share.purpose}" for share in self.shares]
+        return "\n".join([*lines, f"  {self.remaining:<12.6g} not spent"])
+
+    def _left(self) -> Fraction:
+        return Fraction(self.alpha) - sum((Fraction(s.alpha) for s in self.shares), Fraction())
+
+
+def _floor(value: Fraction) -> float:
+    nearest = float(value)
+    return math.nextafter(nearest, -math.inf) if Fraction(nearest) > value else nearest
+
+
+# ---- The upper binomial tail with a proved error bound
+#
+# For X ~ Bin(n, p), a hits and b = n - a misses, the tail is
+#
+#     Pr[X >= a] = pmf(a) * S,    S = 1 + r_1 + r_1 r_2 + ...,    r_j = (b - j + 1) p / ((a + j) q).
+#
+# Every term of S is positive, so nothing cancels, and ln pmf comes in Loader's saddle-point form
+#     stirling(n) - stirling(a) - stirling(b) - D(a, np) - D(b, nq) + ln(n / (2 pi a b)) / 2,
+# with stirling(x) the error of Stirling's formula for ln x! and D(x, M) = x ln(x/M) + M - x.
+
+EPSILON = 2.0**-52
+_TABLE_SIZE = 16
+
+
+def _stirling_table() -> NDArray[np.float64]:
+    """stirling(x) = ln x! - (x + 1/2) ln x + x - ln(2 pi)/2 for small x, correctly rounded."""
+    with localcontext() as context:
+        context.prec = 40
+        half_log_two_pi = Decimal("0.91893853320467274178032973640561763986")
+        errors = [
+            Decimal(math.factorial(x)).ln()
+            - (Decimal(x) + Decimal("0.5")) * Decimal(x).ln()
+            + x
+            - half_log_two_pi
+            for x in range(1, _TABLE_SIZE)
+        ]
+    return np.array([0.0, *map(float, errors)])
+
+
+_STIRLING = _stirling_table()
+
+
+def _stirling(x: float) -> float:
+    if x < _TABLE_SIZE:
+        return float(_STIRLING[int(x)])
+    # The first term left out, 1/(156 x^13), is below 2e-18 from x = 16 on.
+    y = 1.0 / (x * x)
+    series = 1 / 1680 - y * (1 / 1188 - y * (691 / 360360))
+    return (1 / 12 - y * (1 / 360 - y * (1 / 1260 - y * series))) / x
+
+
+def _deviance(x: float, mean: float, excess: float) -> float:
+    """D(x, mean) = x ln(x / mean) + mean - x with excess = x - mean handed over uncancelled."""
+    v = excess / (x + mean)
+    if abs(v) > 0.1:
+        return x * math.log(x / mean) - excess
+    # 2 x atanh(v) without its first term; v^18 is below the rounding.
+    y = v * v
+    series = 0.0
+    for j in range(19, 1, -2):
+        series = y * (1 / j + series)
+    return excess * v + 2 * x * v * series
+
+
+def log_upper_tail(hits: float, misses: float, p: float, q: float) -> tuple[float, float, float]:
+    """ln Pr[Bin(hits + misses, p) >= hits], the sum S, and a bound of the logarithm's error.
+
+    Needs hits >= 1, counts up to 2^53, and p + q = 1 with the smaller of the two exact and the
+    other rounded. The error bound, with u = EPSILON / 2 the unit roundoff and e = hits - n p:
+    - each D carries at most 32 u |e| + 4 u D: rounding M moves it by dD/dM = -e/M in the series,
+      and a logarithm is taken only where x <= 6 |e| and M <= 10 |e|;
+    - the factors r_j carry 6 u each, so S carries 6 u times the mean index of its terms, which is
+      at most S because r_j decreases; adding `count` terms costs u each, the cut-off part u;
+    - the remaining terms are below 20 in size and stand behind the constant.
+    """
+    n = hits + misses
+    if misses == 0:
+        log_tail = hits * (math.log1p(-q) if p > 0.5 else math.log(p))
+        return log_tail, 1.0, EPSILON * (4 - 4 * log_tail)
+    mean = n * p
+    excess = hits - mean if p <= 0.5 else n * q - misses
+    deviance = _deviance(hits, mean, excess) + _deviance(misses, n * q, -excess)
+    log_pmf = (
+        _stirling(n)
+        - _stirling(hits)
+        - _stirling(misses)
+        - deviance
+        + 0.5 * (math.log(n / hits) - math.log(2 * math.pi * misses))
+    )
+    odds = p / q
+    total, term, count = 1.0, 1.0, 0.0
+    while count < misses:
+        ratio = odds * ((misses - count) / (hits + count + 1))
+        term *= ratio
+        total += term
+        count += 1
+        if ratio < 1 and term * ratio < 0.25 * EPSILON * total * (1 - ratio):
+            break
+    error = EPSILON * (64 + count + 4 * total + 32 * abs(excess) + 4 * deviance)
+    return log_pmf + math.log(total), total, error
+
+
+# ---- Bounds from the tail
 
 Floats = NDArray[np.float64]
 
@@ -118,9 +282,8 @@ def _solver(hits: Floats, misses: Floats) -> Callable[..., Floats]:
 
 @functools.cache
 def _compiled_solver() -> Callable[..., Floats]:
-    tail = (binomial_tail._stirling, binomial_tail._deviance, log_upper_tail)
-    folder = kernel_folder(Path(binomial_tail.__file__), Path(__file__))
-    return jitted_together((*tail, _solve, _solve_rows), {_solve_rows}, folder)[_solve_rows]
+    functions = (_stirling, _deviance, log_upper_tail, _solve, _solve_rows)
+    return jitted_together(functions, {_solve_rows}, kernel_folder(Path(__file__)))[_solve_rows]
 
 
 def _solve_rows(

@@ -7,41 +7,57 @@ The promise is kept on average over inputs, calibration sets and noise, not for 
     SetPredictor(classifier, sets).predict(x).classes
 """
 
-from dsrs.conformal.calibration import SetPlan, at_radius, calibrate
-from dsrs.conformal.curve import CurvePoint, size_curve
-from dsrs.conformal.evaluation import Evaluation, SetExample, ShiftOutcome, evaluate_sets
+from dsrs.conformal.calibration import (
+    TUNING_SEED,
+    SetForecast,
+    SetPlan,
+    at_radius,
+    calibrate,
+    tune_sets,
+)
+from dsrs.conformal.evaluation import (
+    SHIFT_KINDS,
+    CurvePoint,
+    Evaluation,
+    Mover,
+    SetExample,
+    ShiftOutcome,
+    evaluate_sets,
+    retake_scores,
+    size_curve,
+)
 from dsrs.conformal.level import (
     ShiftProof,
     calibration_level,
     coverage_of_one,
+    fewest_inputs,
     level_of,
     overlap,
+    rank_for,
+    rank_on_average,
+    rank_with_confidence,
     shift_proof,
 )
-from dsrs.conformal.prediction import (
-    PredictionSet,
-    SetPredictor,
-    compare_sets,
-    facts_of_sets,
-    set_of,
-)
-from dsrs.conformal.queries import Query
-from dsrs.conformal.rank import fewest_inputs, rank_for, rank_on_average, rank_with_confidence
 from dsrs.conformal.scores import (
     SCORES,
+    Query,
     Score,
     kind_of_outputs,
     log_probabilities,
     register,
     score_named,
 )
-from dsrs.conformal.scores_again import retake_scores
-from dsrs.conformal.sets import MARGINAL, Sets, flaw_of_sets, threshold_of
-from dsrs.conformal.shifts import SHIFT_KINDS, Mover
-from dsrs.conformal.tuning import TUNING_SEED, SetForecast, tune_sets
+from dsrs.conformal.sets import (
+    PredictionSet,
+    SetPredictor,
+    Sets,
+    compare_sets,
+    facts_of_sets,
+    set_of,
+    threshold_of,
+)
 
 __all__ = [
-    "MARGINAL",
     "SCORES",
     "SHIFT_KINDS",
     "TUNING_SEED",
@@ -66,7 +82,6 @@ __all__ = [
     "evaluate_sets",
     "facts_of_sets",
     "fewest_inputs",
-    "flaw_of_sets",
     "kind_of_outputs",
     "level_of",
     "log_probabilities",

@@ -1,6 +1,6 @@
 """From probability intervals to the largest provable radius: shells, dual bound, search, proof."""
 
-from dsrs.duality.base import Floats, base_of, log_p, within_line
+from dsrs.duality.base import NESTED_NODES, NESTED_WEIGHTS, Floats, base_of, log_p, within_line
 from dsrs.duality.bound import (
     BOUND_THINNING,
     HIDDEN,
@@ -8,7 +8,9 @@ from dsrs.duality.bound import (
     Problem,
     bound_on,
     chosen_ends,
+    curve_integrand,
     dual_bound,
+    line_integrand,
 )
 from dsrs.duality.curve import KINKED_DIMENSION, Cutting, jumps, strips
 from dsrs.duality.density import Components, active_on, components_of, log_term, pieces_of
@@ -22,9 +24,16 @@ from dsrs.duality.kernel import (
     switch,
 )
 from dsrs.duality.measure import measure
-from dsrs.duality.newton import general_multipliers, newton_step, slope_of, start_alone
-from dsrs.duality.nodes import ALONE, GENERAL, SPLIT, Search, kind_of, lay_nodes
-from dsrs.duality.quadrature import curve_integrand, line_integrand
+from dsrs.duality.newton import (
+    best_alone,
+    general_multipliers,
+    newton_step,
+    scan_multipliers,
+    slope_at,
+    slope_of,
+    start_alone,
+    sweep_multipliers,
+)
 from dsrs.duality.radius import (
     ABSTAINED,
     CERTIFIED,
@@ -34,24 +43,28 @@ from dsrs.duality.radius import (
     UNDECIDED,
     Proved,
     best_multipliers,
+    covered_step,
     crossing_radius,
     largest_radius,
     loss_at_shorter_shifts,
     to_zero,
+    total_variation,
 )
-from dsrs.duality.rules import NESTED_NODES, NESTED_WEIGHTS
-from dsrs.duality.scan import best_alone, scan_multipliers, slope_at, sweep_multipliers
-from dsrs.duality.signs import Signs, signs_on
+from dsrs.duality.signs import NEGATIVE, POSITIVE, UNSURE, Signs, signs_on
 from dsrs.duality.thresholds import (
+    ALONE,
+    GENERAL,
+    SPLIT,
+    Search,
     alone_multipliers,
+    kind_of,
+    lay_nodes,
     line_value,
     predicted,
     region_threshold,
     rough_normal_quantile,
     split_multipliers,
 )
-from dsrs.duality.two_terms import NEGATIVE, POSITIVE, UNSURE
-from dsrs.duality.variation import covered_step, total_variation
 
 __all__ = [
     "ABSTAINED",

@@ -7,12 +7,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dsrs.duality.arrays import room_for, whole
-from dsrs.duality.base import Base, Floats, crossing, gamma_of, half_square, log_p, moved
+from dsrs.duality.base import (
+    Base,
+    Floats,
+    crossing,
+    gamma_of,
+    half_square,
+    log_p,
+    moved,
+    room_for,
+    whole,
+)
 from dsrs.duality.density import Components, Integers, Pieces, active_on, density_at
 from dsrs.duality.kernel import inlined, kernel
-from dsrs.duality.signs import signs_on
-from dsrs.duality.two_terms import POSITIVE
+from dsrs.duality.signs import POSITIVE, signs_on
 
 # Where R takes up a shell the law of the angle has a kink of order (d - 1)/2.
 KINKED_DIMENSION = 64
@@ -78,7 +86,7 @@ def log_ratio(
 def curve_at(
     base: Base, parts: Components, active: Integers, multipliers: Floats, u: float
 ) -> float:
-    """V(u); inf where R has nothing of shell u."""
+    """Height V(u) of the edge of R; inf where R has nothing of shell u."""
     a = log_ratio(base, parts, active, multipliers, u)
     return u + crossing(base, gamma_of(base, u), a)[0]
 

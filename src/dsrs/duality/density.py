@@ -1,7 +1,7 @@
 """The density g that multipliers put on x: a sum of components, each on its own shells.
 
 g = sum_i l_i q_i, where q_i is the law of constraint i (P is constraint 0) and a law is a list of
-components (laws/component.py). Everything is a density of u = ln(t / m).
+components (`laws.Component`). Everything is a density of u = ln(t / m).
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dsrs.duality.arrays import picked, sort_distinct
-from dsrs.duality.base import Floats
+from dsrs.duality.base import Floats, picked, sort_distinct
 from dsrs.duality.kernel import kernel
 from dsrs.laws import Component
 

@@ -7,15 +7,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dsrs.duality.arrays import copy_into, fill
 from dsrs.duality.base import (
     EVERYWHERE,
+    FEW_NODES,
+    FEW_WEIGHTS,
+    GAUSS_NODES,
+    GAUSS_WEIGHTS,
     STEEP,
     Base,
     Floats,
     cap,
+    copy_into,
     crossing,
     curve_speed,
+    fill,
     gamma_of,
     half_square,
     log_p,
@@ -24,10 +29,8 @@ from dsrs.duality.base import (
 from dsrs.duality.curve import BEYOND, WITHIN, Cutting, Strips, jumps, log_ratio, strips
 from dsrs.duality.density import Components, Integers, active_on, density_at, log_term
 from dsrs.duality.kernel import inlined, kernel
-from dsrs.duality.nodes import Search, panel_count
-from dsrs.duality.rules import FEW_NODES, FEW_WEIGHTS, GAUSS_NODES, GAUSS_WEIGHTS
-from dsrs.duality.thresholds import line_value
-from dsrs.duality.two_terms import POSITIVE, UNSURE
+from dsrs.duality.signs import POSITIVE, UNSURE
+from dsrs.duality.thresholds import Search, line_value, panel_count
 
 SEARCH_THINNING = 5.0  # strips towards where g vanishes: enough for a search
 NOWHERE = np.inf

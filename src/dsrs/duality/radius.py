@@ -13,16 +13,113 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dsrs.duality.arrays import copy_into
-from dsrs.duality.base import Floats
-from dsrs.duality.bound import Problem, bound_on, is_simple, is_spent
-from dsrs.duality.density import Pieces, pieces_of, used_parts
+from dsrs.duality.base import (
+    NESTED_NODES,
+    NESTED_WEIGHTS,
+    Floats,
+    cap,
+    copy_into,
+    gamma_of,
+    half_square,
+    log_p,
+    shell_of,
+)
+from dsrs.duality.bound import ANGLE_ERROR, Problem, bound_on, is_simple, is_spent
+from dsrs.duality.density import TAIL, Pieces, pieces_of, used_parts
 from dsrs.duality.kernel import entry, inlined, kernel
 from dsrs.duality.newton import general_multipliers
-from dsrs.duality.nodes import ALONE, SMALL_DIMENSION, SPLIT, Search, lay_nodes
 from dsrs.duality.signs import loss_inside
-from dsrs.duality.thresholds import alone_multipliers, split_multipliers
-from dsrs.duality.variation import covered_step
+from dsrs.duality.thresholds import (
+    ALONE,
+    SMALL_DIMENSION,
+    SPLIT,
+    Search,
+    alone_multipliers,
+    lay_nodes,
+    split_multipliers,
+)
+
+# ---- The total variation between P and P shifted: how far one step of a chain reaches
+#
+# For any g the integral of min(g(x), p(x - delta)) changes by at most the total variation between
+# the two shifted laws, so by at most TV(h) for a step of length h along delta. The two are equally
+# likely on the plane halfway, hence TV(h) = Pr[|x_1| < h/2], x_1 a coordinate of the noise
+# (docs/math.md 5). It grows with h and is finite for every law, where a Lipschitz rate exists for
+# smooth ones only.
+
+VARIATION_TOLERANCE = 1e-12
+SMALLEST_STEP = 1e-9  # in units of sigma
+
+
+@kernel
+def slab_density(problem: Problem, half_step: float, u: float) -> float:
+    """Return p(u) Pr[|x_1| < half_step | shell u]."""
+    h = half_square(problem.base, gamma_of(problem.base, u))
+    below, above, _, _ = cap(problem.base, 2.0 * half_step, h, 0.0, 1.0)
+    return (below - above) * math.exp(log_p(problem.base, u))
+
+
+@entry
+def total_variation(problem: Problem, step: float) -> float:
+    """TV of a shift by `step`, rounded up: nested Clenshaw-Curtis, halved where it must be."""
+    if step <= 0.0:
+        return 0.0
+    base, parts = problem.base, problem.parts
+    # Shells within half the step lie in the slab as a whole: a kink, and on the safe side 1.
+    lows, highs, depth = np.empty(64), np.empty(64), 1
+    lows[0], highs[0] = parts.low[0], parts.high[0]
+    kink = shell_of(base, 0.125 * step * step)
+    if lows[0] < kink < highs[0]:
+        lows[1], highs[1], depth = lows[0], kink, 2
+        lows[0] = kink
+    total, panels = 2.0 * TAIL, 0
+    while depth > 0:
+        depth -= 1
+        panels += 1
+        low, high = lows[depth], highs[depth]
+        half, centre = 0.5 * (high - low), 0.5 * (low + high)
+        coarse, fine = 0.0, 0.0
+        for j in range(0, 65, 2):
+            problem.work[0] += 1.0
+            value = slab_density(problem, 0.5 * step, centre + half * NESTED_NODES[j])
+            coarse += NESTED_WEIGHTS[2, j] * value
+            fine += NESTED_WEIGHTS[3, j] * value
+        missing = 2.0 * half * abs(fine - coarse)
+        if missing > VARIATION_TOLERANCE + 1e-6 * half * fine and panels < 100 and depth < 62:
+            lows[depth], highs[depth] = low, centre
+            lows[depth + 1], highs[depth + 1] = centre, high
+            depth += 2
+        else:
+            total += half * fine + missing
+    return min(total * (1.0 + 10.0 * ANGLE_ERROR) + 1e-12, 1.0)
+
+
+@inlined
+def covered_step(problem: Problem, margin: float, guess: float) -> float:
+    """A step whose total variation is provably below `margin`, close to the largest; 0 if none.
+
+    TV is concave and 0 at 0, so a share of a step has at least that share of its TV: scaling down
+    by the excess does not overshoot for long.
+    """
+    step, unit = guess, problem.base.unit
+    best = 0.0
+    for _ in range(12):
+        variation = total_variation(problem, step)
+        if variation < margin:
+            best = max(best, step)
+            if variation > 0.9 * margin:
+                break
+            step *= min(0.97 * margin / variation, 8.0)
+        else:
+            step *= 0.97 * margin / variation if margin > 0.0 else 0.0
+            if best > step:
+                break
+        if step < SMALLEST_STEP * unit:
+            break
+    return best
+
+
+# ---- The search and the proof
 
 # Outcomes of a search.
 CERTIFIED, ABSTAINED, UNDECIDED, INFEASIBLE = 0, 1, 2, 3
@@ -98,8 +195,8 @@ def exceeds_one(search: Search, value: float, multipliers: Floats, rho: float) -
 def to_zero(
     x: float, height: float, fall: float, other: float, other_height: float, other_fall: float
 ) -> float:
-    """The step from x to where the height is 0: the cubic x(height) through two points and their
-    slopes."""
+    """The step from x to where the height is 0, by the cubic x(height) through two points and their
+    slopes (inverse Hermite interpolation)."""
     newton = height / fall
     rise = other_height - height
     if (

@@ -10,16 +10,20 @@ Nothing here has a part in the validity of a certificate: a poor curve costs rad
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 from scipy.linalg import solve_triangular
 
-from dsrs.confidence import clopper_pearson
+from dsrs.confidence import clopper_pearson, clopper_pearson_lower
 from dsrs.errors import InvalidInput
+from dsrs.laws import GeneralizedGaussian
 
 Floats = NDArray[np.float64]
 
@@ -69,7 +73,7 @@ class Profile:
         return self._extended(norm, self.scores)
 
     def possible_scores_at(self, norm: ArrayLike) -> Floats:
-        """The same for each of the curves that the votes leave possible: rows with `odds`."""
+        """`scores_at` for each of the curves that the votes leave possible: rows with `odds`."""
         return np.stack([self._extended(norm, self.scores + doubt) for doubt in self.doubts])
 
     def _extended(self, norm: ArrayLike, z: Floats) -> Floats:
@@ -165,8 +169,8 @@ def fitted(log_norms: Floats, hits: Floats, trials: Floats, *, few: bool = False
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Votes:
-    """Votes of a fit. `design` takes scores at the points to scores at the votes; heights are
-    scores less `centre`, and what is expected of them without any vote is 0."""
+    """The data of a fit: design @ heights + centre is the score at each vote, and the mean of the
+    heights is 0 before any vote."""
 
     design: Floats
     hits: Floats
@@ -298,3 +302,95 @@ def _supported(
     right, seen = np.floor(near @ hits), np.ceil(near @ trials)
     lower, upper = clopper_pearson(right, seen, SUPPORT_ALPHA)
     return np.clip(scores, special.ndtri(lower), special.ndtri(upper))
+
+
+# ---- What n votes are expected to prove: lower bounds at expected counts (docs/math.md 9)
+#
+# With x misses in n votes the Clopper-Pearson bound L has 1 - L = the upper alpha-quantile of
+# Beta(x + 1, n - x). It makes sense for every real x: that curve is used where laws are compared
+# and chosen. Predictions round the count of hits down and ask `dsrs.confidence`.
+
+MISS_RATES = 48
+LARGEST_MISS_RATE = 0.7
+# Profiles tell no smaller rate from 0 (LARGEST_SCORE).
+NO_MISSES = 1e-9
+
+
+class BoundCurve(NamedTuple):
+    """1 - q, 1 - L(q) and L'(q) at miss rates from 0 to `LARGEST_MISS_RATE`."""
+
+    misses: Floats
+    unproved: Floats
+    slope: Floats
+
+
+@functools.lru_cache(maxsize=256)
+def bound_curve(n: int, alpha: float) -> BoundCurve:
+    """The curve L(q) that n votes give at level alpha, at rates that grow geometrically."""
+    rates = np.append(0.0, np.geomspace(0.1 / n, LARGEST_MISS_RATE, MISS_RATES - 1))
+    step = np.maximum(1e-3 * rates, 1e-3 / n)
+    slope = (unproved_at(rates + step, n, alpha) - unproved_at(rates, n, alpha)) / step
+    return BoundCurve(rates, unproved_at(rates, n, alpha), slope)
+
+
+def unproved_at(miss_rate: Floats, n: int, alpha: float) -> Floats:
+    """1 - L where a share `miss_rate` of n votes misses."""
+    misses = n * miss_rate
+    return np.asarray(special.betainccinv(misses + 1, np.maximum(n - misses, 1e-9), alpha))
+
+
+def expected_hits(miss_rate: Floats, n: int) -> Floats:
+    """The expected number of hits among n votes, rounded down to a whole one."""
+    misses = n * np.maximum(np.asarray(miss_rate) - NO_MISSES, 0.0)
+    return np.asarray(np.maximum(n - np.ceil(misses - 1e-6), 0.0))
+
+
+def expected_lower(probability: float, n: int, alpha: float) -> float:
+    """The Clopper-Pearson bound at the expected count of hits, rounded down."""
+    hits = expected_hits(np.array(1 - probability), n)
+    return clopper_pearson_lower(int(hits), n, alpha)
+
+
+def checked_budget(n: int, alpha: float) -> None:
+    """Refuse what is no number of votes, or no failure probability."""
+    if not (n >= 1 and n == int(n)):
+        raise InvalidInput(f"`n` must be a number of votes, at least 1, got {n!r}")
+    if not 0 < alpha < 1:
+        raise InvalidInput(f"`alpha` must be in (0, 1), got {alpha!r}")
+
+
+# ---- (sigma, P_con)-concentration, the assumption of the paper's Theorem 2, at inputs with votes
+#
+# A model has the property at an input if it is right for all Gaussian noise of scale sigma whose
+# norm is within the P_con-quantile T. Votes can refute it, by a miss at a norm below T; they cannot
+# prove it: an input counts where no vote below T missed.
+
+CONCENTRATION_SHARES = (0.1, 0.5, 0.9, 0.99)  # the P_con that are asked for
+# Theorem 2: with P_con = 1/2, k within 15 of d / 2 and Q truncated at T, for large d.
+PROMISE = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Concentration:
+    """How many inputs have the property at one sigma, and what Theorem 2 promises for them.
+
+    `holds` has the share of inputs for each P_con of CONCENTRATION_SHARES. `radius` is the
+    promised radius of those that have it for P_con = 1/2.
+    """
+
+    sigma: float
+    holds: tuple[float, ...]
+    radius: float
+
+
+def concentration(first_misses: Sequence[float], d: int, sigma: float) -> Concentration:
+    """Which inputs have the property at this sigma.
+
+    Args:
+        first_misses: for each input a norm below which no vote missed.
+        d: the dimension of the inputs.
+        sigma: the scale of the Gaussian noise of the property.
+    """
+    quantiles = GeneralizedGaussian(d, sigma).radial_quantile(np.array(CONCENTRATION_SHARES))
+    holds = np.mean(np.asarray(first_misses)[:, None] >= quantiles[None, :], axis=0)
+    return Concentration(sigma, tuple(map(float, holds)), PROMISE * sigma * math.sqrt(d))

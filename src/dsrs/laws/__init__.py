@@ -1,25 +1,38 @@
 """Noise laws: their facts, their components for the kernels, sampling, text and JSON form."""
 
 from dsrs.laws.additional import AdditionalLaw, sample_additional
-from dsrs.laws.bins import HISTOGRAM_BINS
-from dsrs.laws.component import Component, log_gamma_peak, log_gamma_step
-from dsrs.laws.generalized_gaussian import Floats, GeneralizedGaussian
 from dsrs.laws.grid import DEFAULT_GRID, NORMAL_ERROR, UNIT, WITHOUT_GRID, Grid
 from dsrs.laws.naming import (
     LAW_KINDS,
+    SMALLEST_PERCENTILE,
+    Rescaled,
+    Truncated,
     additional_law,
     chosen_from_votes,
+    heuristic_percentile,
     law_from_dict,
     names_a_law,
     parse_additional_law,
     register,
     short_law_text,
 )
-from dsrs.laws.norms import NORMS, Norm, check_norm, norm_of
-from dsrs.laws.parameters import real_number, shown
-from dsrs.laws.rescaled import Rescaled
-from dsrs.laws.smoothing import SMOOTHING_KINDS, register_smoothing, smoothing_law_from_dict
-from dsrs.laws.truncated import SMALLEST_PERCENTILE, Truncated, heuristic_percentile
+from dsrs.laws.smoothing import (
+    HISTOGRAM_BINS,
+    NORMS,
+    SMOOTHING_KINDS,
+    Component,
+    Floats,
+    GeneralizedGaussian,
+    Norm,
+    check_norm,
+    log_gamma_peak,
+    log_gamma_step,
+    norm_of,
+    real_number,
+    register_smoothing,
+    shown,
+    smoothing_law_from_dict,
+)
 from dsrs.laws.weighted import Weighted
 
 __all__ = [

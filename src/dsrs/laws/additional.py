@@ -13,9 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dsrs.errors import InvalidInput
-from dsrs.laws.component import Component
-from dsrs.laws.generalized_gaussian import Floats, FloatType, GeneralizedGaussian
-from dsrs.laws.parameters import shown
+from dsrs.laws.smoothing import Component, Floats, FloatType, GeneralizedGaussian, shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 
 from dsrs.errors import InvalidInput
 from dsrs.laws.additional import AdditionalLaw
-from dsrs.laws.generalized_gaussian import GeneralizedGaussian
-from dsrs.laws.parameters import real_number, shown
-from dsrs.laws.rescaled import Rescaled
+from dsrs.laws.naming import Rescaled
+from dsrs.laws.smoothing import GeneralizedGaussian, real_number, shown
 
 # Steps from one bound of the data to the other: 8-bit images are exact, each level 16 steps.
 STEPS_ACROSS_DATA = 255 * 16

@@ -8,16 +8,22 @@ from typing import ClassVar
 
 import numpy as np
 
-from dsrs.confidence import clopper_pearson
+from dsrs.confidence import AlphaBudget, clopper_pearson
 from dsrs.errors import InvalidInput, UnknownLaw
 from dsrs.landscape import Profile, expected_hits, probability
 from dsrs.laws import AdditionalLaw, Grid, chosen_from_votes, parse_additional_law
-from dsrs.methods.base import Floats, Method, Want, certify_or_abstain
-from dsrs.methods.bounds import Event, PlannedBound, Side, planned
-from dsrs.methods.comparing import comparing_advised
-from dsrs.methods.futility import given_up, numbers_of_looks
-from dsrs.methods.intervals import double_sampling_alphas
-from dsrs.methods.looks import Look
+from dsrs.methods.base import (
+    Event,
+    Floats,
+    Look,
+    Method,
+    PlannedBound,
+    Side,
+    Want,
+    certify_or_abstain,
+    planned,
+)
+from dsrs.methods.stopping import comparing_advised, given_up, numbers_of_looks
 from dsrs.noise import Stream
 from dsrs.proofs import (
     Certificate,
@@ -29,6 +35,23 @@ from dsrs.proofs import (
     find_lead,
 )
 from dsrs.votes import ESTIMATION, SELECTION, SampledInput, Votes
+
+
+def double_sampling_alphas(alpha: float, alpha_share: float) -> tuple[float, float]:
+    """The parts of alpha for P's interval and for Q's interval.
+
+    X of n1 votes under P hit; the law Q = Q(X) may be chosen from them (the truncation heuristic
+    does); then Z of n2 fresh votes under Q hit. Let a1 + a2 = alpha.
+    - Pr[P_A not in I1(X)] <= a1 by Clopper and Pearson, two-sided.
+    - Given X, the law Q(X) and its Q_A are fixed and Z is Binomial(n2, Q_A), because the votes
+      under Q are independent of those under P. So Pr[Q_A not in I2(Z) | X] <= a2 for every X, and
+      the mean over X is at most a2 too.
+    Together the certificate is wrong with probability at most a1 + a2 = alpha. Choosing Q from Q's
+    own votes would break the second step.
+    """
+    budget = AlphaBudget(alpha)
+    p_alpha = budget.spend(alpha * alpha_share, "P_A, two-sided")
+    return p_alpha, budget.spend(budget.remaining, "Q_A, two-sided")
 
 
 @dataclass(frozen=True, slots=True)

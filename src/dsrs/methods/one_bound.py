@@ -2,8 +2,8 @@
 
 Why alpha holds. The stream, its law and its length are fixed before its first vote (by the plan, or
 by selection votes, which are independent of it). Looks and their parts of alpha are fixed as well
-(looks.py), so the bounds at all looks hold together except with probability alpha, and stopping at
-any look by any rule is allowed.
+(`schedule`), so the bounds at all looks hold together except with probability alpha, and stopping
+at any look by any rule is allowed.
 
 With `classes = all` the certificate may instead compare the class with every other one: half of
 each part of alpha goes to the class, half to all of its rivals (`PlannedBound`). Which of the two
@@ -13,16 +13,46 @@ forms is used is decided by selection votes, at no cost.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from dsrs.methods.base import Method, Want, certify_or_abstain
-from dsrs.methods.bounds import PlannedBound, most_of_others, planned
-from dsrs.methods.comparing import comparing_advised
-from dsrs.methods.futility import given_up, numbers_of_looks
-from dsrs.methods.goals import bound_needed, no_lead, out_of_reach
-from dsrs.methods.looks import Look, schedule
-from dsrs.noise import Stream
+import numpy as np
+
+from dsrs.confidence import clopper_pearson_lower
+from dsrs.errors import InvalidInput
+from dsrs.landscape import (
+    PilotStep,
+    Profile,
+    best_caps,
+    expected_hits,
+    longest_pilot,
+    misses_by_shell,
+    neyman_pearson_radius,
+    pilot_step,
+    shells_of,
+)
+from dsrs.laws import HISTOGRAM_BINS, GeneralizedGaussian
+from dsrs.methods.base import (
+    Floats,
+    Look,
+    Method,
+    PlannedBound,
+    Want,
+    certify_or_abstain,
+    most_of_others,
+    planned,
+    schedule,
+)
+from dsrs.methods.stopping import (
+    bound_needed,
+    comparing_advised,
+    given_up,
+    no_lead,
+    numbers_of_looks,
+    out_of_reach,
+)
+from dsrs.noise import NoiseLaw, Stream
 from dsrs.proofs import (
     NOTHING_KNOWN,
     Certificate,
@@ -32,7 +62,7 @@ from dsrs.proofs import (
     certificate_of,
     find_lead,
 )
-from dsrs.votes import SampledInput
+from dsrs.votes import ESTIMATION, SELECTION, SampledInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,3 +173,140 @@ class OneBound(Method):
         A law Q that was chosen for the input was chosen for its majority.
         """
         return asked.stream.additional is None and comparing_advised(seen, self.plan)
+
+
+# ---- Landscape: all votes choose a law for later runs, and certify nothing
+
+
+@dataclass(frozen=True, slots=True)
+class LandscapeVotes(Method):
+    """n votes under P that `dsrs tune` chooses from; an abstention.
+
+    The votes have the purpose `selection`, which is part of the key of their noise. Every bound
+    rests on votes of another purpose, so no law is ever certified by the votes that chose it,
+    whichever law and seed are used later.
+    """
+
+    def want(self, seen: SampledInput) -> Want | None:
+        stream, votes = self.under_p(SELECTION), max(self.plan.n, self.plan.n0)
+        return None if seen.taken(stream) >= votes else Want(stream, votes)
+
+    def certificate(self, seen: SampledInput) -> Certificate:
+        return self.on_grid(abstention(self.plan.law), seen)
+
+
+# ---- Neyman-Pearson: all votes under P, one lower bound of P_A
+
+
+@dataclass(frozen=True, slots=True)
+class NeymanPearson(OneBound):
+    """n votes under P and one lower bound of P_A; alpha holds as for every `OneBound`."""
+
+    quick_forecast: ClassVar[bool] = True
+
+    def estimation(self, seen: SampledInput) -> Estimation | Want:
+        # Whether to compare the class with every other one is decided by selection votes.
+        selection = self.under_p(SELECTION)
+        if self.plan.classes == "all" and not seen.taken(selection):
+            return Want(selection, self.plan.n0)
+        return Estimation(self.under_p(ESTIMATION), self.plan.n)
+
+    def forecast(self, profiles: Sequence[Profile]) -> Floats:
+        plan = self.plan
+        return expected_radii(misses_by_shell(profiles, plan.law), plan.law, plan.n, plan.alpha)
+
+
+def expected_radii(misses: Floats, law: GeneralizedGaussian, n: int, alpha: float) -> Floats:
+    """The radii that n votes are expected to prove, for each row of misses by shell of P."""
+    hits = expected_hits(misses @ shells_of(law).mass, n)
+    unproved = 1 - np.asarray(clopper_pearson_lower(hits, n, alpha))
+    return neyman_pearson_radius(law, unproved)
+
+
+# ---- Tailored: the pilot votes choose the law Q for this input, all other votes are under that Q
+
+LEAST_VOTES = 10  # for a pilot and for what it chooses
+# Of the radius that the best law for the true profile has, a law chosen from pilot votes has about
+# this share: 0.98 to 0.995 on the recorded models (`benchmarks/tailored.py`).
+CHOSEN = 0.99
+
+
+@dataclass(frozen=True, slots=True)
+class Tailored(OneBound):
+    """A part of n under P chooses Q, the rest is under Q; one lower bound takes all of alpha.
+
+    Why alpha holds: the pilot votes (purpose `selection`) fix the class, the law Q and the number
+    of further votes. Given the pilot these are constants, and the estimation votes are independent
+    of it: Z of N hit, Binomial(N, Q_A). So Pr[Q_A < L(Z) | pilot] <= alpha by Clopper and Pearson,
+    for every pilot, and the mean is at most alpha too. The certificate follows from Q_A >= L alone
+    (docs/math.md 9): it is wrong only if that fails. A badly chosen Q costs radius, never truth.
+
+    Where no law is better, Q is P, and this is Neyman-Pearson with a few votes less. Where the
+    votes that choose the class (`n0`) would leave none of n, Q is P as well, and n further votes
+    are taken under it: Neyman-Pearson.
+    """
+
+    quick_forecast: ClassVar[bool] = True
+
+    def check_plan(self) -> None:
+        if self.plan.n < LEAST_VOTES:
+            raise InvalidInput(
+                f"`n` = {self.plan.n} votes cannot be split into a pilot and the votes of its law; "
+                f"tailored needs {LEAST_VOTES} or more"
+            )
+
+    def estimation(self, seen: SampledInput) -> Estimation | Want:
+        selection = self.under_p(SELECTION)
+        pilot = seen.taken(selection)
+        law = seen.choices.get(self.text)
+        if law is None:
+            step = self._step(seen)
+            if step.more:
+                return Want(selection, pilot + step.more)
+            law = self._law(seen, step)
+        left = self.plan.n - pilot
+        return Estimation(Stream(ESTIMATION, law), left if left > 0 else self.plan.n)
+
+    def choose(self, seen: SampledInput) -> NoiseLaw | None:
+        if not seen.taken(self.under_p(SELECTION)):
+            return None
+        step = self._step(seen)
+        return None if step.more else self._law(seen, step)
+
+    def _law(self, seen: SampledInput, step: PilotStep) -> NoiseLaw:
+        """The law that promises the largest radius.
+
+        P where a class is to lead, not to rule, and where the grid cannot carry the law's noise.
+        """
+        law, grid = step.law, self.plan.known_grid
+        if law is None or comparing_advised(seen, self.plan):
+            return self.plan.law
+        return law if grid is None or grid.carries(law) else self.plan.law
+
+    def _step(self, seen: SampledInput) -> PilotStep:
+        """Return what the pilot votes so far advise: to stop, to go on, and under which law."""
+        plan, selection = self.plan, self.under_p(SELECTION)
+        taken = seen.taken(selection)
+        if taken >= plan.n:
+            return PilotStep(0, None)
+        hits = trials = (0,) * HISTOGRAM_BINS
+        if taken:
+            pilot = seen.first(selection, taken)
+            hits, trials = pilot.hits, pilot.trials
+        return pilot_step(plan.law, plan.n, plan.alpha, hits, trials)
+
+    def forecast(self, profiles: Sequence[Profile]) -> Floats:
+        misses = misses_by_shell(profiles, self.plan.law)
+        return np.array([self._expected_radius(row) for row in misses])
+
+    def _expected_radius(self, misses: Floats) -> float:
+        """What the best law for the profile certifies with the votes that the pilot leaves, less
+        what choosing it from these costs; or P, if that is more, or too few votes allow no pilot.
+        """
+        law, n, alpha = self.plan.law, self.plan.n, self.plan.alpha
+        shells = shells_of(law)
+        left = n - longest_pilot(law, n, float(misses @ shells.mass))
+        under_p = float(expected_radii(misses[None], law, left, alpha)[0])
+        if left == n:
+            return under_p
+        return max(CHOSEN * law.sigma * best_caps(shells, misses, left, alpha)[0], under_p)

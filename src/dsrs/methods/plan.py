@@ -19,6 +19,8 @@ from dsrs.laws import (
 )
 from dsrs.methods import defaults
 from dsrs.noise import check_seed
+from dsrs.proofs import Subject
+from dsrs.votes import SampledInput
 
 # Counters of the noise generator are 32 bits wide.
 MAX_VOTES = 2**32 - 2**16
@@ -91,7 +93,7 @@ class Plan:
         sample_share: share of n that a double-sampling method spends under P.
         alpha_share: share of alpha that a double-sampling method spends on P's interval.
         fallback: when all `n_first` votes are right, a double-sampling method goes on under P
-            instead of Q (see `double_sampling.fallback_interval` for its alpha).
+            instead of Q (see `methods.staged_lower` for its alpha).
         early_stop: stop on inputs that cannot be certified any more; they are abstained on.
         target: certify the `label` where there is one, or always the `predicted` class.
         batch: rows of every forward pass, always full: a model's floating-point results may depend
@@ -296,3 +298,26 @@ def _whole(name: str, value: object, least: int) -> None:
 def _probability(name: str, value: object) -> None:
     if not (isinstance(value, (int, float)) and 0 < value < 1):
         raise InvalidInput(f"`{name}` must be in (0, 1), got {shown(value)}")
+
+
+# ---- What the certificate of a method is about
+
+
+def subject_of(
+    seen: SampledInput, plan: Plan, method: str, class_name: str | None = None
+) -> Subject | None:
+    """The subject of the certificate of a method, as the plan writes it; None without a class."""
+    if seen.target is None:
+        return None
+    return Subject(
+        target=seen.target,
+        alpha=plan.alpha,
+        method=method,
+        n=plan.n,
+        seed=plan.seed,
+        seed_public=plan.seed_public,
+        index=seen.index,
+        model=seen.model,
+        input=seen.input,
+        class_name=class_name,
+    )

@@ -1,4 +1,4 @@
-"""One input on its way: asks the methods of a plan what they want, until they want no more."""
+"""The votes of one input so far: `Session.next` names those to take, `add` keeps their counts."""
 
 from __future__ import annotations
 
@@ -8,12 +8,36 @@ import numpy as np
 
 from dsrs.errors import InvalidInput
 from dsrs.laws import DEFAULT_GRID
-from dsrs.methods.base import Want
+from dsrs.methods.base import Method, Want
+from dsrs.methods.defaults import entry_of
 from dsrs.methods.plan import Plan
-from dsrs.methods.registry import methods_of
 from dsrs.noise import Stream
 from dsrs.proofs import Certificate
 from dsrs.votes import ESTIMATION, SELECTION, Counts, SampledInput, Tally, Votes, WorkUnit
+
+
+def method_of(plan: Plan, text: str) -> Method:
+    """The method that the plan writes as `text`; InvalidInput where the plan does not fit it."""
+    method: Method = entry_of(text).load()(plan, text)
+    if not plan.goal.is_open and not method.one_bound:
+        raise InvalidInput(
+            "a radius or precision to stop at is for methods with one bound (np, tailored), not "
+            f"for {text}: it has no looks with parts of alpha"
+        )
+    if plan.classes == "all" and not method.compares_classes:
+        raise InvalidInput(
+            f"`classes` = all is for np, tailored and laws of double sampling, not for {text}"
+        )
+    method.check_plan()
+    return method
+
+
+def methods_of(plan: Plan) -> dict[str, Method]:
+    """The methods of a plan, by the names of their certificates.
+
+    Raises InvalidInput where the plan does not fit one of them.
+    """
+    return {plan.name_of(text): method_of(plan, text) for text in plan.methods}
 
 
 class Session:

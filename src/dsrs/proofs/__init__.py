@@ -1,39 +1,62 @@
 """Certificates: what is claimed of one input, and the proof that makes it true."""
 
-from dsrs.proofs.base import CLAIM_ROUNDING, LARGEST_BOUND, Claim, Proof, Step, flaw_of_numbers
+from dsrs.proofs.base import (
+    CLAIM_ROUNDING,
+    LARGEST_BOUND,
+    NOTHING_KNOWN,
+    Claim,
+    Interval,
+    Observation,
+    Proof,
+    Step,
+    flaw_of_numbers,
+)
 from dsrs.proofs.certificate import (
     CERTIFICATE_FORMAT,
+    PROOF_KINDS,
+    SALTED,
     STATUSES,
+    AttackedInput,
+    Candidate,
     Certificate,
     OnGrid,
+    Shown,
+    Source,
     Status,
+    Subject,
+    input_fingerprint,
+    proof_from_dict,
     radius_less,
+    register,
 )
-from dsrs.proofs.certification import abstention, certificate_of, certify, from_grid_point
-from dsrs.proofs.checking import check, find_flaw, visible_flaw
-from dsrs.proofs.constraints import SEARCH_WORK, constraints_of, problem_of
-from dsrs.proofs.counterexample import AttackedInput, Candidate, Shown, Source
+from dsrs.proofs.certification import (
+    REQUIRED_COLUMNS,
+    RESULT_COLUMNS,
+    RowOutcome,
+    abstention,
+    certificate_of,
+    certify,
+    certify_row,
+    certify_rows,
+    certify_table,
+    check,
+    find_flaw,
+    from_grid_point,
+    visible_flaw,
+)
 from dsrs.proofs.dual import Dual, find_dual
 from dsrs.proofs.evaluation import (
+    SEARCH_WORK,
     bound_at,
+    constraints_of,
+    least_probability,
     neyman_pearson,
+    problem_of,
     radius_above,
     searched,
     unit_neyman_pearson,
 )
-from dsrs.proofs.interval import NOTHING_KNOWN, Interval, Observation
 from dsrs.proofs.lead import Lead, Rivalry, best_level, find_lead, not_the_rival
-from dsrs.proofs.least_probability import least_probability
-from dsrs.proofs.registry import PROOF_KINDS, proof_from_dict, register
-from dsrs.proofs.subject import SALTED, Subject, input_fingerprint
-from dsrs.proofs.table import (
-    REQUIRED_COLUMNS,
-    RESULT_COLUMNS,
-    RowOutcome,
-    certify_row,
-    certify_rows,
-    certify_table,
-)
 
 __all__ = [
     "CERTIFICATE_FORMAT",

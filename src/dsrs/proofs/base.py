@@ -1,7 +1,8 @@
-"""What a proof is: what makes a radius true, and can be checked without any search.
+"""What is known of probabilities, and what a proof is: what makes a radius true.
 
-A new kind is a file like dual.py, and a line in registry.py. Everything else (certificates, their
-JSON and check, the store, tables, attacks, reports) asks a proof what it needs to know.
+A proof can be checked without any search. A new kind is a file like dual.py, and an entry of
+`PROOF_KINDS`. Everything else (certificates, their JSON and check, the store, tables, attacks,
+reports) asks a proof what it needs to know.
 """
 
 from __future__ import annotations
@@ -10,12 +11,51 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
+from dsrs.errors import InvalidInput
 from dsrs.files import record_to_json
-from dsrs.laws import GeneralizedGaussian
-from dsrs.proofs.interval import NOTHING_KNOWN, Interval, Observation
+from dsrs.laws import AdditionalLaw, GeneralizedGaussian
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """What is known of a probability.
+
+    Attributes:
+        lower: a lower bound of the probability.
+        upper: an upper bound of the probability.
+    """
+
+    lower: float
+    upper: float
+
+    AS_LIST: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        for name, value in (("lower", self.lower), ("upper", self.upper)):
+            if not 0 <= value <= 1:
+                raise InvalidInput(f"`{name}` must be a probability in [0, 1], got {value!r}")
+        if self.lower > self.upper:
+            raise InvalidInput(f"`lower` must not exceed `upper`, got [{self.lower}, {self.upper}]")
+
+
+NOTHING_KNOWN = Interval(0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What is known of the probability of the class under one additional law.
+
+    Attributes:
+        law: the additional law Q.
+        interval: bounds of Q_A.
+    """
+
+    law: AdditionalLaw
+    interval: Interval = field(metadata={"json": "q"})
+
 
 # What a certificate claims near its input: that the class has a majority, or that it leads.
 Claim = Literal["majority", "lead"]

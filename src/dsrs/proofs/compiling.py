@@ -16,9 +16,9 @@ def main() -> int:
 
     from dsrs.duality import dual_bound, loss_at_shorter_shifts, total_variation
     from dsrs.laws import GeneralizedGaussian, Rescaled
+    from dsrs.proofs.base import Interval, Observation
     from dsrs.proofs.certification import certify
-    from dsrs.proofs.constraints import constraints_of, problem_of
-    from dsrs.proofs.interval import Interval, Observation
+    from dsrs.proofs.evaluation import constraints_of, problem_of
 
     compile_here(folder)
     law = GeneralizedGaussian(784, 1.0, 380)

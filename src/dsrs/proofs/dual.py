@@ -25,19 +25,30 @@ from dsrs.duality import (
 )
 from dsrs.errors import InfeasibleBox, InvalidInput
 from dsrs.laws import GeneralizedGaussian
-from dsrs.proofs.base import CLAIM_ROUNDING, LARGEST_BOUND, Claim, Proof, Step, flaw_of_numbers
-from dsrs.proofs.constraints import (
+from dsrs.proofs.base import (
+    CLAIM_ROUNDING,
+    LARGEST_BOUND,
+    Claim,
+    Interval,
+    Observation,
+    Proof,
+    Step,
+    flaw_of_numbers,
+)
+from dsrs.proofs.evaluation import (
     FEASIBILITY_SLACK,
     SEARCH_WORK,
     SEARCH_WORK_OF_SEVERAL,
     Constraint,
+    bound_at,
     constraints_of,
     gathered,
+    neyman_pearson,
     problem_of,
+    rounded_radius,
+    searched,
     spread,
 )
-from dsrs.proofs.evaluation import bound_at, neyman_pearson, rounded_radius, searched
-from dsrs.proofs.interval import Interval, Observation
 
 # By what shares the outermost step is shortened until its check confirms it, in few dimensions.
 SHORTENINGS = (0.0, 1e-6, 1e-5, 1e-4, 1e-3)
@@ -249,7 +260,7 @@ def _double_sampling(
 
 
 def _least_probability(p: Interval, additional: Sequence[Observation]) -> float:
-    """The least P_A that the intervals allow, or 1 where a law knows no closed form for it.
+    """The lower end of P_A that the intervals imply; 1 where it is not known: no closed form.
 
     Raises where an interval of Q_A leaves no P_A in `p`.
     """

@@ -24,10 +24,27 @@ from scipy import special
 from dsrs.duality import HIDDEN, loss_at_shorter_shifts
 from dsrs.errors import InfeasibleBox, InvalidInput
 from dsrs.laws import AdditionalLaw, GeneralizedGaussian
-from dsrs.proofs.base import LARGEST_BOUND, Claim, Proof, Step, flaw_of_numbers
-from dsrs.proofs.constraints import Constraint, constraints_of, gathered, problem_of, spread
-from dsrs.proofs.evaluation import bound_at, gaussian_bound, rounded_radius, searched
-from dsrs.proofs.interval import NOTHING_KNOWN, Interval, Observation
+from dsrs.proofs.base import (
+    LARGEST_BOUND,
+    NOTHING_KNOWN,
+    Claim,
+    Interval,
+    Observation,
+    Proof,
+    Step,
+    flaw_of_numbers,
+)
+from dsrs.proofs.evaluation import (
+    Constraint,
+    bound_at,
+    constraints_of,
+    gathered,
+    gaussian_bound,
+    problem_of,
+    rounded_radius,
+    searched,
+    spread,
+)
 
 MOST_SPLITS = 30
 MEETING_TOLERANCE = 1e-6  # of sigma: how nearly the two events must reach equally far
@@ -180,7 +197,7 @@ class _Event:
 
     @property
     def surest(self) -> float:
-        """The largest of its bounds."""
+        """The largest of the lower bounds of its probability."""
         return max(self.lower, self.p_lower or 0.0)
 
     def constraints(self) -> list[Constraint]:
