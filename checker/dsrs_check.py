@@ -987,8 +987,7 @@ class Plan:
         if "family" in fields:
             family = Fields(fields["family"], "the family", "alpha size")
             self.most, together = family.count("size"), family.number("alpha")
-            each = self.alpha or Fraction(1)
-            demand(self.most * each <= together < 1, "the family spends more than its alpha")
+            demand(self.most * (self.alpha or 1) <= together < 1, "the family overspends alpha")
         self.methods = {
             name: [Form(each, self.alpha) for each in typed(forms, list, "the forms of a method")]
             for name, forms in typed(fields["methods"], dict, "methods").items()
@@ -998,6 +997,7 @@ class Plan:
 
     def law(self, value: Any) -> Law:
         """The law of its JSON, made once."""
+        demand(ctx is not None, "this needs python-flint: pip install python-flint")
         key = json.dumps(value)
         if key not in self._laws:
             pieces = [read_piece(each) for each in typed(value or [], list, "a law")]

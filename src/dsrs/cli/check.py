@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from dsrs.certifying import Progress
@@ -102,8 +101,8 @@ def add_parser(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from dsrs.evidence import check_file
-    from dsrs.files import check_new_file, write_whole
+    from dsrs.evidence import check_evidence, some_of
+    from dsrs.files import check_new_file
 
     for name in ("sample", "first"):
         value = getattr(arguments, name)
@@ -115,17 +114,9 @@ def run(arguments: argparse.Namespace) -> int:
     if not evidence.lines and not evidence.abstained:
         raise DataError(f"{arguments.source} holds no certificates")
     fingerprints = fingerprints_from(arguments)
-    options = ["--first", str(arguments.first)]
-    if arguments.sample is not None:
-        options += ["--sample", str(arguments.sample), "--seed", str(arguments.seed)]
-    with TemporaryDirectory(prefix="dsrs-") as folder:
-        path = Path(folder, "proof.jsonl") if arguments.proof is None else Path(arguments.proof)
-        write_whole(path, evidence.text().encode())
-        most = arguments.sample or len(evidence.subjects)
-        with Progress(most, "checking", quiet=arguments.quiet) as bar:
-            checked = check_file(
-                path, tuple(options), lambda verdict: bar.advance(), evidence.abstained
-            )
+    evidence = some_of(evidence, arguments.first, arguments.sample, arguments.seed)
+    with Progress(len(evidence.subjects), "checking", quiet=arguments.quiet) as bar:
+        checked = check_evidence(evidence, arguments.proof, lambda verdict: bar.advance())
     verdicts = tuple(compared(each, evidence, fingerprints) for each in checked)
     checked = replace(checked, verdicts=verdicts)
     retaken = [] if arguments.votes is None else retaken_votes(arguments)
@@ -181,7 +172,8 @@ def _report(
     print("taken as given: " + "; ".join(_given(evidence, summary, arguments.source)))
     print(f"SHA-256 of the proof file {summary['file_sha256']}")
     print(f"SHA-256 of the checker    {summary['checker_sha256']}")
-    print(repr(checked))
+    some = evidence.about.get("part")
+    print(repr(checked) if some is None else f"{checked!r}: {some}")
 
 
 def _given(evidence: Evidence, summary: Mapping[str, Any], source: str) -> list[str]:

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from dsrs.evidence.checking import Checked, Verdict, check, check_evidence, check_file, evidence_of
+from dsrs.evidence.checking import (
+    Checked,
+    Verdict,
+    check,
+    check_evidence,
+    check_file,
+    evidence_of,
+    some_of,
+)
 from dsrs.evidence.sources import (
     Evidence,
     evidence_of_certificates,
@@ -23,4 +31,5 @@ __all__ = [
     "evidence_of_file",
     "evidence_of_run",
     "evidence_of_text",
+    "some_of",
 ]

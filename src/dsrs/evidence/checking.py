@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,6 +21,7 @@ from dsrs.evidence.sources import (
     evidence_of_file,
     evidence_of_run,
 )
+from dsrs.evidence.writing import Line
 from dsrs.files import write_whole
 from dsrs.proofs import Certificate
 from dsrs.store import open_run
@@ -93,9 +95,40 @@ def checker_path() -> Path:
     return Path(found.origin)
 
 
+def names_of(line: Line) -> list[str]:
+    """What the checker calls the claims of a line of a proof file."""
+    if "certificates" in line:
+        return [f"input {line['input']}, {method}" for method in line["certificates"]]
+    if "attack" in line:
+        return [f"attack on input {line['attack']}, {line['method']}"]
+    names = {"sets": f"sets {line.get('sets')}", "unproved": str(line.get("unproved"))}
+    return [name for kind, name in names.items() if kind in line]
+
+
+def some_of(
+    evidence: Evidence, first: int = 1, sample: int | None = None, seed: int = 0
+) -> Evidence:
+    """The evidence of some claims: from the `first` one on, or a `sample` that `seed` draws."""
+    names = [name for line in evidence.lines for name in names_of(line)]
+    kept = names[first - 1 :]
+    if sample is not None and sample < len(kept):
+        kept = random.Random(seed).sample(kept, sample)
+    if len(kept) == len(names):
+        return evidence
+    wanted, lines = set(kept), []
+    for line in evidence.lines:
+        own = names_of(line)
+        if "certificates" in line:
+            pairs = zip(own, line["certificates"].items(), strict=True)
+            line = line | {"certificates": dict(pair for name, pair in pairs if name in wanted)}
+        if "methods" in line or wanted & set(own):
+            lines.append(line)
+    part = f"{len(kept)} of {len(names)} claims, from number {first} on, seed {seed}"
+    return replace(evidence, lines=lines, about={**evidence.about, "part": part})
+
+
 def check_file(
     path: Path,
-    options: tuple[str, ...] = (),
     each: Callable[[Verdict], None] | None = None,
     abstained: int = 0,
 ) -> Checked:
@@ -103,11 +136,10 @@ def check_file(
 
     Args:
         path: the proof file.
-        options: of the checker: `--sample N`, `--seed S`, `--first K`.
         each: is told every verdict as it comes.
         abstained: how many certificates claim nothing and are not in the file.
     """
-    command = [sys.executable, "-I", str(checker_path()), str(path), "--json", *options]
+    command = [sys.executable, "-I", str(checker_path()), str(path), "--json"]
     environment = {
         name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ
     }
@@ -143,14 +175,13 @@ def check_file(
 def check_evidence(
     evidence: Evidence,
     proof: str | os.PathLike[str] | None = None,
-    options: tuple[str, ...] = (),
     each: Callable[[Verdict], None] | None = None,
 ) -> Checked:
     """Write a proof file, kept where `proof` says, and check it."""
     with TemporaryDirectory(prefix="dsrs-") as folder:
         path = Path(folder, PROOF_FILE) if proof is None else Path(proof)
         write_whole(path, evidence.text().encode())
-        return check_file(path, options, each, evidence.abstained)
+        return check_file(path, each, evidence.abstained)
 
 
 def evidence_of(source: Any) -> Evidence:
