@@ -38,18 +38,6 @@ else:
     # The packages are those that documentation and users reach as dsrs.PACKAGE.
     __all__, __getattr__, __dir__ = _exports(
         __name__,
-        {
-            "attack": ("AttackSettings", "attack_input", "attack_run"),
-            "errors": ("DsrsError",),
-            "evidence": ("Checked", "Verdict", "check"),
-            "laws": ("GeneralizedGaussian", "Rescaled", "Truncated", "Weighted"),
-            "proofs": (
-                *("Certificate", "Interval", "Observation", "certify", "certify_rows"),
-                *("certify_table", "least_probability"),
-            ),
-            "reports": ("compare", "gate"),
-            "smoothed": ("CertifiedRun", "SmoothedClassifier", "load_demo", "smooth"),
-        },
         packages=(
             *("certifying", "classifiers", "confidence", "conformal", "datasets", "evidence"),
             "exchange",

@@ -1,19 +1,22 @@
 """Make a model that was never trained under noise bear it, and say what helped."""
 
-from dsrs.adapting.adapting import Adapted, adapt, without_shared
-from dsrs.adapting.judging import Budget, Candidate, Learned, borne_size
-from dsrs.adapting.learning import DEFAULT_WAYS, LEARNING_WAYS, WAYS, Learning
+from __future__ import annotations
 
-__all__ = [
-    "DEFAULT_WAYS",
-    "LEARNING_WAYS",
-    "WAYS",
-    "Adapted",
-    "Budget",
-    "Candidate",
-    "Learned",
-    "Learning",
-    "adapt",
-    "borne_size",
-    "without_shared",
-]
+from typing import TYPE_CHECKING
+
+from dsrs._lazy import exports
+
+if TYPE_CHECKING:
+    from dsrs.adapting.adapting import Adapted as Adapted
+    from dsrs.adapting.adapting import adapt as adapt
+    from dsrs.adapting.adapting import without_shared as without_shared
+    from dsrs.adapting.judging import Budget as Budget
+    from dsrs.adapting.judging import Candidate as Candidate
+    from dsrs.adapting.judging import Learned as Learned
+    from dsrs.adapting.judging import borne_size as borne_size
+    from dsrs.adapting.learning import DEFAULT_WAYS as DEFAULT_WAYS
+    from dsrs.adapting.learning import LEARNING_WAYS as LEARNING_WAYS
+    from dsrs.adapting.learning import WAYS as WAYS
+    from dsrs.adapting.learning import Learning as Learning
+else:
+    __all__, __getattr__, __dir__ = exports(__name__)

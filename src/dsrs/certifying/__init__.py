@@ -45,45 +45,4 @@ if TYPE_CHECKING:
     from dsrs.certifying.progress import keep_all as keep_all
     from dsrs.certifying.progress import unseen as unseen
 else:
-    __all__, __getattr__, __dir__ = exports(
-        __name__,
-        {
-            "again": (
-                "Compared",
-                "Retaken",
-                "certify_again",
-                "compare_served",
-                "facts_of_model",
-                "facts_of_run",
-                "recertify_run",
-                "refuse_other",
-                "replanned",
-                "retake_votes",
-            ),
-            "budget": (
-                "Budget",
-                "Choice",
-                "Deadline",
-                "REHEARSED",
-                "TimeIsUp",
-                "best_use",
-                "cost",
-                "largest_expected",
-            ),
-            "forecast": ("Rehearsal", "expected_table", "rehearse"),
-            "progress": ("ERASE_LINE", "Progress", "is_watched", "keep_all", "unseen"),
-            "inputs": (
-                "Counter",
-                "Origin",
-                "Watch",
-                "certify_run",
-                "checked_index",
-                "checked_input",
-                "checked_label",
-                "note_on_distance",
-                "sample_input",
-                "setting_of",
-                "whole",
-            ),
-        },
-    )
+    __all__, __getattr__, __dir__ = exports(__name__)

@@ -25,16 +25,4 @@ if TYPE_CHECKING:
     from dsrs.cli.tune import round_radii as round_radii
     from dsrs.cli.vote_options import parse_radii as parse_radii
 else:
-    __all__, __getattr__, __dir__ = exports(
-        __name__,
-        {
-            "adapt": ("adapted_text",),
-            "attack": ("EXIT_COUNTEREXAMPLE",),
-            "conformal": ("evaluation_text",),
-            "options": ("Commands", "Option", "whole_number", "whole_numbers"),
-            "output": ("print_json", "schema_of", "table"),
-            "parsing": ("HelpAsked", "config_text", "help_of", "parse"),
-            "tune": ("RADIUS_COLUMNS", "round_radii"),
-            "vote_options": ("parse_radii",),
-        },
-    )
+    __all__, __getattr__, __dir__ = exports(__name__)

@@ -40,46 +40,4 @@ if TYPE_CHECKING:
     from dsrs.files.writing import whole_file as whole_file
     from dsrs.files.writing import write_whole as write_whole
 else:
-    __all__, __getattr__, __dir__ = exports(
-        __name__,
-        {
-            "reading": (
-                "CsvRow",
-                "ENCODING",
-                "KEPT_BYTES",
-                "LIMIT_VARIABLE",
-                "check_unpacked",
-                "content_of_file",
-                "csv_table",
-                "open_csv",
-                "text_of",
-                "text_of_file",
-                "unpacked_gzip",
-            ),
-            "records": (
-                "Readable",
-                "Readers",
-                "csv_cell",
-                "from_json",
-                "markdown_name",
-                "one_line",
-                "printable",
-                "record_to_json",
-                "shown",
-                "text_of_cell",
-                "to_json",
-            ),
-            "writing": (
-                "UNFINISHED",
-                "append_text",
-                "check_appendable",
-                "check_figure",
-                "check_new_file",
-                "make_folders",
-                "remove_empty",
-                "unfinished_path",
-                "whole_file",
-                "write_whole",
-            ),
-        },
-    )
+    __all__, __getattr__, __dir__ = exports(__name__)

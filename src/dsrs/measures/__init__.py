@@ -40,44 +40,4 @@ if TYPE_CHECKING:
     from dsrs.measures.rounding import percent as percent
     from dsrs.measures.rounding import signed as signed
 else:
-    __all__, __getattr__, __dir__ = exports(
-        __name__,
-        {
-            "accuracy": (
-                "MOST_SHOWN_RADII",
-                "MethodAccuracy",
-                "NO_CERTIFICATE",
-                "certified_accuracy",
-                "certified_at",
-                "counted_radii",
-                "proved_radius",
-                "proves",
-                "radius_grid",
-                "round_step",
-            ),
-            "diagnosis": ("diagnose", "hopeless_votes", "renamed_classes"),
-            "population": (
-                "Bounded",
-                "Requirement",
-                "SHARE_QUANTITIES",
-                "inputs_needed",
-                "mean_of",
-                "robust_share",
-                "share_of",
-            ),
-            "rounding": (
-                "Exact",
-                "ceil_number",
-                "ceil_text",
-                "expected_false",
-                "expected_false_text",
-                "floor_number",
-                "floor_printed",
-                "floor_text",
-                "nearest_number",
-                "nearest_text",
-                "percent",
-                "signed",
-            ),
-        },
-    )
+    __all__, __getattr__, __dir__ = exports(__name__)

@@ -53,47 +53,4 @@ if TYPE_CHECKING:
     from dsrs.methods.stopping import numbers_of_looks as numbers_of_looks
     from dsrs.methods.stopping import out_of_reach as out_of_reach
 else:
-    __all__, __getattr__, __dir__ = exports(
-        __name__,
-        {
-            "base": (
-                "Event",
-                "LAST_LOOK_SHARE",
-                "Look",
-                "Method",
-                "PlannedBound",
-                "Side",
-                "TakenBound",
-                "Want",
-                "certify_or_abstain",
-                "schedule",
-                "staged_lower",
-            ),
-            "defaults": (
-                "ALPHA",
-                "DOUBLE_SAMPLING",
-                "Entry",
-                "METHODS",
-                "N",
-                "NEYMAN_PEARSON",
-                "entry_of",
-                "known_names",
-                "register",
-                "title_of",
-            ),
-            "double_sampling": ("double_sampling_alphas",),
-            "one_bound": ("Estimation", "NeymanPearson"),
-            "plan": ("ADAPTIVE_BATCH", "Goal", "MAX_VOTES", "Plan", "default_batch", "subject_of"),
-            "session": ("Session", "certificates_of", "methods_of"),
-            "stopping": (
-                "GIVING_UP",
-                "bound_needed",
-                "hits_needed",
-                "hopeless",
-                "no_lead",
-                "numbers_of_looks",
-                "out_of_reach",
-            ),
-        },
-        modules=("defaults",),
-    )
+    __all__, __getattr__, __dir__ = exports(__name__)

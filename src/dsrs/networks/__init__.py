@@ -22,21 +22,8 @@ if TYPE_CHECKING:
     from dsrs.networks.architectures import Normalize as Normalize
     from dsrs.networks.architectures import ResidualDenoiser as ResidualDenoiser
 else:
-    __all__, __getattr__, __dir__ = exports(
-        __name__,
-        {
-            "architectures": (
-                "CifarResNet",
-                "Converting",
-                "Logits",
-                "Normalize",
-                "ResidualDenoiser",
-            ),
-        },
-    )
-    __all__ += ["NETWORKS", "build_network"]
+    __all__, __getattr__, __dir__ = exports(__name__, ["NETWORKS", "build_network"])
 
-# The function of (input_shape, num_classes) that makes each; loaded when it is asked for.
 NETWORKS = {
     "mnist-cnn": "mnist_cnn_small",
     "mnist-cnn-large": "mnist_cnn_large",

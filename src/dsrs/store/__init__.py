@@ -39,30 +39,4 @@ if TYPE_CHECKING:
     from dsrs.store.writer import run_config as run_config
     from dsrs.store.writer import start_run as start_run
 else:
-    __all__, __getattr__, __dir__ = exports(
-        __name__,
-        {
-            "attacks": ("AttackWriter", "attack_settings", "attacked_inputs", "start_attack"),
-            "landscapes": (
-                "KnownInputs",
-                "Landscape",
-                "in_memory",
-                "read_landscape",
-                "rows_not_in",
-                "wide_law",
-            ),
-            "opening": ("FORMAT_VERSION", "STORE_NAME", "checksum_of"),
-            "reader": ("Run", "VotesSpent", "drawn_seed", "open_run", "votes_spent"),
-            "rows": (
-                "CERTIFICATE_COLUMNS",
-                "INPUT_COLUMNS",
-                "InputRows",
-                "MAX_SIDE",
-                "RunResult",
-                "png",
-                "rows_of_index",
-                "thumbnail",
-            ),
-            "writer": ("RunWriter", "copy_run", "merge_runs", "run_config", "start_run"),
-        },
-    )
+    __all__, __getattr__, __dir__ = exports(__name__)
