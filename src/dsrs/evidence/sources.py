@@ -15,13 +15,19 @@ from dsrs.evidence.writing import FORMAT, Inputs, Line, noise_line, row_of_given
 from dsrs.files import open_csv
 from dsrs.laws import GeneralizedGaussian, parse_additional_law
 from dsrs.methods import methods_of
-from dsrs.proofs import CERTIFICATE_FORMAT, Certificate, Subject
+from dsrs.proofs import CERTIFICATE_FORMAT, AttackedInput, Candidate, Certificate, Subject
 from dsrs.store import Run, attack_settings, attacked_inputs
 
 PARQUET_MAGIC = b"PAR1"
 SETS_KIND = "prediction sets"
+OTHER_NORMS = ("linf_radius", "l1_radius")  # derived from the radius
 NEEDED_COLUMNS = ("d", "k", "sigma", "p_lower", "p_upper", "status", "np_radius")
 PLAN = "plan"
+# What reading nonsense of a stranger ends in; it is not proved, and the rest is checked.
+UNREADABLE = (
+    *(DsrsError, ArithmeticError, AssertionError, AttributeError, LookupError),
+    *(RecursionError, TypeError, ValueError),
+)
 
 
 @dataclass
@@ -49,7 +55,23 @@ class Evidence:
     def text(self) -> str:
         """The proof file."""
         head: Line = {"format": FORMAT, "about": {"writer": f"dsrs {__version__}", **self.about}}
-        return "".join(json.dumps(line, allow_nan=False) + "\n" for line in (head, *self.lines))
+        return "".join(map(_written, (head, *self.lines)))
+
+
+def _written(line: Line) -> str:
+    """A line as it stands in the file; what holds infinite numbers or NaN is not proved."""
+    try:
+        return json.dumps(line, allow_nan=False) + "\n"
+    except ValueError:
+        reason = "it holds a number that is not finite"
+        if "certificates" in line:
+            names = [f"input {line['input']}, {method}" for method in line["certificates"]]
+        elif "sets" in line:
+            names = [f"sets {line['sets']}"]
+        else:
+            names = [f"attack on input {line['attack']}, {line['method']}"]
+        lost = [{"unproved": name, "reason": reason} for name in names]
+        return "".join(json.dumps(each) + "\n" for each in lost)
 
 
 # ------------------------------------------------------------------------------------------ runs
@@ -62,17 +84,10 @@ def evidence_of_run(run: Run, indices: Iterable[int] | None = None) -> Evidence:
         run: an open run.
         indices: the inputs; all of them where it is None.
     """
-    plan, config = run.plan, run.config
-    model, data = config["model"], config["data"]
-    about = {
-        "run": str(run.path),
-        "model": str(model["fingerprint"]),
-        "model_name": str(model["description"]),
-        "data": str(data["name"]),
-        "seed": str(plan.seed),
-        "seed_public": str(plan.seed_public),
-        "n": plan.n,
-    }
+    try:
+        plan, flaw, about = run.plan, _flaw_of_plan(run), _about(run)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise DataError(f"the config of {run.path} cannot be read: {error!r}") from None
     evidence = Evidence(about, from_votes=True)
     grid, family = plan.known_grid, None
     if plan.family_alpha is not None:
@@ -84,40 +99,99 @@ def evidence_of_run(run: Run, indices: Iterable[int] | None = None) -> Evidence:
     for index in run.indices() if indices is None else indices:
         try:
             result = run.result(index)
-        except DsrsError as error:
-            for name in plan.names:
-                evidence.lose(f"input {index}, {name}", str(error))
+        except UNREADABLE as error:
+            for text in plan.methods:
+                evidence.lose(f"input {index}, {text}", str(error) or repr(error))
             continue
         rows = {}
         for name, certificate in result.certificates.items():
-            if not certificate.radius > 0:
+            if not claims_something(certificate):
                 evidence.abstained += 1
                 continue
+            text = methods[name].text if name in methods else name
             try:
+                if flaw is not None:
+                    raise flaw
                 _demand_plan(certificate, plan.law, step, result.sampled.moved)
                 planned = methods[name].bounds(result.sampled)
-                text = methods[name].text
                 rows[text] = row_of_votes(certificate, planned, result.sampled)
                 said = certificate.radius, certificate.subject
                 evidence.subjects[f"input {index}, {text}"] = said
-            except (DsrsError, KeyError) as error:
-                evidence.lose(f"input {index}, {name}", str(error))
-        if rows:
-            inputs.add(index, result.sampled.moved, rows, result.sampled)
+            except UNREADABLE as error:
+                evidence.lose(f"input {index}, {text}", str(error) or repr(error))
+        try:
+            if rows:
+                inputs.add(index, result.sampled.moved, rows, result.sampled)
+        except UNREADABLE as error:
+            for text in rows:
+                evidence.lose(f"input {index}, {text}", str(error))
     evidence.lines += inputs.lines()
     for index, attacked in attacks.items():
-        found = attacked.counterexample
-        if found is not None and attacked.norm == "l2":
-            evidence.lines.append(
-                {
-                    **{"plan": PLAN, "attack": index, "method": attacked.method},
-                    **{"class": attacked.target, "distance": found.norm, "rival": found.rival},
-                    "points": [each.alpha for each in attacked.candidates],
-                    "point": attacked.nearest,
-                    **{"counts": list(found.counts), "shows": found.shown, "of": attacked.claim},
-                }
-            )
+        if attacked.counterexample is not None:
+            _add_attack(evidence, index, attacked, attacked.counterexample)
     return evidence
+
+
+def _add_attack(evidence: Evidence, index: int, attacked: AttackedInput, found: Candidate) -> None:
+    """Add the point where an attack says that the claim of a certificate ends."""
+    distance = found.norm
+    if attacked.norm != "l2":
+        if attacked.perturbation is None:
+            name = f"attack on input {index}, {attacked.method}"
+            evidence.lose(name, "it does not say where the point lies")
+            return
+        # Proof files measure all distances alike, the votes at the point are the same.
+        distance = math.hypot(*attacked.perturbation.astype(float).ravel().tolist())
+    evidence.lines.append(
+        {
+            **{"plan": PLAN, "attack": index, "method": attacked.method},
+            **{"class": attacked.target, "distance": distance, "rival": found.rival},
+            "points": [each.alpha for each in attacked.candidates],
+            "point": attacked.nearest,
+            **{"counts": list(found.counts), "shows": found.shown, "of": attacked.claim},
+        }
+    )
+
+
+def _about(run: Run) -> Line:
+    """Where a run is from."""
+    plan, model, data = run.plan, run.config["model"], run.config["data"]
+    return {
+        "run": str(run.path),
+        "model": str(model["fingerprint"]),
+        "model_name": str(model["description"]),
+        "data": str(data["name"]),
+        "seed": str(plan.seed),
+        "seed_public": str(plan.seed_public),
+        "n": plan.n,
+    }
+
+
+def claims_something(certificate: Certificate) -> bool:
+    """Whether there is anything to prove: a radius, also the one that P alone proves."""
+    alone = certificate.np_radius
+    return not (certificate.radius <= 0 and (alone is None or alone <= 0))
+
+
+def _flaw_of_plan(run: Run) -> InvalidInput | None:
+    """Why no certificate of a run holds as its plan says, whatever its votes are.
+
+    Votes were taken under `sampled_plan`; alpha and methods may be chosen again, nothing else. A
+    family has a share of alpha for every certificate of the run, for those that claim nothing too.
+    """
+    plan, sampled = run.plan, run.sampled_plan
+    again = {
+        name: getattr(plan, name) for name in ("methods", "alpha", "family_alpha", "family_size")
+    }
+    if sampled.replace(**again) != plan:
+        return InvalidInput("its plan differs from the one that votes were taken with")
+    count = len(run) * len(plan.methods)
+    if plan.family_size is not None and plan.family_size < count:
+        return InvalidInput(
+            f"its family shares alpha among {plan.family_size} certificates, and the run has "
+            f"{count}"
+        )
+    return None
 
 
 def _demand_plan(
@@ -141,20 +215,21 @@ class _Given:
 
     def add(self, name: str, certificate: Certificate) -> None:
         """Add what a certificate claims."""
-        if not certificate.radius > 0:
+        if not claims_something(certificate):
             self.evidence.abstained += 1
             return
         law = certificate.law
+        if not isinstance(law, GeneralizedGaussian):
+            raise InvalidInput(f"its noise is no law: {law!r}")
         if law not in self.plans:
             called = f"{PLAN} {len(self.plans) + 1}"
             self.plans[law] = Inputs(called, law, None, None, None, {})
         method = "given" if certificate.subject is None else certificate.subject.method
         try:
-            row = row_of_given(certificate)
-        except DsrsError as error:
-            self.evidence.lose(name, str(error))
+            self.plans[law].add(name, certificate.moved, {method: row_of_given(certificate)})
+        except UNREADABLE as error:
+            self.evidence.lose(name, str(error) or repr(error))
             return
-        self.plans[law].add(name, certificate.moved, {method: row})
         said = certificate.radius, certificate.subject
         self.evidence.subjects[f"input {name}, {method}"] = said
 
@@ -186,8 +261,8 @@ def evidence_of_certificates(named: Iterable[tuple[str, Any]], about: Line) -> E
                 given.evidence.abstained += 1
             else:
                 given.add(name, certificate)
-        except (DsrsError, ArithmeticError, ValueError, RecursionError) as error:
-            given.evidence.lose(name, str(error))
+        except UNREADABLE as error:
+            given.evidence.lose(name, str(error) or repr(error))
     return given.finished()
 
 
@@ -202,8 +277,10 @@ def certificate_of(value: Any) -> Certificate | None:
     cells = {name: cell for name, cell in value.items() if cell is not None and cell != ""}
     radius = cells.get("certified_radius", cells.get("radius", 0))
     if str(cells.get("status")).startswith("error"):
-        claimed = [name for name in ("certified_radius", "np_radius", "proof") if name in cells]
-        if claimed or ("certified_radius" not in value and "radius" in cells):
+        claimed = {"certified_radius", "np_radius", "proof"} & set(cells)
+        if "certified_radius" not in value:
+            claimed |= {"radius", *OTHER_NORMS} & set(cells)
+        if claimed:
             raise DataError("its status is an error, and it claims something")
         return None
     d = _number(cells, "d")
@@ -215,7 +292,7 @@ def certificate_of(value: Any) -> Certificate | None:
         grid = {"step": step, "origin": 0.0, "moved": moved, "variation": 0.0}
     elif "moved" in cells and _number(cells, "moved") != 0:
         raise DataError("an input is moved to a grid, and the row has none")
-    proof = json.loads(str(cells["proof"])) if "proof" in cells else None
+    proof = json.loads(str(cells["proof"]), object_pairs_hook=_once) if "proof" in cells else None
     fields = {
         **{"format": CERTIFICATE_FORMAT, "law": law, "status": cells.get("status"), "grid": grid},
         "radius": _json_number(_number({"radius": radius}, "radius")),
@@ -228,7 +305,16 @@ def certificate_of(value: Any) -> Certificate | None:
 
 
 def _demand_columns_of(certificate: Certificate, cells: Mapping[str, Any]) -> None:
-    """Raise DataError unless the columns of a row say what its proof says."""
+    """Raise DataError unless the columns of a row say what its proof says.
+
+    Radii beside a `certified_radius` were given to `dsrs recertify`: they may be smaller.
+    """
+    given = "certified_radius" in cells
+    for name in ("radius", *OTHER_NORMS):
+        if name in cells:
+            said, proved = _number(cells, name), getattr(certificate, name)
+            if said > proved or (said < proved and not given):
+                raise DataError(f"`{name}` is {cells[name]}, and its proof is of {proved!r}")
     if certificate.proof is None:
         if certificate.radius > 0:
             raise DataError("the table keeps no proof of this row")
@@ -274,6 +360,10 @@ def _add_sets(evidence: Evidence, name: str, fields: Mapping[str, Any]) -> None:
     from dsrs.conformal import Sets
 
     sets = Sets.from_dict(fields)
+    if "guarantee" in fields and fields["guarantee"] != sets.guarantee:
+        raise DataError("what it promises in words is not what its numbers say")
+    if len(set(sets.calibration.indices)) < len(sets.calibration.indices):
+        raise DataError("its calibration counts an input twice")
     if sets.threshold == math.inf:
         evidence.abstained += 1
         return
@@ -305,7 +395,7 @@ def evidence_of_text(text: str, about: Line) -> Evidence:
 
 def _values_of(text: str) -> Iterator[tuple[str, Any]]:
     try:
-        whole = json.loads(text)
+        whole = json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError):
         yield from _values_of_lines(text)
         return
@@ -313,12 +403,20 @@ def _values_of(text: str) -> Iterator[tuple[str, Any]]:
         yield f"certificate {number}", value
 
 
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; of a field that comes twice another program may read the other value."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError("a field comes twice")
+    return fields
+
+
 def _values_of_lines(text: str) -> Iterator[tuple[str, Any]]:
     # Not `splitlines`: a text in JSON may hold characters that end a line for Unicode alone.
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
-                value = json.loads(line)
+                value = json.loads(line, object_pairs_hook=_once)
             except (ValueError, RecursionError) as error:
                 value = DataError(f"this is no JSON: {error}")
             yield f"line {number}", value

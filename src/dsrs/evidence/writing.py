@@ -31,6 +31,8 @@ from dsrs.proofs import (
 from dsrs.votes import ESTIMATION, SampledInput
 
 FORMAT = "dsrs-proof-1"
+MOST_VOTES = 2**53
+LARGE = 1e50
 Line = dict[str, Any]
 
 
@@ -96,7 +98,13 @@ def known_of(certificate: Certificate) -> list[Known]:
             known.append(Known(own, "others", "lower", not_the_rival(pair.rival)))
     elif proof is not None:
         raise NoSuchForm(f"proofs of the kind {proof.kind} have no form in proof files")
-    return [each for each in known if each.value != (0 if each.side == "lower" else 1)]
+    best: dict[tuple[NoiseLaw, Event, Side], Known] = {}
+    for each in known:
+        # A law may be observed twice; both bounds hold then, and the better one says it all.
+        name, sign = (each.law, each.event, each.side), 1 if each.side == "lower" else -1
+        if name not in best or sign * each.value > sign * best[name].value:
+            best[name] = each
+    return [each for each in best.values() if each.value != (0 if each.side == "lower" else 1)]
 
 
 def row_of_given(certificate: Certificate) -> Row:
@@ -184,8 +192,12 @@ def _of_dual(row: Row, proof: Dual) -> Line:
 
 
 def _share(multiplier: float, side: Side) -> float:
-    """A multiplier where it is on the side of its bound, and 0 elsewhere."""
-    return multiplier if (multiplier > 0) == (side == "lower") else 0.0
+    """A multiplier where it is on the side of its bound, and 0 elsewhere.
+
+    Infinity, which stands beside a bound of 1, is a large number: B grows with it, to its limit.
+    """
+    own = multiplier if (multiplier > 0) == (side == "lower") else 0.0
+    return LARGE if own == math.inf else own
 
 
 def _of_lead(row: Row, proof: Lead) -> Line:
@@ -193,8 +205,8 @@ def _of_lead(row: Row, proof: Lead) -> Line:
     laws: list[NoiseLaw] = [proof.q or law]
     if proof.p is not None:
         laws.insert(0, law)
-    if len(proof.steps) != 2:
-        raise NoSuchForm("a lead is proved by two steps")
+    if len(proof.steps) != 2 or any(len(step.multipliers) != len(laws) for step in proof.steps):
+        raise NoSuchForm("a lead is proved by two steps, with one multiplier for each law")
     events = []
     for own, step in zip(("class", "others"), proof.steps, strict=True):
         event: Event = "class" if own == "class" else "others"
@@ -276,7 +288,15 @@ class Inputs:
         certificates: Mapping[str, Row],
         seen: SampledInput | None = None,
     ) -> None:
-        """Add an input and its certificates by method."""
+        """Add an input and its certificates by method. Raises NoSuchForm, and adds nothing."""
+        if not 0 <= moved < math.inf:
+            raise NoSuchForm(f"the input cannot have been moved by {moved!r}")
+        counts = [n for votes in seen.votes for n in votes.counts] if seen is not None else []
+        if not all(0 <= n <= MOST_VOTES for n in counts):
+            raise NoSuchForm("its counts of votes are none")
+        laws = {bound.law for row in certificates.values() for bound in row.known}
+        if len({json.dumps(law_line(law)) for law in laws}) < len(laws):
+            raise NoSuchForm("it names one law in two ways")
         self.inputs.append((index, moved, seen, dict(certificates)))
         for method, row in certificates.items():
             self.rows.setdefault(method, []).append(row)

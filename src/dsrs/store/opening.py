@@ -105,6 +105,8 @@ def create_store(path: Path, config: str) -> None:
 def read_config(connection: sqlite3.Connection, path: Path) -> dict[str, Any]:
     """The config of the run, after its checksum was compared."""
     rows = connection.execute("SELECT config, checksum FROM run").fetchall()
+    if len(rows) == 1 and not isinstance(rows[0][0], str):
+        raise StoreCorrupted(damaged(path, "its config is no text"))
     if len(rows) != 1 or rows[0][1] != checksum_of(rows[0][0]):
         raise StoreCorrupted(damaged(path, "the checksum of its config does not match"))
     config: dict[str, Any] = json.loads(rows[0][0])

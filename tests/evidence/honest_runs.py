@@ -2,11 +2,10 @@
 
 Votes are simulated from a profile: a share of votes for each class in each radial bin of P. The
 
-    python tests/audit/honest_runs.py --runs 5000 --seed 0
+    python tests/evidence/honest_runs.py --runs 5000 --seed 0
 
-prints the mix, the verdicts and what they took; exit code 1 if one is refuted. Parts of the same
-5,000 can be run beside each other: --start 1000 --runs 1000. Kernels are compiled first: a run
-takes about a tenth of a second of the processor then.
+prints the mix, the verdicts and what they took; exit code 1 if one is not proved. Parts of the same
+5,000 can be run beside each other: --start 1000 --runs 1000.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -24,16 +24,16 @@ import numpy as np
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from dsrs.audit import Verdict
-from dsrs.audit.checking import check_certificate
-from dsrs.audit.methods import BoundsFromVotes
 from dsrs.duality.kernel import compile_kernels
 from dsrs.errors import InvalidInput
+from dsrs.evidence import Evidence, evidence_of_run
 from dsrs.laws import GeneralizedGaussian
 from dsrs.laws.bins import HISTOGRAM_BINS
 from dsrs.laws.grid import Grid
-from dsrs.methods import Plan, certificates_of, methods_of
+from dsrs.methods import Plan, methods_of
+from dsrs.store import open_run
 from dsrs.votes.records import SampledInput
+from evidence.small_runs import checker, keep_run
 from methods.simulation import Profile, simulate_input
 
 DIMENSIONS = (2, 3, 5, 10, 16, 64, 784, 3072, 150528)
@@ -41,20 +41,23 @@ LAWS = (
     *("truncated:heuristic", "truncated:paper-heuristic", "truncated:0.6", "truncated:0.9"),
     *("rescaled:0.8x", "rescaled:1.2x", "rescaled:0.5x"),
 )
-SECONDS = 10.0  # that one certificate may take
-PATIENCE = 200.0  # on a busy machine a few seconds of the processor take minutes
+SECONDS = 10.0  # of the processor that one certificate may take
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
 
 
 @dataclass(frozen=True)
-class Checked:
-    """One certificate of an honest run, and the verdict on it."""
+class CheckedRun:
+    """One honest run of one input: each certificate that claims something, and what was said."""
 
     plan: Plan
-    method: str
-    certificate: dict[str, Any]
-    verdict: Verdict
-    wall: float
+    evidence: Evidence
+    reasons: dict[str, str]  # by the name of the certificate; empty where it is proved
+    ways: dict[str, str]  # by which way each is proved
+    seconds: dict[str, float]  # of the processor
+
+    @property
+    def unproved(self) -> list[str]:
+        return [f"{name}: {why}; {self.plan}" for name, why in self.reasons.items() if why]
 
 
 def random_law(generator: np.random.Generator) -> GeneralizedGaussian:
@@ -84,6 +87,8 @@ def random_plan(generator: np.random.Generator) -> Plan:
             "grid": Grid(1 / 4080) if generator.random() < 0.5 else None,
         }
         form = generator.random()
+        if generator.random() < 0.2:
+            options["family"] = True
         if form < 0.5:
             options["methods"] = [("np",), ("np", "tailored"), ("tailored",)][
                 int(generator.integers(3))
@@ -102,8 +107,11 @@ def random_plan(generator: np.random.Generator) -> Plan:
             options["fallback"] = bool(generator.random() < 0.3)
             options["sample_share"] = float(generator.choice([0.3, 0.5]))
             options["alpha_share"] = float(generator.choice([0.2, 0.5]))
+            options["classes"] = str(generator.choice(["top", "top", "all"]))
         try:
+            together = options.pop("family", False)
             plan = Plan(law, **options)
+            plan = plan.for_all_of(5, 0.01) if together else plan
             methods_of(plan)
             return plan
         except InvalidInput:
@@ -125,57 +133,68 @@ def sampled(plan: Plan, index: int, generator: np.random.Generator) -> SampledIn
     return simulate_input(plan, random_profile(generator), index, label, generator)
 
 
-def checked_run(seed: int, number: int) -> list[Checked]:
+def honest_evidence(folder: Path, plan: Plan, inputs: list[SampledInput]) -> Evidence:
+    """What a run of these votes claims."""
+    with open_run(keep_run(folder, plan, inputs)) as run:
+        return evidence_of_run(run)
+
+
+def checked_run(seed: int, number: int) -> CheckedRun:
     """One honest run of one input: each of its certificates, checked with its votes."""
     generator = np.random.default_rng([seed, number])
     plan = random_plan(generator)
     seen = sampled(plan, number, generator)
-    found = []
-    for method, certificate in certificates_of(seen, plan).items():
-        fields = certificate.to_dict()
-        bounds = BoundsFromVotes(plan.to_dict(), plan.to_dict(), method, seen.to_dict())
-        began = time.monotonic()
-        verdict = check_certificate(fields, f"run {number}, {method}", bounds, PATIENCE)
-        found.append(Checked(plan, method, fields, verdict, time.monotonic() - began))
+    with TemporaryDirectory() as folder:
+        evidence = honest_evidence(Path(folder, "run"), plan, [seen])
+    return checked(plan, evidence)
+
+
+def checked(plan: Plan, evidence: Evidence) -> CheckedRun:
+    """What the checker says of each certificate, and what it took."""
+    found = CheckedRun(plan, evidence, {}, ways_of(evidence), {})
+    program = checker()
+    for item in program.ProofFile(evidence.text().encode()).items:
+        began = time.process_time()
+        said = program.outcome(item)
+        found.seconds[item.name] = time.process_time() - began
+        found.reasons[item.name] = said.get("reason", "")
+        assert said["proved"] == (not found.reasons[item.name])
     return found
 
 
-def laws_of(certificate: dict[str, Any]) -> int:
-    """How many laws a certificate starts from, P included."""
-    proof = certificate["proof"] or {}
-    return 1 + len(proof.get("additional") or [])
+def ways_of(evidence: Evidence) -> dict[str, str]:
+    """How each certificate of a file proves its first claim."""
+    found = {}
+    for line in evidence.lines:
+        for method, certificate in line.get("certificates", {}).items():
+            (way,) = certificate["claims"][0]["proof"]
+            found[f"input {line['input']}, {method}"] = way
+    return found
 
 
-def summary(found: list[Checked]) -> str:
-    """The mix of the runs, and what the check said."""
+def summary(found: list[CheckedRun]) -> str:
+    """The mix of the runs, and what the checker said."""
+    claims = [(run, name) for run in found for name in run.reasons]
     mixes: dict[str, Counter[Any]] = {
-        "method": Counter(one.method.partition(":")[0] for one in found),
-        "d": Counter(one.plan.law.d for one in found),
-        "n": Counter(f"1e{len(str(one.plan.n)) - 1}" for one in found),
-        "eta": Counter(one.plan.law.eta for one in found),
-        "k > 0": Counter(one.plan.law.k > 0 for one in found),
-        "kind": Counter((one.certificate["proof"] or {}).get("kind") for one in found),
-        "grid": Counter(one.plan.grid is not None for one in found),
-        "classes": Counter(one.plan.classes for one in found),
-        "goal": Counter(not one.plan.goal.is_open for one in found),
-        "verdict": Counter(one.verdict.word for one in found),
+        "method": Counter(name.split(", ")[1].partition(":")[0] for _, name in claims),
+        "way": Counter(run.ways.get(name) for run, name in claims),
+        "d": Counter(run.plan.law.d for run, _ in claims),
+        "n": Counter(f"1e{len(str(run.plan.n)) - 1}" for run, _ in claims),
+        "eta": Counter(run.plan.law.eta for run, _ in claims),
+        "k > 0": Counter(run.plan.law.k > 0 for run, _ in claims),
+        "grid": Counter(run.plan.grid is not None for run, _ in claims),
+        "classes": Counter(run.plan.classes for run, _ in claims),
+        "goal": Counter(not run.plan.goal.is_open for run, _ in claims),
+        "fallback": Counter(run.plan.fallback for run, _ in claims),
+        "proved": Counter(not run.reasons[name] for run, name in claims),
     }
     lines = [f"{name}: {dict(counts.most_common())}" for name, counts in mixes.items()]
-    seconds = np.sort([one.verdict.seconds for one in found])
+    seconds = np.sort([run.seconds[name] for run, name in claims])
     quantiles = ", ".join(f"{100 * q:g}% {np.quantile(seconds, q):.2f}" for q in QUANTILES)
     lines.append(f"processor seconds of a check: mean {seconds.mean():.3f}, {quantiles}")
-    claims = [one for one in found if one.verdict.word != "abstained"]
-    usual = [one for one in claims if laws_of(one.certificate) <= 2]
-    lines.append(
-        f"certificates that claim something: {len(claims)}, by up to two laws {len(usual)}"
-    )
     lines.append(f"over {SECONDS:g} s: {sum(seconds > SECONDS)}")
-    lines += [
-        f"{one.verdict.word}: {one.verdict.name}: {one.verdict.reason}; {one.plan}"
-        for one in found
-        if one.verdict.word in ("refuted", "undecided")
-    ]
-    return "\n".join(lines)
+    lines.append(f"abstained: {sum(run.evidence.abstained for run in found)}")
+    return "\n".join([*lines, *(line for run in found for line in run.unproved)])
 
 
 def main() -> int:
@@ -185,14 +204,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     compile_kernels()
-    found: list[Checked] = []
     began = time.process_time()
-    for number in range(arguments.start, arguments.start + arguments.runs):
-        found += checked_run(arguments.seed, number)
+    numbers = range(arguments.start, arguments.start + arguments.runs)
+    found = [checked_run(arguments.seed, number) for number in numbers]
     spent = time.process_time() - began
-    print(f"{arguments.runs} runs, {len(found)} certificates, {spent:.0f} s of the processor")
+    print(f"{arguments.runs} runs, {spent:.0f} s of the processor")
     print(summary(found))
-    return int(any(one.verdict.word == "refuted" for one in found))
+    return int(any(run.unproved for run in found))
 
 
 if __name__ == "__main__":
