@@ -27,12 +27,10 @@ if __name__ == "__main__":
 from dsrs.duality.kernel import compile_kernels
 from dsrs.errors import InvalidInput
 from dsrs.evidence import Evidence, evidence_of_run
-from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.bins import HISTOGRAM_BINS
-from dsrs.laws.grid import Grid
+from dsrs.laws import HISTOGRAM_BINS, GeneralizedGaussian, Grid
 from dsrs.methods import Plan, methods_of
 from dsrs.store import open_run
-from dsrs.votes.records import SampledInput
+from dsrs.votes import SampledInput
 from evidence.small_runs import checker, keep_run
 from methods.simulation import Profile, simulate_input
 

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import stats
 
 from dsrs.laws import GeneralizedGaussian
-from dsrs.proofs.evaluation import neyman_pearson
+from dsrs.proofs import neyman_pearson
 
 Line = dict[str, Any]
 Lines = list[Line]

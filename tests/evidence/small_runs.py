@@ -13,18 +13,24 @@ from typing import Any
 
 import numpy as np
 
-from dsrs.certifying.many_inputs import certify_run
+from dsrs.certifying import certify_run
 from dsrs.classifiers import from_callable
 from dsrs.datasets import Dataset
 from dsrs.evidence import Evidence, Verdict, evidence_of
 from dsrs.evidence.checking import checker_path
-from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.grid import Grid
+from dsrs.laws import GeneralizedGaussian, Grid
 from dsrs.methods import Plan, certificates_of
-from dsrs.store import RunResult, start_run
-from dsrs.store.rows import CERTIFICATE_COLUMNS, INPUT_COLUMNS, InputRows, rows_of_index
-from dsrs.store.schema import STORE_NAME, checksum_of
-from dsrs.votes.records import SampledInput
+from dsrs.store import (
+    CERTIFICATE_COLUMNS,
+    INPUT_COLUMNS,
+    STORE_NAME,
+    InputRows,
+    RunResult,
+    checksum_of,
+    rows_of_index,
+    start_run,
+)
+from dsrs.votes import SampledInput
 
 Line = dict[str, Any]
 

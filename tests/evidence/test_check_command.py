@@ -16,7 +16,7 @@ import pytest
 
 import dsrs
 from dsrs import Interval, Observation, Rescaled, certify
-from dsrs.certifying.votes_again import retake_votes
+from dsrs.certifying import retake_votes
 from dsrs.classifiers import from_callable
 from dsrs.cli.main import main
 from dsrs.datasets import Dataset

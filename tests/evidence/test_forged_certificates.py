@@ -24,8 +24,7 @@ import dsrs
 from dsrs import GeneralizedGaussian, Interval, Observation, Rescaled, Truncated, certify
 from dsrs.cli.main import main
 from dsrs.evidence import evidence_of, evidence_of_certificates, evidence_of_text
-from dsrs.proofs.certification import certificate_of
-from dsrs.proofs.lead import find_lead
+from dsrs.proofs import certificate_of, find_lead
 from evidence.conftest import Runs
 from evidence.small_runs import is_proved, verdict_of, verdicts
 
@@ -310,7 +309,7 @@ def test_one_bad_certificate_leaves_the_others_proved() -> None:
 
 def test_names_of_certificates_lose_none_of_them() -> None:
     """Every one that is given is proved, not proved, or counted as claiming nothing."""
-    given = [
+    given: list[tuple[str, Any]] = [
         ("a", TRUE["Gaussian"]),
         ("b", TRUE["Gaussian"]),
         ("c", certify(PLAIN, Interval(0, 1))),

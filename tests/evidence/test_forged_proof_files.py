@@ -19,8 +19,7 @@ from conformal.planted import at_origin, half_space
 from dsrs.conformal import SetPlan, calibrate
 from dsrs.evidence import check_file, evidence_of
 from dsrs.evidence.checking import checker_path
-from dsrs.laws import GeneralizedGaussian
-from dsrs.laws.grid import Grid
+from dsrs.laws import GeneralizedGaussian, Grid
 from dsrs.methods import Plan
 from evidence.conftest import Runs
 from evidence.honest_runs import honest_evidence

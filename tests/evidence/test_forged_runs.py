@@ -14,15 +14,13 @@ from typing import Any
 
 import pytest
 
-from dsrs.certifying.again import recertify_run
-from dsrs.certifying.votes_again import retake_votes
+from dsrs.certifying import recertify_run, retake_votes
 from dsrs.classifiers import from_callable
 from dsrs.cli.main import main
 from dsrs.datasets import Dataset
 from dsrs.errors import DsrsError, StoreCorrupted
 from dsrs.evidence import evidence_of
-from dsrs.store import open_run
-from dsrs.store.schema import STORE_NAME, checksum_of
+from dsrs.store import STORE_NAME, checksum_of, open_run
 from evidence.conftest import Runs
 from evidence.small_runs import (
     INPUTS,

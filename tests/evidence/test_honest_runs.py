@@ -14,24 +14,27 @@ import pytest
 
 import dsrs
 from dsrs import Interval, Observation, Rescaled, Truncated, certify, certify_rows
-from dsrs.certifying.again import recertify_run
+from dsrs.certifying import recertify_run
 from dsrs.cli.main import main
 from dsrs.duality.kernel import compile_kernels
 from dsrs.errors import AlphaOverspent
 from dsrs.evidence import evidence_of
 from dsrs.laws import GeneralizedGaussian, Weighted, naming, register
-from dsrs.methods import Entry, Method, Plan, PlannedBound, Want, bounds, certificates_of
-from dsrs.methods import looks as looks_module
-from dsrs.methods.base import certify_or_abstain
-from dsrs.methods.looks import Look
-from dsrs.methods.registry import METHODS
-from dsrs.noise.stream import Stream
-from dsrs.proofs.certificate import Certificate
-from dsrs.proofs.certification import certificate_of
-from dsrs.proofs.interval import NOTHING_KNOWN
-from dsrs.proofs.lead import find_lead
+from dsrs.methods import (
+    METHODS,
+    Entry,
+    Look,
+    Method,
+    Plan,
+    PlannedBound,
+    Want,
+    certificates_of,
+    certify_or_abstain,
+)
+from dsrs.noise import Stream
+from dsrs.proofs import NOTHING_KNOWN, Certificate, certificate_of, find_lead
 from dsrs.store import open_run
-from dsrs.votes.records import ESTIMATION, SampledInput
+from dsrs.votes import ESTIMATION, SampledInput
 from evidence.conftest import Runs
 from evidence.honest_runs import CheckedRun, checked, checked_run, honest_evidence, summary
 from evidence.small_runs import PLANS, is_proved, verdict_of, verdicts
@@ -252,7 +255,7 @@ def test_another_taste_in_looks_is_proved_too(
     name: str, value: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usual = simulated(tmp_path / "usual", ADAPTIVE)
-    monkeypatch.setattr(looks_module, name, value)
+    monkeypatch.setattr(f"dsrs.methods.base.{name}", value)
     other = simulated(tmp_path / "other", ADAPTIVE)
     assert_proved([usual, other])
     assert len(other.reasons) == 6
@@ -340,7 +343,7 @@ def test_a_producer_that_spends_alpha_twice_is_refused(
     close = Profile(np.stack([np.full(64, 0.3), np.full(64, 0.45), np.full(64, 0.25)]))
     profile = close if plan.classes == "all" else BENT
     assert_proved([simulated(tmp_path / "honest", plan, profile)])
-    monkeypatch.setattr(bounds, "shared", greedy)
+    monkeypatch.setattr("dsrs.methods.base.shared", greedy)
     try:
         found = simulated(tmp_path / "greedy", plan, profile)
     except AlphaOverspent:

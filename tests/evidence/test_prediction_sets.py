@@ -14,16 +14,14 @@ import pytest
 
 from conformal.planted import at_origin, half_space
 from dsrs import AttackSettings, attack_run
-from dsrs.certifying.many_inputs import certify_run
+from dsrs.certifying import certify_run
 from dsrs.classifiers import from_callable
 from dsrs.conformal import SetPlan, calibrate
 from dsrs.datasets import Dataset
 from dsrs.evidence import evidence_of
 from dsrs.laws import GeneralizedGaussian
 from dsrs.methods import Plan
-from dsrs.store import open_run
-from dsrs.store.attacks import attacked_inputs
-from dsrs.store.schema import STORE_NAME
+from dsrs.store import STORE_NAME, attacked_inputs, open_run
 from evidence.small_runs import is_proved, verdicts
 
 Fields = dict[str, Any]
