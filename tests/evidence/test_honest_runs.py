@@ -30,6 +30,7 @@ from dsrs.methods import (
     Want,
     certificates_of,
     certify_or_abstain,
+    schedule,
 )
 from dsrs.noise import Stream
 from dsrs.proofs import NOTHING_KNOWN, Certificate, certificate_of, find_lead
@@ -361,7 +362,7 @@ def test_looks_that_all_have_all_of_alpha_are_refused(
     from dsrs.methods import one_bound
 
     def every(n: int, alpha: float, batch: int) -> tuple[Look, ...]:
-        return tuple(Look(look.votes, alpha) for look in looks_module.schedule(n, alpha, batch))
+        return tuple(Look(look.votes, alpha) for look in schedule(n, alpha, batch))
 
     monkeypatch.setattr(one_bound, "schedule", every)
     try:

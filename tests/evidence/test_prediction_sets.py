@@ -206,7 +206,7 @@ def test_what_an_attack_shows_is_proved(norm: str, attacked: Callable[[str], Pat
 
 
 def test_an_attack_whose_votes_show_nothing(attacked: Callable[[str], Path]) -> None:
-    from dsrs.store.attacks import _sum_of
+    from dsrs.store import sum_of_attack
 
     folder = attacked("l2")
     with sqlite3.connect(folder / STORE_NAME) as store:
@@ -218,7 +218,7 @@ def test_an_attack_whose_votes_show_nothing(attacked: Callable[[str], Path]) -> 
             text = json.dumps(fields)
             store.execute(
                 "UPDATE attacked SET body = ?, checksum = ? WHERE idx = ?",
-                (text, _sum_of(text, *blobs), index),
+                (text, sum_of_attack(text, *blobs), index),
             )
     store.close()
     found = [each for each in verdicts(evidence_of(folder)) if each.name.startswith("attack")]

@@ -15,16 +15,21 @@ from dsrs.evidence.writing import FORMAT, Inputs, Line, noise_line, row_of_given
 from dsrs.files import open_csv
 from dsrs.laws import GeneralizedGaussian, parse_additional_law
 from dsrs.methods import methods_of
-from dsrs.proofs import CERTIFICATE_FORMAT, AttackedInput, Candidate, Certificate, Subject
+from dsrs.proofs import (
+    CERTIFICATE_FORMAT,
+    OTHER_NORMS,
+    AttackedInput,
+    Candidate,
+    Certificate,
+    Subject,
+)
 from dsrs.store import Run, attack_settings, attacked_inputs
 
 PARQUET_MAGIC = b"PAR1"
-SETS_KIND = "prediction sets"
-OTHER_NORMS = ("linf_radius", "l1_radius")  # derived from the radius
 NEEDED_COLUMNS = ("d", "k", "sigma", "p_lower", "p_upper", "status", "np_radius")
 PLAN = "plan"
 # What reading nonsense of a stranger ends in; it is not proved, and the rest is checked.
-UNREADABLE = (
+NONSENSE = (
     *(DsrsError, ArithmeticError, AssertionError, AttributeError, LookupError),
     *(RecursionError, TypeError, ValueError),
 )
@@ -99,7 +104,7 @@ def evidence_of_run(run: Run, indices: Iterable[int] | None = None) -> Evidence:
     for index in run.indices() if indices is None else indices:
         try:
             result = run.result(index)
-        except UNREADABLE as error:
+        except NONSENSE as error:
             for text in plan.methods:
                 evidence.lose(f"input {index}, {text}", str(error) or repr(error))
             continue
@@ -117,12 +122,12 @@ def evidence_of_run(run: Run, indices: Iterable[int] | None = None) -> Evidence:
                 rows[text] = row_of_votes(certificate, planned, result.sampled)
                 said = certificate.radius, certificate.subject
                 evidence.subjects[f"input {index}, {text}"] = said
-            except UNREADABLE as error:
+            except NONSENSE as error:
                 evidence.lose(f"input {index}, {text}", str(error) or repr(error))
         try:
             if rows:
                 inputs.add(index, result.sampled.moved, rows, result.sampled)
-        except UNREADABLE as error:
+        except NONSENSE as error:
             for text in rows:
                 evidence.lose(f"input {index}, {text}", str(error))
     evidence.lines += inputs.lines()
@@ -227,7 +232,7 @@ class _Given:
         method = "given" if certificate.subject is None else certificate.subject.method
         try:
             self.plans[law].add(name, certificate.moved, {method: row_of_given(certificate)})
-        except UNREADABLE as error:
+        except NONSENSE as error:
             self.evidence.lose(name, str(error) or repr(error))
             return
         said = certificate.radius, certificate.subject
@@ -253,7 +258,7 @@ def evidence_of_certificates(named: Iterable[tuple[str, Any]], about: Line) -> E
         try:
             if isinstance(value, DsrsError):
                 raise value
-            if isinstance(value, Mapping) and value.get("kind") == SETS_KIND:
+            if isinstance(value, Mapping) and "kind" in value:
                 _add_sets(given.evidence, name, value)
                 continue
             certificate = certificate_of(value)
@@ -261,7 +266,7 @@ def evidence_of_certificates(named: Iterable[tuple[str, Any]], about: Line) -> E
                 given.evidence.abstained += 1
             else:
                 given.add(name, certificate)
-        except UNREADABLE as error:
+        except NONSENSE as error:
             given.evidence.lose(name, str(error) or repr(error))
     return given.finished()
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dsrs.proofs.base import Step as Step
     from dsrs.proofs.base import flaw_of_numbers as flaw_of_numbers
     from dsrs.proofs.certificate import CERTIFICATE_FORMAT as CERTIFICATE_FORMAT
+    from dsrs.proofs.certificate import OTHER_NORMS as OTHER_NORMS
     from dsrs.proofs.certificate import PROOF_KINDS as PROOF_KINDS
     from dsrs.proofs.certificate import SALTED as SALTED
     from dsrs.proofs.certificate import STATUSES as STATUSES

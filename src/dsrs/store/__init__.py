@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from dsrs.store.attacks import attack_settings as attack_settings
     from dsrs.store.attacks import attacked_inputs as attacked_inputs
     from dsrs.store.attacks import start_attack as start_attack
+    from dsrs.store.attacks import sum_of_attack as sum_of_attack
     from dsrs.store.landscapes import KnownInputs as KnownInputs
     from dsrs.store.landscapes import Landscape as Landscape
     from dsrs.store.landscapes import in_memory as in_memory

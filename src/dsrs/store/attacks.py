@@ -110,7 +110,7 @@ class AttackWriter:
             transaction.execute("BEGIN IMMEDIATE")
             transaction.execute(
                 "INSERT INTO attacked VALUES (?, ?, ?, ?, ?, ?)",
-                (attacked.index, *row, _sum_of(*row)),
+                (attacked.index, *row, sum_of_attack(*row)),
             )
 
     def close(self) -> None:
@@ -159,7 +159,7 @@ def _has_attack(connection: sqlite3.Connection) -> bool:
 
 def _read(row: Sequence[Any], run: Run) -> AttackedInput:
     index, body, moved, *pictures, checksum = row
-    if checksum != _sum_of(body, moved, *pictures):
+    if checksum != sum_of_attack(body, moved, *pictures):
         raise StoreCorrupted(
             damaged(run.store, f"the checksum of the attack on input {index} does not match")
         )
@@ -174,7 +174,7 @@ def _read(row: Sequence[Any], run: Run) -> AttackedInput:
         ) from error
 
 
-def _sum_of(body: str, *blobs: bytes | None) -> str:
+def sum_of_attack(body: str, *blobs: bytes | None) -> str:
     joined = b"".join(len(blob or b"").to_bytes(8, "big") + (blob or b"") for blob in blobs)
     return checksum_of(body, joined)
 
