@@ -199,7 +199,7 @@ def test_ctrl_c_ends_the_compiler_without_a_word(tmp_path: Path) -> None:
     """Ctrl-C goes to the whole process group, as a terminal sends it."""
     code = """
 import time
-from dsrs.duality import bound, kernel, radius, variation
+from dsrs.duality import bound, kernel, radius
 assert kernel.prepare(kernel.WORTH_COMPILING) == "compiling"
 print(kernel._compiler.pid, flush=True)
 try:
