@@ -249,15 +249,11 @@ def simulated(folder: Path, plan: Plan, profile: Profile = BENT) -> CheckedRun:
     return checked(plan, honest_evidence(folder / "run", plan, votes))
 
 
-@pytest.mark.parametrize(
-    ("name", "value"), [("LOOK_GROWTH", 1.3), ("LOOK_GROWTH", 2.0), ("LAST_LOOK_SHARE", 0.2)]
-)
-def test_another_taste_in_looks_is_proved_too(
-    name: str, value: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("looks", [(1.3, 0.6), (2.0, 0.6), (1.15, 0.2)])
+def test_another_taste_in_looks_is_proved_too(looks: tuple[float, float], tmp_path: Path) -> None:
+    """As a run of a release with other looks: they stand in its plan."""
     usual = simulated(tmp_path / "usual", ADAPTIVE)
-    monkeypatch.setattr(f"dsrs.methods.base.{name}", value)
-    other = simulated(tmp_path / "other", ADAPTIVE)
+    other = simulated(tmp_path / "other", ADAPTIVE.replace(looks=looks))
     assert_proved([usual, other])
     assert len(other.reasons) == 6
     assert usual.evidence.lines[0]["methods"] != other.evidence.lines[0]["methods"]
@@ -361,8 +357,8 @@ def test_looks_that_all_have_all_of_alpha_are_refused(
 ) -> None:
     from dsrs.methods import one_bound
 
-    def every(n: int, alpha: float, batch: int) -> tuple[Look, ...]:
-        return tuple(Look(look.votes, alpha) for look in schedule(n, alpha, batch))
+    def every(n: int, alpha: float, batch: int, looks: tuple[float, float]) -> tuple[Look, ...]:
+        return tuple(Look(look.votes, alpha) for look in schedule(n, alpha, batch, looks))
 
     monkeypatch.setattr(one_bound, "schedule", every)
     try:

@@ -12,7 +12,6 @@ from dsrs._lazy import exports
 
 if TYPE_CHECKING:
     from dsrs.methods import defaults as defaults
-    from dsrs.methods.base import LAST_LOOK_SHARE as LAST_LOOK_SHARE
     from dsrs.methods.base import Event as Event
     from dsrs.methods.base import Look as Look
     from dsrs.methods.base import Method as Method

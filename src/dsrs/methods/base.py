@@ -33,6 +33,7 @@ from dsrs.confidence import (
 from dsrs.errors import InfeasibleBox, InvalidInput
 from dsrs.landscape import Profile
 from dsrs.laws import GeneralizedGaussian
+from dsrs.methods import defaults
 from dsrs.methods.plan import Plan, subject_of
 from dsrs.noise import NoiseLaw, Stream
 from dsrs.proofs import (
@@ -52,10 +53,6 @@ from dsrs.votes import SampledInput, Tally, Votes
 # looks together except with probability alpha (the sum of what each may miss). So it is valid at
 # whichever look one stops, by any rule, and the best of the bounds so far is valid too.
 
-# Chosen by measurement: `benchmarks/fewest_votes.py`.
-LOOK_GROWTH = 1.15
-LAST_LOOK_SHARE = 0.6  # of alpha: what the last look keeps
-
 
 @dataclass(frozen=True, slots=True)
 class Look:
@@ -65,15 +62,19 @@ class Look:
     alpha: float
 
 
-def schedule(n: int, alpha: float, batch: int) -> tuple[Look, ...]:
-    """Looks at multiples of `batch`, which grow by LOOK_GROWTH up to n; the last has most alpha."""
+def schedule(
+    n: int, alpha: float, batch: int, looks: tuple[float, float] = defaults.LOOKS
+) -> tuple[Look, ...]:
+    """Looks at multiples of `batch`, which grow by the first of `looks` up to n; the last one has
+    the second of `looks` as its share of alpha."""
+    growth, share = looks
     ends, end = [], batch
     while end < n:
         ends.append(end)
-        end = max(end + batch, math.ceil(end * LOOK_GROWTH / batch) * batch)
+        end = max(end + batch, math.ceil(end * growth / batch) * batch)
     if not ends:
         return (Look(n, alpha),)
-    last = LAST_LOOK_SHARE * alpha
+    last = share * alpha
     early = float((Fraction(alpha) - Fraction(last)) / len(ends)) * (1 - 2**-50)
     return (*(Look(votes, early) for votes in ends), Look(n, last))
 

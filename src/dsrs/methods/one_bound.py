@@ -117,7 +117,7 @@ class OneBound(Method):
         plan = self.plan
         if plan.goal.is_open:
             return (Look(asked.votes, plan.alpha),)
-        return schedule(asked.votes, plan.alpha, plan.batch)
+        return schedule(asked.votes, plan.alpha, plan.batch, plan.looks)
 
     def bounds(self, seen: SampledInput) -> tuple[PlannedBound, ...]:
         asked = self.estimation(seen)

@@ -104,6 +104,7 @@ class Plan:
         radii: stop when it is known between which of these radii the certified radius lies.
         precision: stop when the radius is known to this relative precision.
         classes: `top` certifies a majority; `all` may compare the class with every other one.
+        looks: how looks at the votes grow on the way, and what part of alpha the last one keeps.
         grid: what inputs and noise are rounded to, so that certificates hold in floating point. The
             default is chosen when the bounds of the data are known (`on_grid_of`); None adds noise
             in float32.
@@ -128,6 +129,7 @@ class Plan:
     radii: tuple[float, ...] = ()
     precision: float | None = None
     classes: defaults.Classes = defaults.CLASSES[0]
+    looks: tuple[float, float] = defaults.LOOKS
     grid: Grid | Literal["default"] | None = DEFAULT_GRID
 
     def __post_init__(self) -> None:
@@ -157,6 +159,13 @@ class Plan:
                 raise InvalidInput(
                     f"`{name}` must be {' or '.join(allowed)}, got {shown(getattr(self, name))}"
                 )
+        growth, share = self.looks
+        if not (1 < growth < math.inf and 0 < share < 1):
+            raise InvalidInput(
+                "`looks` must be a growth above 1 and a share of alpha in (0, 1), got "
+                f"{shown(self.looks)}"
+            )
+        object.__setattr__(self, "looks", (growth, share))
         object.__setattr__(self, "radii", tuple(sorted(self.radii)))
         adaptive = not self.goal.is_open
         if not self.batch:
@@ -261,7 +270,7 @@ class Plan:
     def to_dict(self) -> dict[str, Any]:
         """For JSON, without loss."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        lists = {"methods": list(self.methods), "radii": list(self.radii)}
+        lists = {name: list(getattr(self, name)) for name in ("methods", "radii", "looks")}
         grid = self.grid.to_dict() if isinstance(self.grid, Grid) else self.grid
         return fields | {"law": self.law.to_dict(), "grid": grid} | lists
 
@@ -273,7 +282,7 @@ class Plan:
             strange = ", ".join(sorted(set(fields) ^ known))
             raise DataError(f"the fields of a plan are missing or unknown: {strange}")
         law = smoothing_law_from_dict(fields["law"])
-        tuples = {name: tuple(fields[name]) for name in ("methods", "radii")}
+        tuples = {name: tuple(fields[name]) for name in ("methods", "radii", "looks")}
         grid = DEFAULT_GRID if fields["grid"] == DEFAULT_GRID else Grid.from_dict(fields["grid"])
         return cls(**(fields | {"law": law, "grid": grid} | tuples))
 
