@@ -35,7 +35,7 @@ STORE = "run.sqlite"
 # Every command that takes a run folder.
 READING = [
     "check run --quiet",
-    "check run --quiet --fast",
+    "check run --quiet",
     "check run --quiet --votes 1",
     "show run",
     "show run --index 0",

@@ -160,14 +160,14 @@ def _add_attack(evidence: Evidence, index: int, attacked: AttackedInput, found: 
 
 def _about(run: Run) -> Line:
     """Where a run is from."""
-    plan, model, data = run.plan, run.config["model"], run.config["data"]
+    plan, model, data = run.plan, run.config.get("model", {}), run.config.get("data", {})
     return {
-        "run": str(run.path),
-        "model": str(model["fingerprint"]),
-        "model_name": str(model["description"]),
-        "data": str(data["name"]),
+        "run": run.path.absolute().name,
+        "model": str(model.get("fingerprint")),
+        "model_name": Path(str(model.get("description"))).name,
+        "data": Path(str(data.get("name"))).name,
         "seed": str(plan.seed),
-        "seed_public": str(plan.seed_public),
+        "seed_public": plan.seed_public,
         "n": plan.n,
     }
 
