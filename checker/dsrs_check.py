@@ -591,7 +591,7 @@ class Mixture:
                 if middle + gain * (panel - c) <= 0:
                     continue
                 little = (steep * (b - a)).expm1().upper()
-                if little < LARGEST_RISE / 1000 and all(term.sign > 0 for term in terms):
+                if little < LARGEST_RISE / 1e6 and all(term.sign > 0 for term in terms):
                     total += little.max(arb(0))
                     continue
                 if (middle > 0 and middle_slope > LARGEST_RISE * middle) or cells < 0 or not a < b:

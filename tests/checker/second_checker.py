@@ -204,7 +204,7 @@ class Plan:
             return None
         square = self.d * (self.d - F(1, 2)) * self.sigma**2 / (1 + piece[4]) / self.grid**2
         root = F(math.isqrt(int(square * 4**300)) + 1, 2**300)  # at least sqrt(d) M / h
-        return F(min(F(99 * 16, 100 * 2**53) * (4 * self.d + 2 * root), 1))
+        return F(min(F(16, 100 * 2**53) * (4 * self.d + 2 * root), 1))
 
 
 def check_value(plan: Plan, b: Any, value: Any, stream: Any, own: Any, aside: Any) -> int:

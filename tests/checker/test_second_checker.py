@@ -51,7 +51,7 @@ def radius(value: float, sigma: float = SIGMA, moved: float = 0.0) -> float:
 
 
 def charge(d: int, sigma: float, h: float) -> Any:
-    return mpf("0.99") * 16 * mpf(2) ** -53 * (4 * d + 2 * sqrt(d) * sigma * sqrt(d - 0.5) / h)
+    return 16 * mpf(2) ** -53 * (4 * d + 2 * sqrt(d) * sigma * sqrt(d - 0.5) / h)
 
 
 LOWER = {"stream": 0, "event": "class", "side": "lower"}

@@ -36,7 +36,7 @@ def test_the_parts_of_alpha_never_add_up_to_more(n: int, alpha: float) -> None:
     looks = schedule(n, alpha, 64)
     assert sum(Fraction(look.alpha) for look in looks) <= Fraction(alpha)
     assert looks[-1].votes == n
-    assert looks[-1].alpha >= defaults.LOOKS[1] * alpha * (1 - 1e-12)
+    assert looks[-1].alpha >= defaults.LOOK_RULE[1] * alpha * (1 - 1e-12)
     votes = [look.votes for look in looks]
     assert votes == sorted(set(votes))
     assert all(end % 64 == 0 for end in votes[:-1])

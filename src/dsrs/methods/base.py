@@ -63,7 +63,7 @@ class Look:
 
 
 def schedule(
-    n: int, alpha: float, batch: int, looks: tuple[float, float] = defaults.LOOKS
+    n: int, alpha: float, batch: int, looks: tuple[float, float] = defaults.LOOK_RULE
 ) -> tuple[Look, ...]:
     """Looks at multiples of `batch`, which grow by the first of `looks` up to n; the last one has
     the second of `looks` as its share of alpha."""

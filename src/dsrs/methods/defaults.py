@@ -28,7 +28,7 @@ TARGETS: tuple[Target, ...] = ("label", "predicted")
 CLASSES: tuple[Classes, ...] = ("top", "all")
 # How looks at the votes grow, and what part of alpha the last one keeps; chosen by measurement:
 # `benchmarks/fewest_votes.py`. They stand in the plan, for votes are checked by the looks they had.
-LOOKS = (1.15, 0.6)
+LOOK_RULE = (1.15, 0.6)
 PRECISION = 0.01  # of an adaptive run without radii; a plan has none by itself
 PREDICTION_VOTES = 1000  # of one answer, at most
 

@@ -129,7 +129,7 @@ class Plan:
     radii: tuple[float, ...] = ()
     precision: float | None = None
     classes: defaults.Classes = defaults.CLASSES[0]
-    looks: tuple[float, float] = defaults.LOOKS
+    looks: tuple[float, float] = defaults.LOOK_RULE
     grid: Grid | Literal["default"] | None = DEFAULT_GRID
 
     def __post_init__(self) -> None:
