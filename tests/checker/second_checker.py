@@ -204,7 +204,7 @@ class Plan:
             return None
         square = self.d * (self.d - F(1, 2)) * self.sigma**2 / (1 + piece[4]) / self.grid**2
         root = F(math.isqrt(int(square * 4**300)) + 1, 2**300)  # at least sqrt(d) M / h
-        return F(min(F(16, 100 * 2**53) * (4 * self.d + 2 * root), 1))
+        return F(min(F(16, 2**53) * (4 * self.d + 2 * root), 1))
 
 
 def check_value(plan: Plan, b: Any, value: Any, stream: Any, own: Any, aside: Any) -> int:
@@ -292,15 +292,19 @@ def judge(plan: Plan, line: Any, method: str, c: Any) -> tuple[int, str]:
 
 def judge_line(v: Any, plans: dict[str, Any]) -> list[tuple[str, int, str, Plan | None]]:
     kind = next((kind for kind in LINES if kind in v), "input")
+    if isinstance(v, dict) and "unproved" in v:
+        v = read(v, {"unproved": str, "reason": str})
+        return [(f"lost {v['unproved']}", NOT, v["reason"], None)]
     v = read(v, LINES[kind])
     if kind == "noise":
-        plans[v["plan"]] = None if v["plan"] in plans else Plan(v)
+        need(v["plan"] not in plans, "two plans have one name")
+        plans[v["plan"]] = Plan(v)
         return []
     plan: Any = plans.get(v["plan"])
     need(plan is not None, "not one plan of this name stands before")
     if kind != "input":
         return [(f"{kind} {v[kind]}", UNKNOWN, "only the types are checked", None)]
-    need(v["moved"] >= 0 and (plan.grid is not None or v["moved"] == 0), "moved without a grid")
+    need(v["moved"] >= 0, "moved by less than nothing")
     laws, results = [stream["law"] for stream in v["streams"]], []
     need(all(a != b for i, a in enumerate(laws) for b in laws[:i]), "two streams have one law")
     for stream in v["streams"]:
@@ -327,18 +331,15 @@ def check(content: bytes) -> list[tuple[str, str, str]]:
     except (ValueError, IndexError, RecursionError) as error:
         raise Unreadable(f"no proof file: {error!a}") from None
     for place, line in enumerate(lines[1:], 2):
-        names = [f"line {place}"]
         try:
-            match json.loads(line):
-                case {"input": str() | int() as name, "certificates": dict() as methods}:
-                    names = [f"input {name}, {method}" for method in methods]
             results += judge_line(strict.decode(line), plans)
         except (ValueError, TypeError, RecursionError) as error:
-            results += [(name, NOT, str(error), None) for name in names]
-    often, standing = Counter(name for name, *_ in results), Counter(plan for *_, plan in results)
-    bad = {n for n, *_, plan in results if plan and (often[n] > 1 or standing[plan] > plan.size)}
-    refusal = (WORDS[NOT], "stands twice, or the family is too large")
-    return [(n, *(refusal if n in bad else (WORDS[level], why))) for n, level, why, _ in results]
+            raise Unreadable(f"line {place}: {error!a}") from None
+    often = Counter(name for name, *_ in results if not name.startswith("lost "))
+    standing = Counter(plan for *_, plan in results if plan)
+    if any(times > 1 for times in often.values()) or any(n > p.size for p, n in standing.items()):
+        raise Unreadable("something stands twice, or a family is too large")
+    return [(name.removeprefix("lost "), WORDS[level], why) for name, level, why, _ in results]
 
 
 def main(path: str) -> None:
