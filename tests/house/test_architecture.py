@@ -33,7 +33,17 @@ ALLOWED = {
     },
     "measures": {"confidence", "methods", "proofs", "store", "votes"},
     "exchange": {
-        *("confidence", "files", "landscape", "laws", "measures", "methods", "proofs", "store"),
+        *(
+            "evidence",
+            "confidence",
+            "files",
+            "landscape",
+            "laws",
+            "measures",
+            "methods",
+            "proofs",
+            "store",
+        ),
         "votes",
     },
     "certifying": {

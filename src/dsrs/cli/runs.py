@@ -194,8 +194,8 @@ def add_export(commands: Commands) -> None:
     parser.add_argument(
         "--format",
         type=one_of("dsrs.exchange", "FORMATS"),
-        help="csv, jsonl, parquet, tsv or attacks (default: by the ending of --output; csv without "
-        "one)",
+        help="csv, jsonl, parquet, tsv, attacks or proof (default: by the ending of --output; csv "
+        "without one)",
     )
     parser.add_argument("--method", help="only this method, such as np or truncated")
     parser.add_argument(

@@ -82,12 +82,12 @@ def _written(line: Line) -> str:
 # ------------------------------------------------------------------------------------------ runs
 
 
-def evidence_of_run(run: Run, indices: Iterable[int] | None = None) -> Evidence:
+def evidence_of_run(run: Run, names: Iterable[str] | None = None) -> Evidence:
     """What a run claims, with the votes that it rests on, and its attack where there is one.
 
     Args:
         run: an open run.
-        indices: the inputs; all of them where it is None.
+        names: of the methods; all of them where it is None.
     """
     try:
         plan, flaw, about = run.plan, _flaw_of_plan(run), _about(run)
@@ -101,7 +101,8 @@ def evidence_of_run(run: Run, indices: Iterable[int] | None = None) -> Evidence:
     inputs = Inputs(PLAN, plan.law, step, plan.alpha, family, {"methods": list(plan.methods)})
     methods = methods_of(plan)
     attacks = {} if attack_settings(run) is None else attacked_inputs(run)
-    for index in run.indices() if indices is None else indices:
+    asked = set(plan.names if names is None else names)
+    for index in run.indices():
         try:
             result = run.result(index)
         except NONSENSE as error:
@@ -110,6 +111,8 @@ def evidence_of_run(run: Run, indices: Iterable[int] | None = None) -> Evidence:
             continue
         rows = {}
         for name, certificate in result.certificates.items():
+            if name in plan.names and name not in asked:
+                continue
             if not claims_something(certificate):
                 evidence.abstained += 1
                 continue

@@ -357,7 +357,24 @@ ATTACKS = Format(
 
 # ---- The formats by name
 
-FORMATS: dict[str, Format] = {form.name: form for form in (CSV, JSON_LINES, PARQUET, TSV, ATTACKS)}
+# ---- Proof files
+
+
+def _proof_of(run: Run, names: tuple[str, ...]) -> bytes:
+    from dsrs.evidence import evidence_of_run
+
+    return evidence_of_run(run, names).text().encode()
+
+
+def _is_proof(content: bytes) -> bool:
+    return content.startswith(b'{"format": "dsrs-proof-')
+
+
+PROOF = Format("proof", ".proof", _is_proof, export=_proof_of)
+
+FORMATS: dict[str, Format] = {
+    form.name: form for form in (CSV, JSON_LINES, PARQUET, TSV, ATTACKS, PROOF)
+}
 
 
 def register(form: Format) -> None:
