@@ -262,12 +262,10 @@ class Noise:
 
     @property
     def gaussian(self) -> bool:
-        """Whether this is the normal law."""
         return self.k == 0 and self.eta == 2
 
     @property
     def shells(self) -> Shells:
-        """P on its shells, made once for each precision."""
         return shells_of(self, ctx.prec)
 
     def law(self, pieces: Sequence[tuple[float, ...]] | None) -> Law:
@@ -396,7 +394,8 @@ def weights_of(law: Law, precision: int) -> tuple[Piece, ...]:
     if law.is_noise:
         return (replace(weights[0], height=arb(0)),)
     total = sum((shells.mass(shells.density(weight)) for weight in weights), arb(0))
-    demand(total > 0 and total.is_finite(), "a law has no mass, or none that can be told")
+    sharp = total > 0 and total.is_finite() and total.log().rad() < 1e-9
+    demand(sharp, "a law has no mass, or none that can be told")
     return tuple(replace(w, height=w.height - total.log()) for w in weights)
 
 
@@ -429,7 +428,7 @@ class Mixture:
         most = (norm * norm / 2).log() / shells.power - shells.log_m
         for weight in self.weights:
             start, stop, _ = shells.reach(shells.density(weight), DEPTH)
-            if weight.sign < 0:
+            if weight.sign < 0 or not shift:  # without a shift all of g matters
                 low, most = min(low, start, key=float), max(most, stop, key=float)
             top = max(top, stop, key=float)
         aside = arb(2) ** -20  # so that ends of pieces lie inside
@@ -741,7 +740,7 @@ def charge(noise: Noise, law: Law, step: float) -> arb:
             mean *= shells.scale * arb(2).sqrt()
         amount = error * (4 * d + 2 * d.sqrt() * mean / exact(step)) / arb(2) ** 53
         demand(amount.is_finite(), "the mean norm under a law cannot be enclosed")
-        return amount.min(arb(1)).lower()
+        return amount.min(arb(1)).upper()
 
 
 def staged_tail(first: int, hits: int, n: int, p: arb) -> arb:
@@ -961,7 +960,7 @@ class Form:
 
     def __init__(self, line: Any, alpha: Fraction | None) -> None:
         fields = Fields(line, "a form", "streams bounds")
-        self.streams = fields.list("streams")
+        self.streams = [x if x == "chosen" else read_law(x) for x in fields.list("streams")]
         self.bounds = [PlannedBound(each, len(self.streams)) for each in fields.list("bounds")]
         names = {(bound.stream, bound.event, bound.side) for bound in self.bounds}
         demand(len(names) == len(self.bounds), "a form has the same bound twice")
@@ -992,35 +991,32 @@ class Plan:
             name: [Form(each, self.alpha) for each in typed(forms, list, "the forms of a method")]
             for name, forms in typed(fields["methods"], dict, "methods").items()
         }
-        self._laws: dict[str, Law] = {}
-        self._charges: dict[str, Any] = {}
+        self._laws: dict[Any, Law] = {}
+        self._charges: dict[Any, Any] = {}
 
-    def law(self, value: Any) -> Law:
-        """The law of its JSON, made once."""
+    def law(self, pieces: Any) -> Law:
         demand(ctx is not None, "this needs python-flint: pip install python-flint")
-        key = json.dumps(value)
-        if key not in self._laws:
-            pieces = [read_piece(each) for each in typed(value or [], list, "a law")]
-            self._laws[key] = self.noise.law(None if value is None else pieces)
-        return self._laws[key]
+        return self._laws.setdefault(pieces, self._laws.get(pieces) or self.noise.law(pieces))
 
-    def charge(self, value: Any) -> Any:
+    def charge(self, pieces: Any) -> Any:
         """What bounds under a law are charged for noise on the grid."""
-        key = json.dumps(value)
-        if self.step is not None and key not in self._charges:
-            if value is None and self.noise.gaussian:
-                self._charges[key] = whole_charge(self.noise, self.step)
+        if self.step is not None and pieces not in self._charges:
+            if pieces is None and self.noise.gaussian:
+                self._charges[pieces] = whole_charge(self.noise, self.step)
             else:
-                self._charges[key] = charge(self.noise, self.law(value), self.step)
-        return self._charges.get(key, Fraction(0))
+                self._charges[pieces] = charge(self.noise, self.law(pieces), self.step)
+        return self._charges.get(pieces, Fraction(0))
+
+
+def read_law(value: Any) -> Any:
+    return None if value is None else tuple(map(read_piece, typed(value, list, "a law")))
 
 
 def read_piece(value: Any) -> tuple[float, ...]:
     start, stop, *rest = typed(value, list, "a piece of a law", 5)
-    end = math.inf if stop == "inf" else number(stop, "a law")
-    return tuple(
-        float(x) for x in (number(start, "a law"), end, *(number(x, "a law") for x in rest))
-    )
+    end = math.inf if stop == "inf" else float(number(stop, "a law"))
+    first, *others = (float(number(x, "a law")) for x in (start, *rest))
+    return first, end, *others
 
 
 # ----------------------------------------------------------------------------------- certificates
@@ -1037,7 +1033,7 @@ class Stream:
             demand(len(before) == len(after), "the rows of a stream have different classes")
             demand(all(a <= b for a, b in zip(before, after, strict=True)), "votes were taken back")
             demand(sum(before) < sum(after), "the rows of a stream must grow")
-        self.law, self.rows = fields["law"], {sum(row): row for row in rows}
+        self.law, self.rows = read_law(fields["law"]), {sum(row): row for row in rows}
 
 
 class Answer:
@@ -1061,7 +1057,7 @@ class Answer:
 
 
 class Bound(NamedTuple):
-    """A bound that was shown, or is given: the law as it stands in the file, and the value."""
+    """A bound that was shown, or is given: the pieces of its law, and the value."""
 
     law: Any
     event: str
@@ -1301,8 +1297,8 @@ class ProofFile:
             return
         if "unproved" in typed(value, dict, "a line"):
             fields = Fields(value, "what was lost", "unproved reason")
-            lost = partial(demand, False, str(fields["reason"]))
-            self.items.append(Item(str(fields["unproved"]), at, lost))
+            lost = partial(demand, False, typed(fields["reason"], str, "reason"))
+            self.items.append(Item(typed(fields["unproved"], str, "unproved"), at, lost))
             return
         name = typed(value.get("plan"), str, "plan")
         if "methods" in value:
@@ -1328,8 +1324,10 @@ class ProofFile:
         index, moved = fields.label("input"), fields.number("moved")
         demand(moved >= 0, "an input moved by less than nothing")
         streams = [Stream(each) for each in fields.list("streams")]
-        laws = {json.dumps(stream.law) for stream in streams}
-        demand(len(laws) == len(streams), "two streams of an input have one law")
+        demand(
+            len({stream.law for stream in streams}) == len(streams),
+            "two streams of an input have one law",
+        )
         for method, line in typed(fields["certificates"], dict, "certificates").items():
             demand(method in plan.methods, f"the plan has no method {shown(method)}")
             plan.certificates += 1
@@ -1380,15 +1378,17 @@ def main(arguments: list[str] | None = None) -> int:
         if asked.json:
             print(json.dumps(said), flush=True)
         elif said["proved"]:
-            print(f"proved: {item.name} ({n} of {len(proofs.items)})", flush=True)
+            print(f"proved: {item.name!a} ({n} of {len(proofs.items)})", flush=True)
         else:
-            print(f"NOT PROVED: {item.name} (line {item.line}): {said['reason']}", flush=True)
+            print(f"NOT PROVED: {item.name!a} (line {item.line}): {said['reason']!a}", flush=True)
     if asked.json:
         counts = {"proved": proved, "of": len(proofs.items), "given": given}
         digests = {"file_sha256": proofs.digest, "checker_sha256": checker}
         print(json.dumps({"summary": counts | digests}))
     else:
-        print("\n".join(f"about {key}: {shown(value)}" for key, value in proofs.about.items()))
+        print(
+            "\n".join(f"about {shown(key)}: {shown(value)}" for key, value in proofs.about.items())
+        )
         print(f"SHA-256 of the file    {proofs.digest}\nSHA-256 of the checker {checker}")
         print("taken as given: honest counts, what was fixed before the votes (FORMAT.md 9),")
         print(f"and {given} bounds that rest on no votes")
