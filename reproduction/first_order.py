@@ -1,6 +1,6 @@
 """First-order smoothing (docs/math.md 12): a bound of the gradient beside that of the probability.
 
-A method, a kind of proof and a tally of votes, registered from outside of the package: importing
+A method, a kind of proof and a tally of votes, from outside of the package: `register` of
 this module makes `first-order` known to plans, runs and certificates.
 
 The proof, for Gaussian P. Let P_A >= p > 1/2 and |sigma grad P_A| <= G. At the shift r u the least
@@ -477,12 +477,14 @@ class MissedNoise(Tally):
         return self.sums[half]
 
 
-register_proof(Slab)
-register_method(
-    Entry(
-        FIRST_ORDER,
-        "first order",
-        "votes under Gaussian P, with a bound of the gradient: a baseline",
-        FirstOrder,
+def register() -> None:
+    """Make the method and its kind of proof known to commands, runs and reports."""
+    register_proof(Slab)
+    register_method(
+        Entry(
+            FIRST_ORDER,
+            "first order",
+            "votes under Gaussian P, with a bound of the gradient: a baseline",
+            FirstOrder,
+        )
     )
-)

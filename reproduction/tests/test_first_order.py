@@ -11,6 +11,7 @@ import dataclasses
 import itertools
 import json
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,9 @@ from dsrs.classifiers import Classifier, from_callable
 from dsrs.datasets import Dataset
 from dsrs.errors import DataError, InvalidInput, NotEnoughVotes
 from dsrs.laws import GeneralizedGaussian, Grid
-from dsrs.methods import Plan, certificates_of, methods_of
+from dsrs.methods import METHODS, Plan, certificates_of, methods_of
 from dsrs.noise import NORMAL_UNITS, NoiseStream, Stream
-from dsrs.proofs import Dual, Step, certificate_of, check
+from dsrs.proofs import PROOF_KINDS, Dual, Step, certificate_of, check
 from dsrs.store import open_run
 from dsrs.votes import (
     ESTIMATION,
@@ -39,6 +40,7 @@ from dsrs.votes import (
     count_votes,
 )
 from reproduction.first_order import (
+    FIRST_ORDER,
     MissedNoise,
     Slab,
     find_slab,
@@ -47,9 +49,18 @@ from reproduction.first_order import (
     held_by,
     log_moment,
     mean_deviation,
+    register,
 )
 
 LAW = GeneralizedGaussian(784, 0.5)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def known() -> Iterator[None]:
+    """The method is registered for these tests alone."""
+    register()
+    yield
+    del METHODS[FIRST_ORDER], PROOF_KINDS[Slab.kind]
 
 
 def first_order(law: GeneralizedGaussian, p_lower: float, gradient: float) -> Certificate:
